@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/planner/timeline.h"
+
+namespace skippipe {
+
+/// Why a node did nothing. `fill_drain`: before its first operation's input was on its way, after its last, and waiting for other stages at the barrier.
+enum class IdleCause : std::uint8_t { fill_drain, activation, gradient, link, memory, collision, order, all_reduce, optimizer, node_down };
+inline constexpr std::size_t idle_causes = 10;
+/// "fill-drain", "activation", "gradient", "link", "memory", "collision", "order", "all-reduce", "optimizer", "node-down".
+std::string_view to_string(IdleCause cause);
+/// A sentence for people: "waiting for an activation", ...
+std::string_view describe(IdleCause cause);
+
+struct IdleGap {
+    int node = -1;
+    IdleCause cause = IdleCause::fill_drain;
+    double start_s = 0, end_s = 0;  ///< from the iteration's start
+    int microbatch = -1;            ///< whose operation ended the wait; -1: none
+    int other = -1;                 ///< the node it waited for; -1: none
+};
+
+struct IdleReport {
+    std::vector<IdleGap> gaps;                        ///< by node, then time; with the busy spans they tile [0, iteration_s] of every used node
+    std::array<double, idle_causes> share{};          ///< of used nodes x iteration_s; sums to the idle fraction
+    std::vector<std::array<double, idle_causes>> node_seconds;  ///< [node]
+    std::vector<double> node_busy_s;                  ///< [node]
+};
+
+/// Splits the idle time of one iteration exactly by cause, from its spans alone (evaluator's or recorded).
+IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline& timeline);
+
+}  // namespace skippipe

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The experiment: what the researcher draws, as one value. core/experiment/describe.h names every field for the reader,
+// the writer, the JSON Schema and the window, so that they cannot drift apart.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skippipe {
+
+inline constexpr int experiment_format = 1;
+
+struct Region {
+    std::string id;
+    double x = 0, y = 0;  ///< place on the canvas
+    bool operator==(const Region&) const = default;
+};
+
+struct Node {
+    std::string id;
+    std::string region;
+    double seconds_per_sample_per_block = 0.055;  ///< forward time of one sample through one block
+    std::optional<int> memory_microbatches;       ///< M of TC1; overrides pipeline.memory_microbatches
+    std::optional<double> memory_bytes;           ///< M is derived from it where memory_microbatches is absent
+    std::string device = "cpu";                   ///< "cpu", "cuda", "cuda:1": where its tensors live
+    double x = 0, y = 0;
+    bool operator==(const Node&) const = default;
+};
+
+/// Between two nodes (two lines, one a direction) or two regions (two lines, shared by all pairs without a link of their own).
+struct Link {
+    std::string from, to;
+    double latency_s = 0;
+    double bandwidth_bytes_per_s = 1e9;
+    bool both_ways = true;
+    bool operator==(const Link&) const = default;
+};
+
+struct WithinRegion {
+    double latency_s = 0.001;
+    double bandwidth_bytes_per_s = 2147483648.0;
+    bool operator==(const WithinRegion&) const = default;
+};
+
+struct Topology {
+    std::vector<Region> regions;
+    std::vector<Node> nodes;
+    std::vector<Link> links;
+    WithinRegion within_region;
+    std::vector<std::vector<double>> hop_matrix_s;  ///< explicit seconds [from][to]; empty: from the links
+    bool operator==(const Topology&) const = default;
+};
+
+struct ModelSpec {
+    int blocks = 6;          ///< L
+    int width = 128;         ///< D
+    int heads = 4;           ///< H; D / H is even (rotary pairs)
+    int ffn_width = 0;       ///< SwiGLU hidden width; 0: 8 D / 3 rounded up to a multiple of 8
+    int vocabulary = 256;    ///< byte-level tokens
+    int sequence = 128;      ///< tokens a sample
+    bool operator==(const ModelSpec&) const = default;
+};
+
+enum class MemoryRule { enforce, ignore };
+
+struct Constraints {
+    bool uniform_execution = true;  ///< CC2
+    bool bounded_disorder = true;   ///< CC3
+    int max_swaps = 2;              ///< CC3: hops to a stage below the furthest reached, a path
+    int max_swap_distance = 1;      ///< CC3: how far below
+    int max_passed_over = 3;        ///< CC3: stages a forward hop may pass over
+    MemoryRule memory = MemoryRule::enforce;  ///< TC1
+    bool operator==(const Constraints&) const = default;
+};
+
+struct Pipeline {
+    int stages = 6;                              ///< S
+    std::vector<int> stage_sizes;                ///< nodes of each stage; empty: the planner's choice
+    std::vector<std::vector<std::string>> placement;  ///< node ids of each stage, fixed by hand; empty: planned
+    std::vector<int> blocks_per_stage;           ///< empty: L / S each
+    int microbatches = 30;                       ///< T, of one iteration
+    int microbatch_samples = 8;
+    double skip_ratio = 0;                       ///< k; p = S (1 - k) rounded, a half upwards
+    int memory_microbatches = 3;                 ///< M where a node has none of its own
+    bool balance_data_nodes = true;              ///< every data node starts T / |stage 0| microbatches
+    bool split_backward = false;
+    Constraints constraints;
+    std::string planner = "skippipe-joint";
+    std::int64_t plan_steps = 0;                 ///< search steps; 0: the planner's default
+    bool operator==(const Pipeline&) const = default;
+};
+
+enum class LinkRule { shared, unlimited };
+enum class AllReduceRule { charged, free };
+enum class WireType { fp32, bf16 };
+
+struct Costs {
+    double backward_factor = 1.5;
+    double loss_factor = 0.25;
+    double overhead_s = 0;                       ///< added to every transfer
+    double step_seconds = 0;                     ///< optimizer step of a stage
+    LinkRule links = LinkRule::shared;
+    AllReduceRule all_reduce = AllReduceRule::charged;
+    WireType wire = WireType::fp32;
+    std::optional<double> forward_bytes;         ///< measured; replaces samples x sequence x width x wire bytes
+    std::optional<double> backward_bytes;
+    std::vector<double> gradient_bytes;          ///< of each stage, measured; empty: the model's own
+    bool operator==(const Costs&) const = default;
+};
+
+enum class DataSource { bible_kjv, jargon, text };
+
+struct DataSpec {
+    DataSource source = DataSource::bible_kjv;
+    std::string path;                            ///< UTF-8 text file or folder, for `text`
+    double validation_fraction = 0.05;           ///< the last part of the corpus, held out
+    int validation_samples = 32;                 ///< sequences a validation reads
+    bool operator==(const DataSpec&) const = default;
+};
+
+enum class ClipRule { global, per_stage, none };
+
+struct Training {
+    int iterations = 20;
+    double learning_rate = 1e-3;
+    int warmup_iterations = 0;                   ///< linear
+    double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+    double weight_decay = 0.1;                   ///< on matrices, not on norms
+    ClipRule clip = ClipRule::global;
+    double clip_norm = 1.0;
+    int validate_every = 0;                      ///< iterations; 0: before the first and after the last step only
+    bool operator==(const Training&) const = default;
+};
+
+enum class FailureKind { crash, slow_down, link_cut, link_degraded, jitter, stage_loss };
+
+struct Failure {
+    FailureKind kind = FailureKind::crash;
+    std::string target;                          ///< node id, "a->b" for a link, or a stage's number
+    std::optional<double> at_s;                  ///< network time
+    std::optional<int> at_iteration;
+    std::optional<double> probability_per_iteration;
+    std::optional<double> rate_per_hour;
+    std::optional<double> rejoin_after_s;        ///< absent: for good
+    double factor = 2;                           ///< slow_down, link_degraded: how many times slower; jitter: relative
+    bool operator==(const Failure&) const = default;
+};
+
+enum class Clock { virtual_time, wall };
+enum class Compute { torch, cost };
+enum class Transport { local, gloo, nccl };
+
+struct Execution {
+    Clock clock = Clock::virtual_time;
+    Compute compute = Compute::torch;
+    Transport transport = Transport::local;
+    int ranks = 1;
+    int threads = 0;                             ///< workers; 0: one a core
+    bool operator==(const Execution&) const = default;
+};
+
+struct Experiment {
+    std::string name = "Untitled experiment";
+    std::string description;
+    std::uint64_t seed = 1;
+    int seeds = 1;                               ///< runs with seed, seed + 1, ...
+    Topology topology;
+    ModelSpec model;
+    Pipeline pipeline;
+    Costs costs;
+    DataSpec data;
+    Training training;
+    std::vector<Failure> failures;
+    Execution execution;
+    bool operator==(const Experiment&) const = default;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/base/fault.h"
+#include "core/experiment/document.h"
+
+namespace skippipe {
+
+/// Faults of meaning over a document whose fields are each in range: references, counts that must divide, unreachable nodes,
+/// settings that contradict each other; outliers (a bandwidth far off its kind, like NL-London's factor 1,024) as warnings.
+Faults validate(const Experiment& experiment);
+
+/// Stages each microbatch visits: p = S (1 - k) rounded, a half upwards, computed from k's shortest decimal form
+/// (semantics.md, Counts). May be outside 2..S: that is for the validator to say.
+int path_length(int stages, double skip_ratio);
+
+/// Most microbatches a stage other than 0 executes (CC2): ceil(T (p-1)/(S-1)); T where S = 1.
+int uniform_cap(int microbatches, int path_length, int stages);
+
+/// Blocks of each stage: as given, or L / S each.
+std::vector<int> stage_blocks(const Experiment& experiment);
+
+/// Hidden width of SwiGLU: as given, or 8 D / 3 rounded up to a multiple of 8.
+int ffn_width(const ModelSpec& model);
+/// Parameters of one block: 4 D^2 + 3 D F + 2 D.
+double block_parameters(const ModelSpec& model);
+/// Parameters of a stage; stage 0 also holds embedding, final norm and head (2 V D + D).
+double stage_parameters(const ModelSpec& model, int blocks, bool first);
+
+}  // namespace skippipe

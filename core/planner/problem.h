@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The experiment as numbers: what planners, evaluator and engine compute with. semantics: README, "What a plan means".
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/experiment/document.h"
+
+namespace skippipe {
+
+inline constexpr int unlimited_memory = std::numeric_limits<int>::max();
+inline constexpr int no_line = -1;
+
+/// A way from one node to another. Times in seconds, bandwidth in bytes per second.
+struct Hop {
+    double latency_s = 0;
+    double bandwidth_bytes_per_s = 1;
+    double seconds_per_forward = 0;   ///< forward message bytes / bandwidth
+    double seconds_per_backward = 0;  ///< backward message bytes / bandwidth
+    int line = no_line;               ///< queue it shares (`links: shared`); no_line: unreachable
+};
+
+/// One iteration's problem. Nodes and stages are indices; `node_ids` has the names.
+struct Problem {
+    std::vector<std::string> node_ids;
+    int stages = 1;          ///< S
+    int path_length = 1;     ///< p
+    int microbatches = 1;    ///< T
+    double samples = 1;      ///< of a microbatch
+    std::vector<double> seconds_per_sample_per_block;  ///< of each node
+    std::vector<int> blocks;                           ///< of each stage
+    std::vector<int> memory;                           ///< M of each node; unlimited_memory: TC1 off
+    double backward_factor = 1.5, loss_factor = 0.25, overhead_s = 0, step_seconds = 0;
+    double forward_bytes = 0, backward_bytes = 0;
+    std::vector<double> gradient_bytes;                ///< of each stage
+    std::vector<Hop> hops;                             ///< [from * nodes + to]
+    std::vector<std::string> line_names;               ///< "A->B", by line number
+    bool shared_links = true;
+    bool charge_all_reduce = true;
+    bool balance_data_nodes = true;
+    bool split_backward = false;
+    Constraints constraints;
+    std::vector<int> stage_sizes;                      ///< empty: free
+    std::vector<std::vector<int>> placement;           ///< empty: free
+    std::string experiment_hash;
+
+    int nodes() const { return static_cast<int>(node_ids.size()); }
+    const Hop& hop(int from, int to) const { return hops[static_cast<std::size_t>(from) * node_ids.size() + static_cast<std::size_t>(to)]; }
+    bool reachable(int from, int to) const { return hop(from, to).line != no_line; }
+
+    /// F(n, s) = samples x blocks(s) x seconds per sample and block of n.
+    double forward_s(int node, int stage) const {
+        return samples * blocks[static_cast<std::size_t>(stage)] * seconds_per_sample_per_block[static_cast<std::size_t>(node)];
+    }
+    double backward_s(int node, int stage) const { return backward_factor * forward_s(node, stage); }
+    double loss_s(int node) const { return loss_factor * forward_s(node, 0); }
+    /// ceil(T (p-1)/(S-1)) for paths of this length (CC2).
+    int visits_cap(int length) const;
+    /// Nodes of each stage when neither sizes nor placement are given: as even a load as CC2 gives.
+    std::vector<int> default_stage_sizes() const;
+};
+
+/// Experiment to numbers. Throws InputError where `validate` finds errors.
+Problem make_problem(const Experiment& experiment);
+
+}  // namespace skippipe

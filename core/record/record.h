@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The record: one SQLite file that the run's coordinator writes and any number of windows and commands read.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/planner/timeline.h"
+
+namespace skippipe {
+
+using RunId = std::int64_t;
+
+enum class RunState { running, finished, failed, stopped, died };
+std::string_view to_string(RunState state);
+
+/// What is frozen when a run starts.
+struct RunStart {
+    std::string name, planner;
+    std::string experiment_json, plan_json;  ///< as they were run
+    std::string versions_json, machine_json;
+    std::uint64_t seed = 1;
+    int iterations = 0;                      ///< planned
+    double predicted_iteration_s = 0;
+};
+
+/// A row of the run list. Times `*_s` of the network are the drawn network's; `*_utc` and machine_s are this machine's.
+struct RunInfo {
+    RunId id = 0;
+    std::string name, planner;
+    RunState state = RunState::running;
+    std::uint64_t seed = 1;
+    std::string started_utc, finished_utc;   ///< ISO 8601, empty: not yet
+    int iterations = 0, iterations_done = 0;
+    double predicted_iteration_s = 0;
+    std::optional<double> iteration_s;       ///< mean executed network time of an iteration
+    std::optional<double> tokens_per_second; ///< trained here, machine time
+    std::optional<double> first_validation_loss, last_validation_loss;
+    double machine_s = 0;
+    std::string error;
+    std::int64_t pid = 0;
+    std::vector<std::string> tags;
+    std::string note;
+};
+
+struct Metric {
+    std::int64_t row = 0;      ///< grows; ask for what came after the last one seen
+    int iteration = 0;
+    std::string name;          ///< "loss", "validation_loss", "bits_per_byte", "gradient_norm", "tokens_per_second", "iteration_s"
+    double value = 0;
+    double network_s = 0, machine_s = 0;
+    std::int64_t tokens = 0;   ///< trained so far
+};
+
+struct RecordedSpan {
+    std::int64_t row = 0;
+    int iteration = 0;
+    double offset_s = 0;       ///< network time of the iteration's start; the span's own times count from there
+    Span span;
+};
+
+struct Command {
+    std::int64_t id = 0;
+    std::string kind;          ///< "stop", "pause", "resume", ...
+    std::string payload_json;
+};
+
+/// $XDG_DATA_HOME/skippipe-studio/record.sqlite (or ~/.local/share/...).
+std::filesystem::path default_record_path();
+
+/// The one writer of a run's results. Opens or makes the file, migrates its schema, batches in transactions. Throws InputError with a remedy where the file
+/// is no record, newer than this program, locked for long or not writable.
+class Recorder {
+public:
+    explicit Recorder(const std::filesystem::path& file);
+    ~Recorder();
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    RunId begin(const RunStart& start);
+    void spans(RunId run, int iteration, double offset_s, const std::vector<Span>& spans);
+    void metric(RunId run, const Metric& metric);
+    void iteration_done(RunId run, int iterations_done, double machine_s);
+    void heartbeat(RunId run);
+    /// Writes what is pending, then state and summary, durable when it returns.
+    void finish(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json);
+    void flush();
+    /// Commands inserted since the last call, marked as taken.
+    std::vector<Command> take_commands(RunId run);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Reads a record, and owns what a window may write: commands, tags, notes.
+class Reader {
+public:
+    explicit Reader(const std::filesystem::path& file);
+    ~Reader();
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+    /// Newest first. A run whose process is gone (pid, boot id, heartbeat) is told as died.
+    std::vector<RunInfo> runs();
+    std::optional<RunInfo> run(RunId id);
+    std::string experiment_json(RunId id);
+    std::string plan_json(RunId id);
+    std::string summary_json(RunId id);      ///< empty while it runs
+    std::string machine_json(RunId id);
+    std::string versions_json(RunId id);
+    /// Spans with row > after, at most `limit`, in row order; of one iteration where iteration >= 0.
+    std::vector<RecordedSpan> spans(RunId id, int iteration = -1, std::int64_t after = 0, std::int64_t limit = INT64_MAX);
+    std::vector<Metric> metrics(RunId id, std::int64_t after = 0);
+
+    void send_command(RunId id, const std::string& kind, const std::string& payload_json = "{}");
+    void set_tags(RunId id, const std::vector<std::string>& tags);
+    void set_note(RunId id, const std::string& note);
+    /// Marks runs whose process is gone as died, once and for all; returns how many.
+    int sweep_dead();
+    void remove(RunId id);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace skippipe
