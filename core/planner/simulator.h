@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The exact timeline as fast as it can be had: what planners ask tens of thousands of times a second.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/planner/timeline.h"
+
+namespace skippipe {
+
+/// A plan without its words, for the simulator: flat, cheap to copy and to change in place.
+struct Schedule {
+    int length = 0;                 ///< p
+    bool split_backward = false;
+    std::vector<int> microbatches;  ///< [T] in release order
+    std::vector<int> nodes;         ///< [T x p] in release order
+    std::vector<int> stage_of;      ///< [nodes]; -1: left out
+    /// Binding order of each node as packed operations (see pack); empty: dispatch decides.
+    std::vector<std::vector<std::uint32_t>> order;
+
+    int count() const { return static_cast<int>(microbatches.size()); }
+    int* path(int index) { return nodes.data() + static_cast<std::ptrdiff_t>(index) * length; }
+    const int* path(int index) const { return nodes.data() + static_cast<std::ptrdiff_t>(index) * length; }
+};
+
+/// A step of a microbatch: 0..p-1 forward, p loss, p+1..2p backward (input gradient where split), node of each by `step_node`.
+inline int step_node(const int* path, int length, int step) {
+    return step < length ? path[step] : step == length ? path[0] : path[2 * length - step];
+}
+inline constexpr int weight_gradient_bit = 1 << 14;  ///< marks W of the same step in a packed operation
+inline std::uint32_t pack(int index, int step) { return static_cast<std::uint32_t>(index) << 15 | static_cast<std::uint32_t>(step); }
+inline int packed_index(std::uint32_t packed) { return static_cast<int>(packed >> 15); }
+inline int packed_step(std::uint32_t packed) { return static_cast<int>(packed & 0x7FFFu); }
+
+/// A plan as a schedule. `plan` must have passed check_structure.
+Schedule make_schedule(const Problem& problem, const Plan& plan);
+
+/// What one simulation gives; times in seconds. Incomplete (deadlock) or cut off: infinite.
+struct SimulatedTimes {
+    double makespan_s = std::numeric_limits<double>::infinity();
+    double iteration_s = std::numeric_limits<double>::infinity();
+};
+
+/// Reuses its memory from call to call; one a thread. Keeps a reference to the problem.
+class Simulator {
+public:
+    explicit Simulator(const Problem& problem);
+
+    /// Times of a schedule; stops early, with infinite times, as soon as the makespan is sure to reach `cutoff_s`.
+    /// `stages`: nodes of each stage in ring order, for the all-reduce.
+    SimulatedTimes times(const Schedule& schedule, const std::vector<std::vector<int>>& stages,
+                         double cutoff_s = std::numeric_limits<double>::infinity());
+
+    /// The whole timeline, every span recorded; what is blocked is named where it is incomplete.
+    Timeline timeline(const Schedule& schedule, const Plan& plan);
+
+    /// After times(): end of each stage's last operation, negative where it was not visited.
+    const std::vector<double>& stage_end_s() const { return stage_end_; }
+
+private:
+    /// (time, number, operation or node) in one integer that sorts as the events do: the bits of a time >= 0 sort as it does.
+    __extension__ using Key = unsigned __int128;
+
+    /// Waiting operations of a node, sorted, in a slice of a shared array that ends with a key later than all.
+    struct Queue {
+        int head = 0, tail = 0;
+    };
+    struct NodeState {
+        Queue forward, other, local;  ///< F from upstream; L, B, I; made ready on this node itself
+        int held = 0, memory = 0, own_next = 0, own_end = 0, order_next = 0;
+        bool busy = false;
+        std::uint32_t running = 0;
+        double duration_s[3] = {};    ///< forward, loss, backward (half of it where split)
+        double ready_s = 0, started_s = 0, last_end_s = -1;
+    };
+
+    template <bool Ordered, bool Local, bool Record> bool run(double cutoff_s);
+    template <bool Ordered, bool Local, bool Record> void handle(int node, Key now);
+    template <bool Ordered, bool Local> void dispatch(int node, Key now);
+    template <bool Ordered, bool Record> void hand_over(int from, std::uint32_t operation, double now_s);
+    template <bool Ordered> void ready_at_once(int node, std::uint32_t operation, double now_s);
+    bool simulate(const Schedule& schedule, double cutoff_s);
+    void prepare(const Schedule& schedule);
+    void prepare_nodes();
+    void prepare_order();
+    void insert(Queue& queue, Key key);
+    void set_event(int node, Key key);
+    void start(int node, std::uint32_t operation, double ready_s, Key now);
+    std::size_t slot(std::uint32_t operation) const;
+    void record_operation(int node, double now_s);
+    void describe_blocked(Timeline& timeline) const;
+
+    const Problem& problem_;
+    const Schedule* schedule_ = nullptr;
+    Timeline* record_ = nullptr;
+    int length_ = 0;                  ///< p
+    bool split_ = false;
+    std::vector<NodeState> nodes_;
+    std::vector<Key> events_;         ///< [nodes] the node's next event
+    std::vector<Key> group_events_;   ///< the least of each group of 4 << group_shift_ nodes
+    int group_shift_ = 0;
+    std::vector<Key> items_;          ///< storage of all queues
+    std::vector<Key> order_keys_;     ///< ordered: when each operation's input arrives, `never` until handed over
+    std::vector<int> own_;            ///< release indices of each data node's own microbatches
+    std::vector<int> route_;          ///< [T x (2p+1)] node of each step
+    std::vector<double> line_free_s_, stage_end_;
+    std::vector<int> visits_;
+    std::uint32_t number_ = 0;
+    int operations_left_ = 0;
+    double makespan_ = 0;
+};
+
+}  // namespace skippipe
