@@ -31,7 +31,7 @@ public:
 
     /// Uniform in [0, n); n > 0. (Multiply-shift; the bias is below n / 2^64.)
     std::uint64_t below(std::uint64_t n) {
-        return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
+        return static_cast<std::uint64_t>((Wide{next()} * n) >> 64);
     }
 
     /// Uniform in [0, 1).
@@ -44,6 +44,8 @@ public:
     }
 
 private:
+    __extension__ using Wide = unsigned __int128;
+
     static std::uint64_t rotate(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
     static std::uint64_t split_mix(std::uint64_t& x) {
         std::uint64_t z = (x += 0x9E3779B97F4A7C15ULL);

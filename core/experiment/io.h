@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -36,8 +38,13 @@ struct ParsedExperiment {
 
 /// Text to document, with every fault found, those of `validate` included.
 ParsedExperiment parse_experiment(std::string_view text);
+ParsedExperiment parse_experiment_json(const nlohmann::ordered_json& json, std::string at);
 /// The same from parsed JSON (a plan file carries its experiment as a value); pointers start with `at`.
-ParsedExperiment parse_experiment(const nlohmann::ordered_json& json, std::string at = {});
+/// A template, since text converts to JSON and JSON to text without being asked.
+template <std::same_as<nlohmann::ordered_json> Json>
+ParsedExperiment parse_experiment(const Json& json, std::string at = {}) {
+    return parse_experiment_json(json, std::move(at));
+}
 /// Reads and parses a file.
 ParsedExperiment load_experiment(const std::filesystem::path& path);
 

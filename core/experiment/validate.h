@@ -26,4 +26,12 @@ double block_parameters(const ModelSpec& model);
 /// Parameters of a stage; stage 0 also holds embedding, final norm and head (2 V D + D).
 double stage_parameters(const ModelSpec& model, int blocks, bool first);
 
+/// Estimate of the bytes one microbatch holds on a stage of `blocks` until its backward, all kept in fp32:
+/// 4 x samples x sequence x blocks x (16 D + 3 F + 2 H x sequence). The last term is the attention scores before and after softmax.
+double activation_bytes(const Experiment& experiment, int blocks);
+
+/// M of TC1 for a node: its own memory_microbatches; else what its memory_bytes hold beside the largest stage's weights,
+/// gradients and two AdamW moments (16 bytes a parameter), 0 where not even one fits; else the pipeline's.
+int memory_limit(const Experiment& experiment, const Node& node);
+
 }  // namespace skippipe

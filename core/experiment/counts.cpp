@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
+#include "core/experiment/validate.h"
+
+namespace skippipe {
+
+namespace {
+
+__extension__ using Wide = __int128;
+
+struct Decimal {
+    std::int64_t digits = 0;
+    int places = 0;  ///< value = digits / 10^places
+};
+
+/// The shortest decimal form of a double in [0, 1], exactly.
+Decimal shortest_decimal(double value) {
+    char text[64];
+    const auto [end, error] = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific);
+    Decimal decimal;
+    bool fraction = false;
+    const char* c = text;
+    for (; c != end && *c != 'e'; ++c) {
+        if (*c == '.') {
+            fraction = true;
+            continue;
+        }
+        decimal.digits = decimal.digits * 10 + (*c - '0');
+        if (fraction) ++decimal.places;
+    }
+    int exponent = 0;
+    if (c != end) {
+        ++c;
+        if (c != end && *c == '+') ++c;
+        std::from_chars(c, end, exponent);
+    }
+    decimal.places -= exponent;
+    return decimal;
+}
+
+}  // namespace
+
+int path_length(int stages, double skip_ratio) {
+    if (!(skip_ratio > 0)) return stages;
+    if (skip_ratio >= 1) return 0;
+    const Decimal k = shortest_decimal(skip_ratio);
+    if (k.places > 34) return stages;  // k has at most 17 digits, so this is less than 10^-17
+    Wide scale = 1;
+    for (int i = 0; i < k.places; ++i) scale *= 10;
+    const Wide twice = 2 * (Wide{stages} * scale - Wide{stages} * k.digits) + scale;
+    return static_cast<int>(twice / (2 * scale));
+}
+
+int uniform_cap(int microbatches, int path_length, int stages) {
+    if (stages <= 1) return microbatches;
+    const std::int64_t visits = std::int64_t{microbatches} * (path_length - 1);
+    return static_cast<int>((visits + stages - 2) / (stages - 1));
+}
+
+std::vector<int> stage_blocks(const Experiment& experiment) {
+    const auto& pipeline = experiment.pipeline;
+    if (!pipeline.blocks_per_stage.empty()) return pipeline.blocks_per_stage;
+    const int stages = std::max(1, pipeline.stages);
+    return std::vector<int>(static_cast<std::size_t>(stages), experiment.model.blocks / stages);
+}
+
+int ffn_width(const ModelSpec& model) {
+    if (model.ffn_width > 0) return model.ffn_width;
+    const int width = (8 * model.width + 2) / 3;
+    return (width + 7) / 8 * 8;
+}
+
+double block_parameters(const ModelSpec& model) {
+    const double d = model.width;
+    return 4 * d * d + 3 * d * ffn_width(model) + 2 * d;
+}
+
+double stage_parameters(const ModelSpec& model, int blocks, bool first) {
+    const double d = model.width;
+    return blocks * block_parameters(model) + (first ? 2.0 * model.vocabulary * d + d : 0.0);
+}
+
+double activation_bytes(const Experiment& experiment, int blocks) {
+    const auto& model = experiment.model;
+    const double tokens = static_cast<double>(experiment.pipeline.microbatch_samples) * model.sequence;
+    const double per_token =
+        16.0 * model.width + 3.0 * ffn_width(model) + 2.0 * model.heads * static_cast<double>(model.sequence);
+    return 4 * tokens * blocks * per_token;
+}
+
+int memory_limit(const Experiment& experiment, const Node& node) {
+    if (node.memory_microbatches) return *node.memory_microbatches;
+    if (!node.memory_bytes) return experiment.pipeline.memory_microbatches;
+    const auto blocks = stage_blocks(experiment);
+    double parameters = 0;
+    for (std::size_t s = 0; s < blocks.size(); ++s)
+        parameters = std::max(parameters, stage_parameters(experiment.model, blocks[s], s == 0));
+    const int largest = blocks.empty() ? 1 : *std::max_element(blocks.begin(), blocks.end());
+    const double each = activation_bytes(experiment, largest);
+    const double held = std::floor((*node.memory_bytes - 16 * parameters) / each);
+    return static_cast<int>(std::clamp(held, 0.0, 1e6));
+}
+
+}  // namespace skippipe

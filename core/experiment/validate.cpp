@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/validate.h"
+
+#include "core/experiment/checker.h"
+#include "core/experiment/text.h"
+
+namespace skippipe {
+
+namespace {
+
+bool at_or_below(std::string_view pointer, std::string_view top) {
+    return pointer.starts_with(top) && (pointer.size() == top.size() || pointer[top.size()] == '/');
+}
+
+}  // namespace
+
+TopologyIndex::TopologyIndex(const Topology& topology) : topology_(topology) {
+    for (const auto& region : topology.regions) regions_.emplace(region.id, 0);
+    for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
+        nodes_.emplace(topology.nodes[i].id, static_cast<int>(i));
+        if (const auto region = regions_.find(topology.nodes[i].region); region != regions_.end()) ++region->second;
+    }
+    for (const auto& link : topology.links) {
+        to_[link.from].insert(link.to);
+        from_[link.to].insert(link.from);
+        if (!link.both_ways) continue;
+        to_[link.to].insert(link.from);
+        from_[link.from].insert(link.to);
+    }
+}
+
+int TopologyIndex::node(const std::string& id) const {
+    const auto found = nodes_.find(id);
+    return found == nodes_.end() ? -1 : found->second;
+}
+
+bool TopologyIndex::linked(const std::string& from, const std::string& to) const {
+    const auto found = to_.find(from);
+    return found != to_.end() && found->second.contains(to);
+}
+
+bool TopologyIndex::connected(const std::string& from, const std::string& to) const {
+    const int a = node(from), b = node(to);
+    if (a < 0 || b < 0) return is_region(from) && is_region(to) && (from == to || linked(from, to));
+    if (a == b) return false;
+    if (!topology_.hop_matrix_s.empty() || linked(from, to)) return true;
+    const auto& here = topology_.nodes[static_cast<std::size_t>(a)].region;
+    const auto& there = topology_.nodes[static_cast<std::size_t>(b)].region;
+    return is_region(here) && is_region(there) && (here == there || linked(here, there));
+}
+
+bool TopologyIndex::has_way(const Node& node, bool out) const {
+    const auto& ways = out ? to_ : from_;
+    if (const auto own = ways.find(node.id); own != ways.end() && !own->second.empty()) return true;
+    const auto region = regions_.find(node.region);
+    if (region == regions_.end()) return false;
+    if (region->second > 1) return true;
+    const auto far = ways.find(node.region);
+    if (far == ways.end()) return false;
+    for (const auto& other : far->second) {
+        const auto place = regions_.find(other);
+        if (place != regions_.end() && other != node.region && place->second > 0) return true;
+    }
+    return false;
+}
+
+bool Checker::sound(std::string_view pointer) const {
+    for (const auto& bad : unsound)
+        if (at_or_below(pointer, bad) || at_or_below(bad, pointer)) return false;
+    return true;
+}
+
+void Checker::error(const std::string& pointer, std::string what, std::string why, std::string remedy) {
+    add_fault(faults, {at + pointer, std::move(what), std::move(why), std::move(remedy)});
+}
+
+void Checker::warning(const std::string& pointer, std::string what, std::string why, std::string remedy) {
+    add_fault(faults, {at + pointer, std::move(what), std::move(why), std::move(remedy), Fault::Severity::warning});
+}
+
+void validate_meaning(const Experiment& experiment, const std::string& at, Faults& faults) {
+    std::vector<std::string> unsound;
+    for (const auto& fault : faults)
+        if (fault.pointer.size() > at.size() && fault.pointer.starts_with(at)) unsound.push_back(fault.pointer.substr(at.size()));
+    const TopologyIndex index(experiment.topology);
+    Checker check{experiment, index, at, unsound, faults};
+    check_topology(check);
+    check_links(check);
+    check_pipeline(check);
+    check_placement(check);
+    check_run(check);
+}
+
+Faults validate(const Experiment& experiment) {
+    Faults faults;
+    validate_meaning(experiment, "", faults);
+    return faults;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "core/experiment/checker.h"
+#include "core/experiment/text.h"
+#include "core/experiment/validate.h"
+
+namespace skippipe {
+
+namespace {
+
+std::int64_t sum(const std::vector<int>& values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
+
+bool stages_sound(const Checker& check) { return check.sound("/pipeline/stages") && check.experiment.pipeline.stages >= 1; }
+
+void check_length(Checker& check, const char* pointer, std::size_t length, const char* thing) {
+    const int stages = check.experiment.pipeline.stages;
+    if (length == 0 || length == static_cast<std::size_t>(stages) || !check.sound(pointer) || !stages_sound(check)) return;
+    check.error(pointer, fmt::format("{} {} for {} stages", length, thing, stages), "there is one for each stage",
+                fmt::format("Give {} of them, or none", stages));
+}
+
+void check_model(Checker& check) {
+    const auto& model = check.experiment.model;
+    if (check.sound("/model/width") && check.sound("/model/heads") && model.heads > 0) {
+        if (model.width % model.heads != 0)
+            check.error("/model/heads", fmt::format("{} heads do not divide a width of {}", model.heads, model.width),
+                        "every head has width / heads values", "Change the width or the heads");
+        else if (model.width / model.heads % 2 != 0)
+            check.error("/model/heads", fmt::format("{} values a head is odd", model.width / model.heads),
+                        "rotary embedding turns pairs of values", "Change the width or the heads");
+    }
+    if (check.sound("/model/vocabulary") && model.vocabulary < 256)
+        check.error("/model/vocabulary", fmt::format("{} kinds of tokens", model.vocabulary), "the text is read byte by byte",
+                    "Set it to 256");
+}
+
+void check_blocks(Checker& check) {
+    const auto& pipeline = check.experiment.pipeline;
+    const int blocks = check.experiment.model.blocks;
+    if (!check.sound("/model/blocks") || !stages_sound(check) || !check.sound("/pipeline/blocks_per_stage")) return;
+    if (pipeline.blocks_per_stage.empty()) {
+        if (blocks % pipeline.stages != 0)
+            check.error("/model/blocks", fmt::format("{} blocks over {} stages", blocks, pipeline.stages),
+                        "every stage holds the same number of whole blocks", "Make it a multiple, or give \"blocks_per_stage\"");
+        return;
+    }
+    if (pipeline.blocks_per_stage.size() == static_cast<std::size_t>(pipeline.stages) && sum(pipeline.blocks_per_stage) != blocks)
+        check.error("/pipeline/blocks_per_stage",
+                    fmt::format("{} blocks in all, but the model has {}", sum(pipeline.blocks_per_stage), blocks),
+                    "every block is in one stage", "Make the sum equal to the model's blocks");
+}
+
+void check_skipping(Checker& check) {
+    const auto& pipeline = check.experiment.pipeline;
+    if (!stages_sound(check) || !check.sound("/pipeline/skip_ratio")) return;
+    const int length = path_length(pipeline.stages, pipeline.skip_ratio);
+    if (pipeline.stages == 1 && pipeline.skip_ratio != 0)
+        check.error("/pipeline/skip_ratio", fmt::format("{} with a single stage", number_text(pipeline.skip_ratio)),
+                    "stage 0 is never skipped", "Set it to 0, or use more stages");
+    else if (pipeline.stages > 1 && (length < 2 || length > pipeline.stages))
+        check.error("/pipeline/skip_ratio",
+                    fmt::format("{} leaves {} of {} stages", number_text(pipeline.skip_ratio), length, pipeline.stages),
+                    "a path visits stage 0 and at least one more", "Use a smaller ratio or more stages");
+}
+
+void check_nodes_suffice(Checker& check) {
+    const auto& pipeline = check.experiment.pipeline;
+    const auto nodes = static_cast<std::int64_t>(check.experiment.topology.nodes.size());
+    if (nodes == 0 || !check.sound("/topology/nodes")) return;
+    if (stages_sound(check) && pipeline.stages > nodes)
+        check.error("/pipeline/stages", fmt::format("{} stages on {} nodes", pipeline.stages, nodes), "a node holds one stage",
+                    "Use fewer stages or more nodes");
+    else if (check.sound("/pipeline/stage_sizes") && sum(pipeline.stage_sizes) > nodes)
+        check.error("/pipeline/stage_sizes", fmt::format("they sum up to {}, but there are {} nodes", sum(pipeline.stage_sizes), nodes),
+                    "a node holds one stage", "Make stages smaller or add nodes");
+}
+
+void check_balance(Checker& check) {
+    const auto& pipeline = check.experiment.pipeline;
+    if (!pipeline.balance_data_nodes) return;
+    for (const char* field : {"/pipeline/microbatches", "/pipeline/stage_sizes", "/pipeline/placement", "/pipeline/balance_data_nodes"})
+        if (!check.sound(field)) return;
+    int data_nodes = 0;
+    if (!pipeline.placement.empty())
+        data_nodes = static_cast<int>(pipeline.placement.front().size());
+    else if (!pipeline.stage_sizes.empty())
+        data_nodes = pipeline.stage_sizes.front();
+    if (data_nodes > 0 && pipeline.microbatches % data_nodes != 0)
+        check.error("/pipeline/microbatches", fmt::format("{} microbatches on {} data nodes", pipeline.microbatches, data_nodes),
+                    "every data node starts the same number", "Make it a multiple, or set \"balance_data_nodes\" to false");
+}
+
+void check_memory(Checker& check) {
+    const auto& experiment = check.experiment;
+    if (experiment.pipeline.constraints.memory == MemoryRule::ignore) return;
+    for (const char* field : {"/model", "/pipeline/stages", "/pipeline/blocks_per_stage", "/pipeline/microbatch_samples"})
+        if (!check.sound(field)) return;
+    for (std::size_t i = 0; i < experiment.topology.nodes.size(); ++i) {
+        const Node& node = experiment.topology.nodes[i];
+        const std::string pointer = fmt::format("/topology/nodes/{}/memory_bytes", i);
+        if (memory_limit(experiment, node) >= 1 || !check.sound(pointer)) continue;
+        check.error(pointer, fmt::format("{} B hold no microbatch", number_text(node.memory_bytes.value_or(0))),
+                    "weights, gradients and optimizer state of the largest stage and the activations of one microbatch must fit",
+                    "Give it more memory, make stages or microbatches smaller, or set \"memory_microbatches\"");
+    }
+}
+
+}  // namespace
+
+void check_pipeline(Checker& check) {
+    const auto& experiment = check.experiment;
+    check_length(check, "/pipeline/stage_sizes", experiment.pipeline.stage_sizes.size(), "sizes");
+    check_length(check, "/pipeline/placement", experiment.pipeline.placement.size(), "lists of nodes");
+    check_length(check, "/pipeline/blocks_per_stage", experiment.pipeline.blocks_per_stage.size(), "counts");
+    check_length(check, "/costs/gradient_bytes", experiment.costs.gradient_bytes.size(), "sizes");
+    check_model(check);
+    check_blocks(check);
+    check_skipping(check);
+    check_nodes_suffice(check);
+    check_balance(check);
+    check_memory(check);
+}
+
+void check_placement(Checker& check) {
+    const auto& pipeline = check.experiment.pipeline;
+    std::unordered_map<std::string, std::string> placed;
+    for (std::size_t s = 0; s < pipeline.placement.size(); ++s) {
+        const auto& stage = pipeline.placement[s];
+        const std::string at_stage = fmt::format("/pipeline/placement/{}", s);
+        if (stage.empty() && check.sound(at_stage))
+            check.error(at_stage, fmt::format("stage {} has no node", s), "every stage needs at least one", "Name its nodes");
+        const bool both = pipeline.stage_sizes.size() == pipeline.placement.size() && check.sound("/pipeline/stage_sizes");
+        if (!stage.empty() && both && check.sound(at_stage) && stage.size() != static_cast<std::size_t>(pipeline.stage_sizes[s]))
+            check.error(at_stage, fmt::format("{} nodes, but \"stage_sizes\" says {}", stage.size(), pipeline.stage_sizes[s]),
+                        "the two contradict each other", "Change one of them, or leave \"stage_sizes\" out");
+        for (std::size_t i = 0; i < stage.size(); ++i) {
+            const std::string pointer = fmt::format("{}/{}", at_stage, i);
+            if (!check.sound(pointer)) continue;
+            if (!check.index.is_node(stage[i]) && check.sound("/topology/nodes"))
+                check.error(pointer, fmt::format("there is no node {}", in_quotes(stage[i])), "a stage stands on nodes of the topology",
+                            "Name a node");
+            else if (const auto [first, is_new] = placed.emplace(stage[i], pointer); !is_new)
+                check.error(pointer, fmt::format("node {} is placed twice", in_quotes(stage[i])),
+                            fmt::format("{} has it too, and a node holds one stage", first->second), "Remove it from one of them");
+        }
+    }
+}
+
+}  // namespace skippipe

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "core/experiment/checker.h"
+#include "core/experiment/describe.h"
+#include "core/experiment/text.h"
+
+namespace skippipe {
+
+namespace {
+
+bool is_line(const Checker& check, const std::string& target) {
+    const auto arrow = target.find("->");
+    if (arrow == std::string::npos) return false;
+    return check.index.connected(target.substr(0, arrow), target.substr(arrow + 2));
+}
+
+bool is_stage(const Checker& check, const std::string& target) {
+    int stage = -1;
+    const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), stage);
+    return error == std::errc() && end == target.data() + target.size() && stage >= 0 &&
+           stage < check.experiment.pipeline.stages;
+}
+
+bool target_exists(const Checker& check, const Failure& failure) {
+    switch (failure.kind) {
+        case FailureKind::crash:
+        case FailureKind::slow_down: return check.index.is_node(failure.target);
+        case FailureKind::link_cut:
+        case FailureKind::link_degraded: return is_line(check, failure.target);
+        case FailureKind::jitter: return check.index.is_node(failure.target) || is_line(check, failure.target);
+        case FailureKind::stage_loss: return is_stage(check, failure.target);
+    }
+    return false;
+}
+
+std::string wanted_target(const Checker& check, FailureKind kind) {
+    switch (kind) {
+        case FailureKind::crash:
+        case FailureKind::slow_down: return "a node";
+        case FailureKind::link_cut:
+        case FailureKind::link_degraded: return "a link as \"from->to\"";
+        case FailureKind::jitter: return "a node, or a link as \"from->to\"";
+        case FailureKind::stage_loss:
+            return fmt::format("a stage's number from 0 to {}, as text", check.experiment.pipeline.stages - 1);
+    }
+    return "";
+}
+
+void check_failure(Checker& check, std::size_t i) {
+    const Failure& failure = check.experiment.failures[i];
+    const std::string pointer = fmt::format("/failures/{}", i);
+    const bool known = check.sound(pointer + "/kind") && check.sound(pointer + "/target") && check.sound("/topology") &&
+                       check.sound("/pipeline/stages");
+    if (known && !target_exists(check, failure))
+        check.error(pointer + "/target", fmt::format("{} is not there to fail", in_quotes(failure.target)),
+                    fmt::format("a {} happens to {}", name_of(failure.kind), wanted_target(check, failure.kind)),
+                    fmt::format("Name {}", wanted_target(check, failure.kind)));
+    const int triggers = failure.at_s.has_value() + failure.at_iteration.has_value() +
+                         failure.probability_per_iteration.has_value() + failure.rate_per_hour.has_value();
+    if (triggers != 1 && check.sound(pointer))
+        check.error(pointer, fmt::format("{} of its four triggers are given", triggers), "one says when it happens",
+                    "Give exactly one of \"at_s\", \"at_iteration\", \"probability_per_iteration\" and \"rate_per_hour\"");
+}
+
+}  // namespace
+
+void check_run(Checker& check) {
+    const auto& data = check.experiment.data;
+    if (data.source == DataSource::text && data.path.empty() && check.sound("/data/path") && check.sound("/data/source"))
+        check.error("/data/path", "no text is named", "the source \"text\" reads your own file or folder",
+                    "Name a UTF-8 text file or a folder of them");
+    for (std::size_t i = 0; i < check.experiment.failures.size(); ++i) check_failure(check, i);
+}
+
+}  // namespace skippipe

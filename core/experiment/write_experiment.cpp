@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <fmt/format.h>
+
+#include "core/experiment/describe.h"
+#include "core/experiment/io.h"
+
+namespace skippipe {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Probe {
+    template <class T> void operator()(const char*, T&, const Info&) {}
+};
+template <class T>
+concept Described = requires(Probe& probe, T& value) { describe(probe, value); };
+
+template <class T> void write_members(const T& object, Json& json);
+
+template <class T> Json written(const T& value) {
+    if constexpr (Described<T>) {
+        Json json = Json::object();
+        write_members(value, json);
+        return json;
+    } else if constexpr (std::is_enum_v<T>) {
+        return std::string(name_of(value));
+    } else {
+        return value;
+    }
+}
+
+template <class T> Json written(const std::vector<T>& values) {
+    Json json = Json::array();
+    for (const auto& value : values) json.push_back(written(value));
+    return json;
+}
+
+struct MemberWriter {
+    Json& json;
+
+    template <class T> void operator()(const char* key, const T& member, const Info&) { json[key] = written(member); }
+    template <class T> void operator()(const char* key, const std::optional<T>& member, const Info&) {
+        if (member) json[key] = *member;
+    }
+};
+
+template <class T> void write_members(const T& object, Json& json) {
+    MemberWriter writer{json};
+    describe(writer, const_cast<T&>(object));  // the writer only reads; describe.h serves readers too
+}
+
+/// A list of plain values fits one line; anything else one line a member.
+bool on_one_line(const Json& json) {
+    for (const auto& value : json)
+        if (value.is_structured()) return false;
+    return true;
+}
+
+void indent(const Json& json, int depth, std::string& out) {
+    const auto line = [&](int levels) { out += '\n' + std::string(static_cast<std::size_t>(2 * levels), ' '); };
+    // Nodes, regions, links and failures stand in lists, one a line.
+    const bool flat = !json.is_structured() || json.empty() || (on_one_line(json) && (json.is_array() || depth > 2));
+    if (flat && !json.is_structured()) {
+        out += json.dump(-1, ' ', false, Json::error_handler_t::replace);  // text from the window may be ill-formed
+        return;
+    }
+    const bool list = json.is_array();
+    out += list ? '[' : '{';
+    bool first = true;
+    for (const auto& [key, value] : json.items()) {
+        if (!first) out += flat ? ", " : ",";
+        if (!flat) line(depth + 1);
+        if (!list) out += Json(key).dump() + ": ";
+        indent(value, depth + 1, out);
+        first = false;
+    }
+    if (!flat) line(depth);
+    out += list ? ']' : '}';
+}
+
+}  // namespace
+
+Json to_json(const Experiment& experiment) {
+    Json json = {{"format", experiment_format}};
+    write_members(experiment, json);
+    return json;
+}
+
+std::string to_text(const Experiment& experiment) {
+    std::string text;
+    indent(to_json(experiment), 0, text);
+    return text + "\n";
+}
+
+std::string experiment_hash(const Experiment& experiment) {
+    Json all = to_json(experiment);
+    for (const char* list : {"regions", "nodes"})
+        for (auto& place : all["topology"][list]) {
+            place.erase("x");
+            place.erase("y");
+        }
+    all["pipeline"].erase("planner");
+    all["pipeline"].erase("plan_steps");
+    const Json part = {{"topology", all["topology"]}, {"model", all["model"]}, {"pipeline", all["pipeline"]}, {"costs", all["costs"]}};
+    const std::string text = part.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+}  // namespace skippipe
