@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/record/schema.h"
+
+#include <array>
+#include <fstream>
+
+#include <sqlite3.h>
+
+namespace skippipe::record {
+namespace {
+
+constexpr int busy_timeout_ms = 10'000;
+constexpr std::string_view magic{"SQLite format 3\0", 16};
+
+// Comments inside CREATE TABLE stay in the file: `.schema` in the sqlite3 shell documents itself.
+constexpr const char* version_1 = R"sql(
+CREATE TABLE runs (              -- one row a run
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    planner TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('running', 'finished', 'failed', 'stopped', 'died')),
+    seed INTEGER NOT NULL,               -- 64 bits, unsigned
+    started_utc TEXT NOT NULL,           -- ISO 8601
+    finished_utc TEXT NOT NULL DEFAULT '',
+    iterations INTEGER NOT NULL,         -- planned
+    iterations_done INTEGER NOT NULL DEFAULT 0,
+    predicted_iteration_s REAL,          -- network time
+    iteration_s REAL,                    -- network time, mean of the executed iterations
+    tokens_per_second REAL,              -- machine time
+    first_validation_loss REAL,
+    last_validation_loss REAL,
+    machine_s REAL,                      -- machine time spent
+    error TEXT NOT NULL DEFAULT '',
+    pid INTEGER NOT NULL,                -- the writing process: pid, its namespace, its start, the machine's boot
+    pid_namespace TEXT NOT NULL,
+    process_start INTEGER NOT NULL,      -- field 22 of /proc/PID/stat
+    boot_id TEXT NOT NULL,
+    heartbeat_s REAL NOT NULL            -- seconds since 1970 UTC
+);
+CREATE TABLE documents (         -- what was frozen at the start, and the summary at the end; apart from `runs` so that lists stay quick
+    run INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+    experiment TEXT NOT NULL,            -- JSON, all of them
+    plan TEXT NOT NULL,
+    versions TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    summary TEXT NOT NULL DEFAULT ''     -- empty while the run goes on
+);
+CREATE TABLE iterations (        -- where each iteration's spans lie
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    iteration INTEGER NOT NULL,
+    first_row INTEGER NOT NULL,
+    last_row INTEGER NOT NULL,
+    PRIMARY KEY (run, iteration)
+) WITHOUT ROWID;
+CREATE TABLE spans (             -- what took network time; clustered by run, `row` grows within it
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    row INTEGER NOT NULL,
+    iteration INTEGER NOT NULL,
+    kind INTEGER NOT NULL,               -- 0 forward, 1 loss, 2 backward, 3 input gradient, 4 weight gradient, 5 transfer forward, 6 transfer backward, 7 all-reduce, 8 step
+    node INTEGER NOT NULL,
+    to_node INTEGER NOT NULL,            -- transfers; -1: none
+    stage INTEGER NOT NULL,
+    microbatch INTEGER NOT NULL,
+    offset_s REAL,                       -- network time of the iteration's start; the next three count from there
+    ready_s REAL,
+    start_s REAL,
+    end_s REAL,
+    bytes REAL,
+    PRIMARY KEY (run, row)
+) WITHOUT ROWID;
+CREATE TABLE metrics (
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    row INTEGER NOT NULL,
+    iteration INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    value REAL,                          -- NULL: not a number
+    network_s REAL,
+    machine_s REAL,
+    tokens INTEGER NOT NULL,             -- trained so far
+    PRIMARY KEY (run, row)
+) WITHOUT ROWID;
+CREATE TABLE commands (          -- inserted by windows, taken by the run
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    payload TEXT NOT NULL,               -- JSON
+    sent_utc TEXT NOT NULL,
+    taken_utc TEXT                       -- NULL: waiting
+);
+CREATE INDEX commands_of_run ON commands(run, taken_utc);
+CREATE TABLE tags (
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (run, tag)
+) WITHOUT ROWID;
+CREATE TABLE notes (
+    run INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+    note TEXT NOT NULL
+);
+)sql";
+
+int version_of(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
+
+/// One transaction a step. The version is read again once the write lock is held: another program may have been first.
+void take_step(SQLite::Database& database, int from, const std::string& sql) {
+    SQLite::Transaction transaction{database, SQLite::TransactionBehavior::IMMEDIATE};
+    if (version_of(database) != from) return;
+    database.exec(sql);
+    database.exec("PRAGMA application_id = " + std::to_string(application_id));
+    database.exec("PRAGMA user_version = " + std::to_string(from + 1));
+    transaction.commit();
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& file, std::string what) {
+    throw InputError{file.string(), std::move(what), "it was left as it is",
+                     "Name another file with --db, or move this one away"};
+}
+
+/// Reads the header by hand, because SQLite may write to what it opens (hot journals). False: nothing there yet.
+bool looks_like_record(const std::filesystem::path& file) {
+    std::error_code error;
+    const auto status = std::filesystem::status(file, error);
+    if (status.type() == std::filesystem::file_type::not_found) return false;
+    if (error) throw InputError{file.string(), "cannot be looked at: " + error.message(), "", "Check the permissions of its folder"};
+    if (!std::filesystem::is_regular_file(status)) refuse(file, "is no regular file");
+    std::array<char, 100> header{};
+    std::ifstream in{file, std::ios::binary};
+    if (!in) throw InputError{file.string(), "cannot be read", "the record lies there", "Check its permissions"};
+    in.read(header.data(), header.size());
+    if (in.gcount() == 0) return false;
+    if (in.gcount() < static_cast<std::streamsize>(header.size()) || std::string_view{header.data(), magic.size()} != magic)
+        refuse(file, "is no SQLite file");
+    std::uint32_t id = 0;
+    for (std::size_t i = 68; i < 72; ++i) id = id << 8 | static_cast<unsigned char>(header[i]);
+    if (id != static_cast<std::uint32_t>(application_id)) refuse(file, "is an SQLite file, but no record of SkipPipe Studio");
+    return true;
+}
+
+void make_folder(const std::filesystem::path& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+        throw InputError{folder.string(), "this folder cannot be made: " + error.message(), "the record lies there",
+                         "Name another file with --db, or set XDG_DATA_HOME"};
+}
+
+}  // namespace
+
+const std::vector<std::string>& migrations() {
+    static const std::vector<std::string> steps{version_1};
+    return steps;
+}
+
+void migrate(SQLite::Database& database, const std::vector<std::string>& steps, const std::filesystem::path& file) {
+    const int newest = static_cast<int>(steps.size());
+    for (int version = version_of(database); version < newest; version = version_of(database)) {
+        if (version < 0) refuse(file, "has the impossible schema version " + std::to_string(version));
+        take_step(database, version, steps[static_cast<std::size_t>(version)]);
+    }
+    if (const int version = version_of(database); version > newest)
+        throw InputError{file.string(), "is of schema version " + std::to_string(version) + ", this program knows up to " + std::to_string(newest),
+                         "a newer SkipPipe Studio wrote it", "Use that newer version, or name another file with --db"};
+}
+
+SQLite::Database open(const std::filesystem::path& file, OpenMode mode) {
+    const auto path = std::filesystem::absolute(file);  // an absolute path is never taken for a URI
+    if (mode == OpenMode::create && path.has_parent_path()) make_folder(path.parent_path());
+    looks_like_record(path);
+    return told(path, [&] {
+        const int create = mode == OpenMode::create ? SQLite::OPEN_CREATE : 0;
+        SQLite::Database database{path.string(), SQLite::OPEN_READWRITE | create, busy_timeout_ms};
+        // The first schema goes through the rollback journal, so that the header says at once whose file it is.
+        migrate(database, migrations(), path);
+        database.exec("PRAGMA journal_mode = WAL");
+        database.exec("PRAGMA synchronous = NORMAL");
+        database.exec("PRAGMA foreign_keys = ON");
+        return database;
+    });
+}
+
+InputError error_of(int code, const std::string& message, const std::filesystem::path& file) {
+    const auto make = [&](std::string what, std::string remedy) {
+        return InputError{file.string(), std::move(what) + " (SQLite: " + message + ")", "the record could not be used", std::move(remedy)};
+    };
+    switch (code & 0xFF) {
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED: return make("another program has kept the record locked for 10 s", "Close what writes to it, then try again");
+        case SQLITE_READONLY:
+        case SQLITE_PERM:
+        case SQLITE_AUTH:
+        case SQLITE_CANTOPEN: return make("the record cannot be opened for writing", "Check the permissions of the file and its folder, or name another with --db");
+        case SQLITE_FULL: return make("the disk is full", "Free some space, or name a file on another disk with --db");
+        case SQLITE_IOERR: return make("reading or writing the record failed", "Check the disk's space and health, or name a file on another disk with --db");
+        case SQLITE_CORRUPT:
+        case SQLITE_NOTADB: return make("the record is damaged", "Restore it from a backup, save what can be read with `sqlite3 FILE .recover`, or name another with --db");
+        case SQLITE_CONSTRAINT: return make("the record refused the row", "The run may have been removed meanwhile; start it again");
+        default: return make("the record could not be used", "Check the file, or name another with --db");
+    }
+}
+
+InputError error_of(const SQLite::Exception& error, const std::filesystem::path& file) {
+    return error_of(error.getErrorCode(), error.what(), file);
+}
+
+}  // namespace skippipe::record
