@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads the rules afresh (README, "What a plan means"), apart from planners and evaluator, so that it can catch both.
+#include "core/planner/validator.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+using Violations = std::vector<Violation>;
+
+const std::string& id(const Problem& problem, int node) { return problem.node_ids[at(node)]; }
+
+bool check_stages(const Problem& problem, const Plan& plan, Violations& found) {
+    const auto before = found.size();
+    if (static_cast<int>(plan.stages.size()) != problem.stages) {
+        found.push_back({"structure", fmt::format("the plan has {} stages, the experiment {}", plan.stages.size(), problem.stages)});
+        return false;
+    }
+    std::vector<int> seen(at(problem.nodes()), -1);
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+        if (plan.stages[s].empty()) found.push_back({"structure", fmt::format("stage {} has no node", s)});
+        for (const int node : plan.stages[s]) {
+            if (node < 0 || node >= problem.nodes()) {
+                found.push_back({"structure", fmt::format("stage {} names a node that does not exist", s)});
+            } else if (seen[at(node)] >= 0) {
+                found.push_back({"structure", fmt::format("node {} stands in stages {} and {}", id(problem, node), seen[at(node)], s)});
+            } else {
+                seen[at(node)] = static_cast<int>(s);
+            }
+        }
+    }
+    if (plan.blocks != problem.blocks)
+        found.push_back({"structure", "the blocks of its stages are not those of the experiment"});
+    return found.size() == before;
+}
+
+void check_path(const Problem& problem, const Path& path, const std::vector<int>& stage_of, Violations& found) {
+    const auto say = [&](const char* rule, const std::string& what) { found.push_back({rule, fmt::format("microbatch {}: {}", path.microbatch, what)}); };
+    std::set<int> stages;
+    for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) {
+        const int node = path.nodes[hop];
+        if (node < 0 || node >= problem.nodes() || stage_of[at(node)] < 0)
+            return say("structure", fmt::format("hop {} goes to a node that holds no stage", hop));
+        const int stage = stage_of[at(node)];
+        if (hop == 0 && stage != 0) return say("CC1", fmt::format("starts on {}, which is no data node (stage {})", id(problem, node), stage));
+        if (hop > 0 && stage == 0) return say("CC1", fmt::format("visits data node {} as a middle hop", id(problem, node)));
+        if (!stages.insert(stage).second) return say("CC2", fmt::format("runs stage {} twice", stage));
+    }
+    const std::size_t length = path.nodes.size();
+    for (std::size_t hop = 0; length > 1 && hop < length; ++hop) {
+        const int from = path.nodes[hop], to = path.nodes[(hop + 1) % length];
+        if (!problem.reachable(from, to)) say("reach", fmt::format("no line from {} to {}", id(problem, from), id(problem, to)));
+        if (!problem.reachable(to, from)) say("reach", fmt::format("no line from {} to {}, for the gradient", id(problem, to), id(problem, from)));
+    }
+}
+
+/// The operations each node must run, from the paths alone.
+std::map<int, std::multiset<std::string>> expected_operations(const Plan& plan) {
+    std::map<int, std::multiset<std::string>> expected;
+    for (const auto& path : plan.paths)
+        for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) {
+            auto& mine = expected[path.nodes[hop]];
+            const auto m = std::to_string(path.microbatch);
+            mine.insert("F" + m);
+            if (hop == 0) mine.insert("L" + m);
+            if (!plan.split_backward) mine.insert("B" + m);
+            if (plan.split_backward) mine.insert({"I" + m, "W" + m});
+        }
+    return expected;
+}
+
+void check_order(const Problem& problem, const Plan& plan, Violations& found) {
+    if (plan.order.empty()) return;
+    const auto expected = expected_operations(plan);
+    for (int node = 0; node < problem.nodes(); ++node) {
+        std::multiset<std::string> given;
+        if (at(node) < plan.order.size())
+            for (const auto& operation : plan.order[at(node)]) given.insert(to_string(operation));
+        const auto mine = expected.find(node);
+        const std::multiset<std::string> wanted = mine == expected.end() ? std::multiset<std::string>{} : mine->second;
+        if (given == wanted) continue;
+        std::vector<std::string> missing, surplus;
+        std::set_difference(wanted.begin(), wanted.end(), given.begin(), given.end(), std::back_inserter(missing));
+        std::set_difference(given.begin(), given.end(), wanted.begin(), wanted.end(), std::back_inserter(surplus));
+        std::string what = fmt::format("order of {}:", id(problem, node));
+        if (!missing.empty()) what += fmt::format(" lacks {}", fmt::join(missing, ", "));
+        if (!surplus.empty()) what += fmt::format("{} names {}, which it does not run or names twice", missing.empty() ? "" : ";", fmt::join(surplus, ", "));
+        found.push_back({"order", what});
+    }
+}
+
+void check_rings(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, Violations& found) {
+    if (!problem.charge_all_reduce) return;
+    std::set<int> visited;
+    for (const auto& path : plan.paths)
+        for (const int node : path.nodes) visited.insert(stage_of[at(node)]);
+    for (const int stage : visited) {
+        const auto& ring = plan.stages[at(stage)];
+        for (std::size_t i = 0; ring.size() > 1 && i < ring.size(); ++i) {
+            const int from = ring[i], to = ring[(i + 1) % ring.size()];
+            if (!problem.reachable(from, to))
+                found.push_back({"reach", fmt::format("all-reduce of stage {}: no line from {} to {}", stage, id(problem, from), id(problem, to))});
+        }
+    }
+}
+
+void check_counts(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, int length, Violations& found) {
+    if (length != problem.path_length && length != problem.stages)
+        found.push_back({"skip-ratio", fmt::format("paths visit {} stages; the skip ratio asks for {}, a full pipeline for {}", length, problem.path_length, problem.stages)});
+    std::vector<int> visits(at(problem.stages), 0);
+    std::map<int, int> starts;
+    for (const int node : plan.stages[0]) starts[node] = 0;
+    for (const auto& path : plan.paths) {
+        ++starts[path.nodes.front()];
+        for (const int node : path.nodes) ++visits[at(stage_of[at(node)])];
+    }
+    if (problem.balance_data_nodes)
+        for (const auto& [node, count] : starts)
+            if (count * static_cast<int>(starts.size()) != problem.microbatches)
+                found.push_back({"CC1", fmt::format("data node {} starts {} of {} microbatches; {} data nodes share them equally", id(problem, node), count, problem.microbatches, starts.size())});
+    if (!problem.constraints.uniform_execution) return;
+    const int cap = problem.visits_cap(length);
+    for (int stage = 1; stage < problem.stages; ++stage)
+        if (visits[at(stage)] > cap)
+            found.push_back({"CC2", fmt::format("stage {} runs {} microbatches, at most {} are allowed", stage, visits[at(stage)], cap)});
+}
+
+void check_disorder(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, Violations& found) {
+    const auto& rules = problem.constraints;
+    if (!rules.bounded_disorder) return;
+    for (const auto& path : plan.paths) {
+        int furthest = 0, swaps = 0;
+        for (std::size_t hop = 1; hop < path.nodes.size(); ++hop) {
+            const int stage = stage_of[at(path.nodes[hop])];
+            if (stage < furthest) {
+                ++swaps;
+                if (furthest - stage > rules.max_swap_distance)
+                    found.push_back({"CC3", fmt::format("microbatch {} goes back from stage {} to {}, at most {} is allowed", path.microbatch, furthest, stage, rules.max_swap_distance)});
+            } else if (stage - furthest - 1 > rules.max_passed_over) {
+                found.push_back({"CC3", fmt::format("microbatch {} passes over {} stages between {} and {}, at most {} are allowed", path.microbatch, stage - furthest - 1, furthest, stage, rules.max_passed_over)});
+            }
+            furthest = std::max(furthest, stage);
+        }
+        if (swaps > rules.max_swaps)
+            found.push_back({"CC3", fmt::format("microbatch {} swaps {} times, at most {} are allowed", path.microbatch, swaps, rules.max_swaps)});
+    }
+}
+
+/// TC1 and TC2 from what was executed: microbatches held at once, and one operation at a time.
+void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline, Violations& found) {
+    struct Change { double time_s; int delta; };
+    std::map<int, std::vector<const Span*>> work;
+    std::map<int, std::vector<Change>> held;
+    const auto last = plan.split_backward ? SpanKind::weight_gradient : SpanKind::backward;
+    for (const auto& span : timeline.spans) {
+        if (!is_compute(span.kind)) continue;
+        work[span.node].push_back(&span);
+        if (span.kind == SpanKind::forward) held[span.node].push_back({span.start_s, +1});
+        if (span.kind == last) held[span.node].push_back({span.end_s, -1});
+    }
+    for (auto& [node, changes] : held) {
+        // Memory is released before the node dispatches, so at one instant releases come first.
+        std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time_s != b.time_s ? a.time_s < b.time_s : a.delta < b.delta; });
+        int now = 0, most = 0;
+        for (const auto& change : changes) most = std::max(most, now += change.delta);
+        if (most > problem.memory[at(node)])
+            found.push_back({"TC1", fmt::format("{} holds {} microbatches, its memory takes {}", id(problem, node), most, problem.memory[at(node)])});
+    }
+    for (auto& [node, spans] : work) {
+        std::sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) { return a->start_s != b->start_s ? a->start_s < b->start_s : a->end_s < b->end_s; });
+        for (std::size_t i = 1; i < spans.size(); ++i)
+            if (spans[i]->start_s < spans[i - 1]->end_s)
+                found.push_back({"TC2", fmt::format("{} runs microbatches {} and {} at once at {:.6g} s", id(problem, node), spans[i - 1]->microbatch, spans[i]->microbatch, spans[i]->start_s)});
+        if (plan.order.empty()) continue;
+        const auto& order = plan.order[at(node)];
+        for (std::size_t i = 0; i < std::min(order.size(), spans.size()); ++i)
+            if (order[i].microbatch != spans[i]->microbatch) {
+                found.push_back({"order", fmt::format("{} ran microbatch {} where its order says {}", id(problem, node), spans[i]->microbatch, to_string(order[i]))});
+                break;
+            }
+    }
+}
+
+/// Every operation ran once, after its input had arrived.
+void check_causes(const Plan& plan, const Timeline& timeline, Violations& found) {
+    std::size_t expected = 0, ran = 0;
+    for (const auto& [node, operations] : expected_operations(plan)) expected += operations.size();
+    for (const auto& span : timeline.spans) {
+        if (!is_compute(span.kind)) continue;
+        ++ran;
+        if (span.start_s < span.ready_s)
+            found.push_back({"structure", fmt::format("{} of microbatch {} began before its input arrived", to_string(span.kind), span.microbatch)});
+    }
+    if (timeline.complete && ran != expected)
+        found.push_back({"structure", fmt::format("{} operations ran, the paths ask for {}", ran, expected)});
+}
+
+}  // namespace
+
+std::vector<Violation> check_structure(const Problem& problem, const Plan& plan) {
+    Violations found;
+    if (!check_stages(problem, plan, found)) return found;
+    const auto stage_of = stage_of_nodes(plan, problem.nodes());
+    if (static_cast<int>(plan.paths.size()) != problem.microbatches)
+        found.push_back({"structure", fmt::format("{} paths for {} microbatches", plan.paths.size(), problem.microbatches)});
+    std::set<int> microbatches;
+    std::set<std::size_t> lengths;
+    for (const auto& path : plan.paths) {
+        if (path.microbatch < 0 || !microbatches.insert(path.microbatch).second)
+            found.push_back({"structure", fmt::format("microbatch {} has two paths, or its number is negative", path.microbatch)});
+        lengths.insert(path.nodes.size());
+        check_path(problem, path, stage_of, found);
+    }
+    if (lengths.size() > 1 || lengths.count(0) > 0 || lengths.empty())
+        found.push_back({"structure", "the paths are not all of one length of at least 1"});
+    if (found.empty()) check_order(problem, plan, found);
+    if (found.empty()) check_rings(problem, plan, stage_of, found);
+    return found;
+}
+
+std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, const Timeline& timeline) {
+    auto found = check_structure(problem, plan);
+    if (!found.empty()) return found;
+    const auto stage_of = stage_of_nodes(plan, problem.nodes());
+    check_counts(problem, plan, stage_of, static_cast<int>(plan.paths.front().nodes.size()), found);
+    check_disorder(problem, plan, stage_of, found);
+    if (!timeline.complete) {
+        std::string what = "events run out before all operations ran";
+        for (const auto& blocked : timeline.blocked) what += "; " + blocked;
+        found.push_back({"deadlock", what});
+    }
+    check_causes(plan, timeline, found);
+    check_nodes(problem, plan, timeline, found);
+    return found;
+}
+
+}  // namespace skippipe
