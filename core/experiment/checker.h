@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The parts of `validate`.
 #pragma once
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,6 +51,10 @@ struct Checker {
 
     /// No fault is known at this pointer, above it or below it.
     bool sound(std::string_view pointer) const;
+    /// No fault is known at a list, its elements or these members of them; other members may have some.
+    bool list_sound(std::string_view list, std::initializer_list<std::string_view> members) const;
+    /// The names of nodes and regions can be relied on.
+    bool ids_sound() const { return list_sound("/topology/nodes", {"/id"}) && list_sound("/topology/regions", {"/id"}); }
     void error(const std::string& pointer, std::string what, std::string why, std::string remedy);
     void warning(const std::string& pointer, std::string what, std::string why, std::string remedy);
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/experiment/checker.h"
+#include "core/experiment/described.h"
 #include "core/experiment/io.h"
 #include "core/experiment/json_reader.h"
 #include "core/experiment/validate.h"
@@ -14,12 +15,6 @@ namespace skippipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Probe {
-    template <class T> void operator()(const char*, T&, const Info&) {}
-};
-template <class T>
-concept Described = requires(Probe& probe, T& value) { describe(probe, value); };
 
 template <class T> void read_object(JsonReader& reader, const Json& json, T& object, const Info& info);
 

@@ -70,6 +70,19 @@ bool Checker::sound(std::string_view pointer) const {
     return true;
 }
 
+bool Checker::list_sound(std::string_view list, std::initializer_list<std::string_view> members) const {
+    for (const auto& bad : unsound) {
+        if (at_or_below(list, bad)) return false;
+        if (!at_or_below(bad, list)) continue;
+        const auto rest = std::string_view(bad).substr(list.size() + 1);
+        const auto slash = rest.find('/');
+        if (slash == std::string_view::npos) return false;
+        for (const auto member : members)
+            if (at_or_below(rest.substr(slash), member)) return false;
+    }
+    return true;
+}
+
 void Checker::error(const std::string& pointer, std::string what, std::string why, std::string remedy) {
     add_fault(faults, {at + pointer, std::move(what), std::move(why), std::move(remedy)});
 }

@@ -27,7 +27,7 @@ bool ends_exist(Checker& check, std::size_t i) {
         }
         if (check.index.is_node(*id) || check.index.is_region(*id)) continue;
         both = false;
-        if (!check.sound("/topology/nodes") || !check.sound("/topology/regions")) continue;
+        if (!check.ids_sound()) continue;
         std::vector<std::string_view> ids;
         for (const auto& node : check.experiment.topology.nodes) ids.push_back(node.id);
         for (const auto& region : check.experiment.topology.regions) ids.push_back(region.id);

@@ -70,7 +70,7 @@ void check_skipping(Checker& check) {
 void check_nodes_suffice(Checker& check) {
     const auto& pipeline = check.experiment.pipeline;
     const auto nodes = static_cast<std::int64_t>(check.experiment.topology.nodes.size());
-    if (nodes == 0 || !check.sound("/topology/nodes")) return;
+    if (nodes == 0 || !check.ids_sound()) return;
     if (stages_sound(check) && pipeline.stages > nodes)
         check.error("/pipeline/stages", fmt::format("{} stages on {} nodes", pipeline.stages, nodes), "a node holds one stage",
                     "Use fewer stages or more nodes");
@@ -140,7 +140,7 @@ void check_placement(Checker& check) {
         for (std::size_t i = 0; i < stage.size(); ++i) {
             const std::string pointer = fmt::format("{}/{}", at_stage, i);
             if (!check.sound(pointer)) continue;
-            if (!check.index.is_node(stage[i]) && check.sound("/topology/nodes"))
+            if (!check.index.is_node(stage[i]) && check.ids_sound())
                 check.error(pointer, fmt::format("there is no node {}", in_quotes(stage[i])), "a stage stands on nodes of the topology",
                             "Name a node");
             else if (const auto [first, is_new] = placed.emplace(stage[i], pointer); !is_new)

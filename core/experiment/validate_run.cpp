@@ -52,8 +52,8 @@ std::string wanted_target(const Checker& check, FailureKind kind) {
 void check_failure(Checker& check, std::size_t i) {
     const Failure& failure = check.experiment.failures[i];
     const std::string pointer = fmt::format("/failures/{}", i);
-    const bool known = check.sound(pointer + "/kind") && check.sound(pointer + "/target") && check.sound("/topology") &&
-                       check.sound("/pipeline/stages");
+    const bool known = check.sound(pointer + "/kind") && check.sound(pointer + "/target") && check.ids_sound() &&
+                       check.sound("/topology/links") && check.sound("/pipeline/stages");
     if (known && !target_exists(check, failure))
         check.error(pointer + "/target", fmt::format("{} is not there to fail", in_quotes(failure.target)),
                     fmt::format("a {} happens to {}", name_of(failure.kind), wanted_target(check, failure.kind)),

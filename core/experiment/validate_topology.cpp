@@ -65,7 +65,7 @@ void check_nodes(Checker& check) {
     for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
         const Node& node = topology.nodes[i];
         if (!node.region.empty() && !check.index.is_region(node.region) && check.sound(member("nodes", i, "/region")) &&
-            check.sound("/topology/regions")) {
+            check.ids_sound()) {
             std::vector<std::string_view> ids;
             for (const auto& region : topology.regions) ids.push_back(region.id);
             const auto meant = closest(node.region, ids);
@@ -83,7 +83,7 @@ void check_nodes(Checker& check) {
 void check_matrix(Checker& check) {
     const auto& topology = check.experiment.topology;
     const auto& matrix = topology.hop_matrix_s;
-    if (matrix.empty() || !check.sound("/topology/hop_matrix_s") || !check.sound("/topology/nodes")) return;
+    if (matrix.empty() || !check.sound("/topology/hop_matrix_s") || !check.ids_sound()) return;
     const std::size_t nodes = topology.nodes.size();
     if (matrix.size() != nodes)
         check.error("/topology/hop_matrix_s", fmt::format("{} rows for {} nodes", matrix.size(), nodes),
@@ -110,8 +110,9 @@ bool sends_anything(const Experiment& experiment) {
 void check_reach(Checker& check) {
     const auto& topology = check.experiment.topology;
     if (!topology.hop_matrix_s.empty() || topology.nodes.size() < 2 || !sends_anything(check.experiment)) return;
-    for (const char* part : {"/topology/links", "/topology/regions", "/topology/hop_matrix_s", "/topology/nodes"})
-        if (!check.sound(part)) return;
+    if (!check.ids_sound() || !check.list_sound("/topology/links", {"/from", "/to", "/both_ways"}) ||
+        !check.list_sound("/topology/nodes", {"/region"}) || !check.sound("/topology/hop_matrix_s"))
+        return;
     for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
         const Node& node = topology.nodes[i];
         if (!node.region.empty() && !check.index.is_region(node.region)) continue;  // told already

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/experiment/describe.h"
+#include "core/experiment/described.h"
 #include "core/experiment/io.h"
 
 namespace skippipe {
@@ -12,12 +13,6 @@ namespace skippipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Probe {
-    template <class T> void operator()(const char*, T&, const Info&) {}
-};
-template <class T>
-concept Described = requires(Probe& probe, T& value) { describe(probe, value); };
 
 template <class T> void write_members(const T& object, Json& json);
 
@@ -60,10 +55,10 @@ bool on_one_line(const Json& json) {
     return true;
 }
 
-void indent(const Json& json, int depth, std::string& out) {
+void indent(const Json& json, int depth, bool in_list, std::string& out) {
     const auto line = [&](int levels) { out += '\n' + std::string(static_cast<std::size_t>(2 * levels), ' '); };
     // Nodes, regions, links and failures stand in lists, one a line.
-    const bool flat = !json.is_structured() || json.empty() || (on_one_line(json) && (json.is_array() || depth > 2));
+    const bool flat = !json.is_structured() || json.empty() || (on_one_line(json) && (json.is_array() || in_list));
     if (flat && !json.is_structured()) {
         out += json.dump(-1, ' ', false, Json::error_handler_t::replace);  // text from the window may be ill-formed
         return;
@@ -75,7 +70,7 @@ void indent(const Json& json, int depth, std::string& out) {
         if (!first) out += flat ? ", " : ",";
         if (!flat) line(depth + 1);
         if (!list) out += Json(key).dump() + ": ";
-        indent(value, depth + 1, out);
+        indent(value, depth + 1, list, out);
         first = false;
     }
     if (!flat) line(depth);
@@ -92,7 +87,7 @@ Json to_json(const Experiment& experiment) {
 
 std::string to_text(const Experiment& experiment) {
     std::string text;
-    indent(to_json(experiment), 0, text);
+    indent(to_json(experiment), 0, false, text);
     return text + "\n";
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/experiment/validate.h"
+
+using namespace skippipe;
+
+class TestCounts : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void path_length_rounds_halves_upwards_from_the_decimal_data() {
+        QTest::addColumn<int>("stages");
+        QTest::addColumn<double>("skip");
+        QTest::addColumn<int>("length");
+        QTest::newRow("4.5") << 5 << 0.1 << 5;
+        QTest::newRow("4.02") << 6 << 0.33 << 4;
+        QTest::newRow("4.0002") << 6 << 0.3333 << 4;
+        QTest::newRow("2.5") << 5 << 0.5 << 3;
+        QTest::newRow("3") << 4 << 0.25 << 3;
+        QTest::newRow("6") << 8 << 0.25 << 6;
+        QTest::newRow("13.5, where doubles give less") << 15 << 0.1 << 14;
+        QTest::newRow("2.5 of 50, where doubles give less") << 50 << 0.95 << 3;
+        QTest::newRow("none") << 6 << 0.0 << 6;
+        QTest::newRow("all") << 6 << 1.0 << 0;
+        QTest::newRow("tiny") << 1024 << 1e-300 << 1024;
+        QTest::newRow("many digits") << 1024 << 0.30000000000000004 << 717;
+        QTest::newRow("one stage") << 1 << 0.0 << 1;
+    }
+    void path_length_rounds_halves_upwards_from_the_decimal() {
+        QFETCH(int, stages);
+        QFETCH(double, skip);
+        QFETCH(int, length);
+        QCOMPARE(path_length(stages, skip), length);
+    }
+
+    void uniform_cap_rounds_upwards() {
+        QCOMPARE(uniform_cap(30, 4, 6), 18);
+        QCOMPARE(uniform_cap(10, 4, 6), 6);
+        QCOMPARE(uniform_cap(7, 3, 4), 5);
+        QCOMPARE(uniform_cap(7, 1, 1), 7);
+        QCOMPARE(uniform_cap(1'000'000, 1024, 1024), 1'000'000);
+    }
+
+    void parameters_are_counted_by_hand() {
+        ModelSpec model{.blocks = 6, .width = 128, .heads = 4, .vocabulary = 256, .sequence = 128};
+        QCOMPARE(ffn_width(model), 344);  // 341.3 to the next multiple of 8
+        QCOMPARE(block_parameters(model), 65536.0 + 132096.0 + 256.0);
+        QCOMPARE(stage_parameters(model, 2, false), 2 * 197888.0);
+        QCOMPARE(stage_parameters(model, 1, true), 197888.0 + 65536.0 + 128.0);
+        model.ffn_width = 100;
+        QCOMPARE(ffn_width(model), 100);
+    }
+
+    void memory_follows_the_nearest_rule() {
+        Experiment e;
+        e.model = {.blocks = 2, .width = 4, .heads = 1, .ffn_width = 8, .vocabulary = 256, .sequence = 2};
+        e.pipeline.stages = 2;
+        e.pipeline.microbatch_samples = 1;
+        e.pipeline.memory_microbatches = 3;
+        QCOMPARE(activation_bytes(e, 1), 4.0 * 2 * (64 + 24 + 4));
+        Node node;
+        QCOMPARE(memory_limit(e, node), 3);
+        const double weights = 16 * (64 + 96 + 8 + 2 * 256 * 4 + 4);
+        node.memory_bytes = weights + 5.5 * 736;
+        QCOMPARE(memory_limit(e, node), 5);
+        node.memory_bytes = weights;
+        QCOMPARE(memory_limit(e, node), 0);
+        node.memory_microbatches = 9;
+        QCOMPARE(memory_limit(e, node), 9);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestCounts)
+#include "test_counts.moc"

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/experiment/io.h"
+#include "tests/experiment/samples.h"
+
+using namespace skippipe;
+
+class TestExperimentFile : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void bundled_files_have_no_fault_and_survive_a_round_trip() {
+        int files = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(samples::resources() / "experiments")) {
+            const auto parsed = load_experiment(entry.path());
+            QVERIFY2(parsed.faults.empty(), samples::listed(parsed.faults).c_str());
+            const std::string text = to_text(parsed.experiment);
+            const auto again = parse_experiment(text);
+            QVERIFY2(again.faults.empty(), samples::listed(again.faults).c_str());
+            QVERIFY(again.experiment == parsed.experiment);
+            QCOMPARE(to_text(again.experiment), text);
+            ++files;
+        }
+        QVERIFY(files >= 5);
+    }
+
+    void every_kind_of_member_is_read() {
+        const auto [e, faults] = parse_experiment(samples::small());
+        QVERIFY2(faults.empty(), samples::listed(faults).c_str());
+        QCOMPARE(e.name, std::string("Small"));
+        QCOMPARE(e.seed, std::uint64_t{7});
+        QCOMPARE(e.topology.nodes.size(), std::size_t{4});
+        QCOMPARE(e.topology.nodes[1].memory_microbatches.value(), 2);
+        QCOMPARE(e.topology.nodes[2].memory_bytes.value(), 1e9);
+        QVERIFY(!e.topology.nodes[0].memory_microbatches);
+        QCOMPARE(e.topology.links[1].both_ways, false);
+        QCOMPARE(e.pipeline.stage_sizes, (std::vector<int>{2, 2}));
+        QVERIFY(e.costs.wire == WireType::bf16);
+        QVERIFY(e.failures.at(0).kind == FailureKind::crash);
+        QCOMPARE(e.failures[0].rejoin_after_s.value(), 2.0);
+        QVERIFY(e.execution.compute == Compute::cost);
+    }
+
+    void unset_members_are_left_out_and_all_others_written() {
+        const auto json = to_json(parse_experiment(samples::small()).experiment);
+        QCOMPARE(json.begin().key(), std::string("format"));
+        QVERIFY(!json["topology"]["nodes"][0].contains("memory_microbatches"));
+        QVERIFY(json["topology"]["nodes"][1].contains("memory_microbatches"));
+        QVERIFY(!json["costs"].contains("forward_bytes"));
+        QVERIFY(json["training"].contains("beta2"));
+    }
+
+    void ten_faults_are_ten_faults() {
+        const auto faults = load_experiment(samples::test_data() / "ten-faults.json").faults;
+        for (const char* pointer :
+             {"/seed", "/seeds", "/topology/nodes/0/seconds_per_sample_per_block", "/topology/nodes/1/region",
+              "/topology/nodes/2/memory_microbatches", "/topology/links/0/bandwidth_bytes_per_s",
+              "/topology/links/1/latency_s", "/model/heads", "/pipeline/skip_ration", "/costs/links"}) {
+            const Fault* fault = samples::find(faults, pointer);
+            QVERIFY2(fault != nullptr, pointer);
+            QVERIFY(!fault->what.empty() && !fault->why.empty() && !fault->remedy.empty());
+        }
+        QVERIFY2(faults.size() == 10, samples::listed(faults).c_str());
+        QVERIFY(samples::find(faults, "/pipeline/skip_ration")->remedy.find("\"skip_ratio\"") != std::string::npos);
+        QVERIFY(samples::find(faults, "/costs/links")->remedy.find("\"shared\"") != std::string::npos);
+    }
+
+    void numbers_are_checked_data() {
+        QTest::addColumn<QString>("number");
+        QTest::addColumn<bool>("fine");
+        QTest::newRow("whole") << "30" << true;
+        QTest::newRow("whole as a fraction") << "30.0" << true;
+        QTest::newRow("whole with an exponent") << "3e1" << true;
+        QTest::newRow("half") << "3.5" << false;
+        QTest::newRow("negative") << "-30" << false;
+        QTest::newRow("zero") << "0" << false;
+        QTest::newRow("beyond 64 bits") << "123456789012345678901234567890" << false;
+        QTest::newRow("beyond 32 bits") << "4294967300" << false;
+        QTest::newRow("overflow") << "1e999" << false;
+        QTest::newRow("infinity") << "-Infinity" << false;
+        QTest::newRow("not a number") << "NaN" << false;
+        QTest::newRow("null") << "null" << false;
+        QTest::newRow("text") << "\"30\"" << false;
+    }
+    void numbers_are_checked() {
+        QFETCH(QString, number);
+        QFETCH(bool, fine);
+        const auto text = samples::replaced(samples::small(), "\"microbatches\": 4", "\"microbatches\": " + number.toStdString());
+        const auto parsed = parse_experiment(text);
+        QCOMPARE(parsed.faults.size(), std::size_t(fine ? 0 : 1));
+        if (fine)
+            QCOMPARE(parsed.experiment.pipeline.microbatches, 30);
+        else
+            QCOMPARE(parsed.faults[0].pointer, std::string("/pipeline/microbatches"));
+    }
+
+    void format_is_needed_and_known() {
+        QVERIFY(samples::find(parse_experiment(samples::replaced(samples::small(), "\"format\": 1,", "")).faults, "/format"));
+        QVERIFY(samples::find(parse_experiment(samples::replaced(samples::small(), "\"format\": 1", "\"format\": 2")).faults, "/format"));
+        for (const char* text : {"", "[]", "null", "3", "{}", "\"x\"", "{\"format\": 1}"})
+            QVERIFY2(has_errors(parse_experiment(std::string(text)).faults), text);
+    }
+
+    void a_plan_files_experiment_has_its_place_in_pointers() {
+        auto json = to_json(parse_experiment(samples::small()).experiment);
+        json["model"]["heads"] = 3;
+        const auto faults = parse_experiment(json, "/experiment").faults;
+        QCOMPARE(faults.size(), std::size_t{1});
+        QCOMPARE(faults[0].pointer, std::string("/experiment/model/heads"));
+    }
+
+    void hash_follows_what_a_plan_depends_on() {
+        const Experiment e = parse_experiment(samples::small()).experiment;
+        const std::string hash = experiment_hash(e);
+        QCOMPARE(hash.size(), std::size_t{16});
+        QCOMPARE(experiment_hash(parse_experiment(to_text(e)).experiment), hash);
+        QCOMPARE(hash, std::string("6eac5b3f53166881"));  // the same on every machine and in every version
+        Experiment other = e;
+        other.name = "Other";
+        other.topology.nodes[0].x = 12;
+        other.pipeline.planner = "gpipe";
+        other.training.iterations = 99;
+        QCOMPARE(experiment_hash(other), hash);
+        other.topology.links[0].latency_s = 0.06;
+        QVERIFY(experiment_hash(other) != hash);
+        other = e;
+        other.pipeline.skip_ratio = 0.1;
+        QVERIFY(experiment_hash(other) != hash);
+    }
+
+    void schema_file_is_what_the_code_says() {
+        QCOMPARE(samples::text_of(samples::resources() / "schema" / "experiment.schema.json"), experiment_schema().dump(2) + "\n");
+    }
+};
+
+QTEST_APPLESS_MAIN(TestExperimentFile)
+#include "test_experiment_file.moc"
