@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/document/document.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <QElapsedTimer>
+#include <QUndoCommand>
+
+#include "core/experiment/io.h"
+#include "core/experiment/validate.h"
+
+namespace skippipe {
+namespace {
+constexpr qint64 merge_window_ms = 1500;
+}
+
+/// One change of the document as the values before and after.
+class SetExperiment final : public QUndoCommand {
+public:
+    SetExperiment(Document& document, const QString& what, Experiment after, QString merge)
+        : QUndoCommand(what), document_(document), before_(document.experiment()), after_(std::move(after)),
+          merge_(std::move(merge)) {
+        clock_.start();
+    }
+    int id() const override { return merge_.isEmpty() ? -1 : 1; }
+    void undo() override { document_.set(before_); }
+    void redo() override { document_.set(after_); }
+    bool mergeWith(const QUndoCommand* other) override {
+        const auto* next = static_cast<const SetExperiment*>(other);
+        if (next->merge_ != merge_ || clock_.elapsed() > merge_window_ms) return false;
+        after_ = next->after_;
+        clock_.restart();
+        setObsolete(before_ == after_);
+        return true;
+    }
+
+private:
+    Document& document_;
+    Experiment before_, after_;
+    QString merge_;
+    QElapsedTimer clock_;
+};
+
+Document::Document(QObject* parent) : QObject(parent) {
+    connect(&stack_, &QUndoStack::cleanChanged, this, [this] { Q_EMIT file_changed(); });
+    check();
+}
+
+void Document::select(Selection selection) {
+    if (selection == selection_) return;
+    selection_ = std::move(selection);
+    Q_EMIT selection_changed();
+}
+
+void Document::edit(const QString& what, const std::function<void(Experiment&)>& change, const QString& merge) {
+    Experiment after = experiment_;
+    change(after);
+    if (after == experiment_) return;
+    const QString key = merge.isEmpty() ? merge : merge + QChar('#') + QString::number(merge_serial_);
+    stack_.push(new SetExperiment(*this, what, std::move(after), key));
+}
+
+void Document::set(const Experiment& experiment) {
+    experiment_ = experiment;
+    check();
+    Q_EMIT changed();
+}
+
+void Document::check() {
+    Faults faults = file_faults_;
+    for (auto& fault : validate(experiment_))
+        if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(std::move(fault));
+    if (faults == faults_) return;
+    faults_ = std::move(faults);
+    Q_EMIT faults_changed();
+}
+
+void Document::start(Experiment experiment, std::filesystem::path file, Faults file_faults) {
+    file_faults_ = std::move(file_faults);
+    file_ = std::move(file);
+    recovered_ = false;
+    stack_.clear();
+    select({});
+    set(experiment);
+    Q_EMIT file_changed();
+    Q_EMIT replaced();
+}
+
+void Document::start_new(Experiment experiment) { start(std::move(experiment), {}, {}); }
+
+void Document::open(const std::filesystem::path& file) {
+    Faults faults;
+    const std::string text = read_file(file, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    ParsedExperiment parsed = parse_experiment(text);
+    // Faults of meaning are found again in `check` and vanish once mended; what only the text can show stays until a save.
+    const Faults meaning = validate(parsed.experiment);
+    std::erase_if(parsed.faults, [&](const Fault& fault) {
+        return std::find(meaning.begin(), meaning.end(), fault) != meaning.end();
+    });
+    start(std::move(parsed.experiment), file, std::move(parsed.faults));
+}
+
+void Document::save(const std::filesystem::path& file) {
+    if (has_errors(file_faults_) && file == file_) {
+        Faults faults;
+        const std::string original = read_file(file, faults);
+        if (!has_errors(faults)) write_file_atomically(std::filesystem::path{file} += ".before-repair", original);
+    }
+    write_file_atomically(file, to_text(experiment_));
+    file_ = file;
+    file_faults_.clear();
+    recovered_ = false;
+    stack_.setClean();
+    check();
+    Q_EMIT file_changed();
+}
+
+void Document::recover(Experiment experiment, const std::filesystem::path& file) {
+    start(std::move(experiment), file, {});
+    recovered_ = true;
+    Q_EMIT file_changed();
+}
+
+Selection subject_of(const std::string& pointer, const Experiment& experiment) {
+    Selection subject;
+    const auto index_after = [&](std::string_view prefix) -> std::optional<std::size_t> {
+        if (pointer.compare(0, prefix.size(), prefix) != 0) return {};
+        std::size_t index = 0, digits = 0;
+        for (std::size_t i = prefix.size(); i < pointer.size() && pointer[i] >= '0' && pointer[i] <= '9'; ++i, ++digits)
+            index = index * 10 + static_cast<std::size_t>(pointer[i] - '0');
+        return digits > 0 && digits < 9 ? std::optional{index} : std::nullopt;
+    };
+    const auto& topology = experiment.topology;
+    if (const auto node = index_after("/topology/nodes/"); node && *node < topology.nodes.size())
+        subject.nodes.insert(topology.nodes[*node].id);
+    if (const auto region = index_after("/topology/regions/"); region && *region < topology.regions.size())
+        subject.regions.insert(topology.regions[*region].id);
+    if (const auto link = index_after("/topology/links/"); link && *link < topology.links.size())
+        subject.links.insert({topology.links[*link].from, topology.links[*link].to});
+    return subject;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <functional>
+
+#include <QObject>
+#include <QUndoStack>
+
+#include "core/base/fault.h"
+#include "core/experiment/document.h"
+#include "views/document/selection.h"
+
+namespace skippipe {
+
+/// The experiment that all views share: its value, undo, selection, faults and file. One edit is one undo command.
+class Document : public QObject {
+    Q_OBJECT
+public:
+    explicit Document(QObject* parent = nullptr);
+
+    const Experiment& experiment() const { return experiment_; }
+    /// Faults of the file as it was read (kept until the first save) and of the document as it stands.
+    const Faults& faults() const { return faults_; }
+    QUndoStack& undo_stack() { return stack_; }
+    const Selection& selection() const { return selection_; }
+    void select(Selection selection);
+
+    /// Applies `change` to a copy and pushes one undo command where that makes a difference. Edits that follow each other with
+    /// the same `merge` key (a drag, typing in one field) become one command.
+    void edit(const QString& what, const std::function<void(Experiment&)>& change, const QString& merge = {});
+    /// Ends merging: the next edit is a command of its own whatever its key.
+    void end_merge() { ++merge_serial_; }
+
+    /// A document without a file.
+    void start_new(Experiment experiment);
+    /// Reads a file. One with faults opens as far as it could be understood, with the faults listed; the file itself is not
+    /// touched. Throws InputError where it cannot be read at all.
+    void open(const std::filesystem::path& file);
+    /// Writes atomically. Where the file had faults when it was read, its text is first kept beside it as FILE.before-repair.
+    /// Throws InputError.
+    void save(const std::filesystem::path& file);
+    /// Takes over work found after a crash: the file it belongs to (may be empty), unsaved.
+    void recover(Experiment experiment, const std::filesystem::path& file);
+
+    const std::filesystem::path& file() const { return file_; }
+    bool is_modified() const { return recovered_ || !stack_.isClean(); }
+    bool file_has_faults() const { return !file_faults_.empty(); }
+
+Q_SIGNALS:
+    void changed();            ///< the experiment's value
+    void faults_changed();
+    void selection_changed();
+    void file_changed();       ///< path or saved state
+    void replaced();           ///< another document: cameras may move
+
+private:
+    friend class SetExperiment;
+    void set(const Experiment& experiment);
+    void check();
+    void start(Experiment experiment, std::filesystem::path file, Faults file_faults);
+
+    Experiment experiment_;
+    Faults faults_, file_faults_;
+    Selection selection_;
+    QUndoStack stack_;
+    std::filesystem::path file_;
+    int merge_serial_ = 0;
+    bool recovered_ = false;
+};
+
+/// What a fault's JSON pointer speaks of: a node, link or region of the document, or nothing drawn.
+Selection subject_of(const std::string& pointer, const Experiment& experiment);
+
+}  // namespace skippipe

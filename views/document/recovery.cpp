@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/document/recovery.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+#include <QUuid>
+
+#include "core/experiment/io.h"
+#include "views/document/document.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int delay_ms = 1000;
+
+QString lock_name(const std::filesystem::path& file) { return QString::fromStdString(file.string() + ".lock"); }
+
+/// Locks the work unless the window that wrote it still lives.
+std::unique_ptr<QLockFile> lock(const std::filesystem::path& file) {
+    auto lock = std::make_unique<QLockFile>(lock_name(file));
+    lock->setStaleLockTime(0);  // stale only when its process is gone, never by age
+    return lock->tryLock(0) ? std::move(lock) : nullptr;
+}
+
+}  // namespace
+
+Recovery::Recovery(Document& document, std::filesystem::path folder, QObject* parent)
+    : QObject(parent), document_(document), folder_(std::move(folder)) {
+    timer_.setSingleShot(true);
+    timer_.setInterval(delay_ms);
+    connect(&timer_, &QTimer::timeout, this, &Recovery::write);
+    connect(&document, &Document::changed, this, &Recovery::schedule);
+    connect(&document, &Document::file_changed, this, &Recovery::schedule);
+}
+
+Recovery::~Recovery() { discard(); }
+
+void Recovery::schedule() {
+    if (!document_.is_modified())
+        discard();
+    else if (!timer_.isActive())
+        timer_.start();
+}
+
+void Recovery::write() {
+    timer_.stop();
+    if (!document_.is_modified()) return;
+    std::error_code error;
+    if (file_.empty()) {
+        std::filesystem::create_directories(folder_, error);
+        file_ = folder_ / (QUuid::createUuid().toString(QUuid::WithoutBraces).toStdString() + ".json");
+        lock_ = lock(file_);
+    }
+    nlohmann::ordered_json json;
+    json["file"] = document_.file().string();
+    json["written"] = QDateTime::currentDateTime().toString(Qt::ISODate).toStdString();
+    json["experiment"] = to_json(document_.experiment());
+    try {
+        write_file_atomically(file_, json.dump(1));
+    } catch (const InputError&) {
+        // A full or read-only disk: the document itself is unharmed, and the next edit tries again.
+    }
+}
+
+void Recovery::discard() {
+    timer_.stop();
+    if (file_.empty()) return;
+    std::error_code error;
+    std::filesystem::remove(file_, error);
+    lock_.reset();
+    file_.clear();
+}
+
+std::vector<FoundWork> Recovery::find(const std::filesystem::path& folder) {
+    std::vector<FoundWork> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        if (entry.path().extension() != ".json") continue;
+        if (!lock(entry.path())) continue;
+        Faults faults;
+        const auto json = parse_json(read_file(entry.path(), faults), faults);
+        if (has_errors(faults) || !json.is_object() || !json.contains("experiment")) continue;
+        FoundWork work;
+        work.recovery_file = entry.path();
+        if (const auto file = json.find("file"); file != json.end() && file->is_string())
+            work.document_file = file->get<std::string>();
+        if (const auto written = json.find("written"); written != json.end() && written->is_string())
+            work.written = QDateTime::fromString(QString::fromStdString(written->get<std::string>()), Qt::ISODate);
+        work.experiment = parse_experiment(json.at("experiment")).experiment;
+        found.push_back(std::move(work));
+    }
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.written > b.written; });
+    return found;
+}
+
+void Recovery::remove(const FoundWork& work) {
+    std::error_code error;
+    std::filesystem::remove(work.recovery_file, error);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace skippipe {
+
+/// A link by its ends; positions in the list move when others are deleted.
+struct LinkKey {
+    std::string from, to;
+    auto operator<=>(const LinkKey&) const = default;
+};
+
+/// One recorded or planned span of the timeline shown.
+struct SpanKey {
+    std::int64_t run = 0;   ///< 0: the plan of the document
+    std::int64_t row = -1;  ///< row in the record, or index in the plan's timeline
+    bool operator==(const SpanKey&) const = default;
+};
+
+/// What is selected, the same in all views.
+struct Selection {
+    std::set<std::string> nodes, regions;
+    std::set<LinkKey> links;
+    std::optional<int> stage, microbatch;
+    std::optional<SpanKey> span;
+
+    bool operator==(const Selection&) const = default;
+    bool empty() const { return *this == Selection{}; }
+};
+
+}  // namespace skippipe

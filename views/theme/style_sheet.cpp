@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+// @name stands for the theme's colour of that name; sizes are look.md's, in pixels at scale 1.
+constexpr auto rules = R"(
+* { outline: 0; }
+QMainWindow, QDialog { background: @surface2; }
+QMainWindow::separator { background: @line; width: 1px; height: 1px; }
+QSplitter::handle { background: @line; }
+QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; }
+QToolTip { background: @surface2; color: @text; border: 1px solid @line; padding: 4px 8px; }
+QLabel { background: transparent; }
+QLabel[role="title"] { font-size: 16px; font-weight: 600; }
+QLabel[role="heading"] { font-size: 13px; font-weight: 600; color: @text; }
+QLabel[role="small"] { font-size: 11px; color: @text2; }
+QLabel[role="secondary"] { color: @text2; }
+QLabel[role="bad"] { color: @bad; }
+QLabel[role="good"] { color: @good; }
+QLabel[role="warning"] { color: @warning; }
+
+QPushButton, QToolButton[role="button"] { background: @surface; color: @text; border: 1px solid @line; border-radius: 4px;
+  padding: 0 12px; min-height: 26px; }
+QPushButton:hover, QToolButton[role="button"]:hover { background: @hover; }
+QPushButton:pressed { background: @line; }
+QPushButton:focus, QToolButton:focus { border: 1px solid @accent; }
+QPushButton:disabled { color: @text2; background: @surface2; }
+QPushButton[role="accent"] { background: @accent; color: @onaccent; border: 1px solid @accent; font-weight: 600; }
+QPushButton[role="accent"]:hover { background: @accenthover; }
+QPushButton[role="accent"]:focus { border: 2px solid @text; }
+QPushButton[role="accent"]:disabled { background: @line; color: @text2; border-color: @line; }
+QPushButton[role="link"] { border: 0; background: transparent; color: @accent; padding: 0 4px; }
+QPushButton[role="link"]:focus { border: 1px solid @accent; }
+
+QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit { background: @surface; color: @text; border: 1px solid @line;
+  border-radius: 4px; padding: 0 8px; min-height: 26px; selection-background-color: @accent; selection-color: @onaccent; }
+QPlainTextEdit { padding: 4px; }
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus { border: 1px solid @accent; }
+QLineEdit[faulty="true"], QComboBox[faulty="true"] { border: 1px solid @bad; }
+QLineEdit:disabled, QComboBox:disabled, QDoubleSpinBox:disabled { color: @text2; background: @surface2; }
+QLineEdit[role="name"] { border: 1px solid transparent; background: transparent; font-size: 16px; font-weight: 600; }
+QLineEdit[role="name"]:hover { border: 1px solid @line; }
+QLineEdit[role="name"]:focus { border: 1px solid @accent; background: @surface; }
+QComboBox::drop-down { border: 0; width: 20px; }
+QComboBox::down-arrow { image: url(@arrow); width: 10px; height: 10px; }
+QComboBox QAbstractItemView { background: @surface; color: @text; border: 1px solid @line; selection-background-color: @selected;
+  selection-color: @text; }
+QCheckBox { spacing: 8px; min-height: 26px; }
+
+QScrollArea { border: 0; background: transparent; }
+QScrollArea > QWidget > QWidget { background: transparent; }
+QAbstractScrollArea { border: 0; }
+QTableView, QTreeView, QListView { background: @surface; alternate-background-color: @surface; color: @text; border: 0;
+  gridline-color: @line; selection-background-color: @selected; selection-color: @text; }
+QTableView::item, QTreeView::item, QListView::item { padding: 0 8px; border: 0; }
+QTableView::item:selected, QTreeView::item:selected, QListView::item:selected { background: @selected; color: @text; }
+QHeaderView { background: @surface2; }
+QHeaderView::section { background: @surface2; color: @text2; border: 0; border-bottom: 1px solid @line; padding: 4px 8px;
+  font-size: 11px; }
+QTableCornerButton::section { background: @surface2; border: 0; }
+
+QTabBar { background: transparent; }
+QTabBar::tab { background: transparent; color: @text2; border: 0; border-bottom: 2px solid transparent; padding: 5px 12px 4px 12px; }
+QTabBar::tab:hover { color: @text; }
+QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
+QTabWidget::pane { border: 0; border-top: 1px solid @line; }
+
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: @handle; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }
+QScrollBar::handle:hover { background: @text2; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+
+QMenuBar { background: @surface2; color: @text; border-bottom: 1px solid @line; }
+QMenuBar::item { padding: 5px 10px; background: transparent; }
+QMenuBar::item:selected { background: @selected; }
+QMenu { background: @surface; color: @text; border: 1px solid @line; padding: 4px 0; }
+QMenu::item { padding: 5px 28px 5px 16px; }
+QMenu::item:selected { background: @selected; }
+QMenu::item:disabled { color: @text2; }
+QMenu::separator { height: 1px; background: @line; margin: 4px 0; }
+QStatusBar { background: @surface2; color: @text2; border-top: 1px solid @line; }
+QStatusBar::item { border: 0; }
+QProgressBar { background: @line; border: 0; border-radius: 2px; max-height: 4px; min-height: 4px; }
+QProgressBar::chunk { background: @accent; border-radius: 2px; }
+
+QWidget#rail { background: @surface2; border-right: 1px solid @line; }
+QWidget#rail QToolButton { border: 0; border-left: 2px solid transparent; background: transparent; color: @text2; font-size: 11px;
+  padding: 6px 0; min-width: 60px; min-height: 44px; }
+QWidget#rail QToolButton:hover { color: @text; background: @hover; }
+QWidget#rail QToolButton:checked { color: @text; border-left: 2px solid @accent; background: @selected; }
+QWidget#rail QToolButton:focus { border-left: 2px solid @text; }
+QWidget#bar { background: @surface2; border-bottom: 1px solid @line; }
+QWidget#banner { background: @banner; border-bottom: 1px solid @line; }
+QWidget[role="panel"] { background: @surface2; }
+QWidget[role="surface"] { background: @surface; }
+QFrame[role="hairline"] { background: @line; border: 0; max-height: 1px; min-height: 1px; }
+QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 2px 6px; color: @text; background: transparent; }
+QToolButton:hover { background: @hover; }
+QToolButton:checked { background: @selected; }
+)";
+
+}  // namespace
+
+QString style_sheet(const Theme& t) {
+    QString sheet = QString::fromLatin1(rules);
+    const std::pair<const char*, QColor> names[] = {
+        {"@surface2", t.surface_2},
+        {"@surface", t.surface},
+        {"@line", t.line},
+        {"@text2", t.text_2},
+        {"@text", t.text},
+        {"@accenthover", mix(t.accent, t.text, 0.15)},
+        {"@accent", t.accent},
+        {"@onaccent", t.on_accent},
+        {"@hover", mix(t.surface_2, t.text, 0.06)},
+        {"@selected", mix(t.surface, t.accent, t.dark ? 0.24 : 0.14)},
+        {"@handle", mix(t.line, t.text_2, 0.4)},
+        {"@banner", mix(t.surface, t.warning, 0.14)},
+        {"@good", t.good},
+        {"@warning", t.warning},
+        {"@bad", t.bad},
+    };
+    for (const auto& [name, colour] : names) sheet.replace(QLatin1String(name), colour.name());
+    sheet.replace("@arrow", t.dark ? ":/icons/arrow-dark.png" : ":/icons/arrow-light.png");
+    return sheet;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/theme/theme.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QApplication>
+#include <QDBusConnection>
+#include <QDBusConnectionInterface>
+#include <QDBusMessage>
+#include <QDBusVariant>
+#include <QPalette>
+#include <QStyleFactory>
+#include <QToolTip>
+
+namespace skippipe {
+namespace {
+
+const Theme* current = &Theme::light();
+
+Theme make_light() {
+    Theme t;
+    t.surface = QColor{"#FFFFFF"};
+    t.surface_2 = QColor{"#F6F7F9"};
+    t.line = QColor{"#E3E6EB"};
+    t.text = QColor{"#1B1F27"};
+    t.text_2 = QColor{"#5B6472"};
+    t.accent = QColor{"#2460D8"};
+    t.on_accent = QColor{"#FFFFFF"};
+    t.good = QColor{"#18794E"};
+    t.warning = QColor{"#9A6700"};
+    t.bad = QColor{"#C62F3E"};
+    t.stages = {"#4D63CA", "#DD6478", "#006555", "#875E04", "#433263", "#8B910E", "#AC7CAF", "#642902"};
+    return t;
+}
+
+Theme make_dark() {
+    Theme t;
+    t.dark = true;
+    t.surface = QColor{"#15181E"};
+    t.surface_2 = QColor{"#1D2129"};
+    t.line = QColor{"#2E343F"};
+    t.text = QColor{"#E6E9EF"};
+    t.text_2 = QColor{"#9AA3B2"};
+    t.accent = QColor{"#6D9BFF"};
+    t.on_accent = QColor{"#15181E"};
+    t.good = QColor{"#4CC38A"};
+    t.warning = QColor{"#E0B341"};
+    t.bad = QColor{"#FF7B86"};
+    t.stages = {"#6D88F2", "#FA8093", "#94E5D1", "#FECF86", "#CBBAF6", "#9BA223", "#956A98", "#A1603E"};
+    return t;
+}
+
+double linear(double channel) {
+    return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
+}
+
+double luminance(const QColor& c) {
+    return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
+}
+
+QPalette palette_of(const Theme& t) {
+    QPalette p;
+    p.setColor(QPalette::Window, t.surface_2);
+    p.setColor(QPalette::WindowText, t.text);
+    p.setColor(QPalette::Base, t.surface);
+    p.setColor(QPalette::AlternateBase, t.surface_2);
+    p.setColor(QPalette::Text, t.text);
+    p.setColor(QPalette::PlaceholderText, t.text_2);
+    p.setColor(QPalette::Button, t.surface_2);
+    p.setColor(QPalette::ButtonText, t.text);
+    p.setColor(QPalette::BrightText, t.bad);
+    p.setColor(QPalette::Highlight, t.accent);
+    p.setColor(QPalette::HighlightedText, t.on_accent);
+    p.setColor(QPalette::Link, t.accent);
+    p.setColor(QPalette::ToolTipBase, t.surface_2);
+    p.setColor(QPalette::ToolTipText, t.text);
+    p.setColor(QPalette::Light, t.line);
+    p.setColor(QPalette::Midlight, t.line);
+    p.setColor(QPalette::Mid, t.line);
+    p.setColor(QPalette::Dark, t.line);
+    p.setColor(QPalette::Shadow, t.line);
+    for (auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+        p.setColor(QPalette::Disabled, role, t.text_2);
+    return p;
+}
+
+QFont sized(int pixels, QFont::Weight weight = QFont::Normal) {
+    QFont font = QApplication::font();
+    font.setPixelSize(pixels);
+    font.setWeight(weight);
+    return font;
+}
+
+}  // namespace
+
+const Theme& Theme::light() {
+    static const Theme t = make_light();
+    return t;
+}
+
+const Theme& Theme::dark_theme() {
+    static const Theme t = make_dark();
+    return t;
+}
+
+QColor Theme::stage(int index) const {
+    return index < 0 ? text_2 : stages[static_cast<std::size_t>(index % stage_colours)];
+}
+
+QColor Theme::text_on(const QColor& fill) const {
+    const QColor black{"#15181E"}, white{"#FFFFFF"};
+    return contrast(fill, black) >= contrast(fill, white) ? black : white;
+}
+
+const Theme& theme() { return *current; }
+
+double contrast(const QColor& a, const QColor& b) {
+    const double la = luminance(a), lb = luminance(b);
+    return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
+}
+
+QColor mix(const QColor& a, const QColor& b, double share) {
+    const auto blend = [share](float x, float y) { return static_cast<float>(x + (y - x) * share); };
+    return QColor::fromRgbF(blend(a.redF(), b.redF()), blend(a.greenF(), b.greenF()), blend(a.blueF(), b.blueF()),
+                            blend(a.alphaF(), b.alphaF()));
+}
+
+QFont body_font() { return sized(size::body_text); }
+QFont small_font() { return sized(size::small_text); }
+QFont title_font() { return sized(size::title_text, QFont::DemiBold); }
+
+bool desktop_prefers_dark() {
+    const auto bus = QDBusConnection::sessionBus();
+    if (bus.isConnected()) {
+        auto ask = QDBusMessage::createMethodCall("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
+                                                  "org.freedesktop.portal.Settings", "Read");
+        ask << QStringLiteral("org.freedesktop.appearance") << QStringLiteral("color-scheme");
+        const auto answer = bus.call(ask, QDBus::Block, 200);
+        if (answer.type() == QDBusMessage::ReplyMessage && !answer.arguments().isEmpty()) {
+            QVariant value = answer.arguments().front();
+            while (value.canConvert<QDBusVariant>()) value = value.value<QDBusVariant>().variant();
+            if (const int scheme = value.toInt(); scheme == 1 || scheme == 2) return scheme == 1;
+        }
+    }
+    const QPalette palette = QGuiApplication::palette();
+    return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness();
+}
+
+void apply_theme(QApplication& application, bool dark) {
+    current = dark ? &Theme::dark_theme() : &Theme::light();
+    QApplication::setStyle(QStyleFactory::create("Fusion"));
+    QFont font = QApplication::font();
+    font.setPixelSize(size::body_text);
+    font.setStyleHint(QFont::SansSerif);
+    QApplication::setFont(font);
+    QApplication::setPalette(palette_of(*current));
+    QToolTip::setFont(sized(size::body_text));
+    application.setStyleSheet(style_sheet(*current));
+}
+
+}  // namespace skippipe

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/colours.h"
+
+namespace skippipe {
+
+QColor cause_colour(const Theme& t, IdleCause cause) {
+    switch (cause) {
+        case IdleCause::fill_drain: return t.text_2;
+        case IdleCause::activation: return t.stages[0];
+        case IdleCause::gradient: return t.stages[3];
+        case IdleCause::link: return t.stages[2];
+        case IdleCause::memory: return t.stages[6];
+        case IdleCause::collision: return t.stages[5];
+        case IdleCause::order: return t.stages[4];
+        case IdleCause::all_reduce: return t.stages[7];
+        case IdleCause::optimizer: return t.stages[1];
+        case IdleCause::node_down: return t.bad;
+    }
+    return t.text_2;
+}
+
+int cause_hatch(IdleCause cause) {
+    switch (cause) {
+        case IdleCause::activation: return 0;
+        case IdleCause::gradient: return 1;
+        case IdleCause::link: return 3;
+        case IdleCause::memory: return 2;
+        case IdleCause::collision: return 7;
+        case IdleCause::order: return 4;
+        case IdleCause::all_reduce: return 5;
+        case IdleCause::optimizer: return 5;
+        case IdleCause::node_down: return 6;
+        default: return -1;
+    }
+}
+
+QColor span_colour(const Theme& t, const LaneSpan& span, int lane_stage, ColourBy by) {
+    if (by == ColourBy::cause) return mix(t.surface, t.text_2, 0.75);
+    if (by == ColourBy::microbatch) return span.microbatch < 0 ? t.text_2 : t.stage(span.microbatch % stage_colours);
+    const QColor base = t.stage(span.stage >= 0 ? span.stage : lane_stage);
+    if (by == ColourBy::stage) return base;
+    switch (span.kind) {
+        case SpanKind::backward:
+        case SpanKind::input_gradient:
+        case SpanKind::transfer_backward: return mix(base, QColor(Qt::black), t.dark ? 0.32 : 0.25);
+        case SpanKind::weight_gradient: return mix(base, QColor(Qt::white), 0.35);
+        default: return base;
+    }
+}
+
+QColor cause_fill(const Theme& t, IdleCause cause, ColourBy by) {
+    return mix(t.surface, cause_colour(t, cause), by == ColourBy::cause ? (t.dark ? 0.4 : 0.32) : cause == IdleCause::fill_drain ? 0.05 : 0.1);
+}
+
+QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
+    return mix(t.surface, cause_colour(t, cause), by == ColourBy::cause ? 0.9 : 0.45);
+}
+
+}  // namespace skippipe

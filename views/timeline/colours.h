@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QColor>
+
+#include "views/theme/theme.h"
+#include "views/timeline/lanes.h"
+
+namespace skippipe {
+
+enum class ColourBy { operation, stage, microbatch, cause };
+
+/// Colour of work or of a transfer. Forward and backward of a stage share its hue, backward a step darker, weight gradient lighter.
+QColor span_colour(const Theme& theme, const LaneSpan& span, int lane_stage, ColourBy by);
+/// Pale fill and hatch of a wait.
+QColor cause_fill(const Theme& theme, IdleCause cause, ColourBy by);
+QColor cause_ink(const Theme& theme, IdleCause cause, ColourBy by);
+/// The hatch that tells a cause from the others (views/imgui/atlas.h).
+int cause_hatch(IdleCause cause);
+/// A cause's colour in bars and legends.
+QColor cause_colour(const Theme& theme, IdleCause cause);
+
+}  // namespace skippipe

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/lanes.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace skippipe {
+namespace {
+
+constexpr double clean = std::numeric_limits<double>::infinity();
+
+const auto starts_before = [](const auto& a, const auto& b) { return a.start_s < b.start_s; };
+
+/// Sorts from the first element that may have moved; returns its index.
+template <class Item>
+std::size_t sort_from(std::vector<Item>& items, double earliest) {
+    const auto ordered_end = std::is_sorted_until(items.begin(), items.end(), starts_before);
+    auto first = std::lower_bound(items.begin(), ordered_end, earliest, [](const Item& item, double t) { return item.start_s < t; });
+    std::stable_sort(first, items.end(), starts_before);
+    return static_cast<std::size_t>(first - items.begin());
+}
+
+bool is_forward(SpanKind kind) { return kind == SpanKind::forward || kind == SpanKind::loss; }
+
+}  // namespace
+
+void TimelineData::set_lanes(std::vector<std::string> names) {
+    lanes_.clear();
+    for (auto& name : names) lanes_.emplace_back().name = std::move(name);
+    extent_s_ = 0;
+    count_ = 0;
+    dirty_work_.assign(lanes_.size(), clean);
+    dirty_transfers_.assign(lanes_.size(), clean);
+    dirty_gaps_.assign(lanes_.size(), clean);
+}
+
+void TimelineData::add(const Span& span, int iteration, double offset_s, std::int64_t row) {
+    if (span.node < 0 || static_cast<std::size_t>(span.node) >= lanes_.size()) return;
+    const auto index = static_cast<std::size_t>(span.node);
+    const LaneSpan item{offset_s + span.start_s, offset_s + span.end_s, row, span.microbatch, iteration,
+                        static_cast<std::int16_t>(span.stage), static_cast<std::int16_t>(span.to_node), span.kind};
+    extent_s_ = std::max(extent_s_, item.end_s);
+    if (is_compute(span.kind)) {
+        lanes_[index].work.push_back(item);
+        dirty_work_[index] = std::min(dirty_work_[index], item.start_s);
+        if (lanes_[index].stage < 0) lanes_[index].stage = span.stage;
+        ++count_;
+    } else if (is_transfer(span.kind)) {
+        lanes_[index].transfers.push_back(item);
+        dirty_transfers_[index] = std::min(dirty_transfers_[index], item.start_s);
+        ++count_;
+    }
+}
+
+void TimelineData::add(const IdleGap& gap, double offset_s) {
+    if (gap.node < 0 || static_cast<std::size_t>(gap.node) >= lanes_.size() || gap.end_s <= gap.start_s) return;
+    const auto index = static_cast<std::size_t>(gap.node);
+    lanes_[index].gaps.push_back({offset_s + gap.start_s, offset_s + gap.end_s, gap.microbatch, gap.other, gap.cause});
+    dirty_gaps_[index] = std::min(dirty_gaps_[index], offset_s + gap.start_s);
+    extent_s_ = std::max(extent_s_, offset_s + gap.end_s);
+}
+
+void TimelineData::finish() {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        Lane& lane = lanes_[i];
+        if (dirty_work_[i] != clean) {
+            std::size_t n = sort_from(lane.work, dirty_work_[i]);
+            lane.worked.resize(lane.work.size() + 1, 0);
+            lane.forward.resize(lane.work.size() + 1, 0);
+            for (; n < lane.work.size(); ++n) {
+                const double seconds = lane.work[n].end_s - lane.work[n].start_s;
+                lane.worked[n + 1] = lane.worked[n] + seconds;
+                lane.forward[n + 1] = lane.forward[n] + (is_forward(lane.work[n].kind) ? seconds : 0);
+            }
+        }
+        if (dirty_transfers_[i] != clean) {
+            std::size_t n = sort_from(lane.transfers, dirty_transfers_[i]);
+            lane.reach.resize(lane.transfers.size());
+            for (; n < lane.transfers.size(); ++n)
+                lane.reach[n] = std::max(n > 0 ? lane.reach[n - 1] : 0.0, lane.transfers[n].end_s);
+        }
+        if (dirty_gaps_[i] != clean) sort_from(lane.gaps, dirty_gaps_[i]);
+    }
+    std::fill(dirty_work_.begin(), dirty_work_.end(), clean);
+    std::fill(dirty_transfers_.begin(), dirty_transfers_.end(), clean);
+    std::fill(dirty_gaps_.begin(), dirty_gaps_.end(), clean);
+}
+
+void TimelineData::visit_work(const Lane& lane, double begin, double end, double least_s,
+                              const std::function<void(const LaneSpan&)>& exact, const std::function<void(const Fold&)>& folded) const {
+    const auto& work = lane.work;
+    auto it = std::lower_bound(work.begin(), work.end(), begin, [](const LaneSpan& s, double t) { return s.end_s <= t; });
+    while (it != work.end() && it->start_s < end) {
+        if (it->end_s - it->start_s >= least_s) {
+            exact(*it++);
+            continue;
+        }
+        // Everything that begins in these pixels; a long span among them stands on its own.
+        const auto stop = std::lower_bound(it, work.end(), it->start_s + least_s, [](const LaneSpan& s, double t) { return s.start_s < t; });
+        auto last = stop - 1;
+        if (last != it && last->end_s - last->start_s >= least_s) --last;
+        const auto i = static_cast<std::size_t>(it - work.begin()), j = static_cast<std::size_t>(last - work.begin()) + 1;
+        Fold fold{it->start_s, last->end_s, j - i, 0, *it};
+        const double worked = lane.worked[j] - lane.worked[i];
+        fold.busy = fold.end_s > fold.start_s ? worked / (fold.end_s - fold.start_s) : 1;
+        fold.dominant.kind = lane.forward[j] - lane.forward[i] >= worked / 2 ? SpanKind::forward : SpanKind::backward;
+        folded(fold);
+        it = last + 1;
+    }
+}
+
+void TimelineData::visit_transfers(const Lane& lane, double begin, double end, double least_s,
+                                   const std::function<void(const LaneSpan&)>& exact,
+                                   const std::function<void(const Fold&)>& folded) const {
+    const auto& transfers = lane.transfers;
+    const auto first = std::lower_bound(lane.reach.begin(), lane.reach.end(), begin, [](double reach, double t) { return reach <= t; });
+    auto it = transfers.begin() + (first - lane.reach.begin());
+    while (it != transfers.end() && it->start_s < end) {
+        if (it->end_s - it->start_s >= least_s) {
+            if (it->end_s > begin) exact(*it);
+            ++it;
+            continue;
+        }
+        const auto stop = std::lower_bound(it, transfers.end(), it->start_s + least_s, [](const LaneSpan& s, double t) { return s.start_s < t; });
+        const auto i = static_cast<std::size_t>(stop - transfers.begin()) - 1;
+        folded({it->start_s, std::min(lane.reach[i], it->start_s + 2 * least_s), static_cast<std::size_t>(stop - it), 1, *it});
+        it = stop;
+    }
+}
+
+void TimelineData::visit_gaps(const Lane& lane, double begin, double end, double least_s,
+                              const std::function<void(const LaneGap&)>& exact) const {
+    const auto& gaps = lane.gaps;
+    auto it = std::lower_bound(gaps.begin(), gaps.end(), begin, [](const LaneGap& g, double t) { return g.end_s <= t; });
+    while (it != gaps.end() && it->start_s < end) {
+        if (it->end_s - it->start_s >= least_s) {
+            exact(*it++);
+            continue;
+        }
+        // Short ones that begin in the same pixels are jumped over; gaps do not overlap, so only the last of them can be long.
+        const auto stop = std::lower_bound(it + 1, gaps.end(), it->start_s + least_s, [](const LaneGap& g, double t) { return g.start_s < t; });
+        const auto last = stop - 1;
+        it = last != it && last->end_s - last->start_s >= least_s ? last : stop;
+    }
+}
+
+}  // namespace skippipe

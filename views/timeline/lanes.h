@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The timeline's data: spans sorted a lane, found by binary search, folded where they are narrower than pixels. Drawing costs
+// what is in sight, not what was recorded.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/analysis/idle.h"
+#include "core/planner/timeline.h"
+
+namespace skippipe {
+
+/// 40 bytes. Times are network seconds from the run's start.
+struct LaneSpan {
+    double start_s = 0, end_s = 0;
+    std::int64_t row = 0;
+    int microbatch = -1, iteration = 0;
+    std::int16_t stage = -1, to_node = -1;
+    SpanKind kind = SpanKind::forward;
+};
+static_assert(sizeof(LaneSpan) <= 48);
+
+struct LaneGap {
+    double start_s = 0, end_s = 0;
+    int microbatch = -1, other = -1;
+    IdleCause cause = IdleCause::fill_drain;
+};
+
+/// What a few pixels hold together.
+struct Fold {
+    double start_s = 0, end_s = 0;
+    std::size_t count = 0;
+    double busy = 0;      ///< share of start..end that is worked
+    LaneSpan dominant;    ///< one of the kind that takes most of it
+};
+
+struct Lane {
+    std::string name;
+    int stage = -1;
+    std::vector<LaneSpan> work;       ///< by start; never overlap
+    std::vector<double> worked;       ///< [i]: seconds of work before span i
+    std::vector<double> forward;      ///< the same of forward work alone
+    std::vector<LaneSpan> transfers;  ///< sent from here, by start; may overlap
+    std::vector<double> reach;        ///< [i]: latest end among transfers 0..i
+    std::vector<LaneGap> gaps;        ///< by start
+};
+
+/// What an area of the timeline holds.
+struct AreaStatistics {
+    double seconds = 0;               ///< lanes x time
+    double busy_s = 0;
+    std::array<double, idle_causes> idle_s{};
+    std::size_t spans = 0, transfers = 0;
+};
+
+class TimelineData {
+public:
+    void set_lanes(std::vector<std::string> names);
+    void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
+    /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
+    void add(const Span& span, int iteration, double offset_s, std::int64_t row);
+    void add(const IdleGap& gap, double offset_s);
+    /// Sorts what was added; call before reading.
+    void finish();
+
+    const std::vector<Lane>& lanes() const { return lanes_; }
+    double extent_s() const { return extent_s_; }
+    std::size_t span_count() const { return count_; }
+
+    /// Spans of a lane in begin..end: exactly where at least `least_s` long, folded otherwise.
+    void visit_work(const Lane& lane, double begin, double end, double least_s, const std::function<void(const LaneSpan&)>& exact,
+                    const std::function<void(const Fold&)>& folded) const;
+    void visit_transfers(const Lane& lane, double begin, double end, double least_s, const std::function<void(const LaneSpan&)>& exact,
+                         const std::function<void(const Fold&)>& folded) const;
+    /// Gaps at least `least_s` long; shorter ones cannot be seen.
+    void visit_gaps(const Lane& lane, double begin, double end, double least_s, const std::function<void(const LaneGap&)>& exact) const;
+
+    const LaneSpan* work_at(int lane, double time) const;
+    const LaneGap* gap_at(int lane, double time) const;
+    /// The transfer whose time is nearest to containing `time`.
+    const LaneSpan* transfer_at(int lane, double time) const;
+    AreaStatistics statistics(int first_lane, int last_lane, double begin, double end) const;
+
+    struct Place {
+        int lane = -1;
+        const LaneSpan* span = nullptr;
+    };
+    /// The span of that row; of a run there is one.
+    Place find(std::int64_t row) const;
+    /// Neighbour in the lane, or along the microbatch's way (transfers are its hops too); `step` is -1 or +1.
+    Place neighbour_in_lane(const Place& from, int step) const;
+    Place neighbour_hop(const Place& from, int step) const;
+
+private:
+    std::vector<Lane> lanes_;
+    double extent_s_ = 0;
+    std::size_t count_ = 0;
+    std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_;  ///< [lane]: earliest start added since `finish`
+};
+
+}  // namespace skippipe

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "views/timeline/timeline_view.h"
+
+namespace skippipe {
+
+inline constexpr double lane_height = 28, compact_lane_height = 11;
+inline constexpr double axis_height = 22, names_width = 132;
+
+/// Draws a timeline's data into ImGui's list; knows nothing of events.
+class TimelinePainter {
+public:
+    TimelinePainter(const TimelineView& view, const Atlas& atlas, ImDrawList& list);
+    void draw();
+
+private:
+    void axis();
+    void lane(int index);
+    void lane_name(int index, double top);
+    void work(const Lane& lane, double top, double bottom);
+    void gaps(const Lane& lane, double top, double bottom);
+    void transfers(const Lane& lane, double top);
+    void selection();
+    void area();
+    void text(double x, double y, const QColor& colour, const std::string& words, bool small = true);
+    float text_width(const std::string& words, bool small = true) const;
+    void box(double x0, double y0, double x1, double y1, ImU32 colour);
+    void span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top, double bottom);
+
+    const TimelineView& view_;
+    const Atlas& atlas_;
+    ImDrawList& list_;
+    const Theme& theme_;
+    TimeScale scale_;
+    LaneStack stack_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Keys of the timeline, and spans in words.
+#include <algorithm>
+
+#include <QKeyEvent>
+
+#include "views/theme/numbers.h"
+#include "views/timeline/painter.h"
+
+namespace skippipe {
+
+void TimelineView::bring_into_sight(const TimelineData::Place& place) {
+    if (place.span->end_s < zoom_.begin() || place.span->start_s > zoom_.end()) {
+        const double width = zoom_.end() - zoom_.begin(), middle = (place.span->start_s + place.span->end_s) / 2;
+        zoom_.set_follows(false);
+        zoom_.show(middle - width / 2, middle + width / 2);
+    }
+    const LaneStack lanes = stack();
+    const double top = place.lane * lanes.height;
+    if (top < scroll_ || top + lanes.height > scroll_ + height() - lanes.top)
+        scroll_ = lanes.clamp_scroll(top - (height() - lanes.top) / 2, height());
+}
+
+void TimelineView::go(TimelineData::Place place) {
+    if (place.span == nullptr) return;
+    clear_selection();
+    selected_ = place;
+    selected_row_ = place.span->row;
+    selected_lane_ = place.lane;
+    bring_into_sight(place);
+    request_frame();
+    Q_EMIT selected_changed();
+}
+
+void TimelineView::step_lane(int step) { go(data_->neighbour_in_lane(selected_, step)); }
+void TimelineView::step_hop(int step) { go(data_->neighbour_hop(selected_, step)); }
+
+void TimelineView::keyPressEvent(QKeyEvent* event) {
+    if (!data_ || (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) {
+        ImGuiHost::keyPressEvent(event);
+        return;
+    }
+    const double width = zoom_.end() - zoom_.begin();
+    const QPointF cursor = mapFromGlobal(QCursor::pos());
+    const bool inside = rect().contains(cursor.toPoint()) && cursor.x() > scale().left;
+    const double about = inside ? scale().time(cursor.x()) : (zoom_.begin() + zoom_.end()) / 2;
+    const auto moved = [&] { zoom_.set_follows(false); };
+    switch (event->key()) {
+        case Qt::Key_W: moved(), zoom_.zoom_at(about, 0.7); break;
+        case Qt::Key_S: moved(), zoom_.zoom_at(about, 1 / 0.7); break;
+        case Qt::Key_A:
+        case Qt::Key_Left: moved(), zoom_.pan(-0.15 * width); break;
+        case Qt::Key_D:
+        case Qt::Key_Right: moved(), zoom_.pan(0.15 * width); break;
+        case Qt::Key_Up: scroll_ = stack().clamp_scroll(scroll_ - stack().height, height()); break;
+        case Qt::Key_Down: scroll_ = stack().clamp_scroll(scroll_ + stack().height, height()); break;
+        case Qt::Key_Home: zoom_.show_all(); break;
+        case Qt::Key_F:
+            if (selected_.span == nullptr) {
+                zoom_.show_all();
+            } else if (const double middle = (selected_.span->start_s + selected_.span->end_s) / 2; !centred_once_) {
+                moved();
+                zoom_.show(middle - width / 2, middle + width / 2);
+            } else {
+                const double room = std::max(selected_.span->end_s - selected_.span->start_s, 1e-9);
+                moved();
+                zoom_.show(selected_.span->start_s - room, selected_.span->end_s + room);
+            }
+            centred_once_ = !centred_once_ && selected_.span != nullptr;
+            break;
+        case Qt::Key_Comma: step_lane(-1); break;
+        case Qt::Key_Period: step_lane(+1); break;
+        case Qt::Key_BracketLeft: step_hop(-1); break;
+        case Qt::Key_BracketRight: step_hop(+1); break;
+        case Qt::Key_Escape:
+            clear_selection();
+            Q_EMIT selected_changed();
+            break;
+        default: ImGuiHost::keyPressEvent(event); return;
+    }
+    if (event->key() != Qt::Key_F) centred_once_ = false;
+    event->accept();
+    request_frame();
+}
+
+QStringList describe_span(const LaneSpan& span, const TimelineData& data) {
+    const auto name = [&](int node) {
+        return node >= 0 && static_cast<std::size_t>(node) < data.lanes().size()
+                   ? QString::fromStdString(data.lanes()[static_cast<std::size_t>(node)].name)
+                   : QObject::tr("a node outside");
+    };
+    const std::string_view kind = to_string(span.kind);
+    QString title = QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
+    if (!title.isEmpty()) title[0] = title[0].toUpper();
+    if (is_transfer(span.kind)) title += QObject::tr(" to %1").arg(name(span.to_node));
+    QStringList lines{title};
+    if (span.microbatch >= 0) lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
+    if (span.stage >= 0) lines << QObject::tr("stage %1").arg(span.stage);
+    lines << QObject::tr("%1, from %2 to %3").arg(duration(span.end_s - span.start_s), duration(span.start_s), duration(span.end_s));
+    return lines;
+}
+
+QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
+    const std::string_view words = describe(gap.cause);
+    QString why = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
+    if (!why.isEmpty()) why[0] = why[0].toUpper();
+    QStringList lines{QObject::tr("%1 idles for %2").arg(QString::fromStdString(node), duration(gap.end_s - gap.start_s)), why};
+    if (gap.other >= 0 && static_cast<std::size_t>(gap.other) < data.lanes().size())
+        lines << QObject::tr("from %1").arg(QString::fromStdString(data.lanes()[static_cast<std::size_t>(gap.other)].name));
+    if (gap.microbatch >= 0) lines << QObject::tr("microbatch %1 ends the wait").arg(gap.microbatch);
+    return lines;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "views/document/selection.h"
+#include "views/imgui/host.h"
+#include "views/timeline/colours.h"
+#include "views/timeline/geometry.h"
+#include "views/timeline/lanes.h"
+#include "views/timeline/zoom.h"
+
+namespace skippipe {
+
+/// A dragged-over area and what it holds.
+struct TimelineArea {
+    double begin = 0, end = 0;
+    int first_lane = 0, last_lane = 0;
+    AreaStatistics statistics;
+};
+
+/// One lane a node: work solid, waiting pale and hatched by cause, transfers as thin lines above. Keys and mouse as the window's
+/// cheat sheet lists them. Several timelines may share one zoom.
+class TimelineView : public ImGuiHost {
+    Q_OBJECT
+public:
+    /// `compact`: low lanes without names' column detail, for the miniature under the canvas.
+    explicit TimelineView(TimeZoom& zoom, bool compact = false, QWidget* parent = nullptr);
+
+    /// Shows `data` (null: nothing). The view keeps its place; it is told again after more was added.
+    void set_data(std::shared_ptr<const TimelineData> data);
+    const TimelineData* data() const { return data_.get(); }
+    void set_empty_text(const QString& text);
+    void set_colour_by(ColourBy by);
+    ColourBy colour_by() const { return colour_by_; }
+    /// Marks the lanes of these nodes, and a microbatch's spans.
+    void set_marked(const std::set<std::string>& nodes, std::optional<int> microbatch);
+    /// Selects the span of that row and brings it into sight; -1: nothing.
+    void select_row(std::int64_t row, bool bring_into_sight = true);
+    TimelineData::Place selected() const { return selected_; }
+    const std::optional<LaneGap>& selected_gap() const { return selected_gap_; }
+    int selected_lane() const { return selected_lane_; }
+    const std::optional<TimelineArea>& area() const { return area_; }
+    /// Where a time and a lane are drawn, in widget coordinates; for tests and other views.
+    QPointF place_of(double seconds, int lane) const;
+    int height_for_all_lanes() const;
+
+Q_SIGNALS:
+    void selected_changed();                ///< span, gap or area
+    void lane_activated(int lane);          ///< a name was clicked
+
+protected:
+    void draw(ImDrawList& list) override;
+    void keyPressEvent(QKeyEvent*) override;
+
+private:
+    friend class TimelinePainter;
+    TimeScale scale() const;
+    LaneStack stack() const;
+    void handle_mouse();
+    void click(double x, double y);
+    void hover(double x, double y);
+    void go(TimelineData::Place place);
+    void bring_into_sight(const TimelineData::Place& place);
+    void clear_selection();
+    void step_lane(int step);
+    void step_hop(int step);
+
+    TimeZoom& zoom_;
+    bool compact_;
+    std::shared_ptr<const TimelineData> data_;
+    QString empty_text_;
+    ColourBy colour_by_ = ColourBy::operation;
+    double scroll_ = 0;
+    std::set<std::string> marked_nodes_;
+    std::optional<int> marked_microbatch_;
+    TimelineData::Place selected_;
+    std::int64_t selected_row_ = -1;
+    std::optional<LaneGap> selected_gap_;
+    int selected_lane_ = -1;
+    std::optional<TimelineArea> area_;
+    std::optional<QPointF> press_;
+    bool dragging_area_ = false, panning_ = false, centred_once_ = false;
+    double pan_x_ = 0;
+};
+
+/// A span in words, one fact a line: what a tooltip and the selection panel say.
+QStringList describe_span(const LaneSpan& span, const TimelineData& data);
+QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data);
+
+}  // namespace skippipe

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <algorithm>
+
+#include <QObject>
+
+namespace skippipe {
+
+/// The stretch of network time in sight, shared by every timeline that shows it. Pure numbers; views follow `changed`.
+class TimeZoom : public QObject {
+    Q_OBJECT
+public:
+    using QObject::QObject;
+
+    double begin() const { return begin_; }
+    double end() const { return end_; }
+    double extent() const { return extent_; }
+    bool follows() const { return follows_; }
+
+    /// How far time goes. While following, or while all was in sight, it stays in sight.
+    void set_extent(double seconds) {
+        seconds = std::max(seconds, 1e-9);
+        const bool whole = extent_ <= 0 || (begin_ <= 0 && end_ >= extent_);
+        const double shift = seconds - extent_;
+        extent_ = seconds;
+        if (whole)
+            set(0, seconds);
+        else if (follows_ && shift != 0)
+            set(begin_ + shift, end_ + shift);
+    }
+    void show_all() { set(0, extent_); }
+    void show(double begin, double end) { set(begin, end); }
+    /// Around a time that stays where it is; factor < 1 zooms in.
+    void zoom_at(double time, double factor) {
+        const double width = std::clamp((end_ - begin_) * factor, extent_ * 1e-9 + 1e-9, extent_ * 1.2);
+        const double share = end_ > begin_ ? (time - begin_) / (end_ - begin_) : 0.5;
+        set(time - share * width, time + (1 - share) * width);
+    }
+    void pan(double seconds) { set(begin_ + seconds, end_ + seconds); }
+    void set_follows(bool on) {
+        if (follows_ == on) return;
+        follows_ = on;
+        Q_EMIT follow_changed(on);
+    }
+
+Q_SIGNALS:
+    void changed();
+    void follow_changed(bool on);
+
+private:
+    void set(double begin, double end) {
+        const double width = std::max(end - begin, 1e-9);
+        begin = std::clamp(begin, -0.1 * extent_, std::max(-0.1 * extent_, 1.1 * extent_ - width));
+        if (begin == begin_ && begin + width == end_) return;
+        begin_ = begin;
+        end_ = begin + width;
+        Q_EMIT changed();
+    }
+
+    double begin_ = 0, end_ = 1, extent_ = 0;
+    bool follows_ = true;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the canvas does to a topology, as functions on the experiment: no widget, so that each can be tested alone.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/experiment/document.h"
+#include "views/document/selection.h"
+
+namespace skippipe {
+
+struct Point {
+    double x = 0, y = 0;
+};
+
+/// "node-7" or "region-2": the first number free among nodes and regions.
+std::string free_id(const Experiment& experiment, const std::string& stem);
+/// Adds a node; returns its id.
+std::string add_node(Experiment& experiment, Point at, const std::string& region = {});
+/// Adds a region; returns its id.
+std::string add_region(Experiment& experiment, Point at);
+/// Adds a link where none joins the two yet; false where one does, or both are the same node.
+bool add_link(Experiment& experiment, const std::string& from, const std::string& to);
+/// Removes what is selected, with the links, placements and failures that speak of it.
+void remove_selected(Experiment& experiment, const Selection& selection);
+/// Renames a node or region everywhere it is named.
+void rename(Experiment& experiment, const std::string& from, const std::string& to);
+void move_nodes(Experiment& experiment, const std::vector<std::pair<std::string, Point>>& places);
+/// Selected nodes and regions, with the links between them, as JSON text.
+std::string copy_text(const Experiment& experiment, const Selection& selection);
+/// Adds what `copy_text` gave, under new names, moved by `offset`; returns what was added. Empty where the text is something else.
+Selection paste_text(Experiment& experiment, std::string_view text, Point offset);
+
+/// Where each node is drawn: as the document says, or on a circle by region where all stand on one spot.
+std::vector<Point> node_places(const Experiment& experiment);
+/// Middle of a region's nodes; its own place where it has none.
+Point region_place(const Experiment& experiment, const std::vector<Point>& places, const Region& region);
+/// A circle, nodes of one region side by side: what `Tidy up` gives.
+std::vector<Point> circle_layout(const Experiment& experiment);
+
+}  // namespace skippipe

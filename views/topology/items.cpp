@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/topology/items.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QGuiApplication>
+#include <QPainter>
+#include <QStyleOptionGraphicsItem>
+
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double badge_radius = 7;
+constexpr double label_room = 70;
+
+bool is_close(QPainter* painter) { return painter->worldTransform().m11() >= 0.35; }
+
+void draw_badge(QPainter* painter, QPointF at, int level) {
+    if (level == 0) return;
+    const QColor fill = level == 2 ? theme().bad : theme().warning;
+    painter->setPen(QPen(theme().surface, 1.5));
+    painter->setBrush(fill);
+    painter->drawEllipse(at, badge_radius, badge_radius);
+    painter->setPen(theme().text_on(fill));
+    QFont font = small_font();
+    font.setBold(true);
+    painter->setFont(font);
+    painter->drawText(QRectF(at.x() - badge_radius, at.y() - badge_radius, 2 * badge_radius, 2 * badge_radius), Qt::AlignCenter, "!");
+}
+
+void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length) {
+    const QPointF back_left = tip - length * QPointF(std::cos(angle - 0.4), std::sin(angle - 0.4));
+    const QPointF back_right = tip - length * QPointF(std::cos(angle + 0.4), std::sin(angle + 0.4));
+    painter->drawPolygon(QPolygonF({tip, back_left, back_right}));
+}
+
+}  // namespace
+
+NodeItem::NodeItem(std::string id) : id_(std::move(id)), label_(QString::fromStdString(id_)) {
+    setFlags(ItemIsSelectable | ItemSendsGeometryChanges);
+    setAcceptHoverEvents(true);
+    setZValue(2);
+}
+
+QRectF NodeItem::boundingRect() const {
+    return {-label_room, -node_radius - 8, 2 * label_room, 2 * node_radius + 30};
+}
+
+QPainterPath NodeItem::shape() const {
+    QPainterPath path;
+    path.addEllipse(QPointF(0, 0), node_radius + 2, node_radius + 2);
+    return path;
+}
+
+bool NodeItem::on_rim(QPointF scene_place) const {
+    const QPointF d = scene_place - pos();
+    const double distance = std::hypot(d.x(), d.y());
+    return distance > node_radius - rim_width && distance <= node_radius + 2;
+}
+
+void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    const Theme& t = theme();
+    const QColor fill = stage >= 0 ? t.stage(stage) : t.surface_2;
+    painter->setPen(isSelected() || link_target ? QPen(t.accent, 3) : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));
+    painter->setBrush(fill);
+    const double radius = isSelected() || link_target ? node_radius + 1 : node_radius;
+    painter->drawEllipse(QPointF(0, 0), radius, radius);
+    if (stage >= 0 && Theme::hatched(stage)) {
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(QBrush(t.text_on(fill), Qt::BDiagPattern));
+        painter->drawEllipse(QPointF(0, 0), radius, radius);
+    }
+    if (is_close(painter)) {
+        if (stage >= 0) {
+            QFont font = body_font();
+            font.setBold(true);
+            painter->setFont(font);
+            painter->setPen(t.text_on(fill));
+            painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius), Qt::AlignCenter, QString::number(stage));
+        }
+        painter->setFont(small_font());
+        painter->setPen(left_out ? t.text_2 : t.text);
+        const QString text = painter->fontMetrics().elidedText(label_, Qt::ElideRight, static_cast<int>(2 * label_room));
+        painter->drawText(QRectF(-label_room, node_radius + 3, 2 * label_room, 16), Qt::AlignHCenter | Qt::AlignTop, text);
+    }
+    draw_badge(painter, {node_radius * 0.75, -node_radius * 0.75}, fault_level);
+}
+
+QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) {
+    if (change == ItemPositionHasChanged) {
+        for (auto* link : links) link->follow_ends();
+        if (region != nullptr) region->follow_nodes();
+    }
+    return QGraphicsItem::itemChange(change, value);
+}
+
+LinkItem::LinkItem(LinkKey key, QGraphicsItem* from, QGraphicsItem* to, bool both_ways)
+    : key_(std::move(key)), from_(from), to_(to), both_ways_(both_ways) {
+    setFlag(ItemIsSelectable);
+    follow_ends();
+}
+
+void LinkItem::follow_ends() {
+    prepareGeometryChange();
+    line_ = QLineF(from_->pos(), to_->pos());
+}
+
+QRectF LinkItem::boundingRect() const { return QRectF(line_.p1(), line_.p2()).normalized().adjusted(-8, -8, 8, 8); }
+
+QPainterPath LinkItem::shape() const {
+    QPainterPath path(line_.p1());
+    path.lineTo(line_.p2());
+    QPainterPathStroker stroker;
+    stroker.setWidth(8);
+    return stroker.createStroke(path);
+}
+
+void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    const Theme& t = theme();
+    const QColor calm = between_regions ? mix(t.line, t.text_2, 0.15) : mix(t.line, t.text_2, 0.65);
+    const QColor colour = isSelected() ? t.accent : fault_level == 2 ? t.bad : fault_level == 1 ? t.warning : calm;
+    QPen pen(colour, isSelected() ? 2.5 : fault_level > 0 ? 2 : between_regions ? 1 : 1.25);
+    pen.setCosmetic(true);
+    if (fault_level > 0) pen.setStyle(Qt::DashLine);
+    painter->setPen(pen);
+    painter->drawLine(line_);
+    if (!both_ways_ && line_.length() > 3 * node_radius) {
+        painter->setBrush(colour);
+        const double angle = std::atan2(line_.dy(), line_.dx());
+        draw_arrow_head(painter, line_.p2() - (node_radius + 3) * QPointF(std::cos(angle), std::sin(angle)), angle, 9);
+    }
+    if (fault_level > 0) draw_badge(painter, line_.center(), fault_level);
+}
+
+RegionItem::RegionItem(std::string id) : id_(std::move(id)), label_(QString::fromStdString(id_)) {
+    setFlags(ItemIsSelectable);
+    setZValue(-2);
+}
+
+void RegionItem::follow_nodes() {
+    prepareGeometryChange();
+    if (!nodes.empty()) {
+        QPointF sum;
+        for (const auto* node : nodes) sum += node->pos();
+        setPos(sum / static_cast<double>(nodes.size()));
+    }
+    QPainterPath path;
+    if (nodes.empty()) path.addRoundedRect(-region_margin, -region_margin, 2 * region_margin, 2 * region_margin, 16, 16);
+    // Discs round the nodes and bands to their middle: one soft area whatever their order.
+    for (const auto* node : nodes) {
+        const QPointF place = node->pos() - pos();
+        path.addEllipse(place, region_margin, region_margin);
+        if (nodes.size() == 1) continue;
+        QPainterPath band;
+        band.lineTo(place);
+        QPainterPathStroker stroker;
+        stroker.setWidth(region_margin);
+        path.addPath(stroker.createStroke(band));
+    }
+    path.setFillRule(Qt::WindingFill);
+    area_ = nodes.size() > 8 ? path : path.simplified();
+    for (auto* link : links) link->follow_ends();
+}
+
+QRectF RegionItem::boundingRect() const {
+    return area_.boundingRect().adjusted(-label_room, -20, label_room, 4);
+}
+
+void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    const Theme& t = theme();
+    painter->setPen(isSelected() ? QPen(t.accent, 2) : fault_level > 0 ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5) : Qt::NoPen);
+    painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
+    painter->drawPath(area_);
+    if (!is_close(painter)) return;
+    const QRectF box = area_.boundingRect();
+    painter->setFont(small_font());
+    painter->setPen(t.text_2);
+    painter->drawText(QRectF(-label_room + box.center().x(), box.top() - 17, 2 * label_room, 16), Qt::AlignCenter, label_);
+    draw_badge(painter, {box.center().x() + label_room / 2, box.top()}, fault_level);
+}
+
+PathItem::PathItem() { setZValue(3); }
+
+void PathItem::set_way(const std::vector<NodeItem*>& nodes) {
+    prepareGeometryChange();
+    nodes_ = nodes;
+    places_.clear();
+    bounds_ = {};
+    for (const auto* node : nodes) {
+        places_.push_back(node->pos());
+        bounds_ |= QRectF(node->pos().x() - 60, node->pos().y() - 60, 120, 120);
+    }
+}
+
+void PathItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    const Theme& t = theme();
+    for (std::size_t i = 0; i + 1 < places_.size(); ++i) {
+        const QLineF line(places_[i], places_[i + 1]);
+        if (line.length() < 2 * node_radius + 8) continue;
+        const double angle = std::atan2(line.dy(), line.dx());
+        const QPointF along(std::cos(angle), std::sin(angle)), across(-along.y(), along.x());
+        // Bent to one side, so that there and back do not lie on each other.
+        const QPointF a = line.p1() + (node_radius + 3) * along, b = line.p2() - (node_radius + 5) * along;
+        const QPointF middle = line.center() + across * std::min(30.0, line.length() * 0.08);
+        QPainterPath curve(a);
+        curve.quadTo(middle, b);
+        painter->setPen(QPen(t.accent, 2.5));
+        painter->setBrush(Qt::NoBrush);
+        painter->drawPath(curve);
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(t.accent);
+        draw_arrow_head(painter, b + 2 * along, std::atan2(b.y() - middle.y(), b.x() - middle.x()), 11);
+        const QPointF chip = curve.pointAtPercent(0.5);
+        painter->drawEllipse(chip, 8, 8);
+        painter->setPen(t.on_accent);
+        painter->setFont(small_font());
+        painter->drawText(QRectF(chip.x() - 8, chip.y() - 8, 16, 16), Qt::AlignCenter, QString::number(i + 1));
+    }
+}
+
+}  // namespace skippipe

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is drawn on the canvas. Items hold no document: the scene tells them what they look like.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <QGraphicsItem>
+#include <QPointer>
+
+#include "views/document/selection.h"
+
+namespace skippipe {
+
+inline constexpr double node_radius = 20;
+inline constexpr double rim_width = 7;       ///< dragging from here draws a link
+inline constexpr double region_margin = 40;
+inline constexpr double grid = 10;
+
+enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item };
+
+class LinkItem;
+class RegionItem;
+
+class NodeItem final : public QGraphicsItem {
+public:
+    explicit NodeItem(std::string id);
+    int type() const override { return node_item; }
+    QRectF boundingRect() const override;
+    QPainterPath shape() const override;
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+
+    const std::string& id() const { return id_; }
+    bool on_rim(QPointF scene_place) const;
+
+    int stage = -1;
+    bool left_out = false;               ///< a plan exists and does not use it
+    int fault_level = 0;                 ///< 0 none, 1 warning, 2 error
+    bool link_target = false;            ///< a link being drawn would end here
+    RegionItem* region = nullptr;
+    std::vector<LinkItem*> links;
+
+protected:
+    QVariant itemChange(GraphicsItemChange, const QVariant&) override;
+
+private:
+    std::string id_;
+    QString label_;
+};
+
+/// A line between two nodes or two regions (between centroids).
+class LinkItem final : public QGraphicsItem {
+public:
+    LinkItem(LinkKey key, QGraphicsItem* from, QGraphicsItem* to, bool both_ways);
+    int type() const override { return link_item; }
+    QRectF boundingRect() const override;
+    QPainterPath shape() const override;
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+    void follow_ends();
+
+    const LinkKey& key() const { return key_; }
+    int fault_level = 0;
+    bool between_regions = false;
+
+private:
+    LinkKey key_;
+    QGraphicsItem *from_, *to_;
+    bool both_ways_;
+    QLineF line_;
+};
+
+/// The soft area behind the nodes of a region; its position is their middle.
+class RegionItem final : public QGraphicsItem {
+public:
+    explicit RegionItem(std::string id);
+    int type() const override { return region_item; }
+    QRectF boundingRect() const override;
+    QPainterPath shape() const override { return area_; }
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+    void follow_nodes();
+
+    const std::string& id() const { return id_; }
+    int fault_level = 0;
+    std::vector<NodeItem*> nodes;
+    std::vector<LinkItem*> links;
+
+private:
+    std::string id_;
+    QString label_;
+    QPainterPath area_;
+};
+
+/// The way of one microbatch, hop by hop.
+class PathItem final : public QGraphicsItem {
+public:
+    PathItem();
+    QRectF boundingRect() const override { return bounds_; }
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+    void set_way(const std::vector<NodeItem*>& nodes);
+    void follow_nodes() { set_way(nodes_); }
+
+private:
+    std::vector<NodeItem*> nodes_;
+    std::vector<QPointF> places_;
+    QRectF bounds_;
+};
+
+}  // namespace skippipe

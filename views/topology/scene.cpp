@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/topology/scene.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QGraphicsSceneHelpEvent>
+#include <QGraphicsSceneMouseEvent>
+#include <QToolTip>
+
+#include "views/document/document.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/topology/edits.h"
+
+namespace skippipe {
+
+TopologyScene::TopologyScene(Document& document, bool editable, QObject* parent)
+    : QGraphicsScene(parent), document_(document), editable_(editable) {
+    setItemIndexMethod(QGraphicsScene::BspTreeIndex);
+    connect(&document, &Document::changed, this, &TopologyScene::follow_document);
+    connect(&document, &Document::faults_changed, this, &TopologyScene::show_faults);
+    connect(&document, &Document::selection_changed, this, &TopologyScene::show_selection);
+    connect(this, &QGraphicsScene::selectionChanged, this, &TopologyScene::read_selection);
+    rebuild();
+}
+
+NodeItem* TopologyScene::node(const std::string& id) const {
+    const auto it = nodes_.find(id);
+    return it == nodes_.end() ? nullptr : it->second;
+}
+
+void TopologyScene::follow_document() {
+    const Topology& now = document_.experiment().topology;
+    if (now == shown_) return;
+    const auto same_things = [](const Topology& a, const Topology& b) {
+        if (a.links != b.links || a.nodes.size() != b.nodes.size() || a.regions.size() != b.regions.size()) return false;
+        for (std::size_t i = 0; i < a.nodes.size(); ++i)
+            if (a.nodes[i].id != b.nodes[i].id || a.nodes[i].region != b.nodes[i].region) return false;
+        for (std::size_t i = 0; i < a.regions.size(); ++i)
+            if (a.regions[i].id != b.regions[i].id) return false;
+        return true;
+    };
+    if (same_things(now, shown_))
+        move_to_document();
+    else
+        rebuild();
+}
+
+void TopologyScene::rebuild() {
+    syncing_ = true;
+    clear();
+    nodes_.clear();
+    regions_.clear();
+    links_.clear();
+    drag_places_.clear();
+    dragging_ = false;
+    new_link_ = nullptr;
+    link_from_ = link_to_ = nullptr;
+    const Topology& t = document_.experiment().topology;
+    for (const auto& region : t.regions)
+        if (auto& item = regions_[region.id]; item == nullptr) addItem(item = new RegionItem(region.id));
+    for (const auto& node : t.nodes) {
+        auto& item = nodes_[node.id];
+        if (item != nullptr) continue;
+        addItem(item = new NodeItem(node.id));
+        if (const auto region = regions_.find(node.region); region != regions_.end()) {
+            item->region = region->second;
+            region->second->nodes.push_back(item);
+        }
+    }
+    for (const auto& link : t.links) {
+        NodeItem *a = node(link.from), *b = node(link.to);
+        const auto ra = regions_.find(link.from), rb = regions_.find(link.to);
+        if (a != nullptr && b != nullptr) {
+            auto* item = new LinkItem({link.from, link.to}, a, b, link.both_ways);
+            a->links.push_back(item);
+            b->links.push_back(item);
+            links_.push_back(item);
+        } else if (ra != regions_.end() && rb != regions_.end() && ra != rb) {
+            auto* item = new LinkItem({link.from, link.to}, ra->second, rb->second, link.both_ways);
+            item->between_regions = true;
+            ra->second->links.push_back(item);
+            rb->second->links.push_back(item);
+            links_.push_back(item);
+        }
+    }
+    for (auto* link : links_) {
+        link->setZValue(-1);
+        addItem(link);
+    }
+    addItem(way_ = new PathItem);
+    syncing_ = false;
+    move_to_document();
+    show_faults();
+    show_stages();
+    show_selection();
+}
+
+void TopologyScene::move_to_document() {
+    const Experiment& e = document_.experiment();
+    shown_ = e.topology;
+    const auto places = node_places(e);
+    for (const auto& region : e.topology.regions)
+        if (auto* item = regions_[region.id]; item != nullptr) item->setPos(region.x, region.y);
+    for (std::size_t i = 0; i < places.size(); ++i)
+        if (auto* item = node(e.topology.nodes[i].id)) item->setPos(places[i].x, places[i].y);
+    for (auto& [id, item] : regions_) item->follow_nodes();
+    way_->follow_nodes();
+    setSceneRect(itemsBoundingRect().adjusted(-400, -400, 400, 400));
+}
+
+void TopologyScene::show_faults() {
+    for (auto& [id, item] : nodes_) item->fault_level = 0;
+    for (auto& [id, item] : regions_) item->fault_level = 0;
+    for (auto* link : links_) link->fault_level = 0;
+    for (const auto& fault : document_.faults()) {
+        const int level = fault.severity == Fault::Severity::error ? 2 : 1;
+        const Selection subject = subject_of(fault.pointer, document_.experiment());
+        for (const auto& id : subject.nodes)
+            if (auto* item = node(id)) item->fault_level = std::max(item->fault_level, level);
+        for (const auto& id : subject.regions)
+            if (const auto it = regions_.find(id); it != regions_.end()) it->second->fault_level = std::max(it->second->fault_level, level);
+        for (auto* link : links_)
+            if (subject.links.count(link->key())) link->fault_level = std::max(link->fault_level, level);
+    }
+    update();
+}
+
+void TopologyScene::show_plan(const Plan* plan, const std::vector<std::string>& ids) {
+    stages_.clear();
+    paths_ = plan != nullptr ? plan->paths : std::vector<Path>{};
+    plan_ids_ = ids;
+    has_plan_ = plan != nullptr;
+    if (plan != nullptr)
+        for (std::size_t stage = 0; stage < plan->stages.size(); ++stage)
+            for (const int index : plan->stages[stage])
+                if (index >= 0 && static_cast<std::size_t>(index) < ids.size())
+                    stages_[ids[static_cast<std::size_t>(index)]] = static_cast<int>(stage);
+    show_stages();
+}
+
+void TopologyScene::show_stages() {
+    for (auto& [id, item] : nodes_) {
+        const auto it = stages_.find(id);
+        item->stage = it == stages_.end() ? -1 : it->second;
+        item->left_out = has_plan_ && item->stage < 0;
+    }
+    show_way();
+    update();
+}
+
+void TopologyScene::show_way() {
+    std::vector<NodeItem*> way;
+    if (const auto microbatch = document_.selection().microbatch)
+        for (const auto& path : paths_) {
+            if (path.microbatch != *microbatch) continue;
+            for (const int index : path.nodes)
+                if (index >= 0 && static_cast<std::size_t>(index) < plan_ids_.size())
+                    if (auto* item = node(plan_ids_[static_cast<std::size_t>(index)])) way.push_back(item);
+            if (way.size() > 1) way.push_back(way.front());
+        }
+    way_->set_way(way);
+}
+
+void TopologyScene::show_selection() {
+    if (syncing_) return;
+    syncing_ = true;
+    const Selection& s = document_.selection();
+    for (auto& [id, item] : nodes_) item->setSelected(s.nodes.count(id) > 0);
+    for (auto& [id, item] : regions_) item->setSelected(s.regions.count(id) > 0);
+    for (auto* link : links_) link->setSelected(s.links.count(link->key()) > 0);
+    syncing_ = false;
+    show_way();
+}
+
+void TopologyScene::read_selection() {
+    if (syncing_) return;
+    Selection s = document_.selection();
+    s.nodes.clear();
+    s.regions.clear();
+    s.links.clear();
+    for (auto& [id, item] : nodes_)
+        if (item->isSelected()) s.nodes.insert(id);
+    for (auto& [id, item] : regions_)
+        if (item->isSelected()) s.regions.insert(id);
+    for (auto* link : links_)
+        if (link->isSelected()) s.links.insert(link->key());
+    document_.select(s);
+}
+
+void TopologyScene::select_everything() {
+    Selection s;
+    for (auto& [id, item] : nodes_) s.nodes.insert(id);
+    for (auto* link : links_) s.links.insert(link->key());
+    document_.select(s);
+}
+
+std::optional<QPointF> TopologyScene::middle_of_selection() const {
+    const auto items = selectedItems();
+    if (items.isEmpty()) return {};
+    QRectF box;
+    for (const auto* item : items) box |= item->sceneBoundingRect();
+    return box.center();
+}
+
+NodeItem* TopologyScene::node_at(QPointF place) const {
+    for (auto* item : items(place))
+        if (item->type() == node_item) return static_cast<NodeItem*>(item);
+    return nullptr;
+}
+
+QString TopologyScene::tip_for(QGraphicsItem* item) const {
+    QStringList lines;
+    const Experiment& e = document_.experiment();
+    Selection subject;
+    if (item->type() == node_item) {
+        const auto& id = static_cast<NodeItem*>(item)->id();
+        subject.nodes.insert(id);
+        lines << QString::fromStdString(id);
+        for (const auto& n : e.topology.nodes)
+            if (n.id == id) {
+                if (!n.region.empty()) lines << tr("in %1").arg(QString::fromStdString(n.region));
+                lines << tr("%1 a sample and block").arg(duration(n.seconds_per_sample_per_block));
+            }
+        if (const auto stage = stages_.find(id); stage != stages_.end()) lines << tr("stage %1").arg(stage->second);
+        else if (has_plan_) lines << tr("left out of the plan");
+    } else if (item->type() == link_item) {
+        const auto& key = static_cast<LinkItem*>(item)->key();
+        subject.links.insert(key);
+        for (const auto& l : e.topology.links)
+            if (l.from == key.from && l.to == key.to)
+                lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
+                      << tr("%1, %2").arg(duration(l.latency_s), quantity(l.bandwidth_bytes_per_s, "B/s"));
+    } else if (item->type() == region_item) {
+        const auto* region = static_cast<RegionItem*>(item);
+        subject.regions.insert(region->id());
+        lines << QString::fromStdString(region->id()) << tr("%n node(s)", nullptr, static_cast<int>(region->nodes.size()));
+    }
+    for (const auto& fault : document_.faults())
+        if (const Selection s = subject_of(fault.pointer, e); !s.empty() && s == subject)
+            lines << QString{} << QString::fromStdString(fault.what) << QString::fromStdString(fault.remedy);
+    return lines.join('\n');
+}
+
+void TopologyScene::helpEvent(QGraphicsSceneHelpEvent* event) {
+    for (auto* item : items(event->scenePos()))
+        if (const QString tip = tip_for(item); !tip.isEmpty()) {
+            QToolTip::showText(event->screenPos(), tip, event->widget());
+            return;
+        }
+    QToolTip::hideText();
+}
+
+}  // namespace skippipe

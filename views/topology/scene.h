@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include <QGraphicsScene>
+
+#include "core/experiment/document.h"
+#include "core/planner/plan.h"
+#include "views/topology/items.h"
+
+namespace skippipe {
+
+class Document;
+
+/// The document's topology as a scene; its mouse events become edits of the document.
+class TopologyScene : public QGraphicsScene {
+    Q_OBJECT
+public:
+    TopologyScene(Document& document, bool editable, QObject* parent = nullptr);
+
+    /// Stage colours and the way of the selected microbatch come from this plan; `ids` names its nodes.
+    void show_plan(const Plan* plan, const std::vector<std::string>& ids);
+    NodeItem* node(const std::string& id) const;
+    /// Middle of what is selected; nothing selected: null.
+    std::optional<QPointF> middle_of_selection() const;
+    void select_everything();
+    bool is_editable() const { return editable_; }
+
+Q_SIGNALS:
+    void empty_place_double_clicked(QPointF place);
+
+protected:
+    void mousePressEvent(QGraphicsSceneMouseEvent*) override;
+    void mouseMoveEvent(QGraphicsSceneMouseEvent*) override;
+    void mouseReleaseEvent(QGraphicsSceneMouseEvent*) override;
+    void mouseDoubleClickEvent(QGraphicsSceneMouseEvent*) override;
+    void helpEvent(QGraphicsSceneHelpEvent*) override;
+
+private:
+    void follow_document();
+    void rebuild();
+    void move_to_document();
+    void show_selection();
+    void read_selection();
+    void show_faults();
+    void show_stages();
+    void show_way();
+    NodeItem* node_at(QPointF place) const;
+    void drag_nodes(QPointF to, bool snap);
+    QString tip_for(QGraphicsItem* item) const;
+
+    Document& document_;
+    bool editable_, syncing_ = false;
+    Topology shown_;
+    std::map<std::string, NodeItem*> nodes_;
+    std::map<std::string, RegionItem*> regions_;
+    std::vector<LinkItem*> links_;
+    PathItem* way_ = nullptr;
+    std::map<std::string, int> stages_;
+    std::vector<Path> paths_;
+    std::vector<std::string> plan_ids_;
+    bool has_plan_ = false;
+
+    QGraphicsLineItem* new_link_ = nullptr;
+    NodeItem* link_from_ = nullptr;
+    NodeItem* link_to_ = nullptr;
+    QPointF drag_start_;
+    bool dragging_ = false, drag_moved_ = false;
+    std::map<NodeItem*, QPointF> drag_places_;
+};
+
+}  // namespace skippipe

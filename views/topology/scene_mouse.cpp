@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Mouse on the canvas: from a node's rim a link is drawn, from its middle it is moved, elsewhere the view's rubber band selects.
+#include <cmath>
+
+#include <QGraphicsSceneMouseEvent>
+#include <QGraphicsView>
+
+#include "views/document/document.h"
+#include "views/theme/theme.h"
+#include "views/topology/edits.h"
+#include "views/topology/scene.h"
+
+namespace skippipe {
+
+void TopologyScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
+    NodeItem* item = node_at(event->scenePos());
+    if (!editable_ || event->button() != Qt::LeftButton || item == nullptr) {
+        QGraphicsScene::mousePressEvent(event);
+        return;
+    }
+    event->accept();
+    if (item->on_rim(event->scenePos())) {
+        link_from_ = item;
+        new_link_ = addLine(QLineF(item->pos(), event->scenePos()), QPen(theme().accent, 2));
+        return;
+    }
+    QGraphicsScene::mousePressEvent(event);
+    if (!item->isSelected()) return;
+    dragging_ = true;
+    drag_moved_ = false;
+    drag_start_ = event->scenePos();
+    drag_places_.clear();
+    for (auto& [id, node] : nodes_)
+        if (node->isSelected()) drag_places_[node] = node->pos();
+}
+
+void TopologyScene::mouseMoveEvent(QGraphicsSceneMouseEvent* event) {
+    if (new_link_ != nullptr) {
+        new_link_->setLine(QLineF(link_from_->pos(), event->scenePos()));
+        NodeItem* target = node_at(event->scenePos());
+        if (target == link_from_) target = nullptr;
+        if (target != link_to_) {
+            if (link_to_ != nullptr) link_to_->link_target = false, link_to_->update();
+            if (target != nullptr) target->link_target = true, target->update();
+            link_to_ = target;
+        }
+        return;
+    }
+    if (dragging_) {
+        drag_nodes(event->scenePos(), !(event->modifiers() & Qt::AltModifier));
+        return;
+    }
+    if (editable_ && event->buttons() == Qt::NoButton) {
+        NodeItem* item = node_at(event->scenePos());
+        const bool rim = item != nullptr && item->on_rim(event->scenePos());
+        for (auto* view : views()) view->viewport()->setCursor(rim ? Qt::CrossCursor : item != nullptr ? Qt::SizeAllCursor : Qt::ArrowCursor);
+    }
+    QGraphicsScene::mouseMoveEvent(event);
+}
+
+void TopologyScene::drag_nodes(QPointF to, bool snap) {
+    const QPointF moved = to - drag_start_;
+    if (!drag_moved_ && std::hypot(moved.x(), moved.y()) < 3) return;
+    drag_moved_ = true;
+    for (auto& [node, place] : drag_places_) {
+        QPointF at = place + moved;
+        if (snap) at = QPointF(std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid);
+        node->setPos(at);
+    }
+    way_->follow_nodes();
+}
+
+void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
+    if (new_link_ != nullptr) {
+        delete new_link_;
+        new_link_ = nullptr;
+        if (link_to_ != nullptr) link_to_->link_target = false;
+        const NodeItem *from = link_from_, *to = node_at(event->scenePos());
+        link_from_ = link_to_ = nullptr;
+        if (to != nullptr && to != from)
+            document_.edit(tr("Draw link"), [a = from->id(), b = to->id()](Experiment& e) { add_link(e, a, b); });
+        return;
+    }
+    if (dragging_) {
+        dragging_ = false;
+        std::vector<std::pair<std::string, Point>> places;
+        // Where the canvas laid the nodes out itself, a drag fixes all of them as they are seen.
+        for (auto& [id, node] : nodes_) places.push_back({id, {node->pos().x(), node->pos().y()}});
+        if (drag_moved_) document_.edit(tr("Move"), [&](Experiment& e) { move_nodes(e, places); });
+        drag_places_.clear();
+        if (drag_moved_) return;
+    }
+    QGraphicsScene::mouseReleaseEvent(event);
+}
+
+void TopologyScene::mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) {
+    bool on_thing = false;
+    for (auto* item : items(event->scenePos())) on_thing = on_thing || item->type() == node_item || item->type() == link_item;
+    if (editable_ && !on_thing && event->button() == Qt::LeftButton)
+        Q_EMIT empty_place_double_clicked(event->scenePos());
+    else
+        QGraphicsScene::mouseDoubleClickEvent(event);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/topology/view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QWheelEvent>
+
+#include "views/document/document.h"
+#include "views/theme/theme.h"
+#include "views/topology/edits.h"
+
+namespace skippipe {
+namespace {
+constexpr double least_zoom = 0.05, most_zoom = 4;
+constexpr double copy_offset = 40;
+}  // namespace
+
+TopologyView::TopologyView(Document& document, bool editable, QWidget* parent)
+    : QGraphicsView(parent), document_(document), scene_(document, editable) {
+    setScene(&scene_);
+    setObjectName(editable ? "canvas" : "network");
+    setAccessibleName(editable ? tr("Topology canvas") : tr("Network of the run"));
+    setViewportUpdateMode(QGraphicsView::BoundingRectViewportUpdate);
+    setRenderHint(QPainter::Antialiasing);
+    setTransformationAnchor(QGraphicsView::NoAnchor);
+    setResizeAnchor(QGraphicsView::AnchorViewCenter);
+    setDragMode(QGraphicsView::RubberBandDrag);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setFrameShape(QFrame::NoFrame);
+    setMouseTracking(true);
+    setBackgroundBrush(theme().surface);
+    sharp_again_.setSingleShot(true);
+    sharp_again_.setInterval(120);
+    connect(&sharp_again_, &QTimer::timeout, this, [this] {
+        setRenderHint(QPainter::Antialiasing);
+        viewport()->update();
+    });
+    connect(&document, &Document::replaced, this, [this] { fit(); });
+    connect(&document, &Document::changed, viewport(), qOverload<>(&QWidget::update));
+    connect(&scene_, &TopologyScene::empty_place_double_clicked, this, &TopologyView::add_node_at);
+    make_actions();
+}
+
+void TopologyView::make_actions() {
+    const auto add = [this](const QString& text, const QKeySequence& keys, auto member) {
+        auto* action = new QAction(text, this);
+        action->setShortcut(keys);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        action->setProperty("group", tr("Canvas"));
+        connect(action, &QAction::triggered, this, member);
+        addAction(action);
+    };
+    add(tr("Fit everything"), QKeySequence(Qt::Key_Home), &TopologyView::fit);
+    add(tr("Centre the selection"), QKeySequence(Qt::Key_F), &TopologyView::center_selection);
+    if (!scene_.is_editable()) return;
+    add(tr("Add node"), QKeySequence(Qt::Key_N), &TopologyView::add_node_here);
+    add(tr("Add region"), QKeySequence(Qt::Key_R), &TopologyView::add_region_here);
+    add(tr("Copy"), QKeySequence::Copy, &TopologyView::copy);
+    add(tr("Paste"), QKeySequence::Paste, &TopologyView::paste);
+    add(tr("Duplicate"), QKeySequence(Qt::CTRL | Qt::Key_D), &TopologyView::duplicate);
+    add(tr("Delete"), QKeySequence(Qt::Key_Delete), &TopologyView::remove);
+    add(tr("Select everything"), QKeySequence::SelectAll, [this] { scene_.select_everything(); });
+    add(tr("Tidy up"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T), &TopologyView::tidy_up);
+}
+
+void TopologyView::fit() {
+    QRectF box;
+    for (const auto* item : scene_.items())
+        if (item->type() == node_item || item->type() == region_item) box |= item->sceneBoundingRect();
+    if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
+    box.adjust(-8, -8, 8, 8);
+    if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
+    const double zoom = std::clamp(std::min(viewport()->width() / box.width(), viewport()->height() / box.height()), least_zoom, 1.5);
+    setTransform(QTransform::fromScale(zoom, zoom));
+    centerOn(box.center());
+    fitted_ = true;
+    user_moved_ = false;
+}
+
+void TopologyView::center_selection() {
+    if (const auto middle = scene_.middle_of_selection()) centerOn(*middle);
+}
+
+void TopologyView::add_node_at(QPointF place) {
+    const Point at{std::round(place.x() / grid) * grid, std::round(place.y() / grid) * grid};
+    Selection added;
+    document_.edit(tr("Add node"), [&](Experiment& e) {
+        // Nodes on one spot are laid out by the canvas: keep what is seen before one is added beside them.
+        const auto places = node_places(e);
+        for (std::size_t i = 0; i < places.size(); ++i) e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
+        added.nodes.insert(add_node(e, at));
+    });
+    document_.select(added);
+}
+
+void TopologyView::add_node_here() {
+    const QPointF middle = mapToScene(viewport()->rect().center());
+    const auto places = node_places(document_.experiment());
+    // The first free spot on a widening ring, so that several in a row do not lie on each other.
+    for (int ring = 0; ring < 40; ++ring)
+        for (int step = 0; step < std::max(1, 6 * ring); ++step) {
+            const double angle = 6.283185307179586 * step / std::max(1, 6 * ring);
+            const QPointF at = middle + ring * 80.0 * QPointF(std::cos(angle), std::sin(angle));
+            if (std::none_of(places.begin(), places.end(), [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < 70; })) {
+                add_node_at(at);
+                return;
+            }
+        }
+    add_node_at(middle);
+}
+
+void TopologyView::add_region_here() {
+    const QPointF middle = mapToScene(viewport()->rect().center());
+    Selection added;
+    document_.edit(tr("Add region"), [&](Experiment& e) {
+        const std::string id = add_region(e, {middle.x(), middle.y()});
+        for (auto& node : e.topology.nodes)
+            if (document_.selection().nodes.count(node.id)) node.region = id;
+        added.regions.insert(id);
+    });
+    document_.select(added);
+}
+
+void TopologyView::copy() {
+    const std::string text = copy_text(document_.experiment(), document_.selection());
+    if (!text.empty()) QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+}
+
+void TopologyView::add_copy(const std::string& text, const QString& what) {
+    Selection added;
+    document_.edit(what, [&](Experiment& e) { added = paste_text(e, text, {copy_offset, copy_offset}); });
+    if (!added.empty()) document_.select(added);
+}
+
+void TopologyView::paste() { add_copy(QGuiApplication::clipboard()->text().toStdString(), tr("Paste")); }
+
+void TopologyView::duplicate() { add_copy(copy_text(document_.experiment(), document_.selection()), tr("Duplicate")); }
+
+void TopologyView::remove() {
+    const Selection gone = document_.selection();
+    document_.edit(tr("Delete"), [&](Experiment& e) { remove_selected(e, gone); });
+    document_.select({});
+}
+
+void TopologyView::tidy_up() {
+    document_.edit(tr("Tidy up"), [](Experiment& e) {
+        const auto places = circle_layout(e);
+        for (std::size_t i = 0; i < places.size(); ++i) e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
+    });
+    fit();
+}
+
+void TopologyView::wheelEvent(QWheelEvent* event) {
+    const double now = transform().m11();
+    const double next = std::clamp(now * std::pow(1.2, event->angleDelta().y() / 120.0), least_zoom, most_zoom);
+    if (next == now) return;
+    setRenderHint(QPainter::Antialiasing, false);
+    sharp_again_.start();
+    const QPointF under = mapToScene(event->position().toPoint());
+    setTransform(QTransform::fromScale(next, next));
+    const QPointF moved = mapFromScene(under) - event->position();
+    horizontalScrollBar()->setValue(horizontalScrollBar()->value() + static_cast<int>(std::lround(moved.x())));
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + static_cast<int>(std::lround(moved.y())));
+    user_moved_ = true;
+    event->accept();
+}
+
+void TopologyView::mousePressEvent(QMouseEvent* event) {
+    if (event->button() == Qt::MiddleButton) {
+        panning_ = true;
+        pan_from_ = event->pos();
+        viewport()->setCursor(Qt::ClosedHandCursor);
+        return;
+    }
+    QGraphicsView::mousePressEvent(event);
+}
+
+void TopologyView::mouseMoveEvent(QMouseEvent* event) {
+    if (!panning_) {
+        QGraphicsView::mouseMoveEvent(event);
+        return;
+    }
+    const QPoint moved = event->pos() - pan_from_;
+    pan_from_ = event->pos();
+    horizontalScrollBar()->setValue(horizontalScrollBar()->value() - moved.x());
+    verticalScrollBar()->setValue(verticalScrollBar()->value() - moved.y());
+    user_moved_ = true;
+}
+
+void TopologyView::mouseReleaseEvent(QMouseEvent* event) {
+    if (panning_ && event->button() == Qt::MiddleButton) {
+        panning_ = false;
+        viewport()->setCursor(Qt::ArrowCursor);
+        return;
+    }
+    QGraphicsView::mouseReleaseEvent(event);
+}
+
+void TopologyView::showEvent(QShowEvent* event) {
+    QGraphicsView::showEvent(event);
+    if (!fitted_) fit();
+}
+
+void TopologyView::resizeEvent(QResizeEvent* event) {
+    QGraphicsView::resizeEvent(event);
+    if (!user_moved_) fit();
+}
+
+void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
+    if (!document_.experiment().topology.nodes.empty()) return;
+    painter->resetTransform();
+    painter->setPen(theme().text_2);
+    painter->setFont(body_font());
+    const QString words = scene_.is_editable() ? tr("No nodes yet\nDouble-click to add one, drag from its rim to link it")
+                                               : tr("The network of the chosen run is drawn here");
+    painter->drawText(QRectF(QPointF(0, 0), viewport()->size()), Qt::AlignCenter, words);
+}
+
+}  // namespace skippipe
