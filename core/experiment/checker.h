@@ -2,6 +2,7 @@
 // The parts of `validate`.
 #pragma once
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 
 #include "core/base/fault.h"
 #include "core/experiment/document.h"
+#include "core/experiment/text.h"
 
 namespace skippipe {
 
@@ -46,7 +48,7 @@ struct Checker {
     const Experiment& experiment;
     const TopologyIndex& index;
     const std::string& at;
-    const std::vector<std::string>& unsound;  ///< pointers that have a fault already
+    const std::set<std::string, std::less<>>& unsound;  ///< pointers that have a fault already
     Faults& faults;
 
     /// No fault is known at this pointer, above it or below it.
@@ -55,6 +57,7 @@ struct Checker {
     bool list_sound(std::string_view list, std::initializer_list<std::string_view> members) const;
     /// The names of nodes and regions can be relied on.
     bool ids_sound() const { return list_sound("/topology/nodes", {"/id"}) && list_sound("/topology/regions", {"/id"}); }
+    bool full() const { return is_full(faults); }
     void error(const std::string& pointer, std::string what, std::string why, std::string remedy);
     void warning(const std::string& pointer, std::string what, std::string why, std::string remedy);
 };

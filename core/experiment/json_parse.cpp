@@ -24,7 +24,7 @@ public:
     Json take() { return failed_ ? Json() : std::move(root_); }
 
     bool null() override {
-        if (text_.repaired_null(nulls_++)) add_fault(faults_, text_.fault(nulls_ - 1, next_pointer()));
+        if (text_.repaired_null(nulls_++) && !is_full(faults_)) add_fault(faults_, text_.fault(nulls_ - 1, next_pointer()));
         return value(Json());
     }
     bool boolean(bool v) override { return value(v); }
@@ -42,7 +42,7 @@ public:
         Frame& frame = frames_.back();
         frame.key = name;
         frame.duplicate = !frame.keys.insert(name).second;
-        if (frame.duplicate)
+        if (frame.duplicate && !is_full(faults_))
             add_fault(faults_, {next_pointer(), fmt::format("the key {} occurs twice in one object", in_quotes(name)),
                                 "only one of the two values could be used", "Remove one of them"});
         return true;

@@ -29,6 +29,7 @@ void JsonReader::fault(std::string what, std::string why, std::string remedy) {
 }
 
 void JsonReader::wrong_type(const Json& value, const char* wanted, const Info& info) {
+    if (full()) return;
     fault(fmt::format("{} is not {}", shown(value), wanted), info.doc, wish(wanted, info));
 }
 
@@ -37,6 +38,7 @@ void JsonReader::missing(std::string_view key, const Info& info) {
 }
 
 void JsonReader::unknown(std::string_view key, const std::vector<std::string_view>& known) {
+    if (full()) return;
     const auto step = into(key);
     const auto meant = closest(key, known);
     fault(fmt::format("unknown key {}", in_quotes(key)), "it would have no effect",
@@ -45,6 +47,7 @@ void JsonReader::unknown(std::string_view key, const std::vector<std::string_vie
 }
 
 void JsonReader::unknown_word(const std::string& word, const std::vector<std::string_view>& words, const Info& info) {
+    if (full()) return;
     const auto meant = closest(word, words);
     fault(fmt::format("{} is none of {}", in_quotes(word), choices(words)), info.doc,
           meant.empty() ? fmt::format("Choose {}", choices(words)) : fmt::format("Did you mean {}?", in_quotes(meant)));
@@ -53,6 +56,7 @@ void JsonReader::unknown_word(const std::string& word, const std::vector<std::st
 bool JsonReader::in_range(double number, const Info& info) {
     const bool fits = info.above_min ? number > info.min : number >= info.min;
     if (fits && number <= info.max) return true;
+    if (full()) return false;
     fault(fmt::format("{} is out of range", number_text(number)), info.doc, wish("a number", info));
     return false;
 }

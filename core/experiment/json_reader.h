@@ -37,6 +37,7 @@ public:
     Step into(std::size_t index) { return {pointer_, "/" + std::to_string(index)}; }
 
     const std::string& pointer() const { return pointer_; }
+    bool full() const { return is_full(faults_); }
     void fault(std::string what, std::string why, std::string remedy);
     void wrong_type(const Json& value, const char* wanted, const Info& info);
     void missing(std::string_view key, const Info& info);

@@ -49,7 +49,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 void add_fault(Faults& faults, Fault fault) {
-    if (faults.size() > max_faults) return;
+    if (is_full(faults)) return;
     if (faults.size() == max_faults)
         fault = {"", fmt::format("more than {} faults", max_faults), "the rest is not listed", "Mend these first"};
     faults.push_back(std::move(fault));
@@ -91,7 +91,7 @@ std::string choices(const std::vector<std::string_view>& words) {
 
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates) {
     std::string_view best;
-    if (word.empty() || word.size() > 64) return best;
+    if (word.empty() || word.size() > 64 || candidates.size() > 1000) return best;
     std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
     for (const auto candidate : candidates) {
         if (candidate.size() > 64) continue;

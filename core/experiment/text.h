@@ -13,6 +13,9 @@ namespace skippipe {
 
 inline constexpr std::size_t max_faults = 1000;
 
+/// No further fault would be kept, so none need be worded.
+inline bool is_full(const Faults& faults) { return faults.size() > max_faults; }
+
 /// Appends a fault; past `max_faults` only one last fault that says so.
 void add_fault(Faults& faults, Fault fault);
 
@@ -28,7 +31,7 @@ std::string number_text(double value);
 /// `"a", "b" or "c"`.
 std::string choices(const std::vector<std::string_view>& words);
 
-/// The candidate closest by edit distance, empty where none is close enough to be what was meant.
+/// The candidate closest by edit distance, empty where none is close enough to be what was meant or there are over 1,000.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 /// One more step of a JSON pointer (RFC 6901): "/" and the key, with ~ and / escaped.

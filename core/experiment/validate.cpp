@@ -65,9 +65,11 @@ bool TopologyIndex::has_way(const Node& node, bool out) const {
 }
 
 bool Checker::sound(std::string_view pointer) const {
-    for (const auto& bad : unsound)
-        if (at_or_below(pointer, bad) || at_or_below(bad, pointer)) return false;
-    return true;
+    for (auto end = pointer.find('/', 1); end != std::string_view::npos; end = pointer.find('/', end + 1))
+        if (unsound.contains(pointer.substr(0, end))) return false;
+    if (unsound.contains(pointer)) return false;
+    const auto below = unsound.lower_bound(std::string(pointer) + '/');
+    return below == unsound.end() || !at_or_below(*below, pointer);
 }
 
 bool Checker::list_sound(std::string_view list, std::initializer_list<std::string_view> members) const {
@@ -92,11 +94,14 @@ void Checker::warning(const std::string& pointer, std::string what, std::string 
 }
 
 void validate_meaning(const Experiment& experiment, const std::string& at, Faults& faults) {
-    std::vector<std::string> unsound;
+    std::set<std::string, std::less<>> unsound;
     for (const auto& fault : faults)
-        if (fault.pointer.size() > at.size() && fault.pointer.starts_with(at)) unsound.push_back(fault.pointer.substr(at.size()));
+        if (fault.pointer.size() > at.size() && fault.pointer.starts_with(at)) unsound.insert(fault.pointer.substr(at.size()));
     const TopologyIndex index(experiment.topology);
     Checker check{experiment, index, at, unsound, faults};
+    if (experiment.topology.nodes.size() > max_nodes)
+        return check.error("/topology/nodes", std::to_string(experiment.topology.nodes.size()) + " nodes",
+                           "at most " + std::to_string(max_nodes) + " are supported", "Use fewer nodes");
     check_topology(check);
     check_links(check);
     check_pipeline(check);

@@ -17,7 +17,7 @@ constexpr std::size_t least_for_median = 5;
 
 std::string pointer_of(std::size_t link, const char* key = "") { return fmt::format("/topology/links/{}{}", link, key); }
 
-bool ends_exist(Checker& check, std::size_t i) {
+bool ends_exist(Checker& check, std::size_t i, bool ids_sound) {
     const Link& link = check.experiment.topology.links[i];
     bool both = true;
     for (const auto& [key, id] : {std::pair{"/from", &link.from}, std::pair{"/to", &link.to}}) {
@@ -27,7 +27,7 @@ bool ends_exist(Checker& check, std::size_t i) {
         }
         if (check.index.is_node(*id) || check.index.is_region(*id)) continue;
         both = false;
-        if (!check.ids_sound()) continue;
+        if (!ids_sound) continue;
         std::vector<std::string_view> ids;
         for (const auto& node : check.experiment.topology.nodes) ids.push_back(node.id);
         for (const auto& region : check.experiment.topology.regions) ids.push_back(region.id);
@@ -112,8 +112,9 @@ void check_links(Checker& check) {
     const auto& links = check.experiment.topology.links;
     Directions directions(check);
     std::vector<std::size_t> between_regions, between_nodes;
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        if (!ends_exist(check, i)) continue;
+    const bool ids_sound = check.ids_sound();
+    for (std::size_t i = 0; i < links.size() && !check.full(); ++i) {
+        if (!ends_exist(check, i, ids_sound)) continue;
         check_pair(check, i);
         directions.add(i);
         const bool values = check.sound(pointer_of(i, "/bandwidth_bytes_per_s")) && check.sound(pointer_of(i, "/latency_s"));

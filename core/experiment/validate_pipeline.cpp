@@ -128,7 +128,8 @@ void check_pipeline(Checker& check) {
 void check_placement(Checker& check) {
     const auto& pipeline = check.experiment.pipeline;
     std::unordered_map<std::string, std::string> placed;
-    for (std::size_t s = 0; s < pipeline.placement.size(); ++s) {
+    const bool ids_sound = check.ids_sound();
+    for (std::size_t s = 0; s < pipeline.placement.size() && !check.full(); ++s) {
         const auto& stage = pipeline.placement[s];
         const std::string at_stage = fmt::format("/pipeline/placement/{}", s);
         if (stage.empty() && check.sound(at_stage))
@@ -140,7 +141,7 @@ void check_placement(Checker& check) {
         for (std::size_t i = 0; i < stage.size(); ++i) {
             const std::string pointer = fmt::format("{}/{}", at_stage, i);
             if (!check.sound(pointer)) continue;
-            if (!check.index.is_node(stage[i]) && check.ids_sound())
+            if (!check.index.is_node(stage[i]) && ids_sound)
                 check.error(pointer, fmt::format("there is no node {}", in_quotes(stage[i])), "a stage stands on nodes of the topology",
                             "Name a node");
             else if (const auto [first, is_new] = placed.emplace(stage[i], pointer); !is_new)

@@ -72,7 +72,7 @@ void check_run(Checker& check) {
     if (data.source == DataSource::text && data.path.empty() && check.sound("/data/path") && check.sound("/data/source"))
         check.error("/data/path", "no text is named", "the source \"text\" reads your own file or folder",
                     "Name a UTF-8 text file or a folder of them");
-    for (std::size_t i = 0; i < check.experiment.failures.size(); ++i) check_failure(check, i);
+    for (std::size_t i = 0; i < check.experiment.failures.size() && !check.full(); ++i) check_failure(check, i);
 }
 
 }  // namespace skippipe

@@ -59,13 +59,11 @@ void check_nodes(Checker& check) {
     const auto& topology = check.experiment.topology;
     if (topology.nodes.empty() && check.sound("/topology/nodes"))
         check.error("/topology/nodes", "there is no node", "every stage needs at least one", "Add nodes");
-    if (topology.nodes.size() > max_nodes)
-        check.error("/topology/nodes", fmt::format("{} nodes", topology.nodes.size()),
-                    fmt::format("at most {} are supported", max_nodes), "Use fewer nodes");
-    for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
+    const bool ids_sound = check.ids_sound();
+    for (std::size_t i = 0; i < topology.nodes.size() && !check.full(); ++i) {
         const Node& node = topology.nodes[i];
         if (!node.region.empty() && !check.index.is_region(node.region) && check.sound(member("nodes", i, "/region")) &&
-            check.ids_sound()) {
+            ids_sound) {
             std::vector<std::string_view> ids;
             for (const auto& region : topology.regions) ids.push_back(region.id);
             const auto meant = closest(node.region, ids);

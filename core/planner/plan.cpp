@@ -110,6 +110,7 @@ private:
     }
 
     void unknown_node(const std::string& id) {
+        if (reader_.full()) return;
         const auto meant = closest(id, ids_);
         reader_.fault(fmt::format("there is no node {}", in_quotes(id)), "the plan is read for this experiment's nodes",
                       meant.empty() ? std::string("Use the experiment that the plan was made for")
