@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/anneal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/planner/paths.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream)
+    : problem_(problem), network_(network), rng_(seed, stream), simulator_(problem), draft_(start), best_(start) {
+    length_ = start.schedule.length;
+    count_ = start.schedule.count();
+    cap_ = problem.constraints.uniform_execution ? problem.visits_cap(length_) : count_;
+    current_s_ = best_s_ = simulator_.times(draft_.schedule, draft_.stages).iteration_s;
+    visits_.assign(at(problem.stages), 0);
+    for (const int node : draft_.schedule.nodes) ++visits_[at(stage_of(node))];
+    place_.assign(at(problem.nodes()), -1);
+    for (const auto& stage : draft_.stages)
+        for (std::size_t k = 0; k < stage.size(); ++k) place_[at(stage[k])] = static_cast<int>(k);
+    all_nodes_.resize(at(problem.nodes()));
+    std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
+    for (int a = 0; a < problem.nodes(); ++a)
+        for (int b = 0; b < problem.nodes(); ++b) missing_lines_ = missing_lines_ || network.round_s(a, b) >= no_way_s;
+    const auto& rules = problem.constraints;
+    const bool skips = length_ < problem.stages;
+    may_reorder_ = length_ > 2 && (!rules.bounded_disorder || (rules.max_swaps > 0 && rules.max_swap_distance > 0));
+    may_restage_ = skips && (cap_ * (problem.stages - 1) > count_ * (length_ - 1));
+    free_placement_ = problem.placement.empty() && problem.nodes() > 1;
+    const bool several = count_ > 1;
+    const auto add = [&](Move move, int weight, bool possible) { moves_.insert(moves_.end(), possible ? at(weight) : 0, move); };
+    add(Move::exchange_hops, 8, several && length_ > 1);
+    add(Move::reorder, 2, may_reorder_);
+    add(Move::exchange_data, 2, several && draft_.stages[0].size() > 1);
+    add(Move::exchange_priority, 2, several);
+    add(Move::shift_priority, 2, several);
+    add(Move::sibling, 4, length_ > 1 || !problem.balance_data_nodes);
+    add(Move::exchange_nodes, 2, free_placement_);
+    add(Move::restage, 2, may_restage_);
+}
+
+void AnnealingChain::run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
+                         const std::function<bool(double)>& go_on) {
+    if (moves_.empty() || !std::isfinite(current_s_)) return;
+    constexpr int batch = 256;
+    const double scale_s = best_s_;
+    for (std::int64_t done = 0; done < steps;) {
+        const double fraction = clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);
+        if (!go_on(fraction)) break;
+        const double temperature_s = scale_s * cooling.first * std::pow(cooling.last / cooling.first, std::min(1.0, fraction));
+        const auto until = std::min<std::int64_t>(steps, done + batch);
+        for (; done < until; ++done) step(temperature_s);
+    }
+}
+
+bool AnnealingChain::step(double temperature_s) {
+    ++steps_;
+    Change change;
+    if (!propose(change)) return false;
+    const double threshold_s = current_s_ - temperature_s * std::log(1 - rng_.uniform());
+    const double cost_s = simulator_.times(draft_.schedule, draft_.stages, threshold_s).iteration_s;
+    if (!(cost_s < threshold_s)) {
+        undo(change);
+        return false;
+    }
+    current_s_ = cost_s;
+    if (cost_s < best_s_) keep_best();
+    return true;
+}
+
+void AnnealingChain::keep_best() {
+    best_s_ = current_s_;
+    std::copy(draft_.schedule.nodes.begin(), draft_.schedule.nodes.end(), best_.schedule.nodes.begin());
+    best_.schedule.stage_of = draft_.schedule.stage_of;
+    best_.stages = draft_.stages;
+}
+
+bool AnnealingChain::propose(Change& change) {
+    change.move = moves_[rng_.below(moves_.size())];
+    switch (change.move) {
+        case Move::exchange_hops: return propose_exchange(change);
+        case Move::reorder: return propose_reorder(change);
+        case Move::exchange_data: return propose_data(change);
+        case Move::sibling: return propose_sibling(change);
+        case Move::exchange_nodes: return propose_nodes(change);
+        case Move::restage: return propose_restage(change);
+        case Move::exchange_priority:
+            change.i = pick(at(count_));
+            change.j = pick(at(count_));
+            if (std::equal(path(change.i), path(change.i) + length_, path(change.j))) return false;
+            std::swap_ranges(path(change.i), path(change.i) + length_, path(change.j));
+            return true;
+        case Move::shift_priority:
+            change.i = pick(at(count_));
+            change.j = pick(at(count_));
+            if (change.i == change.j) return false;
+            shift(change.i, change.j);
+            return true;
+    }
+    return false;
+}
+
+bool AnnealingChain::propose_exchange(Change& change) {
+    change.i = pick(at(count_));
+    change.j = pick(at(count_));
+    change.a = 1 + pick(at(length_ - 1));
+    change.b = 1 + pick(at(length_ - 1));
+    int &first = path(change.i)[change.a], &second = path(change.j)[change.b];
+    if (change.i == change.j || first == second) return false;
+    std::swap(first, second);
+    if (fits(change.i) && fits(change.j)) return true;
+    std::swap(first, second);
+    return false;
+}
+
+bool AnnealingChain::propose_reorder(Change& change) {
+    change.i = pick(at(count_));
+    change.a = 1 + pick(at(length_ - 1));
+    change.b = 1 + pick(at(length_ - 1));
+    if (change.a == change.b) return false;
+    int* nodes = path(change.i);
+    std::swap(nodes[change.a], nodes[change.b]);
+    if (fits(change.i)) return true;
+    std::swap(nodes[change.a], nodes[change.b]);
+    return false;
+}
+
+bool AnnealingChain::propose_data(Change& change) {
+    change.i = pick(at(count_));
+    change.j = pick(at(count_));
+    int &first = path(change.i)[0], &second = path(change.j)[0];
+    if (first == second) return false;
+    std::swap(first, second);
+    if (fits(change.i) && fits(change.j)) return true;
+    std::swap(first, second);
+    return false;
+}
+
+bool AnnealingChain::propose_sibling(Change& change) {
+    change.i = pick(at(count_));
+    const int first = problem_.balance_data_nodes ? 1 : 0;
+    change.a = first + pick(at(length_ - first));
+    int& node = path(change.i)[change.a];
+    const auto& siblings = draft_.stages[at(stage_of(node))];
+    const int other = siblings[rng_.below(siblings.size())];
+    if (other == node) return false;
+    change.b = node;
+    node = other;
+    if (fits(change.i)) return true;
+    node = change.b;
+    return false;
+}
+
+bool AnnealingChain::propose_nodes(Change& change) {
+    change.i = pick(all_nodes_.size());
+    change.j = pick(all_nodes_.size());
+    if (change.i == change.j || stage_of(change.i) == stage_of(change.j)) return false;
+    exchange_nodes(change.i, change.j);
+    if (!missing_lines_ || reaches_all()) return true;
+    exchange_nodes(change.i, change.j);
+    return false;
+}
+
+bool AnnealingChain::propose_restage(Change& change) {
+    change.i = pick(at(count_));
+    change.a = 1 + pick(at(length_ - 1));
+    const int stage = 1 + pick(at(problem_.stages - 1));
+    int& node = path(change.i)[change.a];
+    if (visits_[at(stage)] >= cap_ || stage == stage_of(node)) return false;
+    const auto& nodes = draft_.stages[at(stage)];
+    change.b = node;
+    node = nodes[rng_.below(nodes.size())];
+    if (fits(change.i)) {
+        --visits_[at(stage_of(change.b))];
+        ++visits_[at(stage)];
+        return true;
+    }
+    node = change.b;
+    return false;
+}
+
+void AnnealingChain::undo(const Change& change) {
+    switch (change.move) {
+        case Move::exchange_hops: std::swap(path(change.i)[change.a], path(change.j)[change.b]); break;
+        case Move::reorder: std::swap(path(change.i)[change.a], path(change.i)[change.b]); break;
+        case Move::exchange_data: std::swap(path(change.i)[0], path(change.j)[0]); break;
+        case Move::exchange_priority: std::swap_ranges(path(change.i), path(change.i) + length_, path(change.j)); break;
+        case Move::shift_priority: shift(change.j, change.i); break;
+        case Move::sibling: path(change.i)[change.a] = change.b; break;
+        case Move::exchange_nodes: exchange_nodes(change.i, change.j); break;
+        case Move::restage: {
+            int& node = path(change.i)[change.a];
+            --visits_[at(stage_of(node))];
+            ++visits_[at(stage_of(change.b))];
+            node = change.b;
+        }
+    }
+}
+
+/// The two nodes change places: stage, ring place and every visit.
+void AnnealingChain::exchange_nodes(int u, int v) {
+    for (int& node : draft_.schedule.nodes) node = node == u ? v : node == v ? u : node;
+    const int stage_u = stage_of(u), stage_v = stage_of(v);
+    if (stage_u >= 0) draft_.stages[at(stage_u)][at(place_[at(u)])] = v;
+    if (stage_v >= 0) draft_.stages[at(stage_v)][at(place_[at(v)])] = u;
+    std::swap(draft_.schedule.stage_of[at(u)], draft_.schedule.stage_of[at(v)]);
+    std::swap(place_[at(u)], place_[at(v)]);
+}
+
+/// Moves a path to another place in the release order; what lies between moves up by one.
+void AnnealingChain::shift(int from, int to) {
+    const auto nodes = draft_.schedule.nodes.begin();
+    const auto row = [&](int index) { return nodes + static_cast<std::ptrdiff_t>(index) * length_; };
+    if (from < to)
+        std::rotate(row(from), row(from + 1), row(to + 1));
+    else
+        std::rotate(row(to), row(from), row(from + 1));
+}
+
+/// Whether a path that was changed is within CC1-CC3 and has its lines.
+bool AnnealingChain::fits(int index) {
+    const int* nodes = path(index);
+    Progress progress;
+    if (problem_.stages <= 64) {
+        std::uint64_t seen = 0;
+        for (int hop = 1; hop < length_; ++hop) {
+            const int stage = stage_of(nodes[hop]);
+            if ((seen >> stage & 1) != 0 || !advance(problem_.constraints, progress, stage)) return false;
+            seen |= std::uint64_t{1} << stage;
+        }
+    } else {
+        for (int hop = 1; hop < length_; ++hop) {
+            for (int before = 1; before < hop; ++before)
+                if (stage_of(nodes[before]) == stage_of(nodes[hop])) return false;
+            if (!advance(problem_.constraints, progress, stage_of(nodes[hop]))) return false;
+        }
+    }
+    if (!missing_lines_ || length_ == 1) return true;
+    for (int hop = 0; hop < length_; ++hop)
+        if (network_.round_s(nodes[hop], nodes[(hop + 1) % length_]) >= no_way_s) return false;
+    return true;
+}
+
+bool AnnealingChain::reaches_all() {
+    for (int i = 0; i < count_; ++i)
+        if (!fits(i)) return false;
+    if (!problem_.charge_all_reduce) return true;
+    for (const auto& stage : draft_.stages)
+        for (std::size_t k = 0; stage.size() > 1 && k < stage.size(); ++k)
+            if (!problem_.reachable(stage[k], stage[(k + 1) % stage.size()])) return false;
+    return true;
+}
+
+}  // namespace skippipe

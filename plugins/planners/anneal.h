@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Simulated annealing over placement, paths and priorities against the exact timeline. A chain is a value of its own: the same
+// start, seed and number of steps give the same result on any thread.
+#pragma once
+#include <cstdint>
+#include <functional>
+
+#include "core/base/rng.h"
+#include "plugins/planners/draft.h"
+
+namespace skippipe {
+
+struct Cooling {
+    double first = 0.02, last = 0.0004;  ///< temperatures, as parts of the start's iteration time
+};
+
+class AnnealingChain {
+public:
+    /// `start` is complete and within CC1-CC3, without a binding order. Keeps a reference to problem and network.
+    AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream);
+
+    /// Takes up to `steps` steps; `clock_fraction` (may be empty) sets the temperature by the clock instead. `go_on` is asked every
+    /// few hundred steps with the fraction done.
+    void run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on);
+
+    const Draft& best() const { return best_; }
+    double best_s() const { return best_s_; }
+    std::int64_t steps() const { return steps_; }
+
+private:
+    enum class Move { exchange_hops, reorder, exchange_data, exchange_priority, shift_priority, sibling, exchange_nodes, restage };
+    struct Change {
+        Move move = Move::exchange_hops;
+        int i = 0, j = 0, a = 0, b = 0;
+    };
+
+    bool step(double temperature_s);
+    bool propose(Change& change);
+    bool propose_exchange(Change& change);
+    bool propose_reorder(Change& change);
+    bool propose_data(Change& change);
+    bool propose_sibling(Change& change);
+    bool propose_nodes(Change& change);
+    bool propose_restage(Change& change);
+    void undo(const Change& change);
+    void exchange_nodes(int u, int v);
+    void shift(int from, int to);
+    bool fits(int index);
+    bool reaches_all();
+    int pick(std::size_t n) { return static_cast<int>(rng_.below(n)); }
+    int* path(int index) { return draft_.schedule.path(index); }
+    int stage_of(int node) const { return draft_.schedule.stage_of[static_cast<std::size_t>(node)]; }
+    void keep_best();
+
+    const Problem& problem_;
+    const Network& network_;
+    Rng rng_;
+    Simulator simulator_;
+    Draft draft_, best_;
+    double current_s_ = 0, best_s_ = 0;
+    std::int64_t steps_ = 0;
+    int length_ = 0, count_ = 0, cap_ = 0, replaced_ = 0;
+    bool missing_lines_ = false, may_reorder_ = false, may_restage_ = false, free_placement_ = false;
+    std::vector<int> visits_;      ///< [stages]
+    std::vector<int> place_;       ///< [nodes] index within its stage
+    std::vector<int> all_nodes_;   ///< candidates for an exchange of places
+    std::vector<Move> moves_;      ///< drawn from uniformly
+};
+
+}  // namespace skippipe

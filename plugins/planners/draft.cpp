@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/draft.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+Operation operation_of(const Schedule& schedule, std::uint32_t packed) {
+    const int step = packed_step(packed), plain = step & ~weight_gradient_bit;
+    const OpKind backward = schedule.split_backward ? OpKind::I : OpKind::B;
+    const OpKind kind = (step & weight_gradient_bit) != 0 ? OpKind::W : plain < schedule.length ? OpKind::F : plain == schedule.length ? OpKind::L : backward;
+    return {kind, schedule.microbatches[at(packed_index(packed))]};
+}
+
+/// Greedy ring for many nodes: always on to the nearest one left.
+void nearest_neighbours(const Problem& problem, std::vector<int>& ring) {
+    const auto cost_s = [&](int a, int b) { return problem.reachable(a, b) ? problem.hop(a, b).latency_s + 1 / problem.hop(a, b).bandwidth_bytes_per_s : no_way_s; };
+    for (std::size_t i = 1; i + 1 < ring.size(); ++i) {
+        const auto next = std::min_element(ring.begin() + static_cast<std::ptrdiff_t>(i), ring.end(),
+                                           [&](int a, int b) { return cost_s(ring[i - 1], a) < cost_s(ring[i - 1], b); });
+        std::iter_swap(ring.begin() + static_cast<std::ptrdiff_t>(i), next);
+    }
+}
+
+}  // namespace
+
+Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
+    round_s_.resize(nodes_ * nodes_);
+    const auto one_way = [&](int from, int to, bool forward) {
+        const Hop& hop = problem.hop(from, to);
+        if (hop.line == no_line) return no_way_s;
+        return hop.latency_s + problem.overhead_s + (forward ? hop.seconds_per_forward : hop.seconds_per_backward);
+    };
+    for (int a = 0; a < problem.nodes(); ++a)
+        for (int b = 0; b < problem.nodes(); ++b) round_s_[at(a) * nodes_ + at(b)] = a == b ? 0 : one_way(a, b, true) + one_way(b, a, false);
+}
+
+void check_solvable(const Problem& problem) {
+    for (int n = 0; n < problem.nodes(); ++n)
+        if (problem.memory[at(n)] < 1)
+            throw InputError(fmt::format("/topology/nodes/{}", n), fmt::format("node {} holds {} microbatches", problem.node_ids[at(n)], problem.memory[at(n)]),
+                             "a node must hold at least one while it works on it (TC1)",
+                             "Give it more memory, make stages or microbatches smaller, or set \"memory\" to \"ignore\"");
+}
+
+std::vector<int> stage_sizes(const Problem& problem) {
+    return problem.stage_sizes.empty() ? problem.default_stage_sizes() : problem.stage_sizes;
+}
+
+void order_ring(const Problem& problem, std::vector<int>& ring, int stage) {
+    if (!problem.charge_all_reduce || ring.size() < 3) return;
+    const auto cost_s = [&](const std::vector<int>& order) {
+        double missing_s = 0;
+        for (std::size_t i = 0; i < order.size(); ++i)
+            if (!problem.reachable(order[i], order[(i + 1) % order.size()])) missing_s += no_way_s;
+        return missing_s > 0 ? missing_s : all_reduce_seconds(problem, order, stage);
+    };
+    if (ring.size() > 7) {
+        auto greedy = ring;
+        nearest_neighbours(problem, greedy);
+        if (cost_s(greedy) < cost_s(ring)) ring = greedy;
+        return;
+    }
+    auto order = ring;
+    std::sort(order.begin() + 1, order.end());  // a ring has no beginning
+    double best_s = cost_s(ring);
+    do {
+        const double seconds = cost_s(order);
+        if (seconds < best_s) {
+            best_s = seconds;
+            ring = order;
+        }
+    } while (std::next_permutation(order.begin() + 1, order.end()));
+}
+
+void check_reach(const Problem& problem, const Draft& draft) {
+    const auto need = [&](int from, int to) {
+        if (from == to || problem.reachable(from, to)) return;
+        throw InputError("/topology/links", fmt::format("no line from {} to {}", problem.node_ids[at(from)], problem.node_ids[at(to)]),
+                         "no paths were found that avoid this pair; messages go along one link, there and back",
+                         "Draw a link between them (both ways), or change placement or stage sizes");
+    };
+    std::vector<bool> visited(draft.stages.size(), false);
+    for (int i = 0; i < draft.schedule.count(); ++i) {
+        const int* path = draft.schedule.path(i);
+        for (int hop = 0; hop < draft.schedule.length; ++hop) {
+            need(path[hop], path[(hop + 1) % draft.schedule.length]);
+            need(path[(hop + 1) % draft.schedule.length], path[hop]);
+            visited[at(draft.schedule.stage_of[at(path[hop])])] = true;
+        }
+    }
+    if (!problem.charge_all_reduce) return;
+    for (std::size_t s = 0; s < draft.stages.size(); ++s)
+        for (std::size_t i = 0; visited[s] && i < draft.stages[s].size(); ++i) need(draft.stages[s][i], draft.stages[s][(i + 1) % draft.stages[s].size()]);
+}
+
+Draft make_draft(const Problem& problem, const Placement& stages, int length) {
+    Draft draft{stages, {}};
+    auto& schedule = draft.schedule;
+    schedule.length = length;
+    schedule.split_backward = problem.split_backward;
+    schedule.stage_of.assign(at(problem.nodes()), -1);
+    for (std::size_t s = 0; s < stages.size(); ++s)
+        for (const int node : stages[s]) schedule.stage_of[at(node)] = static_cast<int>(s);
+    for (int m = 0; m < problem.microbatches; ++m) schedule.microbatches.push_back(m);
+    schedule.nodes.assign(at(problem.microbatches) * at(length), -1);
+    return draft;
+}
+
+Draft draft_of(const Problem& problem, const Plan& plan) { return {plan.stages, make_schedule(problem, plan)}; }
+
+Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request, std::int64_t steps,
+               std::string note) {
+    Plan plan;
+    plan.planner = planner;
+    plan.seed = request.seed;
+    plan.steps = steps;
+    plan.experiment_hash = problem.experiment_hash;
+    plan.split_backward = draft.schedule.split_backward;
+    plan.stages = draft.stages;
+    plan.blocks = problem.blocks;
+    for (int i = 0; i < draft.schedule.count(); ++i) {
+        const int* path = draft.schedule.path(i);
+        plan.paths.push_back({draft.schedule.microbatches[at(i)], std::vector<int>(path, path + draft.schedule.length)});
+    }
+    for (const auto& node : draft.schedule.order) {
+        auto& order = plan.order.emplace_back();
+        for (const auto packed : node) order.push_back(operation_of(draft.schedule, packed));
+    }
+    plan.note = std::move(note);
+    return plan;
+}
+
+double iteration_s(const Problem& problem, const Draft& draft) { return Simulator(problem).times(draft.schedule, draft.stages).iteration_s; }
+
+}  // namespace skippipe

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// skippipe-joint: placement, paths and priorities together. Several annealing chains, as many as the plan's steps say and not
+// as many as there are threads, so that threads never change the result.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include "core/planner/validator.h"
+#include "core/planner/evaluator.h"
+#include "plugins/planners/anneal.h"
+#include "plugins/planners/planners.h"
+#include "plugins/planners/skipping.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr int chains = 2;
+
+/// As long a search for every problem: a step costs about as much as the operations of a timeline.
+std::int64_t default_steps(const Problem& problem) {
+    const double operations = static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(600'000 * 270 / operations), 2'000, 600'000);
+}
+
+class Joint final : public Planner {
+public:
+    std::string name() const override { return "skippipe-joint"; }
+    std::string description() const override {
+        return "Placement, paths and priorities searched together against the exact timeline by simulated annealing; stops at any time.";
+    }
+    bool full_pipeline() const override { return false; }
+
+    Plan plan(const Problem& problem, const PlanRequest& request) const override {
+        auto start = conflict_free_paths(problem, request, Budget(request, 0, 0.1));
+        const Budget rest(request, 0.1, 1);
+        double start_s = iteration_s(problem, start.draft);
+        warm_start(problem, request, start, start_s);
+        const Network network(problem);
+        const std::int64_t steps = request.steps > 0 ? request.steps : default_steps(problem);
+        Draft chain_start = start.draft;
+        chain_start.schedule.order.clear();
+        std::vector<std::unique_ptr<AnnealingChain>> all;
+        // By the clock, each chain needs a thread of its own.
+        const int count = rest.by_clock() ? std::clamp(request.threads, 1, chains) : chains;
+        for (int c = 0; c < count; ++c) all.push_back(std::make_unique<AnnealingChain>(problem, network, chain_start, request.seed, at(c) + 1));
+        anneal(all, steps, request, rest);
+        std::int64_t done = 0;
+        for (const auto& chain : all) {
+            done += chain->steps();
+            if (!(chain->best_s() < start_s)) continue;
+            start_s = chain->best_s();
+            start.draft = chain->best();
+            start.note.clear();
+        }
+        if (request.progress) request.progress({1, start_s});
+        return make_plan(problem, start.draft, name(), request, rest.by_clock() ? done : steps, start.note);
+    }
+
+private:
+    static std::uint64_t at(int chain) { return static_cast<std::uint64_t>(chain); }
+
+    /// Takes over a given plan where it is valid here and better.
+    static void warm_start(const Problem& problem, const PlanRequest& request, SkipDraft& start, double& start_s) {
+        if (request.warm_start == nullptr || !check_structure(problem, *request.warm_start).empty()) return;
+        if (static_cast<int>(request.warm_start->paths.front().nodes.size()) != problem.path_length) return;
+        if (!check_plan(problem, *request.warm_start, evaluate(problem, *request.warm_start)).empty()) return;
+        Draft given = draft_of(problem, *request.warm_start);
+        const double given_s = iteration_s(problem, given);
+        if (!(given_s < start_s)) return;
+        start_s = given_s;
+        start.draft = std::move(given);
+        start.note = request.warm_start->note;
+    }
+
+    static void anneal(std::vector<std::unique_ptr<AnnealingChain>>& all, std::int64_t steps, const PlanRequest& request, const Budget& budget) {
+        const int count = static_cast<int>(all.size());
+        std::mutex one_at_a_time;
+        std::atomic<int> next{0};
+        const auto clock = budget.by_clock() ? std::function<double()>([&] { return budget.clock_fraction(); }) : std::function<double()>();
+        const auto work = [&] {
+            for (int c = next++; c < count; c = next++) {
+                auto& chain = *all[at(c)];
+                const std::int64_t own = budget.by_clock() ? std::numeric_limits<std::int64_t>::max() : steps / count + (c < steps % count ? 1 : 0);
+                chain.run(own, Cooling{}, clock, [&](double fraction) {
+                    const std::lock_guard lock(one_at_a_time);
+                    return budget.go_on(fraction, chain.best_s());
+                });
+            }
+        };
+        std::vector<std::jthread> threads;
+        for (int t = 1; t < std::min(request.threads, count); ++t) threads.emplace_back(work);
+        work();
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_skippipe_joint() { return std::make_unique<Joint>(); }
+
+}  // namespace skippipe

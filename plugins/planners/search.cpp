@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/planner/paths.h"
+#include "plugins/planners/list_order.h"
+
+namespace skippipe {
+
+namespace {
+
+double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+Budget::Budget(const PlanRequest& request, double begin, double end) : request_(request), begin_(begin), end_(end), started_s_(clock_s()) {}
+
+double Budget::clock_fraction() const { return by_clock() ? (clock_s() - started_s_) / (request_.seconds * (end_ - begin_)) : 0; }
+
+bool Budget::go_on(double fraction, double best_s) const {
+    if (request_.stop.stop_requested()) return false;
+    const double used = clock_fraction();
+    if (request_.progress) request_.progress({begin_ + (end_ - begin_) * std::min(1.0, std::max(fraction, used)), best_s});
+    return used < 1;
+}
+
+Draft full_pipeline_draft(const Problem& problem, const PlanRequest& request) {
+    check_solvable(problem);
+    const Network network(problem);
+    const auto sequences = balanced_sequences(problem, problem.stages);
+    const RouteRules blind{.aware = false, .balanced = true};
+    auto draft = make_draft(problem, listed_placement(problem), problem.stages);
+    try {
+        route(problem, network, sequences, blind, request.seed, draft);
+    } catch (const InputError&) {
+        if (!problem.placement.empty()) throw;
+        const PlacementCost cost(problem, network, stage_flow(problem, sequences));
+        const auto found = genetic_placement(problem, cost, {50, 2000}, request.seed, [](double) { return true; });
+        draft = make_draft(problem, found.placement, problem.stages);
+        route(problem, network, sequences, blind, request.seed, draft);
+    }
+    return draft;
+}
+
+void ensure_complete(const Problem& problem, Draft& draft, std::string& note) {
+    if (std::isfinite(iteration_s(problem, draft))) return;
+    draft.schedule.order = list_order(problem, draft.schedule, {.limit = problem.memory, .weights_last = false, .reserve = true});
+    if (!note.empty()) note += "; ";
+    note += "first come, first served would deadlock on memory (TC1), so every node's order is bound, and a microbatch starts once all nodes "
+            "of its path have a place for it";
+}
+
+std::string throttle_note(const Problem& problem) {
+    const auto [least, most] = std::minmax_element(problem.memory.begin(), problem.memory.end());
+    if (*least == unlimited_memory) return {};
+    if (*least == *most) return fmt::format("throttled by M = {}", *least);
+    return *most == unlimited_memory ? fmt::format("throttled by M = {} and more", *least) : fmt::format("throttled by M = {} to {}", *least, *most);
+}
+
+}  // namespace skippipe
