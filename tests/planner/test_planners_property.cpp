@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/base/fault.h"
+#include "core/planner/evaluator.h"
+#include "core/planner/validator.h"
+#include "plugins/planners/all.h"
+#include "tests/planner/random_problems.h"
+
+using namespace skippipe;
+
+/// Random problems: every plan of every planner is complete and within the constraints; threads change nothing.
+class TestPlannersProperty : public QObject {
+    Q_OBJECT
+
+    PlannerRegistry registry_;
+
+    static PlanRequest quick(const Planner& planner, std::uint64_t seed) {
+        PlanRequest request;
+        request.seed = seed;
+        if (planner.name() == "skippipe-joint") request.steps = 400;
+        if (planner.name().starts_with("dtfm")) request.steps = 200;
+        return request;
+    }
+
+    static std::string faults_of(const Problem& problem, const Plan& plan) {
+        std::string text;
+        for (const auto& violation : check_plan(problem, plan, evaluate(problem, plan))) text += violation.rule + ": " + violation.what + "\n";
+        return text;
+    }
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(registry_); }
+
+    void every_plan_is_valid() {
+        for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+            const auto problem = examples::random_problem(seed);
+            double skippipe_s = 0;
+            for (const auto& planner : registry_.all()) {
+                std::string found;
+                try {
+                    const auto plan = planner->plan(problem, quick(*planner, seed));
+                    found = faults_of(problem, plan);
+                    const double seconds = evaluate(problem, plan).iteration_s;
+                    if (planner->name() == "skippipe") skippipe_s = seconds;
+                    if (planner->name() == "skippipe-joint" && seconds > skippipe_s) found += "longer than skippipe";
+                    if (plan.planner != planner->name() || plan.seed != seed) found += "does not say who made it";
+                } catch (const InputError& error) {
+                    found = error.what();
+                }
+                QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ", " + planner->name() + ": " + found).c_str());
+            }
+        }
+    }
+
+    void threads_change_nothing() {
+        for (std::uint64_t seed = 1000; seed < 1030; ++seed) {
+            const auto problem = examples::random_problem(seed);
+            for (const auto& planner : registry_.all()) {
+                auto request = quick(*planner, seed);
+                const auto one = planner->plan(problem, request);
+                request.threads = 2;
+                QVERIFY2(one == planner->plan(problem, request), (planner->name() + ", seed " + std::to_string(seed)).c_str());
+            }
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestPlannersProperty)
+#include "test_planners_property.moc"
