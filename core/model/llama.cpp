@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/llama.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/base/rng.h"
+#include "core/model/layers.h"
+#include "core/model/torch_compat.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr std::uint64_t weight_stream = 0x77656967;  // "weig": apart from the streams of the data
+
+std::vector<Segment> unplaced_segments(const ModelSpec& model, int stage, int blocks) {
+    const std::int64_t width = model.width, hidden = hidden_width(model), vocabulary = model.vocabulary;
+    const double residual = 0.02 / std::sqrt(2.0 * model.blocks);
+    std::vector<Segment> segments;
+    if (stage == 0) {
+        segments.push_back({"embedding", {vocabulary, width}, 0, 0.02});
+        segments.push_back({"head", {width, vocabulary}, 0, 0.02});
+    }
+    const auto name = [](int block, const char* tensor) { return fmt::format("block{}.{}", block, tensor); };
+    for (int block = 0; block < blocks; ++block) {
+        segments.push_back({name(block, "qkv"), {width, 3 * width}, 0, 0.02});
+        segments.push_back({name(block, "attention_out"), {width, width}, 0, residual});
+        segments.push_back({name(block, "gate_up"), {width, 2 * hidden}, 0, 0.02});
+        segments.push_back({name(block, "down"), {hidden, width}, 0, residual});
+    }
+    for (int block = 0; block < blocks; ++block) {
+        segments.push_back({name(block, "attention_norm"), {width}});
+        segments.push_back({name(block, "ffn_norm"), {width}});
+    }
+    if (stage == 0) segments.push_back({"final_norm", {width}});
+    return segments;
+}
+
+void fill_normal(float* values, std::int64_t n, double deviation, Rng rng) {
+    for (std::int64_t i = 0; i < n; i += 2) {  // Box and Muller
+        const double radius = deviation * std::sqrt(-2 * std::log(1 - rng.uniform()));
+        const double angle = 2 * std::numbers::pi * rng.uniform();
+        values[i] = static_cast<float>(radius * std::cos(angle));
+        if (i + 1 < n) values[i + 1] = static_cast<float>(radius * std::sin(angle));
+    }
+}
+
+/// Rotations of query and key pairs; the queries' also carry attention's 1 / sqrt(head width).
+torch::Tensor rotations(int sequence, int head_width) {
+    const int pairs = head_width / 2;
+    auto table = torch::empty({sequence, 2, 1, pairs, 2});
+    auto* value = table.data_ptr<float>();
+    for (int position = 0; position < sequence; ++position)
+        for (const double scale : {1 / std::sqrt(static_cast<double>(head_width)), 1.0})
+            for (int pair = 0; pair < pairs; ++pair) {
+                const double angle = position * std::pow(rotary_base, -2.0 * pair / head_width);
+                *value++ = static_cast<float>(scale * std::cos(angle));
+                *value++ = static_cast<float>(scale * std::sin(angle));
+            }
+    return torch::view_as_complex(table);
+}
+
+}  // namespace
+
+int hidden_width(const ModelSpec& model) {
+    return model.ffn_width > 0 ? model.ffn_width : static_cast<int>(((8LL * model.width + 2) / 3 + 7) / 8 * 8);
+}
+
+std::int64_t Segment::size() const {
+    std::int64_t size = 1;
+    for (const auto extent : shape) size *= extent;
+    return size;
+}
+
+std::vector<Segment> stage_segments(const ModelSpec& model, int stage, int blocks) {
+    auto segments = unplaced_segments(model, stage, blocks);
+    std::int64_t offset = 0;
+    for (auto& segment : segments) {
+        segment.offset = offset;
+        offset += segment.size();
+    }
+    return segments;
+}
+
+torch::Device parse_device(const std::string& name, const std::string& pointer) {
+    const auto refuse = [&](const std::string& what, const char* why) -> InputError {
+        return {pointer, what, why, "Use \"cpu\", or a device that this machine has"};
+    };
+    if (name == "cpu") return torch::kCPU;
+    const bool numbered = name.size() > 5 && name.size() < 9 && name.starts_with("cuda:") &&
+                          name.find_first_not_of("0123456789", 5) == std::string::npos;
+    if (name != "cuda" && !numbered) throw refuse(fmt::format("unknown device \"{}\"", name), "a node's tensors live there");
+    const int index = numbered ? std::stoi(name.substr(5)) : 0;
+    const int count = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
+    if (index >= count) throw refuse(fmt::format("device \"{}\" is not available: {} GPUs were found", name, count), "a node's tensors live there");
+    return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device)
+    : segments_(stage_segments(model, stage, blocks)), stage_(stage), sequence_(model.sequence), heads_(model.heads), device_(device) {
+    const auto total = segments_.empty() ? 0 : segments_.back().offset + segments_.back().size();
+    weights_ = torch::zeros({total}, torch::TensorOptions(device));
+    gradient_ = torch::zeros({total}, torch::TensorOptions(device));
+    std::map<std::string, torch::Tensor> named;
+    for (const auto& segment : segments_) {
+        auto tensor = weights_.narrow(0, segment.offset, segment.size()).view(segment.shape).detach().set_requires_grad(true);
+        tensor.mutable_grad() = gradient_.narrow(0, segment.offset, segment.size()).view(segment.shape).detach();
+        named[segment.name] = tensor;
+        if (segment.decays()) decayed_ = segment.offset + segment.size();
+    }
+    if (stage == 0) {
+        embedding_ = named.at("embedding");
+        final_norm_ = named.at("final_norm");
+        head_ = named.at("head");
+    }
+    for (int block = 0; block < blocks; ++block) {
+        const auto get = [&](const char* tensor) { return named.at(fmt::format("block{}.{}", block, tensor)); };
+        blocks_.push_back({get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"), get("down")});
+    }
+    rotation_ = rotations(model.sequence, model.width / model.heads).to(device);
+    mask_ = torch::full({model.sequence, model.sequence}, -std::numeric_limits<float>::infinity()).triu(1).to(device);
+}
+
+void Stage::initialise(std::uint64_t seed) {
+    const std::uint64_t stage_seed = Rng(Rng(seed, weight_stream).next(), static_cast<std::uint64_t>(stage_)).next();
+    auto values = torch::ones({size()});
+    for (std::size_t i = 0; i < segments_.size(); ++i)
+        if (const auto& segment = segments_[i]; segment.deviation > 0)
+            fill_normal(values.data_ptr<float>() + segment.offset, segment.size(), segment.deviation, Rng(stage_seed, i));
+    torch::NoGradGuard no_gradient;
+    weights_.copy_(values);
+}
+
+torch::Tensor Stage::embed(const torch::Tensor& tokens) const { return torch::embedding(embedding_, tokens); }
+
+torch::Tensor Stage::attention(const Block& block, const torch::Tensor& x) const {
+    const auto width = x.size(1), samples = x.size(0) / sequence_, head_width = width / heads_;
+    const auto parts = torch::mm(rms_norm(x, block.attention_norm), block.qkv)
+                           .view({samples, sequence_, 3, heads_, head_width / 2, 2})
+                           .split_with_sizes({2, 1}, 2);
+    const auto by_head = [&](const torch::Tensor& t) { return t.reshape({samples * heads_, sequence_, head_width}); };
+    const auto rotated = torch::view_as_real(torch::view_as_complex(parts[0]) * rotation_).permute({2, 0, 3, 1, 4, 5});
+    const auto query_key = rotated.reshape({2, samples * heads_, sequence_, head_width}).unbind(0);
+    const auto value = by_head(parts[1].squeeze(2).transpose(1, 2));
+    auto scores = torch::bmm(query_key[0], query_key[1].transpose(1, 2));
+    const auto mixed = torch::bmm(torch::softmax(scores.add_(mask_), -1), value);
+    return mixed.view({samples, heads_, sequence_, head_width}).transpose(1, 2).reshape({x.size(0), width});
+}
+
+torch::Tensor Stage::forward(const torch::Tensor& input) const {
+    auto x = input;
+    for (const auto& block : blocks_) {
+        x = torch::addmm(x, attention(block, x), block.attention_out);
+        x = torch::addmm(x, swiglu(torch::mm(rms_norm(x, block.ffn_norm), block.gate_up)), block.down);
+    }
+    return x;
+}
+
+torch::Tensor Stage::loss_sum(const torch::Tensor& x, const torch::Tensor& targets) const {
+    const auto logits = torch::mm(rms_norm(x, final_norm_), head_);
+    return torch::nll_loss(torch::log_softmax(logits, 1), targets, {}, at::Reduction::Sum);
+}
+
+std::vector<torch::Tensor> Stage::body_tensors() const {
+    std::vector<torch::Tensor> tensors;
+    if (stage_ == 0) tensors.push_back(embedding_);
+    for (const auto& block : blocks_)
+        tensors.insert(tensors.end(), {block.attention_norm, block.qkv, block.attention_out, block.ffn_norm, block.gate_up, block.down});
+    return tensors;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The decoder-only LLaMA, cut into stages of consecutive blocks. Stage 0 also has the embedding, the final norm and the head.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "core/experiment/document.h"
+
+namespace skippipe {
+
+inline constexpr double norm_epsilon = 1e-5;
+inline constexpr double rotary_base = 10000;
+
+/// The hidden width of SwiGLU: as given, or 8 D / 3 rounded up to a multiple of 8.
+int hidden_width(const ModelSpec& model);
+
+/// A tensor's place in a stage's flat storage. Matrices are [input, output]: y = x W.
+struct Segment {
+    std::string name;              ///< "block0.qkv"
+    std::vector<std::int64_t> shape;
+    std::int64_t offset = 0;       ///< elements
+    double deviation = 0;          ///< of the normal distribution it starts from; 0: starts as ones
+    std::int64_t size() const;
+    bool decays() const { return shape.size() == 2; }  ///< weight decay is for matrices
+};
+
+/// Tensors of a stage, matrices before norms, so that weight decay concerns one range.
+std::vector<Segment> stage_segments(const ModelSpec& model, int stage, int blocks);
+
+/// "cpu", "cuda", "cuda:1" to a device that is there. Throws InputError naming `pointer`.
+torch::Device parse_device(const std::string& name, const std::string& pointer);
+
+/// One node's copy of a stage: one flat tensor of weights, one of gradients; what the layers use are views of them, so that
+/// backward adds up in place and reductions and steps are over a few large arrays.
+class Stage {
+public:
+    Stage(const ModelSpec& model, int stage, int blocks, torch::Device device);
+
+    /// Starting weights: the same for every copy, a stream of their own for each (seed, stage, tensor).
+    void initialise(std::uint64_t seed);
+
+    /// Stage 0: tokens (int64 [n]) to activations [n, width].
+    torch::Tensor embed(const torch::Tensor& tokens) const;
+    /// The blocks: [n, width] to [n, width], n = samples x sequence.
+    torch::Tensor forward(const torch::Tensor& x) const;
+    /// Stage 0: final norm, head and cross entropy, summed over the tokens (nats).
+    torch::Tensor loss_sum(const torch::Tensor& x, const torch::Tensor& targets) const;
+
+    /// What `embed` and `forward` use, and what `loss_sum` uses.
+    std::vector<torch::Tensor> body_tensors() const;
+    std::vector<torch::Tensor> head_tensors() const { return {final_norm_, head_}; }
+
+    int stage() const { return stage_; }
+    torch::Device device() const { return device_; }
+    torch::Tensor& weights() { return weights_; }
+    const torch::Tensor& weights() const { return weights_; }
+    torch::Tensor& gradient() { return gradient_; }
+    const torch::Tensor& gradient() const { return gradient_; }
+    std::int64_t size() const { return weights_.numel(); }
+    std::int64_t decayed_size() const { return decayed_; }  ///< elements [0, decayed_size) have weight decay
+    const std::vector<Segment>& segments() const { return segments_; }
+
+private:
+    struct Block {
+        torch::Tensor attention_norm, qkv, attention_out, ffn_norm, gate_up, down;
+    };
+    torch::Tensor attention(const Block& block, const torch::Tensor& x) const;
+
+    std::vector<Segment> segments_;
+    int stage_, sequence_, heads_;
+    torch::Device device_;
+    std::int64_t decayed_ = 0;
+    torch::Tensor weights_, gradient_;
+    torch::Tensor embedding_, final_norm_, head_;  ///< stage 0 only
+    std::vector<Block> blocks_;
+    torch::Tensor rotation_, mask_;  ///< e^(i position frequency) [sequence, 2, 1, pairs], queries scaled; causal mask
+};
+
+}  // namespace skippipe

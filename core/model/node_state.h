@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What nodes and microbatches hold while an iteration is computed.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "core/data/batches.h"
+#include "core/engine/compute.h"
+#include "core/model/llama.h"
+#include "core/model/task_graph.h"
+#include "core/model/torch_compat.h"
+
+namespace skippipe {
+
+/// A node: its copy of the stage and the optimizer's state.
+struct NodeState {
+    Stage stage;
+    torch::Tensor m, v;         ///< AdamW, flat as the weights
+    std::int64_t tokens = 0;    ///< whose weight gradients were added up in this iteration
+    std::optional<TaskGraph::Id> last_task;
+};
+
+/// A microbatch's stay on one node.
+struct Visit {
+    int node = 0;
+    torch::Tensor input;        ///< the message that arrived, cut off from its sender's graph; undefined at hop 0
+    Edge output;                ///< the graph of this stage's work; freed by the backward
+    torch::Tensor gradient;     ///< split backward: kept from I for W
+    std::optional<TaskGraph::Id> input_gradient_task;
+};
+
+/// A microbatch under way.
+struct Journey {
+    std::vector<Visit> visits;  ///< capacity is reserved: tasks hold pointers into it
+    torch::Tensor tokens, targets;  ///< int64 [samples x sequence]
+    torch::Tensor message;      ///< activation forwards, gradient backwards
+    double loss = 0;            ///< nats, summed
+    std::int64_t loss_tokens = 0;
+    OpKind next = OpKind::F;    ///< F until L is submitted, then B (I where split)
+    int next_hop = 0;
+    std::optional<TaskGraph::Id> last_task;
+};
+
+/// Input and target tokens of a batch as int64 on a device.
+void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets);
+
+/// A tensor as it arrives: rounded to the wire's type, on the receiver's device, without history.
+torch::Tensor deliver(const torch::Tensor& sent, WireType wire, torch::Device to);
+
+/// The operations of a node on a microbatch.
+void run_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire);
+void run_loss(NodeState& node, Journey& journey, WireType wire);
+void run_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire);
+void run_input_gradient(NodeState& node, Journey& journey, Visit& visit, WireType wire);
+void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit);
+
+}  // namespace skippipe

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/reduction.h"
+
+#include <algorithm>
+
+#include "core/model/optimizer.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr std::int64_t chunk_elements = 1 << 15;  // fixed: the order of sums may not depend on the number of threads
+
+/// A part of a stage's flat arrays.
+struct Chunk {
+    std::size_t stage;
+    NodeState* node;  ///< null: all copies together
+    std::int64_t begin, size;
+    double squares = 0;
+};
+
+bool on_cpu(const NodeState& node) { return node.stage.device().is_cpu(); }
+bool all_on_cpu(const StageCopies& stage) { return std::all_of(stage.nodes.begin(), stage.nodes.end(), [](const auto* node) { return on_cpu(*node); }); }
+
+void append_chunks(std::vector<Chunk>& chunks, std::size_t stage, NodeState* node, std::int64_t begin, std::int64_t end, std::int64_t step) {
+    for (; begin < end; begin += step) chunks.push_back({stage, node, begin, std::min(step, end - begin)});
+}
+
+float* data(const torch::Tensor& flat, const Chunk& chunk) { return flat.data_ptr<float>() + chunk.begin; }
+
+void reduce_on_cpu(const StageCopies& stage, Chunk& chunk) {
+    const auto size = static_cast<std::size_t>(chunk.size);
+    float* sum = data(stage.nodes.front()->stage.gradient(), chunk);
+    for (std::size_t copy = 1; copy < stage.nodes.size(); ++copy)
+        if (stage.nodes[copy]->tokens > 0) kernels::sum_into(sum, data(stage.nodes[copy]->stage.gradient(), chunk), size);
+    kernels::scale(sum, static_cast<float>(1.0 / static_cast<double>(stage.tokens)), size);
+    chunk.squares = kernels::sum_of_squares(sum, size);
+}
+
+void reduce_on_device(const StageCopies& stage, Chunk& chunk) {
+    torch::NoGradGuard no_gradient;
+    auto& sum = stage.nodes.front()->stage.gradient();
+    for (std::size_t copy = 1; copy < stage.nodes.size(); ++copy) sum.add_(stage.nodes[copy]->stage.gradient().to(sum.device()));
+    sum.mul_(1.0 / static_cast<double>(stage.tokens));
+    chunk.squares = sum.square().sum(torch::kFloat64).item<double>();
+}
+
+void step_chunk(const StageCopies& stage, const Chunk& chunk, kernels::AdamW parameters) {
+    auto& node = *chunk.node;
+    const auto& reduced = stage.nodes.front()->stage.gradient();
+    if (chunk.begin >= node.stage.decayed_size()) parameters.weight_decay = 0;
+    if (on_cpu(node) && reduced.device().is_cpu()) {
+        kernels::adamw(data(node.stage.weights(), chunk), data(reduced, chunk), data(node.m, chunk), data(node.v, chunk),
+                       static_cast<std::size_t>(chunk.size), parameters);
+        return;
+    }
+    const auto part = [&](const torch::Tensor& flat) { return flat.narrow(0, chunk.begin, chunk.size); };
+    adamw_tensors(part(node.stage.weights()), part(reduced).to(node.stage.device()), part(node.m), part(node.v), parameters);
+}
+
+}  // namespace
+
+std::vector<double> reduce_gradients(std::vector<StageCopies>& stages, TaskGraph& graph) {
+    std::vector<Chunk> chunks;
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+        if (stages[stage].tokens == 0) continue;
+        const auto size = stages[stage].nodes.front()->stage.size();
+        append_chunks(chunks, stage, nullptr, 0, size, all_on_cpu(stages[stage]) ? chunk_elements : size);
+    }
+    graph.for_each(chunks.size(), [&](std::size_t i) {
+        auto& stage = stages[chunks[i].stage];
+        all_on_cpu(stage) ? reduce_on_cpu(stage, chunks[i]) : reduce_on_device(stage, chunks[i]);
+    });
+    std::vector<double> squared(stages.size(), -1);
+    for (const auto& chunk : chunks) squared[chunk.stage] = std::max(squared[chunk.stage], 0.0) + chunk.squares;
+    return squared;
+}
+
+void step_stages(std::vector<StageCopies>& stages, const std::vector<kernels::AdamW>& parameters, TaskGraph& graph) {
+    std::vector<Chunk> chunks;
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+        if (stages[stage].tokens == 0) continue;
+        for (auto* node : stages[stage].nodes) {
+            const auto step = on_cpu(*node) ? chunk_elements : node->stage.size();
+            append_chunks(chunks, stage, node, 0, node->stage.decayed_size(), step);
+            append_chunks(chunks, stage, node, node->stage.decayed_size(), node->stage.size(), step);
+        }
+    }
+    graph.for_each(chunks.size(), [&](std::size_t i) { step_chunk(stages[chunks[i].stage], chunks[i], parameters[chunks[i].stage]); });
+}
+
+}  // namespace skippipe

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include "core/base/fault.h"
+#include "core/model/torch_compat.h"
+#include "tests/model/training_fixture.h"
+
+using namespace skippipe;
+using namespace skippipe::testing;
+
+namespace {
+
+struct Case {
+    const char* name;
+    std::vector<std::vector<int>> stages, paths;
+};
+
+const std::vector<Case>& cases() {
+    static const std::vector<Case> all{
+        {"one stage", {{0, 1}}, {{0}, {1}, {0}, {1}}},
+        {"full pipeline", {{0}, {1}, {2}}, {{0, 1, 2}, {0, 1, 2}, {0, 1, 2}}},
+        {"replicas", {{0, 1}, {4, 3, 2}, {5}}, {{0, 2, 5}, {1, 3, 5}, {0, 4, 5}, {1, 2, 5}}},
+        {"skip", {{0}, {1}, {2}, {3}}, {{0, 1, 2}, {0, 2, 3}, {0, 1, 3}}},
+        {"swaps", {{0, 1}, {2}, {3, 4}, {5}}, {{0, 3, 2}, {1, 2, 4}, {0, 5, 3}, {1, 5, 4, 2}}},
+        {"unequal visits", {{0}, {1, 6}, {2, 3}, {4}, {5}}, {{0, 1}, {0, 2, 4}, {0, 1, 3}, {0, 1, 4}}},  // stage 4 and node 6 unvisited
+    };
+    return all;
+}
+
+int nodes_in(const Case& c) {
+    int nodes = 0;
+    for (const auto& stage : c.stages) nodes += static_cast<int>(stage.size());
+    return nodes;
+}
+
+/// Trains both for `iterations`; the largest relative difference of any gradient or loss.
+double compare(const Case& c, bool split, int dropped, int iterations) {
+    const auto experiment = small_experiment(static_cast<int>(c.stages.size()), nodes_in(c));
+    const auto plan = make_plan(c.stages, c.paths);
+    const auto batches = make_batches(experiment);
+    TorchCompute compute(experiment, plan, batches, 21, 2);
+    WholeModel whole(experiment.model, experiment.training, plan.blocks, 21);
+    double largest = 0;
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+        const auto result = run_iteration(compute, iteration, tasks_of(plan, split, Rng(5, static_cast<std::uint64_t>(iteration)), dropped));
+        whole.accumulate(batches, iteration, stage_paths(plan));
+        const auto expected = whole.step(iteration);
+        if (dropped < 0) {
+            if (result.stage_tokens != expected.stage_tokens || result.tokens != expected.tokens) return 3;
+            if (std::abs(result.gradient_norm / expected.gradient_norm - 1) > 1e-5) return 4;
+        }
+        largest = std::max(largest, std::abs(result.loss_sum_nats / expected.loss_sum_nats - 1));
+        for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+            const auto segments = stage_segments(experiment.model, static_cast<int>(stage), plan.blocks[stage]);
+            const int number = static_cast<int>(stage);
+            largest = std::max(largest, largest_difference(segments, compute.reduced_gradient(number), whole.gradient(number)));
+        }
+        if (!compute.replicas_equal()) return 2;
+    }
+    return largest;
+}
+
+void add_cases() {
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < cases().size(); ++i) QTest::newRow(cases()[i].name) << static_cast<int>(i);
+}
+
+}  // namespace
+
+class TestReference : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { use_one_thread(); }
+
+    void equals_whole_model_data() { add_cases(); }
+    void equals_whole_model() {
+        QFETCH(int, index);
+        const double difference = compare(cases()[static_cast<std::size_t>(index)], false, -1, 10);
+        QVERIFY2(difference <= 1e-5, qPrintable(QString("difference %1").arg(difference)));
+    }
+
+    void split_backward_equals_whole_model_data() { add_cases(); }
+    void split_backward_equals_whole_model() {
+        QFETCH(int, index);
+        const double difference = compare(cases()[static_cast<std::size_t>(index)], true, -1, 3);
+        QVERIFY2(difference <= 1e-5, qPrintable(QString("difference %1").arg(difference)));
+    }
+
+    void dropping_one_microbatch_shows_data() { add_cases(); }
+    void dropping_one_microbatch_shows() {
+        QFETCH(int, index);
+        const auto& c = cases()[static_cast<std::size_t>(index)];
+        for (int m = 0; m < static_cast<int>(c.paths.size()); ++m) QVERIFY(compare(c, false, m, 1) > 1e-2);
+    }
+
+    void same_bits_with_any_threads() {
+        const auto& c = cases()[4];
+        const auto experiment = small_experiment(4, 6);
+        const auto plan = make_plan(c.stages, c.paths);
+        std::vector<std::vector<double>> losses;
+        std::vector<std::vector<float>> weights;
+        for (const int threads : {1, 2, 4, 2}) {
+            TorchCompute compute(experiment, plan, make_batches(experiment), 9, threads);
+            QCOMPARE(compute.threads(), threads);
+            auto& run = losses.emplace_back();
+            for (int iteration = 0; iteration < 6; ++iteration) {
+                const auto result = run_iteration(compute, iteration, tasks_of(plan, iteration % 2 == 1, Rng(1, static_cast<std::uint64_t>(iteration))));
+                run.insert(run.end(), {result.loss_sum_nats, result.gradient_norm, compute.validate().loss_nats});
+            }
+            weights.push_back(compute.weights(3));
+        }
+        for (std::size_t i = 1; i < losses.size(); ++i) {
+            QVERIFY(losses[i] == losses[0]);
+            QVERIFY(weights[i] == weights[0]);
+        }
+    }
+
+    void unvisited_stage_does_not_step() {
+        const auto& c = cases()[5];
+        const auto experiment = small_experiment(5, 7);
+        const auto plan = make_plan(c.stages, c.paths);
+        TorchCompute compute(experiment, plan, make_batches(experiment), 9, 2);
+        const auto unvisited = compute.weights(5), replica = compute.weights(6);
+        const auto result = run_iteration(compute, 0, tasks_of(plan, false, Rng(1)));
+        QCOMPARE(result.stage_tokens, (std::vector<std::int64_t>{4 * 32, 3 * 32, 2 * 32, 2 * 32, 0}));
+        QVERIFY(compute.weights(5) == unvisited);
+        QVERIFY(compute.weights(6) != replica);
+        QVERIFY(compute.weights(6) == compute.weights(1));
+    }
+
+    void validation_is_the_whole_model() {
+        const auto experiment = small_experiment(3, 3);
+        const auto plan = make_plan({{0}, {1}, {2}}, {{0, 1, 2}});
+        const auto batches = make_batches(experiment);
+        TorchCompute compute(experiment, plan, batches, 4, 2);
+        // Of fresh weights every byte is about equally likely: 8 bits.
+        const auto first = compute.validate();
+        QVERIFY(std::abs(first.bits_per_byte - 8) < 0.2);
+        QVERIFY(std::abs(first.loss_nats - first.bits_per_byte * std::log(2.0)) < 1e-12);
+        std::vector<Stage> stages;
+        for (int s = 0; s < 3; ++s) {
+            stages.emplace_back(experiment.model, s, 1, torch::kCPU);
+            stages.back().initialise(4);
+        }
+        torch::NoGradGuard no_gradient;
+        double sum = 0;
+        for (int i = 0; i < 5; ++i) {
+            const auto one = batches.validation(i, 1);
+            std::vector<std::int64_t> ids(one.tokens.begin(), one.tokens.end());
+            const auto all = torch::tensor(ids);
+            auto x = stages[0].embed(all.narrow(0, 0, 16));
+            for (const auto& stage : stages) x = stage.forward(x);
+            sum += stages[0].loss_sum(x, all.narrow(0, 1, 16)).item<float>();
+        }
+        QVERIFY(std::abs(sum / 80 / first.loss_nats - 1) < 1e-6);
+        for (int iteration = 0; iteration < 60; ++iteration) run_iteration(compute, iteration, tasks_of(plan, false, Rng(1)));
+        QVERIFY(compute.validate().loss_nats < 0.75 * first.loss_nats);
+    }
+
+    void clip_rules() {
+        const auto plan = make_plan({{0}, {1}}, {{0, 1}, {0, 1}});
+        for (const auto rule : {ClipRule::global, ClipRule::per_stage, ClipRule::none}) {
+            auto experiment = small_experiment(2, 2);
+            experiment.training.clip = rule;
+            experiment.training.clip_norm = 0.01;
+            const auto batches = make_batches(experiment);
+            TorchCompute compute(experiment, plan, batches, 2, 1);
+            WholeModel whole(experiment.model, experiment.training, plan.blocks, 2);
+            for (int iteration = 0; iteration < 3; ++iteration) {
+                run_iteration(compute, iteration, tasks_of(plan, false, Rng(1)));
+                whole.accumulate(batches, iteration, stage_paths(plan));
+                whole.step(iteration);
+            }
+            for (int stage = 0; stage < 2; ++stage)
+                QVERIFY(largest_difference(stage_segments(experiment.model, stage, 1), compute.weights(stage), whole.weights(stage)) < 1e-5);
+        }
+    }
+
+    void bf16_wire_rounds_messages() {
+        const auto plan = make_plan({{0}, {1}}, {{0, 1}});
+        auto experiment = small_experiment(2, 2);
+        const auto loss = [&] {
+            TorchCompute compute(experiment, plan, make_batches(experiment), 2, 1);
+            return run_iteration(compute, 0, tasks_of(plan, false, Rng(1))).loss_sum_nats;
+        };
+        const double exact = loss();
+        experiment.costs.wire = WireType::bf16;
+        const double rounded = loss();
+        QVERIFY(rounded != exact && std::abs(rounded / exact - 1) < 1e-3);
+    }
+
+    void refusals() {
+        auto experiment = small_experiment(2, 2);
+        const auto plan = make_plan({{0}, {1}}, {{0, 1}});
+        const auto batches = make_batches(experiment);
+        const auto make = [&] { TorchCompute(experiment, plan, batches, 1, 1); };
+        make();
+        experiment.topology.nodes[1].device = "abacus";
+        QVERIFY_THROWS_EXCEPTION(InputError, make());
+        experiment.topology.nodes[1].device = "cuda:99";
+        QVERIFY_THROWS_EXCEPTION(InputError, make());
+        experiment.topology.nodes[1].device = "cpu";
+        experiment.model.vocabulary = 100;
+        QVERIFY_THROWS_EXCEPTION(InputError, make());
+        experiment.model.vocabulary = 256;
+        experiment.model.blocks = 3;
+        QVERIFY_THROWS_EXCEPTION(InputError, make());
+    }
+
+    void operations_out_of_order_are_refused() {
+        const auto experiment = small_experiment(2, 2);
+        const auto plan = make_plan({{0}, {1}}, {{0, 1}});
+        TorchCompute compute(experiment, plan, make_batches(experiment), 1, 1);
+        compute.begin_iteration(0);
+        const auto refused = [&](OpKind kind, int node, int stage, int hop) {
+            QVERIFY_THROWS_EXCEPTION(std::logic_error, compute.submit({{kind, 0}, node, stage, hop}));
+        };
+        refused(OpKind::L, 0, 0, 0);
+        refused(OpKind::F, 1, 1, 1);
+        refused(OpKind::F, 0, 1, 0);
+        compute.submit({{OpKind::F, 0}, 0, 0, 0});
+        refused(OpKind::F, 0, 0, 1);
+        refused(OpKind::B, 0, 0, 0);
+        compute.submit({{OpKind::F, 0}, 1, 1, 1});
+        compute.submit({{OpKind::L, 0}, 0, 0, 0});
+        refused(OpKind::L, 0, 0, 0);
+        refused(OpKind::B, 0, 0, 0);
+        refused(OpKind::W, 1, 1, 1);
+        compute.submit({{OpKind::B, 0}, 1, 1, 1});
+        compute.submit({{OpKind::B, 0}, 0, 0, 0});
+        refused(OpKind::B, 0, 0, 0);
+        QVERIFY(compute.finish_iteration().gradient_norm > 0);
+    }
+
+    void divergence_is_told() {
+        auto experiment = small_experiment(2, 2);
+        experiment.training.learning_rate = 1e30;
+        const auto plan = make_plan({{0}, {1}}, {{0, 1}});
+        TorchCompute compute(experiment, plan, make_batches(experiment), 1, 1);
+        const auto train = [&] {
+            for (int iteration = 0; iteration < 5; ++iteration) run_iteration(compute, iteration, tasks_of(plan, false, Rng(1)));
+        };
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, train());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestReference)
+#include "test_reference.moc"
