@@ -21,7 +21,7 @@ struct IdleGap {
     int node = -1;
     IdleCause cause = IdleCause::fill_drain;
     double start_s = 0, end_s = 0;  ///< from the iteration's start
-    int microbatch = -1;            ///< whose operation ended the wait; -1: none
+    int microbatch = -1;            ///< whose operation ended the wait, or was held (memory, order); -1: none
     int other = -1;                 ///< the node it waited for; -1: none
 };
 
@@ -32,7 +32,17 @@ struct IdleReport {
     std::vector<double> node_busy_s;                  ///< [node]
 };
 
-/// Splits the idle time of one iteration exactly by cause, from its spans alone (evaluator's or recorded).
+/// Splits the idle time of one iteration exactly by cause, from its spans alone (evaluator's or recorded). The rules, for an
+/// idle stretch that operation X ended, whose input a transfer brought from operation P of the same microbatch:
+/// - something had arrived here and was not run although the node was free: `memory` if it is a forward and the node held M
+///   microbatches (TC1), else `order` (a binding order made the node wait). Before that:
+/// - X's transfer handed over .. arrived: `link`, queueing and transit;
+/// - P ready .. P started: `collision` while P's node was busy with something else (TC2), `memory` or `order` while it was free;
+/// - P running, and all before P was ready: `activation` if X is a forward or a loss, else `gradient`.
+/// Before a node's first operation all that lies before its transfer was handed over is `fill_drain`. After its last (or all
+/// along, if it has none): `fill_drain` until its stage begins to all-reduce, `all_reduce`, `optimizer`, `fill_drain` to the barrier.
+/// Without a transfer (same node) P's end is X's arrival. `node_down` is not to be seen in spans; it stays 0 here.
+/// The iteration ends at timeline.iteration_s, or with the last span if that is later (incomplete timelines).
 IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline& timeline);
 
 }  // namespace skippipe

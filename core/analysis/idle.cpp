@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/analysis/idle.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/analysis/span_index.h"
+
+namespace skippipe {
+namespace {
+
+using analysis::SpanIndex;
+
+constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient",   "link",      "memory",
+                                                          "collision",  "order",      "all-reduce", "optimizer", "node-down"};
+constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining the pipeline",
+                                                              "waiting for an activation",
+                                                              "waiting for a gradient",
+                                                              "waiting for the link",
+                                                              "waiting for memory (TC1)",
+                                                              "waiting for a microbatch that collided upstream (TC2)",
+                                                              "waiting its turn in the order",
+                                                              "all-reducing gradients",
+                                                              "stepping the optimizer",
+                                                              "node down"};
+
+/// Cuts one idle stretch of one node into gaps, from left to right; every call goes on where the last one ended, so they tile it exactly.
+class Cutter {
+public:
+    Cutter(std::vector<IdleGap>& gaps, int node, double start_s, double end_s) : gaps_(gaps), node_(node), at_(start_s), end_(end_s) {}
+
+    void until(double time_s, IdleCause cause, int microbatch = -1, int other = -1) {
+        const double to = std::min(time_s, end_);
+        if (!(to > at_)) return;
+        IdleGap* last = gaps_.empty() ? nullptr : &gaps_.back();
+        if (last && last->node == node_ && last->end_s == at_ && last->cause == cause && last->microbatch == microbatch && last->other == other)
+            last->end_s = to;
+        else
+            gaps_.push_back({node_, cause, at_, to, microbatch, other});
+        at_ = to;
+    }
+    double at() const { return at_; }
+    double end() const { return end_; }
+
+private:
+    std::vector<IdleGap>& gaps_;
+    int node_;
+    double at_, end_;
+};
+
+/// Arrived and not run although the node was free: TC1 or the order.
+IdleCause held_by(const SpanIndex& index, const Span& operation, double time_s) {
+    const bool blocked = operation.kind == SpanKind::forward && index.memory_is_full(operation.node, time_s);
+    return blocked ? IdleCause::memory : IdleCause::order;
+}
+
+/// The earliest arrived of a node's operations that are still to run.
+struct Arrived {
+    double ready_s = std::numeric_limits<double>::infinity();
+    int microbatch = -1;
+    void add(const Span& span) {
+        if (span.ready_s < ready_s) *this = {span.ready_s, span.microbatch};
+    }
+};
+struct Waiting {
+    Arrived forward, other;
+};
+
+/// For every operation of a node: what is still to run when it starts, itself included.
+std::vector<Waiting> waiting_before(const std::vector<const Span*>& busy) {
+    std::vector<Waiting> waiting(busy.size());
+    Waiting now;
+    for (std::size_t i = busy.size(); i-- > 0;) {
+        (busy[i]->kind == SpanKind::forward ? now.forward : now.other).add(*busy[i]);
+        waiting[i] = now;
+    }
+    return waiting;
+}
+
+/// The microbatch stood at its previous node from `before.ready_s` to `before.start_s`: busy there, or held.
+void cut_upstream_wait(const SpanIndex& index, const Span& before, int microbatch, Cutter& cut) {
+    const auto& busy = index.busy(before.node);
+    auto span = std::upper_bound(busy.begin(), busy.end(), cut.at(), [](double t, const Span* s) { return t < s->end_s; });
+    const auto idle_until = [&](double time_s) {
+        const double to = std::min(time_s, before.start_s);
+        if (to > cut.at()) cut.until(to, held_by(index, before, std::midpoint(cut.at(), to)), microbatch, before.node);
+    };
+    for (; span != busy.end() && (*span)->start_s < before.start_s; ++span) {
+        idle_until((*span)->start_s);
+        cut.until(std::min((*span)->end_s, before.start_s), IdleCause::collision, microbatch, before.node);
+    }
+    idle_until(before.start_s);
+}
+
+/// Idle before the node's first operation.
+void cut_head(const SpanIndex& index, const Span& next, Cutter& cut) {
+    const auto origin = index.origin(next);
+    if (origin.transfer) {
+        cut.until(origin.transfer->ready_s, IdleCause::fill_drain, next.microbatch, origin.transfer->node);
+        cut.until(cut.end(), IdleCause::link, next.microbatch, origin.transfer->node);
+    } else {
+        cut.until(cut.end(), IdleCause::fill_drain, next.microbatch);
+    }
+}
+
+/// Idle between two operations; `next` ended it.
+void cut_between(const SpanIndex& index, const Span& next, Cutter& cut) {
+    const bool activation = next.kind == SpanKind::forward || next.kind == SpanKind::loss;
+    const IdleCause input = activation ? IdleCause::activation : IdleCause::gradient;
+    const auto origin = index.origin(next);
+    const int from = origin.transfer ? origin.transfer->node : -1;
+    if (origin.before) {
+        cut.until(origin.before->ready_s, input, next.microbatch, from);
+        cut_upstream_wait(index, *origin.before, next.microbatch, cut);
+        cut.until(origin.before->end_s, input, next.microbatch, from);
+    }
+    if (origin.transfer) {
+        cut.until(origin.transfer->ready_s, input, next.microbatch, from);
+        cut.until(next.ready_s, IdleCause::link, next.microbatch, from);
+    }
+    cut.until(cut.end(), input, next.microbatch, from);
+}
+
+/// The end of a gap, in which something stood here ready: memory from where TC1 blocks it, else the order.
+void cut_held(bool full, const Waiting& waiting, Cutter& cut) {
+    Arrived blocked, ordered = waiting.other;
+    if (full) blocked = waiting.forward;
+    else if (waiting.forward.ready_s < ordered.ready_s) ordered = waiting.forward;
+    cut.until(blocked.ready_s, IdleCause::order, ordered.microbatch);
+    cut.until(cut.end(), IdleCause::memory, blocked.microbatch);
+}
+
+/// From `at_s` to the start of `next` the node did nothing: first the way of its input, then what held what had arrived.
+void cut_gap(const SpanIndex& index, const Span& next, bool first, double at_s, const Waiting& waiting, std::vector<IdleGap>& gaps) {
+    if (!(next.start_s > at_s)) return;
+    const double held_s = std::clamp(std::min(waiting.forward.ready_s, waiting.other.ready_s), at_s, next.start_s);
+    Cutter way{gaps, next.node, at_s, held_s};
+    first ? cut_head(index, next, way) : cut_between(index, next, way);
+    Cutter held{gaps, next.node, held_s, next.start_s};
+    cut_held(index.memory_is_full(next.node, std::midpoint(at_s, next.start_s)), waiting, held);
+}
+
+/// Idle after the last operation, or all along: drain, all-reduce, step, and the barrier.
+void cut_tail(const SpanIndex& index, int stage, Cutter& cut) {
+    const auto [reduce_start, reduce_end] = index.all_reduce(stage);
+    const auto [step_start, step_end] = index.step(stage);
+    cut.until(reduce_start, IdleCause::fill_drain);
+    cut.until(reduce_end, IdleCause::all_reduce);
+    cut.until(step_start, IdleCause::fill_drain);
+    cut.until(step_end, IdleCause::optimizer);
+    cut.until(cut.end(), IdleCause::fill_drain);
+}
+
+void explain_node(const SpanIndex& index, int node, int stage, IdleReport& report) {
+    const auto& busy = index.busy(node);
+    const auto waiting = waiting_before(busy);
+    double at = 0;
+    for (std::size_t i = 0; i < busy.size(); ++i) {
+        cut_gap(index, *busy[i], i == 0, at, waiting[i], report.gaps);
+        report.node_busy_s[static_cast<std::size_t>(node)] += std::max(0.0, busy[i]->end_s - std::max(busy[i]->start_s, at));
+        at = std::max(at, busy[i]->end_s);
+    }
+    Cutter tail{report.gaps, node, at, index.end_s()};
+    cut_tail(index, stage, tail);
+}
+
+}  // namespace
+
+std::string_view to_string(IdleCause cause) {
+    const auto index = static_cast<std::size_t>(cause);
+    return index < names.size() ? names[index] : "?";
+}
+
+std::string_view describe(IdleCause cause) {
+    const auto index = static_cast<std::size_t>(cause);
+    return index < sentences.size() ? sentences[index] : "?";
+}
+
+IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline& timeline) {
+    const SpanIndex index{problem, timeline};
+    IdleReport report;
+    report.node_seconds.resize(problem.node_ids.size());
+    report.node_busy_s.resize(problem.node_ids.size());
+    const auto stages = stage_of_nodes(plan, problem.nodes());
+    int used = 0;
+    for (int node = 0; node < problem.nodes(); ++node) {
+        const int stage = stages[static_cast<std::size_t>(node)];
+        if (stage < 0) continue;
+        ++used;
+        explain_node(index, node, stage, report);
+    }
+    for (const auto& gap : report.gaps)
+        report.node_seconds[static_cast<std::size_t>(gap.node)][static_cast<std::size_t>(gap.cause)] += gap.end_s - gap.start_s;
+    const double whole = used * index.end_s();
+    if (!(whole > 0)) return report;
+    for (std::size_t cause = 0; cause < idle_causes; ++cause) {
+        double seconds = 0;
+        for (const auto& node : report.node_seconds) seconds += node[cause];
+        report.share[cause] = seconds / whole;
+    }
+    return report;
+}
+
+}  // namespace skippipe
