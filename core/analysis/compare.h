@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What differs between runs: parameters and figures, each against a baseline. Pure: values in, values out.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/record/record.h"
+
+namespace skippipe {
+
+struct ParameterDifference {
+    /// JSON pointer into the experiments. Elements of arrays whose elements all have an `id` of their own are matched by it, links by their ends:
+    /// "/topology/nodes/berlin/memory_microbatches", "/topology/links/a->b/latency_s".
+    std::string pointer;
+    std::vector<std::optional<std::string>> values;  ///< JSON text, one a run; absent: that run has no such field
+    bool operator==(const ParameterDifference&) const = default;
+};
+
+/// Parameters that are not the same in all experiments, in the order of the first document that has them.
+/// Equal numbers are equal however they are written (1 and 1.0).
+std::vector<ParameterDifference> differing_parameters(const std::vector<nlohmann::ordered_json>& experiments);
+
+/// Whether a smaller figure is the better one.
+enum class Better { smaller, larger, neither };
+
+struct Figure {
+    std::string name;  ///< "iteration_s", "last_validation_loss", ...
+    std::string unit;  ///< "s", "tokens/s", "" ...
+    Better better = Better::neither;
+    std::vector<std::optional<double>> values;  ///< one a run
+    std::vector<std::optional<double>> deltas;  ///< value - baseline's; absent where one of them is
+    std::vector<std::optional<double>> ratios;  ///< value / baseline's - 1; absent also where the baseline's is 0
+};
+
+/// The figures that at least one of the runs has; `baseline` is an index into `runs` (out of range: the first).
+std::vector<Figure> compare_figures(const std::vector<RunInfo>& runs, std::size_t baseline = 0);
+
+}  // namespace skippipe
