@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/rng.h"
+#include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "core/model/reference.h"
 #include "core/model/torch_compat.h"
@@ -127,6 +128,7 @@ double blocks_in(const Plan& plan) {
 int main() {
     use_one_thread();
     prepare_blas();
+    keep_freed_memory();
     const auto experiment = make_experiment();
     const auto batches = make_batches(experiment);
     const auto full = make_plan(0), skipping = make_plan(2);
