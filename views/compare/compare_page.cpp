@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/compare/compare_page.h"
+
+#include <algorithm>
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSplitter>
+
+#include "views/compare/differences.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+QLabel* words(const QString& text, const char* role) {
+    auto* label = new QLabel(text);
+    label->setProperty("role", role);
+    label->setWordWrap(true);
+    return label;
+}
+
+}  // namespace
+
+ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
+    : QWidget(parent), feed_(feed), list_(new RunList(feed)), tabs_(new QTabWidget), empty_(new QWidget), table_(new QTableWidget),
+      only_differing_(new QCheckBox(tr("Only what differs"))), curves_(new CurvePanel), stack_(new QWidget), stack_rows_(new QVBoxLayout(stack_)) {
+    auto* splitter = new QSplitter(Qt::Horizontal, this);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(splitter);
+    splitter->addWidget(list_);
+    auto* right = new QWidget;
+    right->setProperty("role", "surface");
+    right->setAttribute(Qt::WA_StyledBackground);
+    auto* right_column = new QVBoxLayout(right);
+    right_column->setContentsMargins(0, 0, 0, 0);
+    right_column->addWidget(tabs_);
+    right_column->addWidget(empty_);
+    splitter->addWidget(right);
+    splitter->setSizes({470, 740});
+    splitter->setChildrenCollapsible(false);
+
+    auto* empty_column = new QVBoxLayout(empty_);
+    auto* hint = words(tr("Select two or more runs in the list to see their differences, curves and timelines side by side"), "secondary");
+    hint->setAlignment(Qt::AlignCenter);
+    empty_column->addWidget(hint);
+
+    auto* differences_tab = new QWidget;
+    auto* rows = new QVBoxLayout(differences_tab);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(0);
+    only_differing_->setChecked(true);
+    only_differing_->setContentsMargins(size::gap, 0, 0, 0);
+    only_differing_->setStyleSheet("QCheckBox{margin-left:8px;}");
+    rows->addWidget(only_differing_);
+    rows->addWidget(table_);
+    table_->setObjectName("differences");
+    table_->setAccessibleName(tr("Differences"));
+    table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table_->setShowGrid(false);
+    table_->setWordWrap(false);
+    table_->verticalHeader()->hide();
+    table_->verticalHeader()->setDefaultSectionSize(size::row);
+    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    stack_rows_->setContentsMargins(0, 0, 0, 0);
+    stack_rows_->setSpacing(0);
+    scroll->setWidget(stack_);
+    tabs_->addTab(differences_tab, tr("Differences"));
+    tabs_->addTab(curves_, tr("Curves"));
+    tabs_->addTab(scroll, tr("Timelines"));
+    tabs_->setDocumentMode(true);
+    curves_->set_empty_text(tr("The selected runs have no values of this kind"));
+
+    connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
+    connect(only_differing_, &QCheckBox::toggled, this, &ComparePage::refresh);
+    connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
+        if (std::find(shown_.begin(), shown_.end(), id) != shown_.end()) refresh();
+    });
+    follow();
+}
+
+void ComparePage::follow() {
+    const auto runs = list_->selected();
+    if (runs != shown_) {
+        for (const RunId id : runs) feed_.watch(id);
+        shown_ = runs;
+    }
+    refresh();
+}
+
+void ComparePage::refresh() {
+    std::vector<const RunData*> runs;
+    for (const RunId id : shown_)
+        if (const auto* data = feed_.data(id)) runs.push_back(data);
+    tabs_->setVisible(!runs.empty());
+    empty_->setVisible(runs.empty());
+    show_differences(runs);
+    curves_->show_runs(runs, runs.empty() ? 0 : runs.front()->info.id);
+    show_timelines(runs);
+}
+
+void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
+    const bool all = runs.size() < 2 || !only_differing_->isChecked();
+    auto rows = differences(runs);
+    std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs; });
+    table_->clear();
+    table_->setColumnCount(static_cast<int>(runs.size()) + 1);
+    table_->setRowCount(static_cast<int>(rows.size()));
+    QStringList headers{tr("Result or parameter")};
+    for (const auto* run : runs)
+        headers << tr("Run %1").arg(run->info.id) + (runs.size() > 1 && run == runs.front() ? tr(" (baseline)") : QString{}) + '\n' + QString::fromStdString(run->info.planner);
+    table_->setHorizontalHeaderLabels(headers);
+    for (int r = 0; r < table_->rowCount(); ++r) {
+        const auto& row = rows[static_cast<std::size_t>(r)];
+        auto* name = new QTableWidgetItem(row.name);
+        if (!row.is_metric) name->setForeground(theme().text_2);
+        name->setToolTip(row.name);
+        table_->setItem(r, 0, name);
+        for (int c = 0; c < row.values.size(); ++c) {
+            const QString delta = row.deltas[c].isEmpty() ? QString{} : QStringLiteral("  (%1)").arg(row.deltas[c]);
+            auto* item = new QTableWidgetItem(row.values[c] + delta);
+            item->setToolTip(row.values[c]);
+            if (row.is_metric) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            table_->setItem(r, c + 1, item);
+        }
+    }
+    table_->setColumnWidth(0, 230);
+    for (int c = 1; c < table_->columnCount(); ++c) table_->setColumnWidth(c, 160);
+}
+
+void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
+    const bool same = timelines_.size() == runs.size() &&
+                      std::equal(runs.begin(), runs.end(), timelines_.begin(), [](const RunData* run, const TimelineView* view) { return view->data() == run->lanes.get(); });
+    double extent = 0;
+    for (const auto* run : runs) extent = std::max(extent, run->lanes->extent_s());
+    zoom_.set_follows(false);
+    zoom_.set_extent(extent);
+    if (!same) {
+        timelines_.clear();
+        while (auto* item = stack_rows_->takeAt(0)) {
+            delete item->widget();
+            delete item;
+        }
+        for (const auto* run : runs) {
+            auto* title = words(tr("Run %1, %2, %3").arg(run->info.id).arg(QString::fromStdString(run->info.name), QString::fromStdString(run->info.planner)), "heading");
+            title->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
+            auto* view = new TimelineView(zoom_);
+            stack_rows_->addWidget(title);
+            stack_rows_->addWidget(view, 1);
+            timelines_.push_back(view);
+        }
+        // A first look at two runs is one iteration of the slower, not all of them squeezed together.
+        double iteration = 0;
+        for (const auto* run : runs) iteration = std::max(iteration, run->info.iteration_s.value_or(0));
+        if (iteration > 0 && iteration < extent) zoom_.show(0, iteration * 1.02);
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        timelines_[i]->set_data(runs[i]->lanes);
+        timelines_[i]->setMinimumHeight(runs.size() > 1 ? 220 : timelines_[i]->height_for_all_lanes());
+    }
+}
+
+}  // namespace skippipe

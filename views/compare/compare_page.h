@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include <QCheckBox>
+#include <QTabWidget>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "views/curves/curve_panel.h"
+#include "views/runs/run_list.h"
+#include "views/timeline/timeline_view.h"
+
+namespace skippipe {
+
+/// Runs side by side: the list, and of those selected differences, curves and timelines under one zoom.
+class ComparePage : public QWidget {
+    Q_OBJECT
+public:
+    explicit ComparePage(RunFeed& feed, QWidget* parent = nullptr);
+
+    RunList& list() { return *list_; }
+    QTabWidget& tabs() { return *tabs_; }
+    const QTableWidget& table() const { return *table_; }
+    CurvePanel& curves() { return *curves_; }
+    const std::vector<TimelineView*>& timelines() const { return timelines_; }
+    TimeZoom& zoom() { return zoom_; }
+
+private:
+    void follow();
+    void refresh();
+    void show_differences(const std::vector<const RunData*>& runs);
+    void show_timelines(const std::vector<const RunData*>& runs);
+
+    RunFeed& feed_;
+    TimeZoom zoom_;
+    RunList* list_;
+    QTabWidget* tabs_;
+    QWidget* empty_;
+    QTableWidget* table_;
+    QCheckBox* only_differing_;
+    CurvePanel* curves_;
+    QWidget* stack_;
+    QVBoxLayout* stack_rows_;
+    std::vector<TimelineView*> timelines_;
+    std::vector<RunId> shown_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/curves/curve_panel.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <qcustomplot.h>
+
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+struct Choice {
+    const char* metric;
+    const char* words;
+    const char* axis;
+};
+constexpr Choice metrics[] = {{"loss", "Loss, with validation", "Loss (nats a token)"},
+                              {"validation_loss", "Validation loss", "Validation loss (nats a token)"},
+                              {"bits_per_byte", "Bits per byte", "Validation (bits per byte)"},
+                              {"gradient_norm", "Gradient norm", "Gradient norm"},
+                              {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
+                              {"iteration_s", "Iteration time", "Iteration (s of network time)"}};
+constexpr const char* x_words[] = {"Iteration", "Tokens", "Network time", "Machine time"};
+constexpr const char* x_axis[] = {"Iteration", "Tokens trained", "Network time (s)", "Machine time (s)"};
+
+}  // namespace
+
+CurvePanel::CurvePanel(QWidget* parent) : QWidget(parent), plot_(new QCustomPlot(this)), empty_(new QLabel(this)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(controls());
+    column->addWidget(plot_, 1);
+    column->addWidget(empty_, 1);
+    empty_->setAlignment(Qt::AlignCenter);
+    empty_->setWordWrap(true);
+    empty_->setProperty("role", "secondary");
+    setAccessibleName(tr("Curves"));
+    plot_->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
+    plot_->setMinimumHeight(80);
+    plot_->legend->setVisible(true);
+    plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
+    plot_->setNoAntialiasingOnDrag(true);
+    draw();
+}
+
+QWidget* CurvePanel::controls() {
+    auto* bar = new QWidget;
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
+    row->setSpacing(size::gap);
+    metric_ = new QComboBox;
+    for (const auto& choice : metrics) metric_->addItem(tr(choice.words), QString(choice.metric));
+    metric_->setAccessibleName(tr("Metric"));
+    x_ = new QComboBox;
+    for (const char* words : x_words) x_->addItem(tr(words));
+    x_->setAccessibleName(tr("Horizontal axis"));
+    log_x_ = new QCheckBox(tr("log x"));
+    log_y_ = new QCheckBox(tr("log y"));
+    for (auto* box : {metric_, x_}) {
+        row->addWidget(box);
+        connect(box, &QComboBox::currentIndexChanged, this, [this] { draw(); });
+    }
+    for (auto* box : {log_x_, log_y_}) {
+        row->addWidget(box);
+        connect(box, &QCheckBox::toggled, this, [this] { draw(); });
+    }
+    row->addStretch();
+    return bar;
+}
+
+void CurvePanel::set_empty_text(const QString& text) { empty_->setText(text); }
+
+void CurvePanel::show_runs(const std::vector<const RunData*>& runs, RunId baseline) {
+    shown_.clear();
+    for (const auto* run : runs) {
+        if (run == nullptr) continue;
+        RunData part;
+        part.info = run->info;
+        part.metrics = run->metrics;
+        shown_.push_back(std::move(part));
+    }
+    baseline_ = baseline;
+    draw();
+}
+
+int CurvePanel::point_count() const {
+    int count = 0;
+    for (int i = 0; i < plot_->graphCount(); ++i) count += plot_->graph(i)->dataCount();
+    return count;
+}
+
+void CurvePanel::style_axes() {
+    const Theme& t = theme();
+    plot_->setBackground(t.surface);
+    plot_->axisRect()->setupFullAxesBox(false);
+    for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
+        const bool logarithmic = axis == plot_->xAxis ? log_x_->isChecked() : log_y_->isChecked();
+        axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+        axis->setTicker(logarithmic ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog) : QSharedPointer<QCPAxisTicker>::create());
+        axis->setNumberFormat(logarithmic ? "gb" : "g");
+        axis->setNumberPrecision(logarithmic ? 3 : 5);
+        axis->setBasePen(QPen(t.text_2));
+        axis->setTickPen(QPen(t.text_2));
+        axis->setSubTickPen(Qt::NoPen);
+        axis->setTickLabelColor(t.text_2);
+        axis->setTickLabelFont(small_font());
+        axis->setLabelColor(t.text_2);
+        axis->setLabelFont(small_font());
+        axis->grid()->setPen(QPen(t.line));
+        axis->grid()->setZeroLinePen(Qt::NoPen);
+    }
+    plot_->xAxis->setLabel(tr(x_axis[x_->currentIndex()]));
+    plot_->yAxis->setLabel(tr(metrics[metric_->currentIndex()].axis));
+    plot_->legend->setBrush(mix(t.surface, t.surface_2, 0.5));
+    plot_->legend->setBorderPen(QPen(t.line));
+    plot_->legend->setTextColor(t.text);
+    plot_->legend->setFont(small_font());
+}
+
+void CurvePanel::add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only, const QString& name) {
+    const auto points = downsample(curve_points(run.metrics, metric, static_cast<CurveX>(x_->currentIndex())), std::max(300, plot_->width()));
+    if (points.empty()) return;
+    QVector<double> x, y;
+    for (const auto& point : points) x << point.x, y << point.y;
+    auto* graph = plot_->addGraph();
+    graph->setData(x, y, true);
+    graph->setName(name);
+    graph->setAdaptiveSampling(true);
+    QPen pen(theme().stage(colour), thick ? 3 : 1.75);
+    if (Theme::hatched(colour)) pen.setStyle(Qt::DashLine);
+    graph->setPen(pen);
+    if (points_only || points.size() < 3) {
+        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, points_only ? theme().text : pen.color(), points_only ? theme().text : pen.color(), 6));
+        if (points_only) graph->setPen(QPen(theme().text, 1, Qt::DotLine));
+    }
+}
+
+void CurvePanel::draw() {
+    plot_->clearGraphs();
+    style_axes();
+    const std::string metric = metric_->currentData().toString().toStdString();
+    const bool several = shown_.size() > 1;
+    int colour = 0;
+    for (const auto& run : shown_) {
+        const QString name = several ? tr("Run %1, %2").arg(run.info.id).arg(QString::fromStdString(run.info.planner)) : tr("Training");
+        add_curve(run, metric, colour, several && run.info.id == baseline_, false, name);
+        if (metric == "loss" && !several) add_curve(run, "validation_loss", colour, false, true, tr("Validation"));
+        ++colour;
+    }
+    const bool empty = plot_->graphCount() == 0;
+    plot_->setVisible(!empty);
+    empty_->setVisible(empty);
+    plot_->legend->setVisible(plot_->graphCount() > 1);
+    plot_->rescaleAxes();
+    for (auto* axis : {plot_->xAxis, plot_->yAxis})
+        if (axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(1.06);
+    plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+}  // namespace skippipe

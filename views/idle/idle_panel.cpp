@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/idle/idle_panel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/timeline/colours.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
+
+/// Draws a share as a bar of its cause's colour.
+class BarDelegate final : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        const double share = std::clamp(index.data(share_role).toDouble(), 0.0, 1.0);
+        const auto cause = static_cast<IdleCause>(index.data(cause_role).toInt());
+        QRectF box = QRectF(option.rect).adjusted(4, 8, -8, -8);
+        painter->fillRect(box, mix(theme().surface, theme().line, 0.6));
+        box.setWidth(std::max(share > 0 ? 2.0 : 0.0, box.width() * share));
+        painter->fillRect(box, cause_colour(theme(), cause));
+    }
+};
+
+QString sentence(std::string_view words) {
+    QString text = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
+    if (!text.isEmpty()) text[0] = text[0].toUpper();
+    return text;
+}
+
+}  // namespace
+
+IdlePanel::IdlePanel(QWidget* parent) : QWidget(parent), title_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, size::gap, 0, 0);
+    column->setSpacing(size::unit);
+    title_->setProperty("role", "heading");
+    title_->setContentsMargins(size::wide_gap, 0, size::gap, 0);
+    title_->setWordWrap(true);
+    title_->setMinimumHeight(size::row);
+    empty_->setProperty("role", "secondary");
+    empty_->setAlignment(Qt::AlignCenter);
+    empty_->setWordWrap(true);
+    column->addWidget(title_);
+    column->addWidget(table_, 1);
+    column->addWidget(empty_, 1);
+    table_->setItemDelegateForColumn(1, new BarDelegate(table_));
+    table_->setAccessibleName(tr("Idle time by cause"));
+    table_->horizontalHeader()->hide();
+    table_->verticalHeader()->hide();
+    table_->verticalHeader()->setDefaultSectionSize(size::row);
+    table_->setShowGrid(false);
+    table_->setSelectionMode(QAbstractItemView::NoSelection);
+    table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table_->setFocusPolicy(Qt::NoFocus);
+    table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
+    table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+}
+
+void IdlePanel::show_nothing(const QString& why) {
+    title_->setText(tr("Why nodes idle"));
+    table_->hide();
+    empty_->setText(why);
+    empty_->show();
+}
+
+void IdlePanel::show_shares(const QString& title, const std::array<double, idle_causes>& shares) {
+    title_->setText(title);
+    empty_->hide();
+    table_->show();
+    std::array<std::size_t, idle_causes> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return shares[a] > shares[b]; });
+    const auto count = static_cast<int>(std::count_if(shares.begin(), shares.end(), [](double s) { return s > 5e-6; }));
+    table_->setRowCount(count);
+    for (int row = 0; row < count; ++row) {
+        const auto cause = order[static_cast<std::size_t>(row)];
+        auto* words = new QTableWidgetItem(sentence(describe(static_cast<IdleCause>(cause))));
+        auto* bar = new QTableWidgetItem;
+        bar->setData(share_role, shares[cause]);
+        bar->setData(cause_role, static_cast<int>(cause));
+        auto* number = new QTableWidgetItem(percent(shares[cause]));
+        number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        table_->setItem(row, 0, words);
+        table_->setItem(row, 1, bar);
+        table_->setItem(row, 2, number);
+    }
+}
+
+}  // namespace skippipe

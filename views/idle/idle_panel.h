@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <array>
+
+#include <QLabel>
+#include <QTableWidget>
+#include <QWidget>
+
+#include "core/analysis/idle.h"
+
+namespace skippipe {
+
+/// Why time was idle: a bar and a number for each cause, the longest first.
+class IdlePanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit IdlePanel(QWidget* parent = nullptr);
+
+    /// Shares of the time looked at; `title` says whose.
+    void show_shares(const QString& title, const std::array<double, idle_causes>& shares);
+    void show_nothing(const QString& why);
+    const QTableWidget& table() const { return *table_; }
+
+private:
+    QLabel *title_, *empty_;
+    QTableWidget* table_;
+};
+
+}  // namespace skippipe

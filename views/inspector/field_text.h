@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Fields of the document as text and back, with their limits. No widget.
+#pragma once
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <QString>
+#include <QStringList>
+
+#include "core/experiment/describe.h"
+#include "views/theme/numbers.h"
+
+namespace skippipe {
+
+/// What a typed text is: a value, or a fault in words.
+template <class T>
+struct Read {
+    std::optional<T> value;
+    QString fault;
+};
+
+/// Limits in words: "0 to 1", "more than 0 s"; empty where there are none.
+QString limits_text(const Info& info);
+/// Empty where `value` is within the limits, else what is wrong.
+QString limit_fault(double value, const Info& info);
+
+template <class T>
+inline constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+
+template <class T>
+    requires is_number<T>
+QString to_field(T value) {
+    char buffer[40];
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    return QString::fromLatin1(buffer, end - buffer);
+}
+
+inline QString to_field(const std::string& value) { return QString::fromStdString(value); }
+
+template <class T>
+QString to_field(const std::optional<T>& value) {
+    return value ? to_field(*value) : QString{};
+}
+
+template <class T>
+QString to_field(const std::vector<T>& values) {
+    QStringList parts;
+    for (const auto& value : values) parts << to_field(value);
+    return parts.join(std::is_same_v<T, std::vector<std::string>> ? QStringLiteral("; ") : QStringLiteral(", "));
+}
+
+template <class T>
+    requires is_number<T>
+Read<T> read_field(const QString& text, const Info& info, T*) {
+    const std::string trimmed = text.trimmed().toStdString();
+    double number = 0;
+    const auto result = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
+    if (trimmed.empty() || result.ec != std::errc{} || result.ptr != trimmed.data() + trimmed.size() || !std::isfinite(number))
+        return {{}, QObject::tr("\"%1\" is no number").arg(text)};
+    if (std::is_integral_v<T> && number != std::floor(number)) return {{}, QObject::tr("A whole number is needed")};
+    if (QString fault = limit_fault(number, info); !fault.isEmpty()) return {{}, fault};
+    if (std::is_integral_v<T> && std::abs(number) > 9007199254740992.0) return {{}, QObject::tr("Too large")};
+    return {static_cast<T>(number), {}};
+}
+
+inline Read<std::string> read_field(const QString& text, const Info& info, std::string*) {
+    if (info.required && text.trimmed().isEmpty()) return {{}, QObject::tr("May not be empty")};
+    return {text.toStdString(), {}};
+}
+
+template <class T>
+Read<std::optional<T>> read_field(const QString& text, const Info& info, std::optional<T>*) {
+    if (text.trimmed().isEmpty()) return {std::optional<std::optional<T>>{std::in_place, std::nullopt}, {}};
+    auto read = read_field(text, info, static_cast<T*>(nullptr));
+    if (!read.value) return {{}, read.fault};
+    return {std::optional<std::optional<T>>{std::in_place, *read.value}, {}};
+}
+
+template <class T>
+Read<std::vector<T>> read_field(const QString& text, const Info& info, std::vector<T>*) {
+    constexpr bool nested = std::is_same_v<T, std::vector<std::string>>;
+    std::vector<T> values;
+    if (text.trimmed().isEmpty()) return {values, {}};
+    for (const auto& part : text.split(nested ? ';' : ',')) {
+        auto read = read_field(part.trimmed(), info, static_cast<T*>(nullptr));
+        if (!read.value) return {{}, read.fault};
+        values.push_back(std::move(*read.value));
+    }
+    return {values, {}};
+}
+
+}  // namespace skippipe

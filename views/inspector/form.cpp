@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/inspector/form.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSignalBlocker>
+#include <QStyle>
+
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+/// Units are said beside the label; "seconds_per_sample_per_block" needs no "s" in its name.
+QString without_unit(QString key) {
+    for (const char* tail : {"_s", "_bytes_per_s", "_seconds"})
+        if (key.endsWith(QLatin1String(tail))) return key.chopped(static_cast<qsizetype>(qstrlen(tail)));
+    return key;
+}
+
+void mark(QWidget* editor, const QString& fault, const QString& tip) {
+    editor->setProperty("faulty", !fault.isEmpty());
+    editor->setToolTip(fault.isEmpty() ? tip : fault);
+    editor->style()->unpolish(editor);
+    editor->style()->polish(editor);
+}
+
+QString tip_of(const Info& info) {
+    QString tip = QString::fromUtf8(info.doc);
+    if (const QString limits = limits_text(info); !limits.isEmpty()) tip += '\n' + limits;
+    return tip;
+}
+
+}  // namespace
+
+QString label_of(const char* key) {
+    QString text = without_unit(QString::fromUtf8(key)).replace('_', ' ');
+    if (!text.isEmpty()) text[0] = text[0].toUpper();
+    return text;
+}
+
+FormRows::FormRows(QWidget* parent) : QWidget(parent), rows_(new QFormLayout(this)) {
+    rows_->setContentsMargins(0, 0, 0, 0);
+    rows_->setHorizontalSpacing(size::gap);
+    rows_->setVerticalSpacing(size::unit);
+    rows_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    rows_->setRowWrapPolicy(QFormLayout::DontWrapRows);
+}
+
+QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
+    QString text = label_of(key);
+    if (*info.unit != 0) text += QStringLiteral(" <span style='color:%1'>%2</span>").arg(theme().text_2.name(), QString::fromUtf8(info.unit));
+    auto* label = new QLabel(text);
+    label->setToolTip(tip_of(info));
+    label->setMinimumHeight(size::row);
+    label->setFixedWidth(128);
+    label->setWordWrap(true);
+    label->setBuddy(editor);
+    editor->setAccessibleName(label_of(key));
+    editor->setAccessibleDescription(QString::fromUtf8(info.doc));
+    editor->setObjectName(QString::fromUtf8(key));
+    return label;
+}
+
+void FormRows::add_text(const char* key, const Info& info, const QString& value, const QString& placeholder, Commit commit,
+                        const QStringList& choices) {
+    QLineEdit* line = nullptr;
+    QWidget* editor = nullptr;
+    if (choices.isEmpty()) {
+        editor = line = new QLineEdit;
+    } else {
+        auto* box = new QComboBox;
+        box->setEditable(true);
+        box->setInsertPolicy(QComboBox::NoInsert);
+        box->addItems(choices);
+        box->setMinimumContentsLength(8);
+        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        line = box->lineEdit();
+        editor = box;
+        connect(box, &QComboBox::activated, this, [line] { Q_EMIT line->editingFinished(); });
+    }
+    line->setText(value);
+    line->setPlaceholderText(placeholder);
+    const QString tip = tip_of(info);
+    editor->setToolTip(tip);
+    connect(line, &QLineEdit::editingFinished, this, [line, editor, commit = std::move(commit), tip] {
+        if (!line->isModified() && qobject_cast<QComboBox*>(editor) == nullptr) return;
+        line->setModified(false);
+        mark(editor, commit(line->text()), tip);
+    });
+    rows_->addRow(label(key, info, editor), editor);
+    editors_[key] = editor;
+}
+
+void FormRows::add_choice(const char* key, const Info& info, const QStringList& names, const QString& value, Commit commit) {
+    auto* box = new QComboBox;
+    box->addItems(names);
+    box->setCurrentText(value);
+    box->setToolTip(tip_of(info));
+    connect(box, &QComboBox::textActivated, this, [commit = std::move(commit)](const QString& text) { commit(text); });
+    rows_->addRow(label(key, info, box), box);
+    editors_[key] = box;
+}
+
+void FormRows::add_switch(const char* key, const Info& info, bool value, std::function<void(bool)> commit) {
+    auto* box = new QCheckBox;
+    box->setChecked(value);
+    box->setToolTip(tip_of(info));
+    connect(box, &QCheckBox::clicked, this, [commit = std::move(commit)](bool on) { commit(on); });
+    rows_->addRow(label(key, info, box), box);
+    editors_[key] = box;
+}
+
+void FormRows::refresh(const char* key, const QString& value) {
+    QWidget* editor = FormRows::editor(key);
+    if (auto* box = qobject_cast<QComboBox*>(editor)) {
+        if (box->isEditable() && box->lineEdit()->isModified()) return;
+        const QSignalBlocker quiet(box);
+        box->setCurrentText(value);
+        if (box->isEditable()) box->lineEdit()->setModified(false);
+    } else if (auto* line = qobject_cast<QLineEdit*>(editor)) {
+        if ((line->hasFocus() && line->isModified()) || line->text() == value) return;
+        const QSignalBlocker quiet(line);
+        line->setText(value);
+        mark(line, {}, line->toolTip());
+    }
+}
+
+void FormRows::refresh(const char* key, bool value) {
+    if (auto* box = qobject_cast<QCheckBox*>(editor(key))) box->setChecked(value);
+}
+
+void FormRows::add_note(QWidget* note) { rows_->addRow(note); }
+
+QWidget* FormRows::editor(const std::string& key) const {
+    const auto it = editors_.find(key);
+    return it == editors_.end() ? nullptr : it->second;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Property rows made from core/experiment/describe.h: one row a field, each edit one undo command.
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <QFormLayout>
+#include <QWidget>
+
+#include "views/document/document.h"
+#include "views/inspector/field_text.h"
+
+class QComboBox;
+class QLineEdit;
+
+namespace skippipe {
+
+/// "skip_ratio" as "Skip ratio".
+QString label_of(const char* key);
+
+/// A form's rows without the type of what they edit: editors with text in and text out.
+class FormRows : public QWidget {
+    Q_OBJECT
+public:
+    explicit FormRows(QWidget* parent = nullptr);
+
+    /// Gives the text that was entered; returns a fault in words or nothing.
+    using Commit = std::function<QString(const QString&)>;
+    void add_text(const char* key, const Info& info, const QString& value, const QString& placeholder, Commit commit, const QStringList& choices);
+    void add_choice(const char* key, const Info& info, const QStringList& names, const QString& value, Commit commit);
+    void add_switch(const char* key, const Info& info, bool value, std::function<void(bool)> commit);
+    /// Fills a row anew, unless the user is in it.
+    void refresh(const char* key, const QString& value);
+    void refresh(const char* key, bool value);
+    /// Words under the rows.
+    void add_note(QWidget* note);
+    /// The editor of a field; null where it has none.
+    QWidget* editor(const std::string& key) const;
+
+private:
+    QWidget* label(const char* key, const Info& info, QWidget* editor);
+    QFormLayout* rows_;
+    std::map<std::string, QWidget*> editors_;
+};
+
+/// A form over one part of the document. `locate` finds it (null: gone); fields named in `hidden` have no row; a field in
+/// `choices` may be picked from a list.
+template <class T>
+class Form final : public FormRows {
+public:
+    using Locate = std::function<T*(Experiment&)>;
+    using Choices = std::map<std::string, std::function<QStringList(const Experiment&)>>;
+
+    Form(Document& document, QString path, Locate locate, std::set<std::string> hidden = {}, Choices choices = {}, QWidget* parent = nullptr)
+        : FormRows(parent), document_(document), path_(std::move(path)), locate_(std::move(locate)), hidden_(std::move(hidden)),
+          choices_(std::move(choices)) {
+        Experiment copy = document_.experiment();
+        if (T* part = locate_(copy)) {
+            Build build{*this};
+            describe(build, *part);
+        }
+        connect(&document_, &Document::changed, this, [this] { refresh_all(); });
+    }
+    /// Called before a changed value is stored, to carry it on elsewhere (a rename).
+    std::function<void(Experiment&, const std::string& key, const T& before, const T& after)> also;
+
+private:
+    /// Writes one field of a T, found by its key.
+    template <class Value>
+    struct Assign {
+        std::string_view key;
+        const Value& value;
+        void operator()(const char* name, Value& member, const Info&) const {
+            if (key == name) member = value;
+        }
+        template <class Other>
+        void operator()(const char*, Other&, const Info&) const {}
+    };
+
+    template <class Value>
+    void store(const char* key, const Value& value) {
+        document_.edit(
+            label_of(key),
+            [&](Experiment& e) {
+                T* part = locate_(e);
+                if (part == nullptr) return;
+                const T before = *part;
+                Assign<Value> assign{key, value};
+                describe(assign, *part);
+                const T after = *part;
+                if (also) also(e, key, before, after);
+            },
+            path_ + '/' + key);
+    }
+
+    template <class Value>
+    static constexpr bool is_plain = is_number<Value> || std::is_same_v<Value, std::string>;
+    template <class Value> struct IsOptional : std::false_type {};
+    template <class Value> struct IsOptional<std::optional<Value>> : std::true_type {};
+    template <class Value> struct IsList : std::false_type {};
+    template <class Value> struct IsList<std::vector<Value>> : std::bool_constant<is_number<Value> || std::is_same_v<Value, std::vector<std::string>>> {};
+
+    struct Build {
+        Form& form;
+        template <class Value>
+        void operator()(const char* key, Value& value, const Info& info) const {
+            if (form.hidden_.count(key)) return;
+            if constexpr (std::is_same_v<Value, bool>) {
+                form.add_switch(key, info, value, [f = &form, key](bool on) { f->store(key, on); });
+            } else if constexpr (std::is_enum_v<Value>) {
+                QStringList names;
+                for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr))) names << QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+                form.add_choice(key, info, names, text_of(value), [f = &form, key](const QString& text) {
+                    for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr)))
+                        if (text == QLatin1String(name.data(), static_cast<qsizetype>(name.size()))) f->store(key, candidate);
+                    return QString{};
+                });
+            } else if constexpr (is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value) {
+                const auto choice = form.choices_.find(key);
+                const QString placeholder = IsOptional<Value>::value ? QObject::tr("not set") : IsList<Value>::value ? QObject::tr("automatic") : QString{};
+                form.add_text(key, info, text_of(value), placeholder, [f = &form, key, info](const QString& text) {
+                    auto read = read_field(text, info, static_cast<Value*>(nullptr));
+                    if (read.value) f->store(key, *read.value);
+                    return read.fault;
+                }, choice == form.choices_.end() ? QStringList{} : choice->second(form.document_.experiment()));
+            }
+        }
+        template <class Value>
+        static QString text_of(const Value& value) {
+            if constexpr (std::is_enum_v<Value>) {
+                const auto name = name_of(value);
+                return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+            } else {
+                return to_field(value);
+            }
+        }
+    };
+
+    struct Refresh {
+        Form& form;
+        template <class Value>
+        void operator()(const char* key, Value& value, const Info&) const {
+            if (form.hidden_.count(key)) return;
+            if constexpr (std::is_same_v<Value, bool>)
+                form.refresh(key, value);
+            else if constexpr (std::is_enum_v<Value> || is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value)
+                form.refresh(key, Build::text_of(value));
+        }
+    };
+
+    void refresh_all() {
+        Experiment copy = document_.experiment();
+        T* part = locate_(copy);
+        if (part == nullptr) return;
+        Refresh refresh{*this};
+        describe(refresh, *part);
+    }
+
+    Document& document_;
+    QString path_;
+    Locate locate_;
+    std::set<std::string> hidden_;
+    Choices choices_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/inspector/inspector.h"
+
+#include <algorithm>
+
+#include <QPushButton>
+#include <QToolButton>
+
+#include "core/experiment/validate.h"
+#include "views/inspector/form.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/topology/edits.h"
+
+namespace skippipe {
+namespace {
+
+template <class List, class Match>
+auto find_part(List& list, const Match& match) {
+    const auto it = std::find_if(list.begin(), list.end(), match);
+    return it == list.end() ? nullptr : &*it;
+}
+
+QStringList region_names(const Experiment& e) {
+    QStringList names{QString{}};
+    for (const auto& region : e.topology.regions) names << QString::fromStdString(region.id);
+    return names;
+}
+
+QStringList failure_targets(const Experiment& e) {
+    QStringList names;
+    for (const auto& node : e.topology.nodes) names << QString::fromStdString(node.id);
+    for (const auto& link : e.topology.links) names << QString::fromStdString(link.from + "->" + link.to);
+    for (int stage = 0; stage < e.pipeline.stages; ++stage) names << QString::number(stage);
+    return names;
+}
+
+QLabel* title(const QString& text, const char* role) {
+    auto* label = new QLabel(text);
+    label->setProperty("role", role);
+    label->setWordWrap(true);
+    return label;
+}
+
+}  // namespace
+
+QString skip_words(int stages, double skip_ratio) {
+    const int visited = path_length(stages, skip_ratio);
+    if (stages < 1 || visited > stages || visited < std::min(stages, 2))
+        return QObject::tr("Leaves %1 of %2 stages: a microbatch needs at least 2").arg(visited).arg(stages);
+    if (visited == stages) return QObject::tr("Every microbatch visits all %1 stages").arg(stages);
+    return QObject::tr("Visits %1 of %2 stages: drops %3 of all, %4 of those that may be skipped")
+        .arg(visited).arg(stages).arg(percent(1 - static_cast<double>(visited) / stages), percent(static_cast<double>(stages - visited) / (stages - 1)));
+}
+
+Inspector::Inspector(Document& document, const PlannerRegistry& planners, QWidget* parent)
+    : QScrollArea(parent), document_(document), planners_(planners) {
+    setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setFrameShape(QFrame::NoFrame);
+    setAccessibleName(tr("Properties"));
+    connect(&document, &Document::selection_changed, this, &Inspector::follow);
+    connect(&document, &Document::changed, this, &Inspector::follow);
+    rebuild();
+}
+
+QString Inspector::key_of_selection() const {
+    const Selection& s = document_.selection();
+    const auto things = s.nodes.size() + s.links.size() + s.regions.size();
+    QString key = things == 0 ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size()) : things > 1 ? QStringLiteral("many") : QString{};
+    if (things == 1 && !s.nodes.empty()) key = "node/" + QString::fromStdString(*s.nodes.begin());
+    if (things == 1 && !s.regions.empty()) key = "region/" + QString::fromStdString(*s.regions.begin());
+    if (things == 1 && !s.links.empty()) key = "link/" + QString::fromStdString(s.links.begin()->from + "->" + s.links.begin()->to);
+    return key;
+}
+
+void Inspector::follow() {
+    if (const QString key = key_of_selection(); key != shown_ || key == "many") rebuild();
+}
+
+void Inspector::rebuild() {
+    // An editor may be what led here: it goes when its event is over.
+    if (auto* old = takeWidget()) old->deleteLater();
+    auto* content = new QWidget;
+    column_ = new QVBoxLayout(content);
+    column_->setContentsMargins(size::wide_gap, size::gap, size::wide_gap, size::wide_gap);
+    column_->setSpacing(size::gap);
+    shown_ = key_of_selection();
+    const Selection& s = document_.selection();
+    if (shown_ == "many")
+        show_many();
+    else if (shown_.startsWith("node/"))
+        show_node(*s.nodes.begin());
+    else if (shown_.startsWith("link/"))
+        show_link(*s.links.begin());
+    else if (shown_.startsWith("region/"))
+        show_region(*s.regions.begin());
+    else
+        show_experiment();
+    column_->addStretch();
+    setWidget(content);
+}
+
+QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
+    auto* button = new QToolButton;
+    button->setText(name);
+    button->setCheckable(true);
+    button->setChecked(open);
+    button->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);
+    button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    button->setStyleSheet("QToolButton{font-weight:600;padding:2px 0;background:transparent;}");
+    content->setVisible(open);
+    connect(button, &QToolButton::toggled, content, [button, content](bool on) {
+        content->setVisible(on);
+        button->setArrowType(on ? Qt::DownArrow : Qt::RightArrow);
+    });
+    column_->addWidget(button);
+    column_->addWidget(content);
+    return content;
+}
+
+void Inspector::show_node(const std::string& id) {
+    column_->addWidget(title(tr("Node"), "heading"));
+    auto* form = new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
+        [id](Experiment& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); }, {}, {{"region", region_names}});
+    form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
+        if (key != "id") return;
+        rename(e, before.id, after.id);
+        QMetaObject::invokeMethod(this, [this, now = after.id] { document_.select({.nodes = {now}}); }, Qt::QueuedConnection);
+    };
+    column_->addWidget(form);
+}
+
+void Inspector::show_region(const std::string& id) {
+    column_->addWidget(title(tr("Region"), "heading"));
+    auto* form = new Form<Region>(document_, QStringLiteral("region/") + QString::fromStdString(id),
+        [id](Experiment& e) { return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; }); });
+    form->also = [this](Experiment& e, const std::string& key, const Region& before, const Region& after) {
+        if (key != "id") return;
+        rename(e, before.id, after.id);
+        QMetaObject::invokeMethod(this, [this, now = after.id] { document_.select({.regions = {now}}); }, Qt::QueuedConnection);
+    };
+    column_->addWidget(form);
+}
+
+void Inspector::show_link(const LinkKey& key) {
+    column_->addWidget(title(tr("Link"), "heading"));
+    column_->addWidget(new Form<Link>(document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
+        [key](Experiment& e) { return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; }); }, {"from", "to"}));
+    column_->insertWidget(1, title(QString::fromStdString(key.from + " to " + key.to), "secondary"));
+}
+
+void Inspector::show_many() {
+    const Selection& s = document_.selection();
+    column_->addWidget(title(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
+    column_->addWidget(title(tr("%1 nodes, %2 links, %3 regions. Select one to change its properties").arg(s.nodes.size()).arg(s.links.size()).arg(s.regions.size()), "secondary"));
+}
+
+void Inspector::show_experiment() {
+    column_->addWidget(title(tr("Experiment"), "heading"));
+    column_->addWidget(new Form<Experiment>(document_, "experiment", [](Experiment& e) { return &e; }, {"name"}));
+    const auto planners = [this](const Experiment&) {
+        QStringList names;
+        for (const auto& planner : planners_.all()) names << QString::fromStdString(planner->name());
+        return names;
+    };
+    auto* pipeline = new Form<Pipeline>(document_, "pipeline", [](Experiment& e) { return &e.pipeline; }, {}, {{"planner", planners}});
+    auto* words = title({}, "small");
+    words->setObjectName("skip_words");
+    const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline.stages, document_.experiment().pipeline.skip_ratio)); };
+    connect(&document_, &Document::changed, words, say);
+    say();
+    pipeline->add_note(words);
+    section(tr("Pipeline"), pipeline);
+    section(tr("Rules for planners"), new Form<Constraints>(document_, "constraints", [](Experiment& e) { return &e.pipeline.constraints; }), false);
+    section(tr("Model"), new Form<ModelSpec>(document_, "model", [](Experiment& e) { return &e.model; }), false);
+    section(tr("Training"), new Form<Training>(document_, "training", [](Experiment& e) { return &e.training; }), false);
+    section(tr("Data"), new Form<DataSpec>(document_, "data", [](Experiment& e) { return &e.data; }), false);
+    section(tr("Costs"), new Form<Costs>(document_, "costs", [](Experiment& e) { return &e.costs; }), false);
+    section(tr("Inside a region"), new Form<WithinRegion>(document_, "within_region", [](Experiment& e) { return &e.topology.within_region; }), false);
+    section(tr("Execution"), new Form<Execution>(document_, "execution", [](Experiment& e) { return &e.execution; }), false);
+    show_failures();
+}
+
+void Inspector::show_failures() {
+    auto* list = new QWidget;
+    auto* rows = new QVBoxLayout(list);
+    rows->setContentsMargins(0, 0, 0, 0);
+    const auto& failures = document_.experiment().failures;
+    for (std::size_t i = 0; i < failures.size(); ++i) {
+        rows->addWidget(new Form<Failure>(document_, QStringLiteral("failure/%1").arg(i),
+            [i](Experiment& e) { return i < e.failures.size() ? &e.failures[i] : nullptr; }, {}, {{"target", failure_targets}}));
+        auto* remove = new QPushButton(tr("Remove failure %1").arg(i + 1));
+        connect(remove, &QPushButton::clicked, this, [this, i] {
+            document_.edit(tr("Remove failure"), [i](Experiment& e) { if (i < e.failures.size()) e.failures.erase(e.failures.begin() + static_cast<std::ptrdiff_t>(i)); });
+        });
+        rows->addWidget(remove);
+    }
+    if (failures.empty()) rows->addWidget(title(tr("Nothing goes wrong in this experiment"), "secondary"));
+    auto* add = new QPushButton(tr("Add failure"));
+    add->setObjectName("add_failure");
+    connect(add, &QPushButton::clicked, this, [this] {
+        document_.edit(tr("Add failure"), [](Experiment& e) {
+            Failure failure;
+            failure.target = e.topology.nodes.empty() ? std::string{} : e.topology.nodes.back().id;
+            failure.at_iteration = 1;
+            e.failures.push_back(failure);
+        });
+    });
+    rows->addWidget(add);
+    section(tr("Failures (%1)").arg(failures.size()), list, !failures.empty());
+}
+
+}  // namespace skippipe

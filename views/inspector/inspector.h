@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QLabel>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "core/planner/planner.h"
+#include "views/document/document.h"
+
+namespace skippipe {
+
+/// Properties of what is selected; of the experiment where nothing is.
+class Inspector : public QScrollArea {
+    Q_OBJECT
+public:
+    Inspector(Document& document, const PlannerRegistry& planners, QWidget* parent = nullptr);
+
+private:
+    void rebuild();
+    void follow();
+    void show_experiment();
+    void show_node(const std::string& id);
+    void show_link(const LinkKey& key);
+    void show_region(const std::string& id);
+    void show_many();
+    void show_failures();
+    QWidget* section(const QString& title, QWidget* content, bool open = true);
+    QString key_of_selection() const;
+
+    Document& document_;
+    const PlannerRegistry& planners_;
+    QVBoxLayout* column_ = nullptr;
+    QString shown_;
+};
+
+/// What a skip ratio really drops: "4 of 6 stages a microbatch: drops 33.3 % of them", or why it cannot be.
+QString skip_words(int stages, double skip_ratio);
+
+}  // namespace skippipe

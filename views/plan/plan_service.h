@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <atomic>
+#include <memory>
+#include <stop_token>
+
+#include <QObject>
+#include <QThreadPool>
+#include <QTimer>
+
+#include "core/analysis/idle.h"
+#include "core/planner/planner.h"
+#include "views/timeline/lanes.h"
+
+namespace skippipe {
+
+class Document;
+
+/// What planning the document gave. Immutable once handed out.
+struct PlanOutcome {
+    Problem problem;
+    Plan plan;
+    Timeline timeline;
+    IdleReport idle;
+    Score score;
+    std::shared_ptr<const TimelineData> lanes;
+    Faults faults;          ///< why there is no plan
+    bool has_plan = false;
+    bool refined = false;   ///< false: the quick first answer
+};
+
+/// Plans the document in the background after each edit: waits a moment, cancels what it was at, answers quickly first, then
+/// better. Canvas places and names of the experiment do not matter to it.
+class PlanService : public QObject {
+    Q_OBJECT
+public:
+    PlanService(Document& document, const PlannerRegistry& planners, QObject* parent = nullptr);
+    ~PlanService() override;
+
+    const PlannerRegistry& planners() const { return planners_; }
+    /// The newest answer; null before the first.
+    std::shared_ptr<const PlanOutcome> outcome() const { return outcome_; }
+    /// Iteration time of the last plan before the edit that led to this one; 0: none.
+    double previous_iteration_s() const { return previous_s_; }
+    bool is_busy() const { return busy_; }
+    double progress() const { return progress_; }
+
+Q_SIGNALS:
+    void planned();
+    void busy_changed();
+
+private:
+    void schedule();
+    void start();
+    void deliver(std::shared_ptr<const PlanOutcome> outcome, int serial, bool last);
+
+    Document& document_;
+    const PlannerRegistry& planners_;
+    QTimer delay_;
+    QThreadPool pool_;
+    std::stop_source stop_;
+    std::shared_ptr<const PlanOutcome> outcome_;
+    std::string hash_;
+    int serial_ = 0;
+    bool busy_ = false;
+    double previous_s_ = 0, progress_ = 0;
+};
+
+/// Plans an experiment here and now. Never throws: faults say why there is no plan.
+std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request);
+/// Lanes of one executed plan: its spans and its gaps by cause.
+std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Timeline& timeline, const IdleReport& idle);
+
+}  // namespace skippipe

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/runs/launcher.h"
+
+#include <csignal>
+#include <cerrno>
+
+#include <QCoreApplication>
+#include <QDateTime>
+#include <QFile>
+#include <QFileInfo>
+#include <QProcess>
+
+#include "core/experiment/io.h"
+#include "views/document/document.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int look_ms = 100;
+
+QString read_text(const std::filesystem::path& file) {
+    QFile in(QString::fromStdString(file.string()));
+    return in.open(QIODevice::ReadOnly) ? QString::fromUtf8(in.readAll()) : QString{};
+}
+
+std::filesystem::path errors_of(const std::filesystem::path& log) { return std::filesystem::path{log} += ".err"; }
+
+/// The experiment as a file of its own: a saved one may change while the run reads it. Relative data paths are made whole.
+std::filesystem::path freeze(const Document& document, const std::filesystem::path& folder) {
+    Experiment experiment = document.experiment();
+    std::filesystem::path data = experiment.data.path;
+    if (!data.empty() && data.is_relative() && !document.file().empty())
+        experiment.data.path = std::filesystem::absolute(document.file().parent_path() / data).lexically_normal().string();
+    std::filesystem::create_directories(folder);
+    const auto stamp = QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss-zzz").toStdString();
+    const auto file = folder / (stamp + ".json");
+    write_file_atomically(file, to_text(experiment));
+    return file;
+}
+
+}  // namespace
+
+Launcher::Launcher(std::filesystem::path record, std::filesystem::path folder, QObject* parent)
+    : QObject(parent), record_(std::move(record)), folder_(std::move(folder)) {
+    timer_.setInterval(look_ms);
+    connect(&timer_, &QTimer::timeout, this, &Launcher::look);
+}
+
+QString Launcher::program() {
+    const QFileInfo beside(QCoreApplication::applicationDirPath() + "/skippipe");
+    return beside.isExecutable() ? beside.absoluteFilePath() : QString{};
+}
+
+bool Launcher::launch(const Document& document) {
+    if (is_starting()) return false;
+    const QString program = Launcher::program();
+    if (program.isEmpty()) {
+        Q_EMIT failed(tr("The program \"skippipe\" is not beside this window, in %1; it does the training. Build the project again")
+                          .arg(QCoreApplication::applicationDirPath()));
+        return false;
+    }
+    try {
+        const auto file = freeze(document, folder_);
+        log_ = std::filesystem::path{file} += ".log";
+        QProcess process;
+        process.setProgram(program);
+        process.setArguments({"run", QString::fromStdString(file.string()), "--db", QString::fromStdString(record_.string()), "--json"});
+        process.setStandardInputFile(QProcess::nullDevice());
+        process.setStandardOutputFile(QString::fromStdString(log_.string()));
+        process.setStandardErrorFile(QString::fromStdString(errors_of(log_).string()));
+        if (!process.startDetached(&pid_)) throw InputError(program.toStdString(), process.errorString().toStdString(), "nothing was launched", "");
+    } catch (const std::exception& error) {
+        log_.clear();
+        Q_EMIT failed(QString::fromStdString(error.what()));
+        return false;
+    }
+    timer_.start();
+    Q_EMIT starting_changed();
+    return true;
+}
+
+void Launcher::look() {
+    const QString out = read_text(log_);
+    const qsizetype line_end = out.indexOf('\n');
+    if (line_end > 0) {
+        Faults faults;
+        const auto json = parse_json(out.left(line_end).toStdString(), faults);
+        if (!has_errors(faults) && json.is_object() && json.contains("run") && json.at("run").is_number_integer()) {
+            timer_.stop();
+            log_.clear();
+            Q_EMIT starting_changed();
+            Q_EMIT started(json.at("run").get<qint64>());
+            return;
+        }
+    }
+    if (::kill(static_cast<pid_t>(pid_), 0) != 0 && errno == ESRCH) {
+        const QString said = (read_text(errors_of(log_)) + out).trimmed();
+        end_with(said.isEmpty() ? tr("The run ended before it began and said nothing") : said.left(600));
+    }
+}
+
+void Launcher::end_with(const QString& why) {
+    timer_.stop();
+    log_.clear();
+    Q_EMIT starting_changed();
+    Q_EMIT failed(why);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+
+#include <QObject>
+#include <QTimer>
+
+#include "core/experiment/document.h"
+#include "core/record/record.h"
+
+namespace skippipe {
+
+class Document;
+
+/// Starts `skippipe run` as a process of its own that outlives the window, and finds out which run it became.
+class Launcher : public QObject {
+    Q_OBJECT
+public:
+    /// `folder` takes the experiment as it was launched and what the process said.
+    Launcher(std::filesystem::path record, std::filesystem::path folder, QObject* parent = nullptr);
+
+    /// The command line program beside this one; empty: not there.
+    static QString program();
+    /// Launches the document as it stands. False with `failed` told where it cannot.
+    bool launch(const Document& document);
+    bool is_starting() const { return !log_.empty(); }
+
+Q_SIGNALS:
+    void started(qint64 run);
+    void failed(const QString& why);
+    void starting_changed();
+
+private:
+    void look();
+    void end_with(const QString& why);
+
+    std::filesystem::path record_, folder_, log_;
+    qint64 pid_ = 0;
+    QTimer timer_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/runs/run_list.h"
+
+#include <algorithm>
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QVBoxLayout>
+
+#include "views/theme/theme.h"
+
+namespace skippipe {
+
+RunList::RunList(RunFeed& feed, QWidget* parent)
+    : QWidget(parent), feed_(feed), view_(new QTableView), words_(new QLineEdit), tags_(new QLineEdit),
+      pin_(new QPushButton(tr("Pin as baseline"))), watch_(new QPushButton(tr("Watch"))), empty_(new QWidget), empty_words_(new QLabel) {
+    filter_.setSourceModel(&table_);
+    view_->setModel(&filter_);
+    view_->setObjectName("runs");
+    view_->setAccessibleName(tr("Runs"));
+    view_->setSortingEnabled(true);
+    view_->sortByColumn(RunTable::number, Qt::DescendingOrder);
+    view_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    view_->setShowGrid(false);
+    view_->setWordWrap(false);
+    view_->verticalHeader()->hide();
+    view_->verticalHeader()->setDefaultSectionSize(size::row);
+    view_->horizontalHeader()->setHighlightSections(false);
+    view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    const int widths[] = {56, 76, 150, 112, 76, 76, 76, 72, 124, 90};
+    for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
+    view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));
+    words_->setClearButtonEnabled(true);
+    words_->setObjectName("run_filter");
+    tags_->setPlaceholderText(tr("Tags of the selected run, separated by commas"));
+    tags_->setAccessibleName(tr("Tags"));
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, size::gap, 0, 0);
+    column->setSpacing(size::gap);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(size::gap, 0, size::gap, 0);
+    top->addWidget(words_);
+    column->addLayout(top);
+    column->addWidget(view_, 1);
+    column->addWidget(empty_, 1);
+    auto* middle = new QVBoxLayout(empty_);
+    empty_words_->setAlignment(Qt::AlignCenter);
+    empty_words_->setWordWrap(true);
+    empty_words_->setProperty("role", "secondary");
+    auto* launch = new QPushButton(tr("Launch the experiment"));
+    middle->addStretch();
+    middle->addWidget(empty_words_);
+    middle->addWidget(launch, 0, Qt::AlignHCenter);
+    middle->addStretch();
+    auto* bottom = new QHBoxLayout;
+    bottom->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    bottom->addWidget(tags_, 1);
+    bottom->addWidget(pin_);
+    bottom->addWidget(watch_);
+    column->addLayout(bottom);
+
+    connect(&feed, &RunFeed::runs_changed, this, &RunList::follow);
+    connect(&feed, &RunFeed::error_changed, this, &RunList::follow);
+    connect(words_, &QLineEdit::textChanged, this, [this](const QString& text) { filter_.set_words(text); });
+    connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunList::follow_selection);
+    connect(tags_, &QLineEdit::editingFinished, this, &RunList::store_tags);
+    connect(launch, &QPushButton::clicked, this, &RunList::launch_requested);
+    connect(pin_, &QPushButton::clicked, this, [this] {
+        const auto runs = selected();
+        const RunId chosen = runs.empty() ? 0 : runs.back();
+        table_.set_baseline(chosen == table_.baseline() ? 0 : chosen);
+        follow_selection();
+    });
+    connect(watch_, &QPushButton::clicked, this, [this] { if (const auto runs = selected(); !runs.empty()) Q_EMIT watch_requested(runs.front()); });
+    connect(view_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) { Q_EMIT watch_requested(index.data(RunTable::run_role).toLongLong()); });
+    follow();
+}
+
+std::vector<RunId> RunList::selected() const {
+    std::vector<RunId> runs;
+    auto rows = view_->selectionModel()->selectedRows();
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.row() < b.row(); });
+    for (const auto& index : rows) runs.push_back(index.data(RunTable::run_role).toLongLong());
+    std::stable_partition(runs.begin(), runs.end(), [&](RunId id) { return id == table_.baseline(); });
+    return runs;
+}
+
+void RunList::select(const std::vector<RunId>& runs) {
+    wanted_ = runs;
+    QItemSelection rows;
+    for (int row = 0; row < filter_.rowCount(); ++row)
+        if (const RunId id = filter_.index(row, 0).data(RunTable::run_role).toLongLong(); std::find(runs.begin(), runs.end(), id) != runs.end())
+            rows.select(filter_.index(row, 0), filter_.index(row, RunTable::columns - 1));
+    if (rows.isEmpty()) return;
+    wanted_.clear();
+    view_->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
+    view_->scrollTo(rows.indexes().front());
+}
+
+void RunList::follow() {
+    table_.set_runs(feed_.runs());
+    const bool none = feed_.runs().empty();
+    view_->setVisible(!none);
+    empty_->setVisible(none);
+    empty_words_->setText(feed_.error().isEmpty() ? tr("Every run is listed here with its state and results\nNone was launched yet") : feed_.error());
+    if (!wanted_.empty()) select(wanted_);
+    follow_selection();
+}
+
+void RunList::follow_selection() {
+    const auto runs = selected();
+    tags_->setEnabled(runs.size() == 1);
+    pin_->setEnabled(!runs.empty());
+    watch_->setEnabled(runs.size() == 1);
+    pin_->setText(!runs.empty() && runs.back() == table_.baseline() ? tr("Unpin") : tr("Pin as baseline"));
+    if (!tags_->hasFocus()) {
+        QStringList words;
+        if (runs.size() == 1)
+            if (const auto* run = feed_.run(runs.front()))
+                for (const auto& tag : run->tags) words << QString::fromStdString(tag);
+        tags_->setText(words.join(", "));
+        tags_->setModified(false);
+    }
+    Q_EMIT selection_changed();
+}
+
+void RunList::store_tags() {
+    const auto runs = selected();
+    if (runs.size() != 1 || !tags_->isModified()) return;
+    tags_->setModified(false);
+    std::vector<std::string> tags;
+    for (const auto& word : tags_->text().split(',')) if (!word.trimmed().isEmpty()) tags.push_back(word.trimmed().toStdString());
+    feed_.set_tags(runs.front(), tags);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/runs/run_table.h"
+
+#include <algorithm>
+
+#include <QDateTime>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+QColor state_colour(RunState state) {
+    switch (state) {
+        case RunState::running: return theme().accent;
+        case RunState::finished: return theme().good;
+        case RunState::stopped: return theme().warning;
+        default: return theme().bad;
+    }
+}
+
+QString joined(const std::vector<std::string>& words) {
+    QStringList list;
+    for (const auto& word : words) list << QString::fromStdString(word);
+    return list.join(", ");
+}
+
+QString local_time(const std::string& utc) {
+    const auto time = QDateTime::fromString(QString::fromStdString(utc), Qt::ISODateWithMs);
+    return time.isValid() ? time.toLocalTime().toString("yyyy-MM-dd HH:mm") : QString::fromStdString(utc);
+}
+
+}  // namespace
+
+QString state_words(const RunInfo& run) {
+    const std::string_view name = to_string(run.state);
+    QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+    if (!text.isEmpty()) text[0] = text[0].toUpper();
+    return text;
+}
+
+void RunTable::set_runs(const std::vector<RunInfo>& runs) {
+    const bool same = std::equal(runs.begin(), runs.end(), runs_.begin(), runs_.end(), [](const auto& a, const auto& b) { return a.id == b.id; });
+    if (same) {
+        runs_ = runs;
+        if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+        return;
+    }
+    // New runs come first and leave the others where they are.
+    const auto known = runs_.empty() ? runs.end() : std::find_if(runs.begin(), runs.end(), [&](const auto& r) { return r.id == runs_.front().id; });
+    const bool only_new = known != runs.end() && std::equal(known, runs.end(), runs_.begin(), runs_.end(), [](const auto& a, const auto& b) { return a.id == b.id; });
+    if (only_new) {
+        beginInsertRows({}, 0, static_cast<int>(known - runs.begin()) - 1);
+        runs_ = runs;
+        endInsertRows();
+        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+    } else {
+        beginResetModel();
+        runs_ = runs;
+        endResetModel();
+    }
+}
+
+void RunTable::set_baseline(RunId run) {
+    baseline_ = run;
+    if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+}
+
+QString RunTable::text(const RunInfo& run, int column) const {
+    switch (column) {
+        case number: return (run.id == baseline_ ? QStringLiteral("★ ") : QString{}) + QString::number(run.id);
+        case state: return state_words(run);
+        case name: return QString::fromStdString(run.name);
+        case planner: return QString::fromStdString(run.planner);
+        case iterations: return tr("%1 of %2").arg(run.iterations_done).arg(run.iterations);
+        case iteration_time: return run.iteration_s ? duration(*run.iteration_s) : QString{};
+        case validation_loss: return run.last_validation_loss ? three_digits(*run.last_validation_loss) : QString{};
+        case speed: return run.tokens_per_second ? quantity(*run.tokens_per_second, {}) : QString{};
+        case started: return local_time(run.started_utc);
+        case tags: return joined(run.tags);
+        default: return {};
+    }
+}
+
+QVariant RunTable::sort_key(const RunInfo& run, int column) {
+    switch (column) {
+        case number: return static_cast<qlonglong>(run.id);
+        case state: return static_cast<int>(run.state);
+        case name: return QString::fromStdString(run.name);
+        case planner: return QString::fromStdString(run.planner);
+        case iterations: return run.iterations_done;
+        case iteration_time: return run.iteration_s.value_or(1e300);
+        case validation_loss: return run.last_validation_loss.value_or(1e300);
+        case speed: return run.tokens_per_second.value_or(-1);
+        case started: return QString::fromStdString(run.started_utc);
+        default: return joined(run.tags);
+    }
+}
+
+QVariant RunTable::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) return {};
+    const RunInfo& run = runs_[static_cast<std::size_t>(index.row())];
+    const int column = index.column();
+    switch (role) {
+        case Qt::DisplayRole: return text(run, column);
+        case Qt::ForegroundRole: return column == state ? QVariant(state_colour(run.state)) : QVariant{};
+        case Qt::ToolTipRole: return QString::fromStdString(run.error.empty() ? run.note : run.error);
+        case Qt::TextAlignmentRole:
+            return column == number || (column >= iterations && column <= speed) ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant{};
+        case sort_role: return sort_key(run, column);
+        case run_role: return static_cast<qlonglong>(run.id);
+        default: return {};
+    }
+}
+
+QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role) const {
+    static const char* names[] = {"Run", "State", "Experiment", "Planner", "Iterations", "Iteration", "Validation", "Tokens/s", "Started", "Tags"};
+    static const char* tips[] = {"", "", "", "", "Done of planned", "Mean network time of an iteration", "Last validation loss, nats a token", "Of this machine", "", ""};
+    if (orientation != Qt::Horizontal || section >= columns) return {};
+    if (role == Qt::ToolTipRole) return tr(tips[section]);
+    return role == Qt::DisplayRole ? QVariant(tr(names[section])) : QVariant{};
+}
+
+RunFilter::RunFilter(QObject* parent) : QSortFilterProxyModel(parent) {
+    setSortRole(RunTable::sort_role);
+    setDynamicSortFilter(true);
+}
+
+void RunFilter::set_words(const QString& words) {
+    words_ = words.split(' ', Qt::SkipEmptyParts);
+    invalidateFilter();
+}
+
+bool RunFilter::filterAcceptsRow(int row, const QModelIndex&) const {
+    const auto& run = static_cast<const RunTable*>(sourceModel())->runs()[static_cast<std::size_t>(row)];
+    const QString all = QString::fromStdString(run.name + ' ' + run.planner + ' ' + run.note + ' ') + state_words(run) + ' ' + joined(run.tags);
+    return std::all_of(words_.begin(), words_.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+}
+
+}  // namespace skippipe

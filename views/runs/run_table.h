@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include <QAbstractTableModel>
+#include <QSortFilterProxyModel>
+
+#include "core/record/record.h"
+
+namespace skippipe {
+
+/// The run list: one row a run, as text, with numbers to sort by under `sort_role`.
+class RunTable : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Column { number, state, name, planner, iterations, iteration_time, validation_loss, speed, started, tags, columns };
+    static constexpr int sort_role = Qt::UserRole, run_role = Qt::UserRole + 1;
+
+    using QAbstractTableModel::QAbstractTableModel;
+    /// Keeps rows where only their content changed, so that selections stay.
+    void set_runs(const std::vector<RunInfo>& runs);
+    void set_baseline(RunId run);
+    RunId baseline() const { return baseline_; }
+    const std::vector<RunInfo>& runs() const { return runs_; }
+
+    int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(runs_.size()); }
+    int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : columns; }
+    QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+private:
+    QString text(const RunInfo& run, int column) const;
+    static QVariant sort_key(const RunInfo& run, int column);
+
+    std::vector<RunInfo> runs_;
+    RunId baseline_ = 0;
+};
+
+/// Rows whose name, planner, state, tags or note hold every word of the filter.
+class RunFilter : public QSortFilterProxyModel {
+    Q_OBJECT
+public:
+    explicit RunFilter(QObject* parent = nullptr);
+    void set_words(const QString& words);
+
+protected:
+    bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
+
+private:
+    QStringList words_;
+};
+
+/// "finished", "died", ... for people, and the theme's colour for it.
+QString state_words(const RunInfo& run);
+
+}  // namespace skippipe

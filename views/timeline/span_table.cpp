@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/span_table.h"
+
+#include "views/theme/numbers.h"
+
+namespace skippipe {
+
+void SpanTable::show_lane(std::shared_ptr<const TimelineData> data, int lane) {
+    beginResetModel();
+    data_ = std::move(data);
+    lane_ = data_ && lane >= 0 && static_cast<std::size_t>(lane) < data_->lanes().size() ? lane : -1;
+    count_ = lane_ < 0 ? 0 : static_cast<int>(data_->lanes()[static_cast<std::size_t>(lane_)].work.size());
+    endResetModel();
+}
+
+const LaneSpan* SpanTable::span(int row) const {
+    if (lane_ < 0 || row < 0 || row >= count_) return nullptr;
+    return &data_->lanes()[static_cast<std::size_t>(lane_)].work[static_cast<std::size_t>(row)];
+}
+
+int SpanTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : count_; }
+
+QVariant SpanTable::data(const QModelIndex& index, int role) const {
+    const LaneSpan* s = span(index.row());
+    if (s == nullptr) return {};
+    if (role == Qt::TextAlignmentRole) return index.column() > 0 ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant{};
+    if (role != Qt::DisplayRole) return {};
+    const auto kind = to_string(s->kind);
+    switch (index.column()) {
+        case 0: return QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
+        case 1: return s->microbatch;
+        case 2: return s->iteration + 1;
+        case 3: return duration(s->start_s);
+        default: return duration(s->end_s - s->start_s);
+    }
+}
+
+QVariant SpanTable::headerData(int section, Qt::Orientation orientation, int role) const {
+    static const char* names[] = {"Operation", "Microbatch", "Iteration", "Start", "Takes"};
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section > 4) return {};
+    return tr(names[section]);
+}
+
+}  // namespace skippipe

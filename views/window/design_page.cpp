@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/design_page.h"
+
+#include <algorithm>
+
+#include <QHeaderView>
+#include <QPushButton>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+QTableWidget* plain_table(const QString& name) {
+    auto* table = new QTableWidget;
+    table->setAccessibleName(name);
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table->setShowGrid(false);
+    table->verticalHeader()->setDefaultSectionSize(size::row);
+    return table;
+}
+
+QString figure(const QString& name, const QString& value) {
+    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
+}
+
+}  // namespace
+
+DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
+    : QWidget(parent), document_(document), plans_(plans), canvas_(new TopologyView(document, true)),
+      inspector_(new Inspector(document, plans.planners())), stages_(plain_table(tr("Stages"))), matrix_(plain_table(tr("Hop times"))),
+      timeline_(new TimelineView(zoom_, true)), figures_(new QLabel), state_(new QLabel), problems_(new QListWidget), bottom_(new QTabWidget) {
+    auto* tabs = new QTabWidget;
+    tabs->setDocumentMode(true);
+    tabs->addTab(canvas_, tr("Canvas"));
+    tabs->addTab(matrix_, tr("Matrix"));
+    tabs->addTab(stages_, tr("Stages"));
+    connect(tabs, &QTabWidget::currentChanged, this, [this] { show_matrix(); });
+
+    auto* middle = new QSplitter(Qt::Vertical);
+    middle->addWidget(tabs);
+    middle->addWidget(plan_area());
+    middle->setSizes({470, 230});
+    middle->setStretchFactor(0, 1);
+    auto* across = new QSplitter(Qt::Horizontal, this);
+    across->addWidget(palette());
+    across->addWidget(middle);
+    across->addWidget(inspector_);
+    across->setSizes({132, 760, 324});
+    across->setStretchFactor(1, 1);
+    across->setChildrenCollapsible(false);
+    inspector_->setMinimumWidth(280);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(across);
+
+    connect(&plans, &PlanService::planned, this, &DesignPage::show_plan);
+    connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_plan);
+    connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
+    connect(&document, &Document::selection_changed, this, [this] {
+        timeline_->set_marked(document_.selection().nodes, document_.selection().microbatch);
+    });
+    connect(timeline_, &TimelineView::selected_changed, this, [this] {
+        Selection s = document_.selection();
+        const auto place = timeline_->selected();
+        s.microbatch = place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
+        document_.select(s);
+    });
+    connect(problems_, &QListWidget::itemActivated, this, &DesignPage::choose_problem);
+    connect(problems_, &QListWidget::itemClicked, this, &DesignPage::choose_problem);
+    show_problems();
+    show_plan();
+}
+
+QWidget* DesignPage::palette() {
+    auto* panel = new QWidget;
+    panel->setMinimumWidth(120);
+    auto* column = new QVBoxLayout(panel);
+    column->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
+    column->setSpacing(size::unit);
+    const auto heading = [&](const QString& text) {
+        auto* label = new QLabel(text);
+        label->setProperty("role", "heading");
+        label->setMinimumHeight(size::row);
+        column->addWidget(label);
+    };
+    const auto button = [&](const QString& text, const QString& tip, auto action) {
+        auto* b = new QPushButton(text);
+        b->setToolTip(tip);
+        connect(b, &QPushButton::clicked, this, action);
+        column->addWidget(b);
+        return b;
+    };
+    heading(tr("Add"));
+    button(tr("Node"), tr("A machine that holds one stage (N, or double-click the canvas)"), [this] { canvas_->add_node_here(); })->setObjectName("add_node");
+    button(tr("Region"), tr("A place whose nodes share links; takes the selected nodes in (R)"), [this] { canvas_->add_region_here(); });
+    heading(tr("Start from"));
+    const std::pair<QString, QString> templates[] = {{tr("Quick start"), "quick-start"}, {tr("One cluster"), "single-cluster"}, {tr("18 nodes"), "authors-18"},
+                                                     {tr("20 nodes"), "authors-20"}, {tr("42 nodes"), "authors-42"}, {tr("Empty"), {}}};
+    for (const auto& [words, name] : templates)
+        button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name), [this, n = name] { Q_EMIT template_requested(n); });
+    column->addStretch();
+    auto* hint = new QLabel(tr("Drag from a node's rim to link it"));
+    hint->setWordWrap(true);
+    hint->setProperty("role", "small");
+    column->addWidget(hint);
+    return panel;
+}
+
+QWidget* DesignPage::plan_area() {
+    auto* plan = new QWidget;
+    plan->setProperty("role", "surface");
+    plan->setAttribute(Qt::WA_StyledBackground);
+    auto* column = new QVBoxLayout(plan);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    figures_->setTextFormat(Qt::RichText);
+    figures_->setWordWrap(true);
+    figures_->setMinimumHeight(size::row);
+    figures_->setObjectName("plan_figures");
+    state_->setProperty("role", "secondary");
+    row->addWidget(figures_, 1);
+    row->addWidget(state_);
+    column->addLayout(row);
+    column->addWidget(timeline_, 1);
+    bottom_->setDocumentMode(true);
+    bottom_->addTab(plan, tr("Plan"));
+    problems_->setObjectName("problems");
+    problems_->setAccessibleName(tr("Problems"));
+    problems_->setWordWrap(true);
+    problems_->setSpacing(2);
+    bottom_->addTab(problems_, tr("Problems"));
+    return bottom_;
+}
+
+void DesignPage::show_plan() {
+    const auto outcome = plans_.outcome();
+    const bool busy = plans_.is_busy();
+    state_->setText(!busy ? QString{} : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress())) : tr("Searching…"));
+    if (!outcome || !outcome->has_plan) {
+        figures_->setText(outcome && !outcome->faults.empty() && !busy
+                              ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what).toHtmlEscaped())
+                              : tr("The plan's figures appear here"));
+        timeline_->set_data(nullptr);
+        timeline_->set_empty_text(busy ? tr("Planning…") : tr("One lane a node appears here once the experiment can be planned"));
+        canvas_->scene_model().show_plan(nullptr, {});
+        stages_->setRowCount(0);
+        show_problems();
+        return;
+    }
+    const Score& s = outcome->score;
+    QStringList parts{figure(tr("Iteration"), QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
+                      figure(tr("Bound"), duration(s.lower_bound_seconds)), figure(tr("Gap"), percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction)),
+                      figure(tr("Sent"), quantity(s.bytes, "B"))};
+    if (plans_.previous_iteration_s() > 0)
+        parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
+    if (!s.violations.empty()) parts << QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
+    figures_->setText(parts.join("&nbsp;&nbsp;&nbsp; "));
+    figures_->setToolTip(tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
+    zoom_.set_extent(outcome->lanes->extent_s());
+    zoom_.show_all();
+    timeline_->set_data(outcome->lanes);
+    canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
+    show_stages(*outcome);
+    show_matrix();
+    show_problems();
+}
+
+void DesignPage::show_stages(const PlanOutcome& outcome) {
+    stages_->setColumnCount(3);
+    stages_->setHorizontalHeaderLabels({tr("Blocks"), tr("Microbatches"), tr("Nodes")});
+    stages_->horizontalHeader()->setStretchLastSection(true);
+    stages_->setRowCount(static_cast<int>(outcome.plan.stages.size()));
+    const auto stage_of = stage_of_nodes(outcome.plan, outcome.problem.nodes());
+    std::vector<int> visits(outcome.plan.stages.size());
+    for (const auto& path : outcome.plan.paths)
+        for (const int node : path.nodes)
+            if (const int stage = stage_of[static_cast<std::size_t>(node)]; stage >= 0) ++visits[static_cast<std::size_t>(stage)];
+    QStringList names;
+    for (std::size_t stage = 0; stage < outcome.plan.stages.size(); ++stage) {
+        names << tr("Stage %1").arg(stage);
+        QStringList nodes;
+        for (const int node : outcome.plan.stages[stage]) nodes << QString::fromStdString(outcome.problem.node_ids[static_cast<std::size_t>(node)]);
+        const int row = static_cast<int>(stage);
+        stages_->setItem(row, 0, new QTableWidgetItem(QString::number(stage < outcome.plan.blocks.size() ? outcome.plan.blocks[stage] : 0)));
+        stages_->setItem(row, 1, new QTableWidgetItem(QString::number(visits[stage])));
+        stages_->setItem(row, 2, new QTableWidgetItem(nodes.join(", ")));
+    }
+    stages_->setVerticalHeaderLabels(names);
+}
+
+void DesignPage::show_matrix() {
+    const auto outcome = plans_.outcome();
+    if (!matrix_->isVisible() || !outcome || !outcome->has_plan || outcome->problem.nodes() > 200) return;
+    const Problem& p = outcome->problem;
+    QStringList names;
+    for (const auto& id : p.node_ids) names << QString::fromStdString(id);
+    matrix_->setRowCount(p.nodes());
+    matrix_->setColumnCount(p.nodes());
+    matrix_->setVerticalHeaderLabels(names);
+    matrix_->setHorizontalHeaderLabels(names);
+    for (int a = 0; a < p.nodes(); ++a)
+        for (int b = 0; b < p.nodes(); ++b) {
+            const Hop& hop = p.hop(a, b);
+            auto* item = new QTableWidgetItem(a == b ? QString{} : p.reachable(a, b) ? duration(hop.latency_s + hop.seconds_per_forward) : QStringLiteral("–"));
+            item->setToolTip(tr("%1 to %2: an activation takes %3").arg(names[a], names[b], item->text()));
+            matrix_->setItem(a, b, item);
+        }
+}
+
+void DesignPage::show_problems() {
+    Faults faults = document_.faults();
+    if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy())
+        for (const auto& fault : outcome->faults)
+            if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(fault);
+    problems_->clear();
+    for (const auto& fault : faults) {
+        const bool error = fault.severity == Fault::Severity::error;
+        QString text = (error ? tr("Error at ") : tr("Warning at ")) + QString::fromStdString(fault.pointer.empty() ? "/" : fault.pointer) + ": " + QString::fromStdString(fault.what);
+        if (!fault.why.empty()) text += "; " + QString::fromStdString(fault.why);
+        if (!fault.remedy.empty()) text += ". " + QString::fromStdString(fault.remedy);
+        auto* item = new QListWidgetItem(text, problems_);
+        item->setForeground(error ? theme().bad : theme().warning);
+        item->setData(Qt::UserRole, QString::fromStdString(fault.pointer));
+    }
+    bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
+    bottom_->tabBar()->setTabTextColor(1, has_errors(faults) ? theme().bad : faults.empty() ? QColor{} : theme().warning);
+}
+
+void DesignPage::choose_problem(QListWidgetItem* item) {
+    const Selection subject = subject_of(item->data(Qt::UserRole).toString().toStdString(), document_.experiment());
+    document_.select(subject);
+    if (!subject.empty()) canvas_->center_selection();
+}
+
+}  // namespace skippipe

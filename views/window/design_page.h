@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QLabel>
+#include <QListWidget>
+#include <QTableWidget>
+#include <QTabWidget>
+
+#include "views/document/document.h"
+#include "views/inspector/inspector.h"
+#include "views/plan/plan_service.h"
+#include "views/timeline/timeline_view.h"
+#include "views/topology/view.h"
+
+namespace skippipe {
+
+/// The workspace where an experiment is drawn: canvas, properties, the plan it gives and its problems.
+class DesignPage : public QWidget {
+    Q_OBJECT
+public:
+    DesignPage(Document& document, PlanService& plans, QWidget* parent = nullptr);
+
+    TopologyView& canvas() { return *canvas_; }
+    TimelineView& plan_timeline() { return *timeline_; }
+    QListWidget& problems() { return *problems_; }
+    const QLabel& figures() const { return *figures_; }
+
+Q_SIGNALS:
+    void template_requested(const QString& name);
+
+private:
+    QWidget* palette();
+    QWidget* plan_area();
+    void show_plan();
+    void show_problems();
+    void show_stages(const PlanOutcome& outcome);
+    void show_matrix();
+    void choose_problem(QListWidgetItem* item);
+
+    Document& document_;
+    PlanService& plans_;
+    TimeZoom zoom_;
+    TopologyView* canvas_;
+    Inspector* inspector_;
+    QTableWidget *stages_, *matrix_;
+    TimelineView* timeline_;
+    QLabel *figures_, *state_;
+    QListWidget* problems_;
+    QTabWidget* bottom_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/watch_page.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "views/runs/run_table.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/timeline/span_table.h"
+
+namespace skippipe {
+
+WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
+    : QWidget(parent), feed_(feed), shared_(selection), network_(new TopologyView(network_document_, false)), curves_(new CurvePanel),
+      idle_(new IdlePanel), timeline_(new TimelineView(zoom_)), spans_(new SpanTable(this)), span_view_(new QTableView), selected_(new QLabel),
+      run_words_(new QLabel), follow_(new QCheckBox(tr("Follow"))), runs_(new QComboBox), colour_(new QComboBox), content_(new QWidget),
+      empty_(new QWidget) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(content_);
+    column->addWidget(empty_);
+
+    auto* middle = new QVBoxLayout(empty_);
+    auto* words = new QLabel(tr("A run's timeline, curves and idle times appear here while it trains\nNone was launched yet"));
+    words->setAlignment(Qt::AlignCenter);
+    words->setProperty("role", "secondary");
+    auto* launch = new QPushButton(tr("Launch the experiment"));
+    connect(launch, &QPushButton::clicked, this, &WatchPage::launch_requested);
+    middle->addStretch();
+    middle->addWidget(words);
+    middle->addWidget(launch, 0, Qt::AlignHCenter);
+    middle->addStretch();
+
+    auto* top = new QSplitter(Qt::Horizontal);
+    top->addWidget(network_);
+    top->addWidget(curves_);
+    top->addWidget(idle_);
+    top->setSizes({330, 460, 420});
+    auto* all = new QSplitter(Qt::Vertical);
+    all->addWidget(top);
+    all->addWidget(timeline_area());
+    all->setSizes({280, 430});
+    all->setStretchFactor(1, 1);
+    auto* content_column = new QVBoxLayout(content_);
+    content_column->setContentsMargins(0, 0, 0, 0);
+    content_column->addWidget(all);
+    curves_->set_empty_text(tr("Loss appears with the first iteration"));
+
+    connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) { if (id == run_) refresh(); });
+    connect(&feed, &RunFeed::runs_changed, this, &WatchPage::refresh);
+    connect(timeline_, &TimelineView::selected_changed, this, &WatchPage::show_selected);
+    connect(timeline_, &TimelineView::lane_activated, this, [this](int lane) {
+        shared_.select({.nodes = {timeline_->data()->lanes()[static_cast<std::size_t>(lane)].name}});
+    });
+    connect(&shared_, &Document::selection_changed, this, &WatchPage::follow_selection);
+    connect(&network_document_, &Document::selection_changed, this, [this] {
+        Selection s = shared_.selection();
+        s.nodes = network_document_.selection().nodes;
+        s.links = network_document_.selection().links;
+        shared_.select(s);
+    });
+    connect(follow_, &QCheckBox::toggled, &zoom_, &TimeZoom::set_follows);
+    connect(&zoom_, &TimeZoom::follow_changed, follow_, &QCheckBox::setChecked);
+    connect(colour_, &QComboBox::currentIndexChanged, this, [this](int index) { timeline_->set_colour_by(static_cast<ColourBy>(index)); });
+    connect(runs_, &QComboBox::activated, this, [this] { show_run(runs_->currentData().toLongLong()); });
+    refresh();
+}
+
+QWidget* WatchPage::timeline_area() {
+    auto* bar = new QWidget;
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
+    row->setSpacing(size::gap);
+    runs_->setAccessibleName(tr("Run"));
+    runs_->setMinimumWidth(200);
+    colour_->addItems({tr("Colour by operation"), tr("Colour by stage"), tr("Colour by microbatch"), tr("Colour by cause")});
+    colour_->setAccessibleName(tr("Colour by"));
+    follow_->setChecked(true);
+    follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
+    run_words_->setProperty("role", "secondary");
+    auto* whole = new QPushButton(tr("Fit"));
+    whole->setToolTip(tr("The whole run in sight (Home)"));
+    connect(whole, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
+    auto* one = new QPushButton(tr("One iteration"));
+    one->setToolTip(tr("The last whole iteration in sight"));
+    connect(one, &QPushButton::clicked, this, [this] {
+        const auto* data = feed_.data(run_);
+        if (data == nullptr) return;
+        const double length = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
+        if (length <= 0) return;
+        const double last = std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1) * length;
+        zoom_.set_follows(false);
+        zoom_.show(last, last + length * 1.01);
+    });
+    row->addWidget(runs_);
+    row->addWidget(run_words_, 1);
+    row->addWidget(colour_);
+    row->addWidget(one);
+    row->addWidget(whole);
+    row->addWidget(follow_);
+
+    auto* details = new QTabWidget;
+    details->setDocumentMode(true);
+    selected_->setWordWrap(true);
+    selected_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    selected_->setMargin(size::gap);
+    selected_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    selected_->setMinimumWidth(200);
+    selected_->setObjectName("selected_span");
+    span_view_->setModel(spans_);
+    span_view_->setAccessibleName(tr("Spans of the node"));
+    span_view_->verticalHeader()->hide();
+    span_view_->verticalHeader()->setDefaultSectionSize(size::row);
+    span_view_->setShowGrid(false);
+    span_view_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    connect(span_view_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+        if (const auto* span = spans_->span(index.row())) {
+            timeline_->select_row(span->row);
+            show_selected();
+        }
+    });
+    details->addTab(selected_, tr("Selection"));
+    details->addTab(span_view_, tr("Table"));
+
+    auto* across = new QSplitter(Qt::Horizontal);
+    across->addWidget(timeline_);
+    across->addWidget(details);
+    across->setSizes({980, 236});
+    across->setStretchFactor(0, 1);
+    auto* area = new QWidget;
+    auto* column = new QVBoxLayout(area);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(bar);
+    column->addWidget(across, 1);
+    return area;
+}
+
+void WatchPage::show_run(RunId run) {
+    if (run == run_) return;
+    run_ = run;
+    first_look_ = true;
+    zoom_.set_follows(true);
+    const RunData* data = run > 0 ? feed_.watch(run) : nullptr;
+    network_document_.start_new(data != nullptr ? data->experiment : Experiment{});
+    network_->scene_model().show_plan(data != nullptr && data->problem ? &data->plan : nullptr,
+                                      data != nullptr && data->problem ? data->problem->node_ids : std::vector<std::string>{});
+    network_->fit();
+    timeline_->set_empty_text(tr("Spans appear with the first iteration"));
+    refresh();
+}
+
+void WatchPage::refresh() {
+    const QSignalBlocker quiet(runs_);
+    runs_->clear();
+    for (const auto& run : feed_.runs())
+        runs_->addItem(tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()), static_cast<qlonglong>(run.id));
+    runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
+    const RunData* data = feed_.data(run_);
+    content_->setVisible(data != nullptr);
+    empty_->setVisible(data == nullptr);
+    if (data == nullptr) return;
+    run_words_->setText(tr("%1, iteration %2 of %3").arg(QString::fromStdString(data->info.name)).arg(data->info.iterations_done).arg(data->info.iterations));
+    curves_->show_runs({data});
+    const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
+    if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
+        // Begin with two iterations rather than with all of them squeezed together.
+        zoom_.set_extent(data->lanes->extent_s());
+        if (zoom_.extent() > 2 * iteration) zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
+        first_look_ = feed_.is_loading();
+    }
+    zoom_.set_extent(data->lanes->extent_s());
+    timeline_->set_data(data->lanes);
+    show_idle();
+    show_selected();
+}
+
+void WatchPage::show_idle() {
+    const RunData* data = feed_.data(run_);
+    if (data == nullptr || data->explained_iterations == 0) {
+        idle_->show_nothing(tr("Causes appear after the first whole iteration"));
+        return;
+    }
+    const auto& nodes = shared_.selection().nodes;
+    if (nodes.size() == 1 && data->problem)
+        for (std::size_t node = 0; node < data->problem->node_ids.size(); ++node) {
+            if (data->problem->node_ids[node] != *nodes.begin()) continue;
+            auto shares = data->node_idle_s[node];
+            const double idle = std::accumulate(shares.begin(), shares.end(), 0.0), all = idle + data->node_busy_s[node];
+            for (auto& share : shares) share = all > 0 ? share / all : 0;
+            idle_->show_shares(tr("Why %1 idles %2 of the time").arg(QString::fromStdString(*nodes.begin()), percent(all > 0 ? idle / all : 0)), shares);
+            return;
+        }
+    const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
+    idle_->show_shares(tr("Why all nodes idle %1 of the time").arg(percent(idle)), data->idle_share);
+}
+
+void WatchPage::show_selected() {
+    const auto* data = timeline_->data();
+    QStringList lines;
+    const auto place = timeline_->selected();
+    if (data != nullptr && timeline_->area()) {
+        const auto& area = *timeline_->area();
+        const auto& sum = area.statistics;
+        lines << tr("%1 to %2, %3 lanes").arg(duration(area.begin), duration(area.end)).arg(area.last_lane - area.first_lane + 1)
+              << tr("%1 operations, %2 transfers").arg(sum.spans).arg(sum.transfers) << tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)));
+        for (std::size_t c = 0; c < idle_causes; ++c) {
+            const auto words = describe(static_cast<IdleCause>(c));
+            if (sum.idle_s[c] > 0) lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' + percent(sum.idle_s[c] / sum.seconds);
+        }
+    } else if (data != nullptr && place.span != nullptr) {
+        lines << QString::fromStdString(data->lanes()[static_cast<std::size_t>(place.lane)].name) << describe_span(*place.span, *data);
+    } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
+        lines = describe_gap(*timeline_->selected_gap(), data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
+    } else {
+        lines << tr("Click a span or a gap, or drag over an area for its sums.") << tr("Keys: W S zoom, A D pan, [ ] along the microbatch");
+    }
+    selected_->setText(lines.join('\n'));
+    if (data != nullptr && timeline_->selected_lane() >= 0) {
+        spans_->show_lane(feed_.data(run_) != nullptr ? feed_.data(run_)->lanes : nullptr, timeline_->selected_lane());
+        Selection s = shared_.selection();
+        s.nodes = {data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name};
+        s.microbatch = place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
+        shared_.select(s);
+    }
+}
+
+void WatchPage::follow_selection() {
+    Selection s;
+    s.nodes = shared_.selection().nodes;
+    s.links = shared_.selection().links;
+    s.microbatch = shared_.selection().microbatch;
+    network_document_.select(s);
+    timeline_->set_marked(s.nodes, s.microbatch);
+    show_idle();
+}
+
+}  // namespace skippipe
