@@ -2,7 +2,8 @@
 #include "core/planner/simulator.h"
 
 #include <algorithm>
-#include <bit>
+
+#include "core/planner/simulator_keys.h"
 
 // One event a node suffices: the end of what it runs, or, while it is free, the arrival that could start something. An
 // arrival at a busy node starts nothing and creates no event, so it need not be one; numbers, and with them ties, stay those
@@ -15,18 +16,6 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-__extension__ using Key = unsigned __int128;
-constexpr Key never = ~Key{0};
-
-Key make_key(double time_s, std::uint32_t number, std::uint32_t payload) {
-    return Key{std::bit_cast<std::uint64_t>(time_s)} << 64 | static_cast<std::uint64_t>(number) << 32 | payload;
-}
-double time_of(Key key) { return std::bit_cast<double>(static_cast<std::uint64_t>(key >> 64)); }
-std::uint32_t payload_of(Key key) { return static_cast<std::uint32_t>(key); }
-Key with_payload(Key key, int node) { return (key & ~Key{0xFFFFFFFFu}) | static_cast<std::uint32_t>(node); }
-/// Time and number alone: an operation's key and the key of the event that brings it compare equal.
-bool handled_by(Key item, Key now) { return (item >> 32) <= (now >> 32); }
-Key earlier(Key a, Key b) { return a < b ? a : b; }
 /// The least of a multiple of four.
 inline Key least(const Key* keys, std::size_t count) {
     Key low = earlier(keys[0], keys[1]), high = earlier(keys[2], keys[3]);
@@ -50,6 +39,7 @@ Simulator::Simulator(const Problem& problem) : problem_(problem) {
     group_events_.resize((groups + 3) / 4 * 4, never);
     line_free_s_.resize(problem.line_names.size());
     visits_.resize(at(problem.nodes()));
+    last_end_.resize(at(problem.nodes()));
 }
 
 void Simulator::prepare(const Schedule& schedule) {
@@ -74,7 +64,7 @@ void Simulator::prepare(const Schedule& schedule) {
 
 void Simulator::prepare_nodes() {
     // A slice a queue: forwards; losses and backwards (own microbatches bring two); what was made ready locally.
-    const int count = schedule_->count(), local = length_ == 1 ? 2 : 1;
+    const int count = schedule_->count(), local = length_ == 1 ? 3 : 1;
     items_.resize(at(count) * at(length_) * at(3 + local) + nodes_.size() * 3);
     own_.resize(at(count));
     int item = 0, own = 0;
@@ -281,21 +271,32 @@ template <bool Ordered, bool Local, bool Record> bool Simulator::run(double cuto
 }
 
 bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
+    if (schedule.order.empty() && !schedule.split_backward && schedule.length > 1 && record_ == nullptr) {
+        prepare_bare(schedule);
+        const bool done = run_bare(cutoff_s);
+        set_stage_ends();
+        return done;
+    }
     prepare(schedule);
     const bool ordered = !schedule.order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
     const bool done = record ? (ordered ? run<true, true, true>(cutoff_s) : run<false, true, true>(cutoff_s))
                       : ordered ? run<true, true, false>(cutoff_s)
                       : local   ? run<false, true, false>(cutoff_s)
                                 : run<false, false, false>(cutoff_s);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) last_end_[n] = nodes_[n].last_end_s;
+    set_stage_ends();
+    return done;
+}
+
+void Simulator::set_stage_ends() {
     stage_end_.assign(at(problem_.stages), -1.0);
     makespan_ = 0;
     for (int n = 0; n < problem_.nodes(); ++n) {
-        if (schedule.stage_of[at(n)] < 0) continue;
-        auto& end_s = stage_end_[at(schedule.stage_of[at(n)])];
-        end_s = std::max(end_s, nodes_[at(n)].last_end_s);
+        if (schedule_->stage_of[at(n)] < 0) continue;
+        auto& end_s = stage_end_[at(schedule_->stage_of[at(n)])];
+        end_s = std::max(end_s, last_end_[at(n)]);
         makespan_ = std::max(makespan_, end_s);
     }
-    return done;
 }
 
 SimulatedTimes Simulator::times(const Schedule& schedule, const std::vector<std::vector<int>>& stages, double cutoff_s) {

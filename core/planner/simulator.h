@@ -75,12 +75,33 @@ private:
         double ready_s = 0, started_s = 0, last_end_s = -1;
     };
 
+    /// The same for what planners ask for most: dispatch by arrival, no split, every hop to another node. One cache line.
+    struct alignas(64) BareNode {
+        double duration_s[3];          ///< forward, loss, backward
+        double left_s;                 ///< work not yet started, and the least that follows it on other nodes
+        int head[2], tail[2];          ///< queues in bare_items_: F from upstream; L and B
+        int held, memory;
+        std::uint32_t running;         ///< slot: release index x (2p+1) + step
+        int own;                       ///< next of its own microbatches in bare_own_
+    };
+    struct BareHop {
+        double latency_s, transfer_s[2];  ///< forward, backward
+        int line;
+    };
+
+    bool run_bare(double cutoff_s);
+    template <bool Shared, int Groups> bool run_bare(double cutoff_s);
+    void prepare_bare(const Schedule& schedule);
+    void prepare_bare_slots(int count, int length);
+    void prepare_bare_nodes();
+
     template <bool Ordered, bool Local, bool Record> bool run(double cutoff_s);
     template <bool Ordered, bool Local, bool Record> void handle(int node, Key now);
     template <bool Ordered, bool Local> void dispatch(int node, Key now);
     template <bool Ordered, bool Record> void hand_over(int from, std::uint32_t operation, double now_s);
     template <bool Ordered> void ready_at_once(int node, std::uint32_t operation, double now_s);
     bool simulate(const Schedule& schedule, double cutoff_s);
+    void set_stage_ends();
     void prepare(const Schedule& schedule);
     void prepare_nodes();
     void prepare_order();
@@ -106,6 +127,15 @@ private:
     std::vector<int> route_;          ///< [T x (2p+1)] node of each step
     std::vector<double> line_free_s_, stage_end_;
     std::vector<int> visits_;
+    std::vector<BareNode> bare_nodes_;
+    std::vector<BareHop> bare_hops_;          ///< [from * nodes + to]
+    std::vector<Key> bare_events_;            ///< next event of each node, least of each 4 nodes, least of each 16 of those
+    std::vector<Key> bare_items_;             ///< storage of the queues, ~0 behind the last
+    std::vector<int> bare_own_;               ///< own microbatches of each data node, -1 behind the last
+    std::vector<int> slot_place_;             ///< of each slot: where in Schedule::nodes its node is
+    std::vector<std::uint8_t> slot_kind_;     ///< 0 forward, 1 loss, 2 backward; bare_last on the last of a microbatch
+    std::vector<double> last_end_, shortest_way_out_s_;
+    int slots_count_ = -1, slots_length_ = -1;
     std::uint32_t number_ = 0;
     int operations_left_ = 0;
     double makespan_ = 0;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include <cmath>
+
+#include "core/planner/evaluator.h"
+#include "core/planner/simulator.h"
+#include "plugins/planners/all.h"
+#include "tests/planner/authors.h"
+#include "tests/planner/random_problems.h"
+
+using namespace skippipe;
+
+/// What planners ask (times) and what is shown (the recorded timeline) are computed apart; they agree to the last bit.
+class TestPlannersSimulator : public QObject {
+    Q_OBJECT
+
+    static void compare(const Problem& problem, const Plan& plan, const std::string& where) {
+        const auto timeline = evaluate(problem, plan);
+        const auto schedule = make_schedule(problem, plan);
+        Simulator simulator(problem);
+        for (int repeat = 0; repeat < 2; ++repeat) {
+            const auto times = simulator.times(schedule, plan.stages);
+            if (!timeline.complete) {
+                QVERIFY2(std::isinf(times.makespan_s), where.c_str());
+                continue;
+            }
+            QVERIFY2(times.makespan_s == timeline.makespan_s, where.c_str());
+            QVERIFY2(times.iteration_s == timeline.iteration_s, where.c_str());
+            const double above = std::nextafter(timeline.makespan_s, INFINITY);
+            QVERIFY2(simulator.times(schedule, plan.stages, above).makespan_s == timeline.makespan_s, where.c_str());
+            QVERIFY2(std::isinf(simulator.times(schedule, plan.stages, timeline.makespan_s).makespan_s), where.c_str());
+        }
+    }
+
+private Q_SLOTS:
+    void random_plans() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+            const auto problem = examples::random_problem(seed, {.most_nodes = seed % 10 == 0 ? 90 : 24});
+            PlanRequest request;
+            request.seed = seed;
+            request.steps = 100;
+            auto plan = registry.find("dtfm-skip")->plan(problem, request);
+            compare(problem, plan, "seed " + std::to_string(seed));
+            plan.order.clear();
+            plan.split_backward = !plan.split_backward;
+            compare(problem, plan, "dispatch, seed " + std::to_string(seed));
+        }
+    }
+
+    void authors_plans() {
+        const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
+        for (const auto& [name, seconds] : {std::pair{"skippipe", 76.44979}, std::pair{"skippipe-no-tc2", 79.94643}}) {
+            const auto plan = authors.plan(name);
+            compare(authors.problem, plan, name);
+            QVERIFY(std::abs(evaluate(authors.problem, plan).makespan_s - seconds) < 5e-6);
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestPlannersSimulator)
+#include "test_planners_simulator.moc"
