@@ -1,2 +1,85 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-int main() { return 0; }
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <QApplication>
+#include <QTimer>
+
+#include "core/record/record.h"
+#include "plugins/planners/all.h"
+#include "views/imgui/host.h"
+#include "views/theme/theme.h"
+#include "views/window/main_window.h"
+#include "views/window/screenshot.h"
+
+namespace {
+
+struct Options {
+    std::string file, theme, renderer = "auto", planner, record, screenshot, view = "topology", size = "1280x800";
+    long long run = 0;
+    double scale = 1;
+    bool launch = false;
+};
+
+void describe(CLI::App& app, Options& o) {
+    app.add_option("FILE,--experiment", o.file, "Experiment to open");
+    app.add_option("--db", o.record, "Record of runs (default: in the XDG data folder)");
+    app.add_option("--theme", o.theme, "Instead of the desktop's")->check(CLI::IsMember({"light", "dark"}));
+    app.add_option("--planner", o.planner, "Planner to choose in the opened experiment");
+    app.add_flag("--launch", o.launch, "Launch the experiment once the window is open");
+    app.add_option("--renderer", o.renderer, "What draws timelines")->check(CLI::IsMember({"auto", "software", "opengl"}));
+    app.add_option("--screenshot", o.screenshot, "Draw a view into this PNG file, without a display");
+    app.add_option("--view", o.view, "View to draw")->check(CLI::IsMember({"topology", "timeline", "curves", "compare", "runs"}));
+    app.add_option("--run", o.run, "Run to show (default: the newest)");
+    app.add_option("--size", o.size, "Size of the screenshot")->check([](const std::string& text) {
+        return skippipe::parse_size(text).isValid() ? std::string{} : "WIDTHxHEIGHT is needed, each 200 to 8000";
+    });
+    app.add_option("--scale", o.scale, "Pixels a point in the screenshot")->check(CLI::Range(0.5, 4.0));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App app{"SkipPipe Studio: draw, launch, watch and compare pipelines that skip", "skippipe-studio"};
+    describe(app, options);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (!options.screenshot.empty()) {
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+        qputenv("QT_SCALE_FACTOR", QByteArray::number(options.scale));
+    }
+    int qt_arguments = 1;
+    QApplication application(qt_arguments, argv);
+    QApplication::setApplicationName("skippipe-studio");
+    QApplication::setApplicationDisplayName("SkipPipe Studio");
+    using namespace skippipe;
+    if (options.renderer != "auto") choose_painter(options.renderer == "opengl" ? ImGuiPainter::opengl : ImGuiPainter::processor);
+    apply_theme(application, options.theme.empty() ? desktop_prefers_dark() : options.theme == "dark");
+
+    PlannerRegistry planners;
+    register_planners(planners);
+    const std::filesystem::path record = options.record.empty() ? default_record_path() : std::filesystem::absolute(options.record);
+    MainWindow window(planners, record);
+    if (options.file.empty())
+        window.open_template("quick-start");
+    else if (!window.open(options.file) && !options.screenshot.empty()) {
+        std::fprintf(stderr, "%s\n", window.banner().text().toUtf8().constData());
+        return 2;
+    }
+    if (!options.planner.empty()) window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });
+    if (!options.screenshot.empty()) {
+        const QString problem = take_screenshot(window, {QString::fromStdString(options.screenshot), QString::fromStdString(options.view), options.run, parse_size(options.size)});
+        if (!problem.isEmpty()) std::fprintf(stderr, "%s\n", problem.toUtf8().constData());
+        return problem.isEmpty() ? 0 : 2;
+    }
+    window.show();
+    QTimer::singleShot(0, &window, &MainWindow::offer_recovery);
+    if (options.launch) QTimer::singleShot(0, &window, &MainWindow::launch);
+    return QApplication::exec();
+}

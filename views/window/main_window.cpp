@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/main_window.h"
+
+#include <QCloseEvent>
+#include <QFileDialog>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QStatusBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "core/experiment/io.h"
+#include "views/theme/icons.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+
+MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path record, QWidget* parent)
+    : QMainWindow(parent), plans_(document_, planners), feed_(record), recovery_(document_, record.parent_path() / "recovery"),
+      launcher_(record, record.parent_path() / "launched"), bar_(new TopBar(document_, planners)), banner_(new Banner),
+      pages_(new QStackedWidget), design_(new DesignPage(document_, plans_)), watch_(new WatchPage(feed_, document_)),
+      compare_(new ComparePage(feed_)), rail_(new QButtonGroup(this)), status_(new QLabel), times_(new QLabel), progress_(new QProgressBar) {
+    setWindowTitle(tr("SkipPipe Studio"));
+    resize(1280, 800);
+    auto* central = new QWidget;
+    auto* row = new QHBoxLayout(central);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(0);
+    make_rail(*row);
+    auto* column = new QVBoxLayout;
+    column->setSpacing(0);
+    column->addWidget(bar_);
+    column->addWidget(banner_);
+    column->addWidget(pages_, 1);
+    row->addLayout(column, 1);
+    for (QWidget* page : {static_cast<QWidget*>(design_), static_cast<QWidget*>(watch_), static_cast<QWidget*>(compare_)}) pages_->addWidget(page);
+    setCentralWidget(central);
+    statusBar()->setSizeGripEnabled(false);
+    status_->setContentsMargins(size::gap, 0, 0, 0);
+    times_->setContentsMargins(0, 0, size::gap, 0);
+    progress_->setTextVisible(false);
+    progress_->setFixedWidth(120);
+    progress_->hide();
+    statusBar()->addWidget(status_);
+    statusBar()->addWidget(progress_);
+    statusBar()->addPermanentWidget(times_);
+    make_actions();
+
+    connect(bar_, &TopBar::launch_requested, this, &MainWindow::launch);
+    connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
+    connect(&compare_->list(), &RunList::launch_requested, this, &MainWindow::launch);
+    connect(bar_, &TopBar::stop_requested, this, [this] { if (const auto* run = feed_.running()) feed_.stop(run->id); });
+    connect(design_, &DesignPage::template_requested, this, [this](const QString& name) { if (may_lose_document()) open_template(name); });
+    connect(&compare_->list(), &RunList::watch_requested, this, [this](qint64 run) {
+        watch_->show_run(run);
+        show_workspace(watch);
+    });
+    connect(&launcher_, &Launcher::started, this, [this](qint64 run) {
+        feed_.poll();
+        watch_->show_run(run);
+        show_workspace(watch);
+    });
+    connect(&launcher_, &Launcher::failed, this, [this](const QString& why) { banner_->show_message(tr("The run did not start: %1").arg(why)); });
+    connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_launch);
+    connect(&feed_, &RunFeed::runs_changed, this, &MainWindow::follow_runs);
+    connect(&feed_, &RunFeed::run_grew, this, &MainWindow::follow_runs);
+    connect(&feed_, &RunFeed::error_changed, this, [this] {
+        if (!feed_.error().isEmpty()) banner_->show_message(tr("The record cannot be read: %1").arg(feed_.error()));
+    });
+    connect(&document_, &Document::changed, this, &MainWindow::follow_launch);
+    connect(&document_, &Document::faults_changed, this, &MainWindow::follow_launch);
+    connect(&document_, &Document::file_changed, this, &MainWindow::follow_document);
+    connect(&plans_, &PlanService::planned, this, &MainWindow::follow_launch);
+    show_workspace(design);
+    follow_document();
+    follow_launch();
+    follow_runs();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::make_rail(QHBoxLayout& row) {
+    auto* rail = new QWidget;
+    rail->setObjectName("rail");
+    rail->setAttribute(Qt::WA_StyledBackground);
+    rail->setFixedWidth(size::rail);
+    auto* column = new QVBoxLayout(rail);
+    column->setContentsMargins(0, size::gap, 1, 0);
+    column->setSpacing(size::unit);
+    const std::pair<QString, Icon> entries[] = {{tr("Design"), Icon::design}, {tr("Watch"), Icon::watch}, {tr("Compare"), Icon::compare}};
+    int id = 0;
+    for (const auto& [words, which] : entries) {
+        auto* button = new QToolButton;
+        button->setText(words);
+        button->setIcon(icon(which));
+        button->setIconSize(QSize(20, 20));
+        button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
+        button->setCheckable(true);
+        button->setToolTip(tr("%1 (Ctrl+%2)").arg(words).arg(id + 1));
+        rail_->addButton(button, id++);
+        column->addWidget(button);
+    }
+    column->addStretch();
+    connect(rail_, &QButtonGroup::idClicked, this, [this](int page) { show_workspace(static_cast<Workspace>(page)); });
+    row.addWidget(rail);
+}
+
+void MainWindow::show_workspace(Workspace workspace) {
+    if (workspace == watch && watch_->run() == 0 && !feed_.runs().empty())
+        watch_->show_run(feed_.running() != nullptr ? feed_.running()->id : feed_.runs().front().id);
+    if (workspace == compare && compare_->list().selected().empty() && !feed_.runs().empty()) {
+        std::vector<RunId> newest;
+        for (const auto& run : feed_.runs()) if (newest.size() < 2) newest.push_back(run.id);
+        compare_->list().select(newest);
+    }
+    pages_->setCurrentIndex(workspace);
+    rail_->button(workspace)->setChecked(true);
+}
+
+QString run_words(const RunInfo& run) {
+    QString words = QObject::tr("Run %1, %2: iteration %3 of %4").arg(run.id).arg(QString::fromStdString(run.planner)).arg(run.iterations_done).arg(run.iterations);
+    if (run.iterations_done > 0 && run.machine_s > 0)
+        words += QObject::tr(", about %1 left").arg(duration(run.machine_s / run.iterations_done * (run.iterations - run.iterations_done)));
+    return words;
+}
+
+void MainWindow::follow_runs() {
+    const RunInfo* run = feed_.running();
+    for (const auto& now : feed_.runs()) {
+        const auto before = known_.find(now.id);
+        if (before != known_.end() && before->second == RunState::running && (now.state == RunState::died || now.state == RunState::failed))
+            banner_->show_message(tr("Run %1 %2: %3").arg(now.id).arg(state_words(now).toLower(), QString::fromStdString(now.error)));
+        known_[now.id] = now.state;
+    }
+    progress_->setVisible(run != nullptr);
+    bar_->set_stop(run != nullptr);
+    if (run != nullptr) {
+        progress_->setMaximum(std::max(run->iterations, 1));
+        progress_->setValue(run->iterations_done);
+        status_->setText(run_words(*run));
+    } else if (launcher_.is_starting()) {
+        status_->setText(tr("Planning and starting the run…"));
+    } else {
+        status_->setText(feed_.runs().empty() ? tr("Nothing runs") : tr("Nothing runs; the last run %1").arg(state_words(feed_.runs().front()).toLower()));
+    }
+    const RunId shown = run != nullptr ? run->id : watch_->run();
+    const RunData* data = feed_.data(shown);
+    times_->setText(data == nullptr ? QString{} : tr("Network time %1    Machine time %2").arg(duration(data->network_s), duration(data->info.machine_s)));
+    if (run != nullptr && watch_->run() == 0) watch_->show_run(run->id);
+    follow_launch();
+}
+
+QString MainWindow::why_not_launch() const {
+    if (launcher_.is_starting()) return tr("A run is being started");
+    if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
+    for (const auto& fault : document_.faults())
+        if (fault.severity == Fault::Severity::error) return tr("Cannot run: %1").arg(QString::fromStdString(fault.what));
+    if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy() && !outcome->faults.empty())
+        return tr("Cannot run: %1").arg(QString::fromStdString(outcome->faults.front().what));
+    return {};
+}
+
+void MainWindow::follow_launch() { bar_->set_launch(why_not_launch()); }
+
+void MainWindow::launch() {
+    if (const QString why = why_not_launch(); !why.isEmpty()) {
+        banner_->show_message(why);
+        return;
+    }
+    if (launcher_.launch(document_)) status_->setText(tr("Planning and starting the run…"));
+}
+
+void MainWindow::follow_document() {
+    const auto file = document_.file().filename();
+    setWindowTitle(tr("%1[*] – SkipPipe Studio").arg(file.empty() ? QString::fromStdString(document_.experiment().name) : QString::fromStdString(file.string())));
+    setWindowModified(document_.is_modified());
+    follow_launch();
+}
+
+}  // namespace skippipe

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+
+#include <QButtonGroup>
+#include <QLabel>
+#include <QMainWindow>
+#include <QProgressBar>
+#include <QStackedWidget>
+
+#include "views/compare/compare_page.h"
+#include "views/document/document.h"
+#include "views/document/recovery.h"
+#include "views/plan/plan_service.h"
+#include "views/runs/launcher.h"
+#include "views/runs/run_feed.h"
+#include "views/window/banner.h"
+#include "views/window/design_page.h"
+#include "views/window/top_bar.h"
+#include "views/window/watch_page.h"
+
+namespace skippipe {
+
+/// The window: three workspaces on one document, one selection and one record.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    enum Workspace { design, watch, compare };
+
+    /// `record` is the file that runs write to; unsaved work and launched experiments are kept beside it.
+    MainWindow(const PlannerRegistry& planners, std::filesystem::path record, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    Document& document() { return document_; }
+    PlanService& plans() { return plans_; }
+    RunFeed& feed() { return feed_; }
+    DesignPage& design_page() { return *design_; }
+    WatchPage& watch_page() { return *watch_; }
+    ComparePage& compare_page() { return *compare_; }
+    TopBar& bar() { return *bar_; }
+    Banner& banner() { return *banner_; }
+
+    void show_workspace(Workspace workspace);
+    /// Opens a file; says so in the banner where that fails.
+    bool open(const std::filesystem::path& file);
+    /// Opens a copy of a bundled experiment ("quick-start"); empty: an empty canvas.
+    void open_template(const QString& name);
+    bool save();
+    bool save_as();
+    void launch();
+    /// Why Launch is off; empty: it is on.
+    QString why_not_launch() const;
+    /// Offers unsaved work of windows that are gone.
+    void offer_recovery();
+
+protected:
+    void closeEvent(QCloseEvent*) override;
+
+private:
+    void make_rail(QHBoxLayout& row);
+    void make_actions();
+    QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
+    void show_cheat_sheet();
+    void follow_runs();
+    void follow_launch();
+    void follow_document();
+    bool may_lose_document();
+    bool write_to(const std::filesystem::path& file);
+
+    Document document_;
+    PlanService plans_;
+    RunFeed feed_;
+    Recovery recovery_;
+    Launcher launcher_;
+    TopBar* bar_;
+    Banner* banner_;
+    QStackedWidget* pages_;
+    DesignPage* design_;
+    WatchPage* watch_;
+    ComparePage* compare_;
+    QButtonGroup* rail_;
+    QLabel *status_, *times_;
+    QProgressBar* progress_;
+    std::map<RunId, RunState> known_;
+};
+
+/// What runs and how long it still takes: the status bar's words.
+QString run_words(const RunInfo& run);
+
+}  // namespace skippipe

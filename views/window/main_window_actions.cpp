@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Menus, shortcuts, and the cheat sheet made from them.
+#include <QAction>
+#include <QApplication>
+#include <QDialog>
+#include <QFileDialog>
+#include <QHeaderView>
+#include <QMenu>
+#include <QMenuBar>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "views/theme/theme.h"
+#include "views/window/main_window.h"
+
+namespace skippipe {
+namespace {
+
+/// Keys that the timeline handles itself, for the sheet.
+constexpr std::pair<const char*, const char*> timeline_keys[] = {
+    {"Zoom in, out", "W, S"}, {"Pan left, right", "A, D"}, {"Zoom at the cursor", "Ctrl+Wheel"}, {"Pan in time", "Shift+Wheel"},
+    {"Scroll lanes", "Wheel"}, {"Centre the selection, again: fit it", "F"}, {"Whole run", "Home"}, {"Previous, next in the lane", ", ."},
+    {"Previous, next hop of the microbatch", "[ ]"}, {"Sums of an area", "Drag"}, {"Clear the selection", "Esc"}};
+
+}  // namespace
+
+QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run) {
+    auto* action = menu.addAction(text);
+    action->setShortcut(keys);
+    action->setProperty("group", QString(menu.title()).remove('&'));
+    connect(action, &QAction::triggered, this, run);
+    addAction(action);
+    return action;
+}
+
+void MainWindow::make_actions() {
+    auto* file = menuBar()->addMenu(tr("&File"));
+    add_action(*file, tr("New"), QKeySequence::New, [this] { if (may_lose_document()) open_template({}); });
+    add_action(*file, tr("Open…"), QKeySequence::Open, [this] {
+        if (!may_lose_document()) return;
+        const QString chosen = QFileDialog::getOpenFileName(this, tr("Open experiment"), {}, tr("Experiments (*.json)"));
+        if (!chosen.isEmpty()) open(chosen.toStdString());
+    });
+    add_action(*file, tr("Save"), QKeySequence::Save, [this] { save(); });
+    add_action(*file, tr("Save as…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { save_as(); });
+    file->addSeparator();
+    add_action(*file, tr("Close window"), QKeySequence::Quit, [this] { close(); });
+
+    auto* edit = menuBar()->addMenu(tr("&Edit"));
+    auto* undo = document_.undo_stack().createUndoAction(this, tr("Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    auto* redo = document_.undo_stack().createRedoAction(this, tr("Redo"));
+    redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::Key_Y), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z)});
+    for (auto* action : {undo, redo}) {
+        action->setProperty("group", tr("Edit"));
+        edit->addAction(action);
+        addAction(action);
+    }
+    edit->addSeparator();
+    // The canvas's own actions work where it has the focus; the menu only makes them findable.
+    for (auto* action : design_->canvas().actions()) edit->addAction(action);
+
+    auto* view = menuBar()->addMenu(tr("&View"));
+    add_action(*view, tr("Design"), QKeySequence(Qt::CTRL | Qt::Key_1), [this] { show_workspace(design); });
+    add_action(*view, tr("Watch"), QKeySequence(Qt::CTRL | Qt::Key_2), [this] { show_workspace(watch); });
+    add_action(*view, tr("Compare"), QKeySequence(Qt::CTRL | Qt::Key_3), [this] { show_workspace(compare); });
+    auto* run = menuBar()->addMenu(tr("&Run"));
+    add_action(*run, tr("Launch"), QKeySequence(Qt::CTRL | Qt::Key_Return), [this] { launch(); });
+    add_action(*run, tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), [this] { bar_->stop_button().click(); });
+    auto* help = menuBar()->addMenu(tr("&Help"));
+    add_action(*help, tr("Keys…"), QKeySequence(Qt::Key_Question), [this] { show_cheat_sheet(); });
+}
+
+void MainWindow::show_cheat_sheet() {
+    auto* sheet = new QDialog(this);
+    sheet->setAttribute(Qt::WA_DeleteOnClose);
+    sheet->setWindowTitle(tr("Keys"));
+    sheet->resize(420, 560);
+    auto* table = new QTableWidget(0, 3);
+    table->setHorizontalHeaderLabels({tr("Where"), tr("What"), tr("Keys")});
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(size::row);
+    table->setShowGrid(false);
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    const auto add = [table](const QString& where, const QString& what, const QString& keys) {
+        const int row = table->rowCount();
+        table->insertRow(row);
+        table->setItem(row, 0, new QTableWidgetItem(where));
+        table->setItem(row, 1, new QTableWidgetItem(what));
+        table->setItem(row, 2, new QTableWidgetItem(keys));
+    };
+    for (const auto* widget : {static_cast<QWidget*>(this), static_cast<QWidget*>(&design_->canvas())})
+        for (const auto* action : widget->actions())
+            if (!action->shortcut().isEmpty()) add(action->property("group").toString(), action->text(), action->shortcut().toString(QKeySequence::NativeText));
+    for (const auto& [what, keys] : timeline_keys) add(tr("Timeline"), tr(what), keys);
+    table->resizeColumnsToContents();
+    table->horizontalHeader()->setStretchLastSection(true);
+    auto* column = new QVBoxLayout(sheet);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(table);
+    sheet->show();
+}
+
+}  // namespace skippipe

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The main window's files: open, save, templates, recovery, and what is asked before work would be lost.
+#include <QCloseEvent>
+#include <QFile>
+#include <QFileDialog>
+#include <QMessageBox>
+
+#include "core/experiment/io.h"
+#include "views/window/main_window.h"
+
+namespace skippipe {
+
+bool MainWindow::open(const std::filesystem::path& file) {
+    try {
+        document_.open(file);
+    } catch (const InputError& error) {
+        banner_->show_message(tr("Could not open %1: %2").arg(QString::fromStdString(file.string()), QString::fromStdString(error.what())));
+        return false;
+    }
+    if (document_.file_has_faults())
+        banner_->show_message(tr("%1 has faults: what could be understood is shown, the file itself is untouched. The problems list names each")
+                                  .arg(QString::fromStdString(file.filename().string())));
+    show_workspace(design);
+    return true;
+}
+
+void MainWindow::open_template(const QString& name) {
+    if (name.isEmpty()) {
+        document_.start_new({});
+        return;
+    }
+    QFile file(":/experiments/" + name + ".json");
+    if (!file.open(QIODevice::ReadOnly)) {
+        banner_->show_message(tr("The bundled experiment %1 is missing").arg(name));
+        return;
+    }
+    document_.start_new(parse_experiment(file.readAll().toStdString()).experiment);
+}
+
+bool MainWindow::write_to(const std::filesystem::path& file) {
+    try {
+        document_.save(file);
+        return true;
+    } catch (const InputError& error) {
+        banner_->show_message(tr("Could not save: %1").arg(QString::fromStdString(error.what())));
+        return false;
+    }
+}
+
+bool MainWindow::save() { return document_.file().empty() ? save_as() : write_to(document_.file()); }
+
+bool MainWindow::save_as() {
+    const QString start = document_.file().empty() ? QString::fromStdString(document_.experiment().name) + ".json" : QString::fromStdString(document_.file().string());
+    const QString chosen = QFileDialog::getSaveFileName(this, tr("Save experiment"), start, tr("Experiments (*.json)"));
+    return !chosen.isEmpty() && write_to(chosen.toStdString());
+}
+
+bool MainWindow::may_lose_document() {
+    if (!document_.is_modified()) return true;
+    const auto answer = QMessageBox::warning(this, tr("Unsaved changes"), tr("\"%1\" has unsaved changes").arg(QString::fromStdString(document_.experiment().name)),
+                                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+}
+
+void MainWindow::offer_recovery() {
+    const auto found = Recovery::find(feed_.file().parent_path() / "recovery");
+    if (found.empty()) return;
+    const FoundWork work = found.front();
+    banner_->show_message(tr("Unsaved work on \"%1\" of %2 was found").arg(QString::fromStdString(work.experiment.name), work.written.toString("yyyy-MM-dd HH:mm")),
+                          {{tr("Recover"), [this, work] {
+                                document_.recover(work.experiment, work.document_file);
+                                Recovery::remove(work);
+                                show_workspace(design);
+                            }},
+                           {tr("Discard"), [work] { Recovery::remove(work); }}});
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    if (may_lose_document()) {
+        recovery_.discard();
+        event->accept();
+    } else {
+        event->ignore();
+    }
+}
+
+}  // namespace skippipe

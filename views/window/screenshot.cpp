@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/screenshot.h"
+
+#include <functional>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QPixmap>
+#include <QTimer>
+
+#include "views/window/main_window.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int patience_ms = 60'000;
+
+bool wait_until(const std::function<bool()>& done) {
+    QElapsedTimer clock;
+    clock.start();
+    while (!done()) {
+        if (clock.elapsed() > patience_ms) return false;
+        QEventLoop loop;
+        QTimer::singleShot(20, &loop, &QEventLoop::quit);
+        loop.exec();
+    }
+    return true;
+}
+
+QString show_runs(MainWindow& window, const Screenshot& shot) {
+    window.feed().poll();
+    if (!window.feed().error().isEmpty()) return window.feed().error();
+    if (shot.run != 0 && window.feed().run(shot.run) == nullptr) return QObject::tr("There is no run %1 in %2").arg(shot.run).arg(QString::fromStdString(window.feed().file().string()));
+    if (shot.view == "timeline" || shot.view == "curves") {
+        if (shot.run != 0) window.watch_page().show_run(shot.run);
+        window.show_workspace(MainWindow::watch);
+    } else {
+        if (shot.run != 0) {
+            std::vector<RunId> runs{shot.run};
+            for (const auto& other : window.feed().runs())
+                if (other.id != shot.run && runs.size() < 2 && shot.view == "compare") runs.push_back(other.id);
+            window.compare_page().list().select(runs);
+        }
+        window.show_workspace(MainWindow::compare);
+    }
+    if (!wait_until([&] { return !window.feed().is_loading(); })) return QObject::tr("The run could not be read in time");
+    if (shot.view == "curves") window.watch_page().zoom().show_all();
+    return {};
+}
+
+}  // namespace
+
+QSize parse_size(const std::string& text) {
+    int width = 0, height = 0;
+    char rest = 0;
+    if (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2) return {};
+    const auto fits = [](int v) { return v >= 200 && v <= 8000; };
+    return fits(width) && fits(height) ? QSize(width, height) : QSize();
+}
+
+QString take_screenshot(MainWindow& window, const Screenshot& shot) {
+    window.resize(shot.size);
+    window.show();
+    if (shot.view == "topology") {
+        if (!wait_until([&] { return !window.plans().is_busy(); })) return QObject::tr("The plan was not ready in time");
+    } else if (const QString problem = show_runs(window, shot); !problem.isEmpty()) {
+        return problem;
+    }
+    // Two rounds of events: layouts settle in the first, what they trigger in the second.
+    for (int round = 0; round < 4; ++round) QApplication::processEvents();
+    const QPixmap picture = window.grab();
+    return picture.save(shot.file, "PNG") ? QString{} : QObject::tr("Could not write %1").arg(shot.file);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/top_bar.h"
+
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+
+#include "core/experiment/validate.h"
+#include "views/inspector/inspector.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+
+TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* parent)
+    : QWidget(parent), document_(document), name_(new QLineEdit), state_(new QLabel), skip_words_(new QLabel), skip_(new QDoubleSpinBox),
+      planner_(new QComboBox), launch_(new QPushButton(tr("Launch"))), stop_(new QPushButton(tr("Stop"))) {
+    setObjectName("bar");
+    setAttribute(Qt::WA_StyledBackground);
+    setFixedHeight(size::bar);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(size::gap, 0, size::wide_gap, 0);
+    row->setSpacing(size::gap);
+    name_->setProperty("role", "name");
+    name_->setAccessibleName(tr("Name of the experiment"));
+    name_->setMinimumWidth(160);
+    state_->setProperty("role", "secondary");
+    skip_words_->setProperty("role", "secondary");
+    skip_->setObjectName("skip_ratio");
+    skip_->setAccessibleName(tr("Skip ratio"));
+    skip_->setRange(0, 1);
+    skip_->setDecimals(3);
+    skip_->setSingleStep(0.05);
+    skip_->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    skip_->setFixedWidth(72);
+    skip_->setKeyboardTracking(false);
+    planner_->setObjectName("planner");
+    planner_->setAccessibleName(tr("Planner"));
+    for (const auto& planner : planners.all()) {
+        planner_->addItem(QString::fromStdString(planner->name()));
+        planner_->setItemData(planner_->count() - 1, QString::fromStdString(planner->description()), Qt::ToolTipRole);
+    }
+    launch_->setProperty("role", "accent");
+    launch_->setObjectName("launch");
+    stop_->setObjectName("stop");
+    stop_->setEnabled(false);
+
+    const auto label = [&](const QString& words, QWidget* buddy) {
+        auto* l = new QLabel(words);
+        l->setProperty("role", "secondary");
+        l->setBuddy(buddy);
+        row->addWidget(l);
+        row->addWidget(buddy);
+    };
+    row->addWidget(name_, 1);
+    row->addWidget(state_);
+    row->addSpacing(size::wide_gap);
+    label(tr("Skip ratio"), skip_);
+    row->addWidget(skip_words_);
+    row->addSpacing(size::gap);
+    label(tr("Planner"), planner_);
+    row->addSpacing(size::gap);
+    row->addWidget(launch_);
+    row->addWidget(stop_);
+
+    connect(name_, &QLineEdit::textEdited, this, [this](const QString& text) {
+        document_.edit(tr("Name"), [&](Experiment& e) { e.name = text.toStdString(); }, "experiment/name");
+    });
+    connect(skip_, &QDoubleSpinBox::valueChanged, this, [this](double value) {
+        document_.edit(tr("Skip ratio"), [value](Experiment& e) { e.pipeline.skip_ratio = value; }, "pipeline/skip_ratio");
+    });
+    connect(planner_, &QComboBox::textActivated, this, [this](const QString& text) {
+        document_.edit(tr("Planner"), [&](Experiment& e) { e.pipeline.planner = text.toStdString(); });
+    });
+    connect(launch_, &QPushButton::clicked, this, &TopBar::launch_requested);
+    connect(stop_, &QPushButton::clicked, this, &TopBar::stop_requested);
+    connect(&document, &Document::changed, this, &TopBar::follow);
+    connect(&document, &Document::file_changed, this, &TopBar::follow);
+    follow();
+}
+
+void TopBar::follow() {
+    const Experiment& e = document_.experiment();
+    const QString name = QString::fromStdString(e.name);
+    if (name_->text() != name) {
+        name_->setText(name);
+        name_->setCursorPosition(0);
+    }
+    const bool saved = !document_.file().empty() && !document_.is_modified();
+    state_->setText(saved ? tr("saved") : document_.is_modified() ? tr("edited") : tr("not saved"));
+    state_->setToolTip(document_.file().empty() ? tr("No file yet") : QString::fromStdString(document_.file().string()));
+    const QSignalBlocker quiet(skip_);
+    skip_->setValue(e.pipeline.skip_ratio);
+    skip_->setToolTip(skip_words(e.pipeline.stages, e.pipeline.skip_ratio));
+    skip_words_->setText(tr("%1 of %2 stages").arg(path_length(e.pipeline.stages, e.pipeline.skip_ratio)).arg(e.pipeline.stages));
+    skip_words_->setToolTip(skip_->toolTip());
+    planner_->setCurrentText(QString::fromStdString(e.pipeline.planner));
+    planner_->setToolTip(planner_->currentData(Qt::ToolTipRole).toString());
+}
+
+void TopBar::set_launch(const QString& why_not) {
+    launch_->setEnabled(why_not.isEmpty());
+    launch_->setToolTip(why_not.isEmpty() ? tr("Trains this experiment in a process of its own (Ctrl+Enter)") : why_not);
+}
+
+void TopBar::set_stop(bool possible) {
+    stop_->setEnabled(possible);
+    stop_->setToolTip(possible ? tr("Ends the run after the operation at hand; what was recorded stays") : tr("Nothing runs"));
+}
+
+}  // namespace skippipe
