@@ -49,6 +49,14 @@ std::string_view ink_on(std::string_view hex) {
     return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.19 ? palette::text : palette::surface;
 }
 
+/// At most 17 characters: what fits beside a lane. Cuts between code points.
+std::string shortened(const std::string& name) {
+    std::size_t at = 0, cut = 0, count = 0;
+    for (; at < name.size(); ++at)
+        if ((static_cast<unsigned char>(name[at]) & 0xC0) != 0x80 && ++count == 17) cut = at;
+    return count <= 17 ? name : name.substr(0, cut) + "\xE2\x80\xA6";
+}
+
 /// One hue a stage: forward plain, backward a step darker, loss and weight gradient lighter.
 double shade_of(SpanKind kind) {
     switch (kind) {
@@ -108,7 +116,7 @@ private:
     double y(int node) const { return top_px + lane_px * lane_of_[static_cast<std::size_t>(node)]; }
     double bottom_px() const { return top_px + lane_px * static_cast<double>(lanes_.size()); }
     int legend_columns() const { return std::max(1, static_cast<int>((width_px_ - 2 * margin_px) / 90)); }
-    int legend_rows() const { return (static_cast<int>(plan_.stages.size()) + legend_columns() - 1) / legend_columns() + 1; }
+    int legend_rows() const { return (static_cast<int>(plan_.stages.size()) + legend_columns() - 1) / legend_columns() + 2; }
 
     template <class... Values>
     void add(fmt::format_string<Values...> text, Values&&... values) {
@@ -139,8 +147,7 @@ private:
         const auto stages = stage_of_nodes(plan_, problem_.nodes());
         for (const int node : lanes_) {
             const auto index = static_cast<std::size_t>(node);
-            std::string name = problem_.node_ids[index];
-            words(label_px - 30, y(node) + 19, 11, palette::text, "end", name);
+            words(label_px - 30, y(node) + 19, 11, palette::text, "end", shortened(problem_.node_ids[index]));
             swatch(label_px - 24, y(node) + 6, stages[index], 0);
             words(label_px - 15, y(node) + 19, 11, ink_on(stage_colour(stages[index])), "middle", std::to_string(stages[index]));
             rectangle(label_px, y(node) + 6, chart_px(), box_px, palette::pale);
@@ -185,7 +192,7 @@ private:
             rectangle(x(i * step), at, 1, 5, palette::faint_text);
             words(x(i * step), at + 18, 11, palette::faint_text, "middle", fmt::format("{}", std::round(i * step * 1e9) / 1e9));
         }
-        words(label_px - 8, at + 18, 11, palette::faint_text, "end", "seconds");
+        words(label_px - 30, at + 18, 11, palette::faint_text, "end", "seconds");
     }
 
     void legend() {
@@ -196,9 +203,9 @@ private:
             swatch(left, top, stage, 0);
             words(left + 24, top + 13, 11, palette::text, "start", fmt::format("Stage {}", stage));
         }
-        at += legend_row_px * (legend_rows() - 1);
-        words(margin_px, at + 13, 11, palette::faint_text, "start",
-              "Plain: forward. Darker: backward. Lighter: loss, weight gradient. Grey, half height: all-reduce, optimizer. Pale: idle. Thin lines: transfers.");
+        at += legend_row_px * (legend_rows() - 2);
+        words(margin_px, at + 13, 11, palette::faint_text, "start", "Plain: forward. Darker: backward. Lighter: loss, weight gradient.");
+        words(margin_px, at + legend_row_px + 9, 11, palette::faint_text, "start", "Pale: idle. Grey, half height: all-reduce, optimizer. Thin lines: transfers.");
     }
 
     const Problem& problem_;
