@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "app/cli/verbs.h"
+#include "core/experiment/io.h"
+
+namespace skippipe::cli {
+
+namespace {
+/// Columns a text takes on a terminal: UTF-8 continuation bytes take none.
+std::size_t columns(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+}  // namespace
+
+CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, const std::string& description, const std::string& examples) {
+    auto* verb = app.add_subcommand(name, description);
+    verb->add_flag("--json", context.json, "Print JSON for scripts");
+    verb->footer("Examples:\n" + examples);
+    return verb;
+}
+
+nlohmann::ordered_json to_json(const Faults& faults) {
+    auto array = nlohmann::ordered_json::array();
+    for (const auto& f : faults)
+        array.push_back({{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy},
+                         {"severity", f.severity == Fault::Severity::error ? "error" : "warning"}});
+    return array;
+}
+
+void report(const Faults& faults, bool json) {
+    for (const auto& fault : faults)
+        std::cerr << (fault.severity == Fault::Severity::error ? "error: " : "warning: ") << to_string(fault) << '\n';
+    if (json && has_errors(faults))
+        std::cout << nlohmann::ordered_json{{"faults", to_json(faults)}}.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+Experiment read_experiment(const std::filesystem::path& file, bool) {
+    auto parsed = load_experiment(file);
+    if (has_errors(parsed.faults)) throw InputError(parsed.faults);
+    report(parsed.faults, false);
+    return std::move(parsed.experiment);
+}
+
+const Planner& find_planner(const PlannerRegistry& planners, const std::string& name) {
+    if (const auto* planner = planners.find(name)) return *planner;
+    std::string names;
+    for (const auto& planner : planners.all()) names += (names.empty() ? "" : ", ") + planner->name();
+    throw InputError("--planner", fmt::format("there is no planner \"{}\"", name), "", "Choose one of: " + names);
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows)
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            widths.resize(std::max(widths.size(), row.size()), 0);
+            widths[c] = std::max(widths[c], columns(row[c]));
+        }
+    std::string text;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            const std::string pad(widths[c] - columns(row[c]), ' ');
+            line += (c == 0 ? row[c] + pad : pad + row[c]) + (c + 1 < row.size() ? "  " : "");
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + '\n';
+    }
+    return text;
+}
+
+RunInfo find_run(Reader& reader, const std::string& name) {
+    if (name == "latest") {
+        const auto runs = reader.runs();
+        if (!runs.empty()) return runs.front();
+        throw InputError("RUN", "the record has no run yet", "", "Start one with `skippipe run EXPERIMENT`");
+    }
+    RunId id = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (error == std::errc{} && end == name.data() + name.size())
+        if (auto run = reader.run(id)) return *run;
+    throw InputError("RUN", fmt::format("there is no run \"{}\"", name), "", "List them with `skippipe runs`, or use `latest`");
+}
+
+}  // namespace skippipe::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <iostream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "app/cli/verbs.h"
+#include "core/analysis/export.h"
+#include "core/experiment/io.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+struct ExportOptions {
+    std::string run, format = "csv", what = "spans", output;
+    int iteration = -1;
+};
+
+struct Recorded {
+    RunInfo run;
+    Problem problem;
+    Plan plan;
+};
+
+/// A run's frozen problem and plan, from the record.
+Recorded read_run(Reader& reader, const std::string& name) {
+    Recorded recorded{find_run(reader, name), {}, {}};
+    auto parsed = parse_experiment(reader.experiment_json(recorded.run.id));
+    if (has_errors(parsed.faults)) throw InputError(parsed.faults);
+    recorded.problem = make_problem(parsed.experiment);
+    Faults faults;
+    recorded.plan = parse_plan(parse_json(reader.plan_json(recorded.run.id), faults), recorded.problem, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    return recorded;
+}
+
+void export_run(const ExportOptions& options, Context& context) {
+    Reader reader(context.record);
+    const auto recorded = read_run(reader, options.run);
+    const int iteration = options.format == "svg" ? std::max(0, options.iteration) : options.iteration;
+    const bool metrics = options.format == "csv" && options.what == "metrics";
+    const auto spans = metrics ? std::vector<RecordedSpan>{} : reader.spans(recorded.run.id, iteration);
+    if (!metrics && spans.empty())
+        throw InputError("RUN", fmt::format("run {} has no spans{}", recorded.run.id, iteration >= 0 ? fmt::format(" in iteration {}", iteration) : ""), "", "See `skippipe show`");
+    std::ostringstream text;
+    if (metrics)
+        write_metrics_csv(text, reader.metrics(recorded.run.id));
+    else if (options.format == "csv")
+        write_spans_csv(text, spans, recorded.problem);
+    else if (options.format == "chrome-trace")
+        write_chrome_trace(text, spans, recorded.problem, recorded.plan, recorded.run.name);
+    else
+        text << timeline_svg(spans, recorded.problem, recorded.plan, {.title = fmt::format("{}: run {}, iteration {}", recorded.run.name, recorded.run.id, iteration)});
+    if (options.output.empty()) {
+        std::cout << text.str();
+        return;
+    }
+    write_file_atomically(options.output, text.str());
+    if (context.json)
+        std::cout << nlohmann::ordered_json{{"run", recorded.run.id}, {"format", options.format}, {"file", options.output}, {"bytes", text.str().size()}}.dump() << '\n';
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Context& context) {
+    auto options = std::make_shared<ExportOptions>();
+    auto* verb = add_verb(app, context, "export", "A run as a file for other programs",
+                          "  skippipe export latest --format csv -o spans.csv\n  skippipe export 3 --format csv --what metrics\n"
+                          "  skippipe export 3 --format chrome-trace -o trace.json   (opens in Perfetto)\n  skippipe export 3 --format svg --iteration 0 -o timeline.svg");
+    verb->add_option("RUN", options->run, "Run number or `latest`")->required();
+    verb->add_option("--format", options->format, "csv, chrome-trace or svg")->check(CLI::IsMember({"csv", "chrome-trace", "svg"}))->capture_default_str();
+    verb->add_option("--what", options->what, "csv: spans or metrics")->check(CLI::IsMember({"spans", "metrics"}))->capture_default_str();
+    verb->add_option("--iteration", options->iteration, "Only this iteration; default: all (svg: the first)")->check(CLI::NonNegativeNumber);
+    verb->add_option("-o,--output", options->output, "File to write; default: standard output");
+    verb->callback([options, &context] { export_run(*options, context); });
+}
+
+}  // namespace skippipe::cli

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "app/cli/planning.h"
+#include "app/cli/verbs.h"
+#include "core/base/format.h"
+#include "core/experiment/io.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+struct PlanOptions {
+    std::string experiment, planner, output, plan_file;
+    bool all = false;
+    double seconds = 0;
+    std::int64_t steps = 0;
+    std::uint64_t seed = 0;
+    int threads = 0;
+};
+
+std::string seconds_text(double seconds) { return seconds > 0 ? fmt::format("{:.2f} s", seconds) : std::string{no_number}; }
+
+std::vector<std::string> row_of(const Score& score) {
+    const bool timed = score.iteration_seconds > 0;
+    return {score.planner,
+            seconds_text(score.iteration_seconds),
+            seconds_text(score.lower_bound_seconds),
+            timed ? format_percent(score.gap) : std::string{no_number},
+            timed ? format_percent(score.idle_fraction) : std::string{no_number},
+            timed ? format_si(score.bytes, "B") : std::string{no_number},
+            score.violations.empty() ? "valid" : fmt::format("{} violation{}", score.violations.size(), score.violations.size() == 1 ? "" : "s")};
+}
+
+void print(const std::vector<Score>& scores, bool json) {
+    if (json) {
+        auto array = nlohmann::ordered_json::array();
+        for (const auto& score : scores) array.push_back(to_json(score));
+        std::cout << array.dump() << '\n';
+        return;
+    }
+    std::vector<std::vector<std::string>> rows{{"planner", "iteration", "lower bound", "gap", "idle", "bytes sent", ""}};
+    for (const auto& score : scores) rows.push_back(row_of(score));
+    std::cout << table(rows);
+    for (const auto& score : scores) {
+        for (const auto& violation : score.violations) std::cout << score.planner << ": " << violation << '\n';
+        if (!score.note.empty()) std::cout << score.planner << ": " << score.note << '\n';
+    }
+}
+
+void make_plans(const PlanOptions& options, Context& context) {
+    const auto experiment = read_experiment(options.experiment, context.json);
+    const auto problem = make_problem(experiment);
+    auto request = plan_request(experiment, options.threads);
+    if (options.seconds > 0) request.seconds = options.seconds;
+    if (options.steps > 0) request.steps = options.steps;
+    if (options.seed > 0) request.seed = options.seed;
+
+    std::vector<const Planner*> chosen;
+    if (options.all)
+        for (const auto& planner : context.planners.all()) chosen.push_back(planner.get());
+    else
+        chosen.push_back(&find_planner(context.planners, options.planner.empty() ? experiment.pipeline.planner : options.planner));
+
+    std::vector<Score> scores;
+    Plan best;
+    double best_s = 0;
+    Faults faults;
+    for (const auto* planner : chosen) {
+        try {
+            const auto plan = make_plan(*planner, problem, request, !context.json);
+            scores.push_back(score(problem, plan));
+            if (scores.back().violations.empty() && (best_s == 0 || scores.back().iteration_seconds < best_s)) {
+                best = plan;
+                best_s = scores.back().iteration_seconds;
+            }
+        } catch (const InputError& error) {
+            if (chosen.size() == 1) throw;
+            scores.push_back({.planner = planner->name(), .violations = {error.what()}});
+        }
+    }
+    print(scores, context.json);
+    if (best_s == 0) context.exit_code = bad_input;
+    if (options.output.empty() || best_s == 0) return;
+    write_file_atomically(options.output, to_json(best, problem, to_json(experiment)).dump(1) + "\n");
+    if (!context.json) std::cout << fmt::format("{} written ({})\n", options.output, best.planner);
+}
+
+void score_plan(const PlanOptions& options, Context& context) {
+    const auto problem = make_problem(read_experiment(options.experiment, context.json));
+    Faults faults;
+    const auto text = read_file(options.plan_file, faults);
+    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    const auto plan = parse_plan(json, problem, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
+        std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
+    print({score(problem, plan)}, context.json);
+}
+
+void list_planners(const Context& context) {
+    if (context.json) {
+        auto array = nlohmann::ordered_json::array();
+        for (const auto& planner : context.planners.all())
+            array.push_back({{"planner", planner->name()}, {"description", planner->description()}, {"full_pipeline", planner->full_pipeline()}});
+        std::cout << array.dump() << '\n';
+        return;
+    }
+    for (const auto& planner : context.planners.all()) std::cout << fmt::format("{:<16}  {}\n", planner->name(), planner->description());
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Context& context) {
+    auto options = std::make_shared<PlanOptions>();
+    auto* plan = add_verb(app, context, "plan", "Plan an experiment: who does what, when; one row a planner",
+                          "  skippipe plan quick-start.json\n  skippipe plan quick-start.json --all\n"
+                          "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json");
+    plan->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
+    auto* name = plan->add_option("--planner", options->planner, "Planner; default: the experiment's");
+    plan->add_flag("--all", options->all, "Every planner, one row each")->excludes(name);
+    auto* seconds = plan->add_option("--seconds", options->seconds, "Search this long; the plan records the steps reached")->check(CLI::PositiveNumber);
+    plan->add_option("--steps", options->steps, "Search this many steps: reproducible with the seed")->check(CLI::PositiveNumber)->excludes(seconds);
+    plan->add_option("--seed", options->seed, "Default: the experiment's");
+    plan->add_option("--threads", options->threads, "Default: one a core; never changes the plan")->check(CLI::Range(1, 1024));
+    plan->add_option("-o,--output", options->output, "Write the plan (with --all: the shortest)");
+    plan->callback([options, &context] { make_plans(*options, context); });
+
+    auto* score = add_verb(app, context, "score", "Evaluate and check a plan, whoever made it (exit 0 even with violations)",
+                           "  skippipe score authors-20.json plan.json\n  skippipe score authors-20.json plan.json --json");
+    score->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
+    score->add_option("PLAN", options->plan_file, "Plan file")->required();
+    score->callback([options, &context] { score_plan(*options, context); });
+
+    auto* planners = add_verb(app, context, "planners", "List the planners", "  skippipe planners\n  skippipe planners --json");
+    planners->callback([&context] { list_planners(context); });
+}
+
+}  // namespace skippipe::cli

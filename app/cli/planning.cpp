@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/planning.h"
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/base/format.h"
+
+namespace skippipe::cli {
+
+namespace {
+volatile std::sig_atomic_t interrupts = 0;
+void on_interrupt(int signal) {
+    interrupts = interrupts + 1;
+    if (interrupts > 1) {
+        std::signal(signal, SIG_DFL);
+        ::raise(signal);
+    }
+}
+}  // namespace
+
+bool interrupted() { return interrupts > 0; }
+
+void catch_interrupts() {
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+}
+
+PlanRequest plan_request(const Experiment& experiment, int threads) {
+    PlanRequest request;
+    request.seed = experiment.seed;
+    request.steps = experiment.pipeline.plan_steps;
+    request.threads = threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    return request;
+}
+
+Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest request, bool talk) {
+    catch_interrupts();
+    std::stop_source stop;
+    request.stop = stop.get_token();
+    const bool terminal = talk && ::isatty(STDERR_FILENO) != 0;
+    request.progress = [&](const PlanProgress& progress) {
+        if (interrupted()) stop.request_stop();
+        if (!terminal) return;
+        std::cerr << fmt::format("\r{}: {:3.0f} %  {}\033[K", planner.name(), 100 * progress.fraction,
+                                 progress.best_iteration_s > 0 ? format_seconds(progress.best_iteration_s) + " an iteration" : "");
+    };
+    auto plan = planner.plan(problem, request);
+    if (terminal) std::cerr << "\r\033[K";
+    return plan;
+}
+
+nlohmann::ordered_json to_json(const Score& s) {
+    return {{"planner", s.planner}, {"makespan_seconds", s.makespan_seconds}, {"iteration_seconds", s.iteration_seconds},
+            {"lower_bound_seconds", s.lower_bound_seconds}, {"gap", s.gap}, {"idle_fraction", s.idle_fraction}, {"bytes", s.bytes},
+            {"violations", s.violations}, {"bound", s.bound}, {"note", s.note}};
+}
+
+}  // namespace skippipe::cli

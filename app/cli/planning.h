@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "core/experiment/document.h"
+#include "core/planner/planner.h"
+
+namespace skippipe::cli {
+
+/// Seed and steps of the experiment; threads: 0 for one a core. Ctrl+C ends planning with the best plan so far.
+PlanRequest plan_request(const Experiment& experiment, int threads);
+
+/// Plans with a progress line on a terminal's standard error where `talk` is set.
+Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest request, bool talk);
+
+/// What scripts rely on, plus "bound" and "note".
+nlohmann::ordered_json to_json(const Score& score);
+
+/// Ctrl+C and SIGTERM as a flag that long work asks for; a second Ctrl+C ends at once.
+bool interrupted();
+void catch_interrupts();
+
+}  // namespace skippipe::cli

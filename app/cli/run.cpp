@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <iostream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "app/cli/coordinator.h"
+#include "app/cli/planning.h"
+#include "app/cli/verbs.h"
+#include "core/base/format.h"
+#include "core/experiment/io.h"
+#include "core/planner/evaluator.h"
+#include "core/planner/validator.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+struct RunOptions {
+    std::string file, planner, plan_file;
+    int threads = 0, iterations = 0;
+    std::uint64_t seed = 0;
+};
+
+/// What the document may ask for and this version cannot do is refused before anything starts.
+void check_executable(const Experiment& e) {
+    Faults faults;
+    const auto refuse = [&](const char* pointer, std::string what, const char* remedy) {
+        faults.push_back({pointer, std::move(what), "this version trains in one process under the virtual clock", remedy});
+    };
+    if (e.execution.clock != Clock::virtual_time) refuse("/execution/clock", "the wall clock is not available", "Set it to \"virtual\"");
+    if (e.execution.transport != Transport::local) refuse("/execution/transport", "only the local transport is available", "Set it to \"local\"");
+    if (e.execution.ranks != 1) refuse("/execution/ranks", fmt::format("{} ranks are not available", e.execution.ranks), "Set it to 1; use execution.threads for more cores");
+    if (!e.failures.empty()) refuse("/failures", "failures cannot be injected", "Remove them to train; `plan` and `validate` accept them");
+    if (!faults.empty()) throw InputError(faults);
+}
+
+nlohmann::ordered_json read_json(const std::string& file) {
+    Faults faults;
+    const auto text = read_file(file, faults);
+    auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    return json;
+}
+
+Experiment experiment_of(const nlohmann::ordered_json& json, const std::string& at) {
+    auto parsed = parse_experiment(json, at);
+    if (has_errors(parsed.faults)) throw InputError(parsed.faults);
+    report(parsed.faults, false);
+    return std::move(parsed.experiment);
+}
+
+Plan plan_of(const nlohmann::ordered_json& json, const Problem& problem) {
+    Faults faults;
+    auto plan = parse_plan(json, problem, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    const auto violations = check_structure(problem, plan);
+    for (const auto& violation : violations)
+        faults.push_back({"PLAN", violation.rule + ": " + violation.what, "the plan cannot be executed", "Mend the plan, or make one with `skippipe plan`"});
+    if (faults.empty() && !evaluate(problem, plan).complete)
+        faults.push_back({"PLAN", "deadlock: not every operation can run", "see `skippipe score`", "Raise the nodes' memory or change the order"});
+    if (has_errors(faults)) throw InputError(faults);
+    return plan;
+}
+
+RunJob make_job(const RunOptions& options, Context& context) {
+    const auto json = read_json(options.file);
+    const bool is_plan = json.is_object() && json.contains("paths");
+    if (is_plan && !json.contains("experiment"))
+        throw InputError(options.file + "#/experiment", "the plan does not carry its experiment", "a plan alone does not say what to train",
+                         "Use `skippipe run EXPERIMENT --plan PLAN`, or write the plan with `skippipe plan -o`");
+    RunJob job;
+    job.experiment = is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(json, "");
+    if (options.iterations > 0) job.experiment.training.iterations = options.iterations;
+    if (options.seed > 0) job.experiment.seed = options.seed;
+    if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
+    check_executable(job.experiment);
+    job.problem = make_problem(job.experiment);
+    job.record = context.record;
+    job.base_dir = std::filesystem::absolute(options.file).parent_path();
+    job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
+    if (is_plan && options.planner.empty()) {
+        job.plan = plan_of(json, job.problem);
+    } else if (!options.plan_file.empty()) {
+        job.plan = plan_of(read_json(options.plan_file), job.problem);
+    } else {
+        const auto& planner = find_planner(context.planners, job.experiment.pipeline.planner);
+        job.plan = make_plan(planner, job.problem, plan_request(job.experiment, options.threads), !context.json);
+    }
+    return job;
+}
+
+/// The figures as they come: one line that is rewritten on a terminal, a line every tenth otherwise.
+class TerminalProgress {
+public:
+    TerminalProgress(int iterations, double iteration_s) : iterations_(iterations), iteration_s_(iteration_s), terminal_(::isatty(STDOUT_FILENO) != 0) {}
+
+    RunProgress hooks() {
+        RunProgress progress;
+        progress.started = [](RunId run) { std::cout << fmt::format("run {}\n", run) << std::flush; };
+        progress.ready = [](const protocol::Hello& m) {
+            if (m.blas_gflops > 0) std::cout << fmt::format("data: {}; matrix products at {:.0f} GFLOP/s a core\n", m.data, m.blas_gflops) << std::flush;
+            if (m.blas_gflops > 0 && m.blas_gflops < 10)
+                std::cerr << "warning: matrix products are very slow here: a reference BLAS is in use. Install libopenblas0-pthread and start again\n";
+        };
+        progress.validated = [this](const protocol::Validated& m) {
+            clear();
+            std::cout << fmt::format("validation after {} iterations: loss {:.4f}, {:.3f} bits per byte\n", m.iterations_done, m.result.loss_nats, m.result.bits_per_byte) << std::flush;
+        };
+        progress.iterated = [this](const protocol::Iterated& m) { show(m); };
+        return progress;
+    }
+
+private:
+    void clear() const {
+        if (terminal_) std::cout << "\r\033[K";
+    }
+    void show(const protocol::Iterated& m) {
+        const int done = m.iteration + 1;
+        if (!terminal_ && done % std::max(1, iterations_ / 10) != 0 && done != iterations_) return;
+        const double left_s = m.machine_s / done * (iterations_ - done);
+        const int filled = 24 * done / std::max(1, iterations_);
+        std::string bar;
+        for (int i = 0; i < 24; ++i) bar += i < filled ? "█" : "░";
+        clear();
+        std::cout << fmt::format("{} {}/{}", bar, done, iterations_);
+        if (m.result.tokens > 0)
+            std::cout << fmt::format("  loss {:.3f}  {:.0f} tokens/s here", m.result.loss_sum_nats / static_cast<double>(m.result.tokens), static_cast<double>(m.tokens) / std::max(1e-9, m.machine_s));
+        std::cout << fmt::format("  network time {}  {} left here{}", format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s), terminal_ ? "" : "\n") << std::flush;
+        if (terminal_ && done == iterations_) std::cout << '\n';
+    }
+
+    int iterations_;
+    double iteration_s_;
+    bool terminal_;
+};
+
+nlohmann::ordered_json optional_number(const std::optional<double>& value) { return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr); }
+
+nlohmann::ordered_json summary(const RunOutcome& outcome) {
+    nlohmann::ordered_json idle = nlohmann::ordered_json::object();
+    for (std::size_t c = 0; c < idle_causes; ++c) idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome.idle_by_cause[c];
+    nlohmann::ordered_json json{{"run", outcome.run}, {"state", to_string(outcome.state)}, {"iterations", outcome.info.iterations_done},
+                                {"iteration_seconds", optional_number(outcome.info.iteration_s)}, {"tokens_per_second", optional_number(outcome.info.tokens_per_second)},
+                                {"first_validation_loss", optional_number(outcome.info.first_validation_loss)},
+                                {"last_validation_loss", optional_number(outcome.info.last_validation_loss)}, {"idle_by_cause", idle},
+                                {"peak_memory_bytes", outcome.peak_memory_bytes}};
+    if (!outcome.faults.empty()) json["faults"] = to_json(outcome.faults);
+    return json;
+}
+
+void print_summary(const RunJob& job, const RunOutcome& outcome) {
+    const auto& info = outcome.info;
+    std::cout << fmt::format("\nrun {} {}: {} of {} iterations\n", outcome.run, to_string(outcome.state), info.iterations_done, job.experiment.training.iterations);
+    std::vector<std::vector<std::string>> rows;
+    const auto row = [&](const std::string& name, const std::string& value) { rows.push_back({name, value}); };
+    if (info.iteration_s) row("iteration time of the network", fmt::format("{:.3f} s", *info.iteration_s));
+    if (info.tokens_per_second) row("tokens per second here", fmt::format("{:.0f}", *info.tokens_per_second));
+    double idle = 0;
+    for (const double share : outcome.idle_by_cause) idle += share;
+    if (info.iteration_s) row("idle", format_percent(idle));
+    for (std::size_t c = 0; c < idle_causes; ++c)
+        if (outcome.idle_by_cause[c] > 0) row("  " + std::string(describe(static_cast<IdleCause>(c))), format_percent(outcome.idle_by_cause[c]));
+    if (info.first_validation_loss) row("first validation loss", fmt::format("{:.4f}", *info.first_validation_loss));
+    if (info.last_validation_loss) row("last validation loss", fmt::format("{:.4f}", *info.last_validation_loss));
+    if (outcome.bits_per_byte > 0) row("bits per byte", fmt::format("{:.3f}", outcome.bits_per_byte));
+    if (outcome.peak_memory_bytes > 0) row("peak memory of the worker", format_si(static_cast<double>(outcome.peak_memory_bytes), "B"));
+    std::cout << table(rows);
+    report(outcome.faults, false);
+}
+
+bool run_one(const RunJob& job, Context& context) {
+    const double predicted_s = evaluate(job.problem, job.plan).iteration_s;
+    if (!context.json)
+        std::cout << fmt::format("{}: planned by {}, {} an iteration of network time\n", job.experiment.name, job.plan.planner, format_seconds(predicted_s)) << std::flush;
+    TerminalProgress terminal(job.experiment.training.iterations, predicted_s);
+    RunProgress progress;
+    if (!context.json)
+        progress = terminal.hooks();
+    else
+        progress.started = [](RunId run) { std::cout << nlohmann::ordered_json{{"run", run}, {"state", "running"}}.dump() << std::endl; };
+    const auto outcome = coordinate(job, progress);
+    if (context.json)
+        std::cout << summary(outcome).dump() << std::endl;
+    else
+        print_summary(job, outcome);
+    if (context.json) report(outcome.faults, false);
+    if (outcome.state == RunState::failed) context.exit_code = run_failed;
+    return outcome.state == RunState::finished;
+}
+
+void run(const RunOptions& options, Context& context) {
+    auto job = make_job(options, context);
+    const int seeds = job.experiment.seeds;
+    for (int i = 0; i < seeds; ++i) {
+        if (!run_one(job, context)) return;
+        ++job.experiment.seed;
+    }
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context) {
+    auto options = std::make_shared<RunOptions>();
+    auto* verb = add_verb(app, context, "run", "Train an experiment (or a plan that carries its experiment) for real and record it",
+                          "  skippipe run quick-start.json\n  skippipe run quick-start.json --planner 1f1b --iterations 10\n"
+                          "  skippipe run plan.json --threads 2 --db my.sqlite");
+    verb->add_option("EXPERIMENT|PLAN", options->file, "Experiment or plan file")->required();
+    verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");
+    verb->add_option("--planner", options->planner, "Planner instead of the experiment's");
+    verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core; never changes the losses")->check(CLI::Range(1, 1024));
+    verb->add_option("--iterations", options->iterations, "Iterations instead of the experiment's")->check(CLI::PositiveNumber);
+    verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
+    verb->callback([options, &context] { run(*options, context); });
+}
+
+}  // namespace skippipe::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "app/cli/verbs.h"
+#include "core/experiment/io.h"
+#include "core/experiment/validate.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+void validate_file(const std::filesystem::path& file, Context& context) {
+    const auto parsed = load_experiment(file);
+    const bool valid = !has_errors(parsed.faults);
+    context.exit_code = valid ? fine : bad_input;
+    if (context.json) {
+        std::cout << nlohmann::ordered_json{{"valid", valid}, {"faults", to_json(parsed.faults)}}.dump() << '\n';
+        return;
+    }
+    report(parsed.faults, false);
+    const auto& e = parsed.experiment;
+    if (!valid) {
+        std::cout << fmt::format("{}: {} fault{}\n", file.string(), parsed.faults.size(), parsed.faults.size() == 1 ? "" : "s");
+        return;
+    }
+    const int p = path_length(e.pipeline.stages, e.pipeline.skip_ratio);
+    std::cout << fmt::format("{}: fine. {} nodes, {} stages; each microbatch visits {} of them (drops {:.1f} % of the stages)\n", file.string(),
+                             e.topology.nodes.size(), e.pipeline.stages, p, 100.0 * (e.pipeline.stages - p) / e.pipeline.stages);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Context& context) {
+    auto* verb = add_verb(app, context, "validate", "Check an experiment and list every fault in it",
+                          "  skippipe validate my-experiment.json\n  skippipe validate my-experiment.json --json");
+    auto file = std::make_shared<std::string>();
+    verb->add_option("EXPERIMENT", *file, "Experiment file")->required();
+    verb->callback([file, &context] { validate_file(*file, context); });
+
+    auto* schema = add_verb(app, context, "schema", "Print the JSON Schema of experiments", "  skippipe schema > experiment.schema.json");
+    schema->callback([] { std::cout << experiment_schema().dump(2) << '\n'; });
+}
+
+}  // namespace skippipe::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/base/fault.h"
+#include "core/planner/planner.h"
+#include "core/record/record.h"
+
+namespace skippipe::cli {
+
+/// What scripts may rely on: 0 fine, 1 the run failed, 2 bad input.
+enum ExitCode : int { fine = 0, run_failed = 1, bad_input = 2 };
+
+/// What every verb shares.
+struct Context {
+    const PlannerRegistry& planners;
+    bool json = false;
+    std::filesystem::path record;  ///< --db
+    int exit_code = fine;
+};
+
+/// Each adds its subcommands; they run when the command line is parsed and set exit_code.
+void add_validate(CLI::App& app, Context& context);
+void add_plan(CLI::App& app, Context& context);
+void add_run(CLI::App& app, Context& context);
+void add_runs(CLI::App& app, Context& context);
+void add_export(CLI::App& app, Context& context);
+void add_bench(CLI::App& app, Context& context);
+
+/// A subcommand with --json, a description and examples in its help.
+CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, const std::string& description, const std::string& examples);
+
+/// The faults as text on standard error, and with --json as {"faults": [...]} on standard output.
+void report(const Faults& faults, bool json);
+nlohmann::ordered_json to_json(const Faults& faults);
+
+/// Reads an experiment; warnings are reported, errors thrown as InputError.
+Experiment read_experiment(const std::filesystem::path& file, bool json);
+
+/// Planner of that name; throws InputError with the names there are.
+const Planner& find_planner(const PlannerRegistry& planners, const std::string& name);
+
+/// Text in columns: the first left-aligned, the others right-aligned.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+/// A run by its number, or "latest"; throws InputError.
+RunInfo find_run(Reader& reader, const std::string& name);
+
+}  // namespace skippipe::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the run's coordinator and the worker say to each other: one JSON value a line over the worker's standard input and output.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/fault.h"
+#include "core/engine/compute.h"
+#include "core/planner/timeline.h"
+
+namespace skippipe::protocol {
+
+/// Coordinator to worker, first line: what to train.
+struct Job {
+    std::string experiment_json, plan_json;
+    std::string base_dir;  ///< where relative data paths start
+    int threads = 0;
+};
+
+/// Worker to coordinator, once it is ready to train.
+struct Hello {
+    std::string versions_json;  ///< LibTorch and BLAS
+    double blas_gflops = 0;     ///< fp32 matrix product on one thread; 0: compute is cost
+    std::string data;           ///< what is read
+};
+
+struct Validated {
+    int iterations_done = 0;
+    double network_s = 0, machine_s = 0;
+    std::int64_t tokens = 0;
+    ValidationResult result;
+};
+
+struct Iterated {
+    int iteration = 0;
+    double offset_s = 0, iteration_s = 0, machine_s = 0;
+    std::int64_t tokens = 0;  ///< trained so far
+    IterationResult result;
+    std::vector<Span> spans;
+};
+
+struct Done {
+    bool stopped = false;     ///< ended by a command before the last iteration
+    std::int64_t peak_memory_bytes = 0;
+};
+
+/// The worker cannot go on.
+struct Failed {
+    Faults faults;
+};
+
+using Message = std::variant<Hello, Validated, Iterated, Done, Failed>;
+
+std::string encode(const Job& job);
+Job decode_job(const std::string& line);
+
+/// One line, without its newline.
+std::string encode(const Message& message);
+/// Throws InputError where the line is not of this protocol.
+Message decode(const std::string& line);
+
+}  // namespace skippipe::protocol

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/engine/compute.h"
+#include "core/engine/node.h"
+#include "core/planner/timeline.h"
+
+namespace skippipe {
+
+/// The drawn network's lines: who may send when (README, "What a plan means", Lines).
+class VirtualNetwork {
+public:
+    explicit VirtualNetwork(const Problem& problem) : problem_(problem), free_s_(problem.line_names.size(), 0.0) {}
+
+    struct Transfer {
+        double start_s = 0, arrival_s = 0;
+    };
+    /// Every line free, as at the start of an iteration.
+    void reset() { free_s_.assign(free_s_.size(), 0.0); }
+    Transfer send(int from, int to, bool backward, double handed_over_s);
+
+private:
+    const Problem& problem_;
+    std::vector<double> free_s_;  ///< of each line, where they are shared
+};
+
+/// Drives the nodes' state machines through one iteration by an event queue, in the drawn network's time: the same to the bit on
+/// every machine. Hands every operation to `compute` in the order in which they start. `clock: virtual`, `transport: local`.
+class VirtualDriver {
+public:
+    /// The plan must have passed check_structure. Problem, plan and compute outlive the driver.
+    VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute);
+
+    /// One iteration from time 0. An incomplete one (deadlock) comes back with `complete` false and what is blocked.
+    Timeline run_iteration();
+
+private:
+    struct Event {
+        double time_s = 0;
+        std::uint64_t number = 0;
+        NodeInput::Kind kind = NodeInput::Kind::arrive;
+        int node = 0;
+        Operation operation;
+        bool operator>(const Event& other) const {
+            return time_s != other.time_s ? time_s > other.time_s : number > other.number;
+        }
+    };
+    struct Running {
+        double ready_s = 0, start_s = 0;
+    };
+
+    /// Handles events until none is left; counts `expected` operations down. Returns each stage's last end.
+    std::vector<double> run_events(std::size_t& expected);
+    void describe_blocked();
+    double duration_s(int node, const Operation& operation) const;
+    void start(int node, const NodeAction& action, double now_s);
+    void send(int node, const NodeAction& action, double now_s);
+    void record(int node, const Operation& operation, double end_s);
+    Event pop();
+    void push(const Event& event);
+
+    const Problem& problem_;
+    const Plan& plan_;
+    ComputeBackend& compute_;
+    Itinerary itinerary_;
+    std::vector<int> stage_of_;
+    VirtualNetwork network_;
+    std::vector<NodeMachine> machines_;
+    std::vector<Running> running_;
+    std::vector<Event> queue_;  ///< a heap, earliest first
+    std::uint64_t next_number_ = 0;
+    Timeline timeline_;
+};
+
+}  // namespace skippipe

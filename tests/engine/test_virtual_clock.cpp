@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/engine/virtual_clock.h"
+#include "core/planner/evaluator.h"
+#include "core/planner/validator.h"
+#include "tests/engine/random_plans.h"
+
+using namespace skippipe;
+
+namespace {
+
+Timeline execute(const Problem& problem, const Plan& plan) {
+    CostCompute compute;
+    return VirtualDriver(problem, plan, compute).run_iteration();
+}
+
+std::vector<Span> sorted(std::vector<Span> spans) {
+    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+        return std::tie(a.start_s, a.kind, a.node, a.to_node, a.microbatch) < std::tie(b.start_s, b.kind, b.node, b.to_node, b.microbatch);
+    });
+    return spans;
+}
+
+/// The order in which a timeline ran each node's operations, as a binding order.
+std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes) {
+    std::vector<std::vector<std::pair<std::pair<double, double>, Operation>>> runs(static_cast<std::size_t>(nodes));
+    for (const auto& span : timeline.spans) {
+        if (!is_compute(span.kind)) continue;
+        const OpKind kinds[] = {OpKind::F, OpKind::L, OpKind::B, OpKind::I, OpKind::W};
+        runs[static_cast<std::size_t>(span.node)].push_back({{span.start_s, span.end_s}, {kinds[static_cast<int>(span.kind)], span.microbatch}});
+    }
+    std::vector<std::vector<Operation>> order;
+    for (auto& run : runs) {
+        std::stable_sort(run.begin(), run.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        auto& operations = order.emplace_back();
+        for (const auto& [time, operation] : run) operations.push_back(operation);
+    }
+    return order;
+}
+
+}  // namespace
+
+class TestVirtualClock : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void hand_computed() {
+        for (const auto& example : examples::all()) {
+            const auto timeline = execute(example.problem, example.plan);
+            QVERIFY2(timeline.complete == example.complete, example.name.c_str());
+            if (!example.complete) continue;
+            QVERIFY2(std::abs(timeline.makespan_s - example.makespan_s) <= 1e-12 * example.makespan_s, example.name.c_str());
+            QVERIFY2(std::abs(timeline.iteration_s - example.iteration_s) <= 1e-12 * example.iteration_s, example.name.c_str());
+        }
+    }
+
+    /// Evaluator and engine were written apart: every span of 600 random plans is the same, to the bit.
+    void equals_the_evaluator() {
+        int complete = 0, split = 0;
+        for (std::uint64_t seed = 0; seed < 600; ++seed) {
+            const auto [problem, plan] = examples::random_plan(seed);
+            QVERIFY(check_structure(problem, plan).empty());
+            const auto expected = evaluate(problem, plan), executed = execute(problem, plan);
+            QCOMPARE(executed.complete, expected.complete);
+            if (!expected.complete) {
+                QVERIFY(!expected.blocked.empty());
+                continue;
+            }
+            ++complete;
+            split += plan.split_backward ? 1 : 0;
+            QVERIFY2(executed.makespan_s == expected.makespan_s && executed.iteration_s == expected.iteration_s,
+                     qPrintable(QString("seed %1: %2 against %3").arg(seed).arg(executed.makespan_s).arg(expected.makespan_s)));
+            QVERIFY2(sorted(executed.spans) == sorted(expected.spans), qPrintable(QString("seed %1").arg(seed)));
+            const auto violations = check_plan(problem, plan, expected);
+            QVERIFY2(violations.empty(), violations.empty() ? "" : violations.front().what.c_str());
+        }
+        QVERIFY2(complete > 300 && split > 50, "the random plans must exercise what they claim to");
+    }
+
+    /// A plan whose order is bound to the one it took runs in the same time, in both.
+    void bound_to_its_own_order() {
+        int checked = 0;
+        for (std::uint64_t seed = 0; seed < 300; ++seed) {
+            auto [problem, plan] = examples::random_plan(seed);
+            const auto free = evaluate(problem, plan);
+            if (!free.complete) continue;
+            plan.order = order_of(free, problem.nodes());
+            QVERIFY(check_structure(problem, plan).empty());
+            const auto expected = evaluate(problem, plan), executed = execute(problem, plan);
+            QVERIFY(expected.complete && executed.complete);
+            QCOMPARE(executed.makespan_s, expected.makespan_s);
+            QVERIFY2(sorted(executed.spans) == sorted(expected.spans), qPrintable(QString("seed %1").arg(seed)));
+            QVERIFY(check_plan(problem, plan, expected).empty());
+            ++checked;
+        }
+        QVERIFY(checked > 100);
+    }
+
+    /// Two runs of one driver are the same: nothing is carried over from one iteration to the next.
+    void iterations_repeat() {
+        const auto [problem, plan] = examples::random_plan(3);
+        CostCompute compute;
+        VirtualDriver driver(problem, plan, compute);
+        const auto first = driver.run_iteration(), second = driver.run_iteration();
+        QCOMPARE(first.makespan_s, second.makespan_s);
+        QVERIFY(first.spans == second.spans);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestVirtualClock)
+#include "test_virtual_clock.moc"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/planner/evaluator.h"
+#include "core/planner/validator.h"
+#include "tests/planner/examples.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// Five stages of two nodes (2s, 2s + 1), full reach, p = 3, ten microbatches within every rule.
+std::pair<Problem, Plan> valid() {
+    std::vector<std::string> ids;
+    for (int n = 0; n < 10; ++n) ids.push_back("n" + std::to_string(n));
+    auto problem = examples::toy(ids, 5, 3, 10);
+    Plan plan{.planner = "test", .stages = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}}, .blocks = {1, 1, 1, 1, 1}};
+    const int stages[5][2] = {{1, 2}, {2, 3}, {3, 4}, {4, 3}, {1, 2}};
+    int visits[5] = {};
+    for (int m = 0; m < 10; ++m) {
+        Path path{m, {m % 2}};
+        for (const int s : stages[m % 5]) path.nodes.push_back(2 * s + visits[s]++ % 2);
+        plan.paths.push_back(path);
+    }
+    return {problem, plan};
+}
+
+std::string rules(const Problem& problem, const Plan& plan) {
+    std::string text;
+    const auto structure = check_structure(problem, plan);
+    for (const auto& violation : structure.empty() ? check_plan(problem, plan, evaluate(problem, plan)) : structure)
+        if (text.find(violation.rule) == std::string::npos) text += (text.empty() ? "" : " ") + violation.rule;
+    return text;
+}
+
+}  // namespace
+
+class TestValidator : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void passes_a_valid_plan() {
+        auto [problem, plan] = valid();
+        problem.constraints.uniform_execution = false;
+        QCOMPARE(rules(problem, plan), "");
+    }
+
+    void names_each_broken_rule() {
+        const auto broken = [](const std::function<void(Problem&, Plan&)>& change) {
+            auto [problem, plan] = valid();
+            problem.constraints.uniform_execution = false;
+            change(problem, plan);
+            return rules(problem, plan);
+        };
+        QCOMPARE(broken([](Problem& p, Plan&) { p.constraints.uniform_execution = true; }), "CC2");  // stage 3 runs 6, cap 5
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes[0] = 2; }), "CC1");
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes[1] = 1; }), "CC1");
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes[0] = 1; }), "CC1");                 // data nodes start 4 and 6
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes = {0, 4, 5}; }), "CC2");            // a stage twice
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes = {0, 8, 2}; }), "CC3");            // back by 3
+        QCOMPARE(broken([](Problem& r, Plan&) { r.constraints.max_swaps = 0; }), "CC3");
+        QCOMPARE(broken([](Problem& r, Plan&) { r.constraints.max_passed_over = 1; }), "CC3");
+        QCOMPARE(broken([](Problem& r, Plan&) { r.hops[0 * 10 + 2].line = no_line; }), "reach");
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths.pop_back(); }), "structure");
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[1].microbatch = 0; }), "structure");
+        QCOMPARE(broken([](Problem&, Plan& p) { p.stages[4].push_back(0); }), "structure");
+        QCOMPARE(broken([](Problem&, Plan& p) { p.stages.pop_back(); }), "structure");
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes.pop_back(); }), "structure");
+        QCOMPARE(broken([](Problem&, Plan& p) { for (auto& path : p.paths) path.nodes.pop_back(); }), "skip-ratio");
+    }
+
+    void malformed_orders_are_found_before_a_run() {
+        auto example = examples::ordered("F1 F0 L1 L0 B1 B0 ", "F1 F0 B1 B0 ", 12.5);
+        QCOMPARE(rules(example.problem, example.plan), "");
+        for (const char* order : {"F1 F0 B1 ", "F1 F0 B1 B0 B0 ", "F1 F0 B1 L0 ", "F1 F0 B1 B7 ", ""}) {
+            example.plan.order[1] = examples::order(order);
+            QCOMPARE(rules(example.problem, example.plan), "order");
+        }
+    }
+
+    void deadlock_is_a_violation_and_no_time() {
+        const auto example = examples::deadlock(1);
+        QCOMPARE(rules(example.problem, example.plan), "deadlock");
+        const auto violations = check_plan(example.problem, example.plan, evaluate(example.problem, example.plan));
+        QVERIFY(violations.front().what.find("A: F1 waits for memory") != std::string::npos);
+        QVERIFY(violations.front().what.find("B: F0 waits for memory") != std::string::npos);
+    }
+
+    /// A timeline that breaks TC1 or TC2 is told, whoever made it.
+    void reads_the_timeline() {
+        auto example = examples::collision();
+        auto timeline = evaluate(example.problem, example.plan);
+        example.problem.memory[1] = 1;
+        const auto held = check_plan(example.problem, example.plan, timeline);
+        QCOMPARE(held.size(), std::size_t{1});
+        QCOMPARE(held.front().rule, "TC1");
+        example.problem.memory[1] = 3;
+        for (auto& span : timeline.spans)
+            if (span.node == 1 && span.kind == SpanKind::backward && span.microbatch == 1) span.start_s = 7, span.ready_s = 6.5;
+        const auto collided = check_plan(example.problem, example.plan, timeline);
+        QCOMPARE(collided.size(), std::size_t{1});
+        QCOMPARE(collided.front().rule, "TC2");
+    }
+};
+
+QTEST_APPLESS_MAIN(TestValidator)
+#include "test_validator.moc"
