@@ -2,7 +2,9 @@
 #include "core/record/schema.h"
 
 #include <array>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include <sqlite3.h>
 
@@ -111,6 +113,19 @@ void take_step(SQLite::Database& database, int from, const std::string& sql) {
     transaction.commit();
 }
 
+/// The switch needs the file for itself, and SQLite does not wait for that as it does for other locks: two programs
+/// that make a record at once would meet here.
+void use_wal(SQLite::Database& database) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds{busy_timeout_ms};
+    while (true) try {
+            database.exec("PRAGMA journal_mode = WAL");
+            return;
+        } catch (const SQLite::Exception& error) {
+            if ((error.getErrorCode() & 0xFF) != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline) throw;
+            std::this_thread::sleep_for(std::chrono::milliseconds{2});
+        }
+}
+
 [[noreturn]] void refuse(const std::filesystem::path& file, std::string what) {
     throw InputError{file.string(), std::move(what), "it was left as it is",
                      "Name another file with --db, or move this one away"};
@@ -171,7 +186,7 @@ SQLite::Database open(const std::filesystem::path& file, OpenMode mode) {
         SQLite::Database database{path.string(), SQLite::OPEN_READWRITE | create, busy_timeout_ms};
         // The first schema goes through the rollback journal, so that the header says at once whose file it is.
         migrate(database, migrations(), path);
-        database.exec("PRAGMA journal_mode = WAL");
+        use_wal(database);
         database.exec("PRAGMA synchronous = NORMAL");
         database.exec("PRAGMA foreign_keys = ON");
         return database;

@@ -93,6 +93,17 @@ private Q_SLOTS:
         QCOMPARE(reader.metrics(id, metrics[0].row).size(), std::size_t{1});
     }
 
+    void a_full_batch_is_written_at_once() {
+        const auto file = fresh();
+        Recorder recorder{file};
+        const RunId id = recorder.begin(start_of("first"));
+        Reader reader{file};
+        recorder.spans(id, 0, 0, std::vector<Span>(999));
+        QVERIFY(reader.spans(id).empty());
+        recorder.spans(id, 0, 0, std::vector<Span>(1));
+        QCOMPARE(reader.spans(id).size(), std::size_t{1000});
+    }
+
     void finish_says_how_it_ended() {
         const auto file = fresh();
         Recorder recorder{file};
