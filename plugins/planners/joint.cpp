@@ -22,7 +22,7 @@ constexpr int chains = 2;
 /// As long a search for every problem: a step costs about as much as the operations of a timeline.
 std::int64_t default_steps(const Problem& problem) {
     const double operations = static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(600'000 * 270 / operations), 2'000, 600'000);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(400'000 * 270 / operations), 2'000, 400'000);
 }
 
 class Joint final : public Planner {
@@ -34,7 +34,7 @@ public:
     bool full_pipeline() const override { return false; }
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
-        auto start = conflict_free_paths(problem, request, Budget(request, 0, 0.1));
+        auto start = conflict_free_paths(problem, request, Budget(request, 0, 0.1), default_expansions);
         const Budget rest(request, 0.1, 1);
         double start_s = iteration_s(problem, start.draft);
         warm_start(problem, request, start, start_s);

@@ -2,9 +2,10 @@
 // skippipe-no-tc2 and skippipe: a placement for paths that skip, and cheap paths on it.
 #include "plugins/planners/skipping.h"
 
-#include <cmath>
+#include <limits>
 
 #include "core/planner/paths.h"
+#include "plugins/planners/conflict_search.h"
 #include "plugins/planners/planners.h"
 
 namespace skippipe {
@@ -21,7 +22,7 @@ SkipDraft cheapest_paths(const Problem& problem, const PlanRequest& request, con
     return result;
 }
 
-SkipDraft conflict_free_paths(const Problem& problem, const PlanRequest& request, const Budget& budget) {
+SkipDraft conflict_free_paths(const Problem& problem, const PlanRequest& request, const Budget& budget, std::int64_t expansions) {
     auto result = cheapest_paths(problem, request, budget);
     const Network network(problem);
     auto even = make_draft(problem, result.draft.stages, problem.path_length);
@@ -29,6 +30,10 @@ SkipDraft conflict_free_paths(const Problem& problem, const PlanRequest& request
     std::string note;
     ensure_complete(problem, even, note);
     if (iteration_s(problem, even) < iteration_s(problem, result.draft)) result = {even, result.steps, note};
+    const double before_s = iteration_s(problem, result.draft);
+    auto found = conflict_search(problem, network, even, {expansions}, [&](double fraction) { return budget.go_on(0.5 + 0.5 * fraction, before_s); });
+    result.steps = found.expansions;
+    if (found.found && found.iteration_s < before_s) result = {std::move(found.draft), found.expansions, {}};
     return result;
 }
 
@@ -46,7 +51,9 @@ public:
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
         const Budget budget(request, 0, 1);
-        const auto found = collisions_ ? conflict_free_paths(problem, request, budget) : cheapest_paths(problem, request, budget);
+        std::int64_t expansions = request.steps > 0 ? request.steps : default_expansions;
+        if (budget.by_clock()) expansions = std::numeric_limits<std::int64_t>::max();
+        const auto found = collisions_ ? conflict_free_paths(problem, request, budget, expansions) : cheapest_paths(problem, request, budget);
         if (request.progress) request.progress({1, iteration_s(problem, found.draft)});
         return make_plan(problem, found.draft, name(), request, found.steps, found.note);
     }

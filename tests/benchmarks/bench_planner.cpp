@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Figures of the planners, one JSON line each. `bench_planner [--long]`; --long adds the 30 s search.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/planner/evaluator.h"
+#include "core/planner/simulator.h"
+#include "core/base/rng.h"
+#include "plugins/planners/all.h"
+#include "tests/planner/authors.h"
+
+using namespace skippipe;
+
+namespace {
+
+constexpr int repeats = 5;
+
+double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Of this thread alone, so that other programs on a shared machine disturb less.
+double cpu_s() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+struct Figure {
+    std::string name, unit;
+    double value = 0;
+    std::string baseline;
+    double baseline_value = 0;
+    int threads = 1;
+    std::string ceiling;
+    int repeat = 1;
+};
+
+void print(const Figure& figure) {
+    const bool compared = figure.baseline_value != 0;
+    fmt::print(R"({{"name": "{}", "value": {:.6g}, "unit": "{}", "baseline": {}, "baseline_value": {}, "ratio": {}, "threads": {}, "ceiling": "{}", "repeat": {}}})"
+               "\n",
+               figure.name, figure.value, figure.unit, compared ? "\"" + figure.baseline + "\"" : "null",
+               compared ? fmt::format("{:.6g}", figure.baseline_value) : "null", compared ? fmt::format("{:.4g}", figure.value / figure.baseline_value) : "null",
+               figure.threads, figure.ceiling, figure.repeat);
+    std::fflush(stdout);
+}
+
+/// Times of plans that each differ from the one before by an exchange of two paths, with every operation simulated.
+void timelines(const authors::Authors& authors, bool recorded) {
+    const auto plan = authors.plan("skippipe");
+    auto schedule = make_schedule(authors.problem, plan);
+    Simulator simulator(authors.problem);
+    Rng rng(1);
+    double best_s = 1e300, sum_s = 0;
+    const int count = recorded ? 2'000 : 20'000;
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+        const double begin_s = cpu_s();
+        for (int k = 0; k < count; ++k) {
+            const int i = static_cast<int>(rng.below(30)), j = static_cast<int>(rng.below(30));
+            std::swap_ranges(schedule.path(i), schedule.path(i) + schedule.length, schedule.path(j));
+            sum_s += recorded ? simulator.timeline(schedule, plan).makespan_s : simulator.times(schedule, plan.stages).makespan_s;
+        }
+        best_s = std::min(best_s, (cpu_s() - begin_s) / count);
+    }
+    if (sum_s <= 0) return;
+    print({recorded ? "timelines with every span, 20 nodes x 30 microbatches" : "timelines, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s,
+           "goal", recorded ? 0.0 : 200'000.0, 1, "dependent comparisons of events and mispredicted branches", repeats});
+}
+
+void joint_after(const authors::Authors& authors, const PlannerRegistry& registry, double seconds) {
+    const int threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 2u));
+    std::vector<double> found;
+    const int seeds = seconds > 10 ? 1 : 3;
+    for (int seed = 1; seed <= seeds; ++seed) {
+        PlanRequest request;
+        request.seed = static_cast<std::uint64_t>(seed);
+        request.seconds = seconds;
+        request.threads = threads;
+        found.push_back(evaluate(authors.problem, registry.find("skippipe-joint")->plan(authors.problem, request)).iteration_s);
+    }
+    std::sort(found.begin(), found.end());
+    print({fmt::format("iteration after {:g} s of skippipe-joint, authors' 20 nodes (median of seeds)", seconds), "s", found[found.size() / 2], "authors' plan",
+           evaluate(authors.problem, authors.plan("skippipe")).iteration_s, threads, "search", seeds});
+}
+
+void planner_times(const authors::Authors& authors, const PlannerRegistry& registry) {
+    const double theirs_s = evaluate(authors.problem, authors.plan("skippipe")).iteration_s;
+    for (const auto& planner : registry.all()) {
+        PlanRequest request;
+        request.threads = 2;
+        const double begin_s = wall_s();
+        const auto plan = planner->plan(authors.problem, request);
+        print({"planning time of " + planner->name() + ", 20 nodes x 30 microbatches", "s", wall_s() - begin_s, "", 0, request.threads, "search", 1});
+        print({"iteration by " + planner->name() + ", authors' 20 nodes", "s", evaluate(authors.problem, plan).iteration_s, "authors' plan", theirs_s,
+               request.threads, "search", 1});
+    }
+}
+
+/// The authors' network again and again; as many microbatches and data nodes per node as theirs.
+Problem grown(const authors::Authors& authors, int nodes) {
+    Problem problem = authors.problem;
+    const int n = authors.problem.nodes();
+    problem.node_ids.clear();
+    problem.hops.clear();
+    problem.line_names.clear();
+    problem.stage_sizes.clear();
+    for (int a = 0; a < nodes; ++a) problem.node_ids.push_back("n" + std::to_string(a));
+    problem.seconds_per_sample_per_block.assign(static_cast<std::size_t>(nodes), 0.055);
+    problem.memory.assign(static_cast<std::size_t>(nodes), 3);
+    for (int a = 0; a < nodes; ++a)
+        for (int b = 0; b < nodes; ++b) {
+            Hop hop = authors.problem.hop(a % n, b % n);
+            if (a % n == b % n) hop.latency_s = 0.36;
+            hop.line = a * nodes + b;
+            problem.hops.push_back(hop);
+            problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" + problem.node_ids[static_cast<std::size_t>(b)]);
+        }
+    problem.microbatches = nodes * 3 / 2;
+    problem.microbatches -= problem.microbatches % std::max(1, nodes / 4);
+    return problem;
+}
+
+void growth(const authors::Authors& authors, const PlannerRegistry& registry) {
+    for (const int nodes : {10, 20, 50, 100, 200}) {
+        const auto problem = grown(authors, nodes);
+        const double begin_s = wall_s();
+        const auto plan = registry.find("skippipe")->plan(problem, {});
+        print({fmt::format("planning time of skippipe, {} nodes x {} microbatches", nodes, problem.microbatches), "s", wall_s() - begin_s, "", 0, 1, "search", 1});
+        const auto schedule = make_schedule(problem, plan);
+        Simulator simulator(problem);
+        const int count = std::max(10, 200'000 / problem.microbatches / nodes);
+        double best_s = 1e300;
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+            const double started_s = cpu_s();
+            for (int k = 0; k < count; ++k) simulator.times(schedule, plan.stages);
+            best_s = std::min(best_s, (cpu_s() - started_s) / count);
+        }
+        const double operations = problem.microbatches * (2.0 * problem.path_length + 1);
+        print({fmt::format("simulated operations, {} nodes x {} microbatches", nodes, problem.microbatches), "1/s of a core", operations / best_s, "", 0, 1,
+               "dependent comparisons of events", repeats});
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bool longer = argc > 1 && std::strcmp(argv[1], "--long") == 0;
+    const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
+    PlannerRegistry registry;
+    register_planners(registry);
+    timelines(authors, false);
+    timelines(authors, true);
+    joint_after(authors, registry, 5);
+    if (longer) joint_after(authors, registry, 30);
+    planner_times(authors, registry);
+    growth(authors, registry);
+}
