@@ -78,7 +78,7 @@ std::pair<Problem, Plan> random_case(Rng& rng) {
     for (auto& bytes : problem.gradient_bytes) bytes = 1;
     for (auto& m : problem.memory) m = 1 + static_cast<int>(rng.below(4));
     Plan plan;
-    plan.split_backward = problem.split_backward = stages > 1 && rng.below(2) == 0;
+    plan.split_backward = problem.split_backward = rng.below(2) == 0;
     plan.blocks = problem.blocks;
     for (int s = 0; s < stages; ++s) {
         plan.stages.emplace_back();
