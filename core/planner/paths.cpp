@@ -78,6 +78,15 @@ void lower_excess(BestSequence& best, std::vector<std::vector<int>>& sequences, 
         }
 }
 
+/// The stages dealt out in order, round after round: every path steps by (S-1)/(p-1) stages, the shortest hops that even use allows.
+std::vector<std::vector<int>> dealt_sequences(const Problem& problem, int length) {
+    const int count = problem.microbatches, others = problem.stages - 1;
+    const std::int64_t all = static_cast<std::int64_t>(count) * (length - 1);
+    std::vector<std::vector<int>> sequences(at(count), std::vector<int>{0});
+    for (std::int64_t k = 0; k < all; ++k) sequences[static_cast<std::size_t>(k % count)].push_back(1 + static_cast<int>(k * others / all));
+    return sequences;
+}
+
 }  // namespace
 
 bool allowed_sequence(const Problem& problem, const std::vector<int>& stages) {
@@ -112,7 +121,10 @@ std::vector<std::vector<int>> balanced_sequences(const Problem& problem, int len
     if (!problem.constraints.uniform_execution) return sequences;
     const int cap = problem.visits_cap(length);
     lower_excess(best, sequences, visits, cap);
-    if (*std::max_element(visits.begin() + 1, visits.end()) > cap) refuse(problem, length);
+    if (*std::max_element(visits.begin() + 1, visits.end()) <= cap) return sequences;
+    sequences = dealt_sequences(problem, length);
+    for (const auto& sequence : sequences)
+        if (!allowed_sequence(problem, sequence)) refuse(problem, length);
     return sequences;
 }
 

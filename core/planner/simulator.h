@@ -57,6 +57,8 @@ public:
 
     /// After times(): end of each stage's last operation, negative where it was not visited.
     const std::vector<double>& stage_end_s() const { return stage_end_; }
+    /// After times(): end of each node's last operation, negative where nothing ran.
+    const std::vector<double>& node_end_s() const { return last_end_; }
 
 private:
     /// (time, number, operation or node) in one integer that sorts as the events do: the bits of a time >= 0 sort as it does.
