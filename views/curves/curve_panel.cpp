@@ -105,7 +105,6 @@ int CurvePanel::point_count() const {
 void CurvePanel::style_axes() {
     const Theme& t = theme();
     plot_->setBackground(t.surface);
-    plot_->axisRect()->setupFullAxesBox(false);
     for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
         const bool logarithmic = axis == plot_->xAxis ? log_x_->isChecked() : log_y_->isChecked();
         axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);

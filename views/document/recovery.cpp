@@ -34,7 +34,7 @@ Recovery::Recovery(Document& document, std::filesystem::path folder, QObject* pa
     connect(&document, &Document::file_changed, this, &Recovery::schedule);
 }
 
-Recovery::~Recovery() { discard(); }
+Recovery::~Recovery() = default;
 
 void Recovery::schedule() {
     if (!document_.is_modified())

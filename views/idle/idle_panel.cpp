@@ -64,9 +64,13 @@ IdlePanel::IdlePanel(QWidget* parent) : QWidget(parent), title_(new QLabel), emp
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table_->setFocusPolicy(Qt::NoFocus);
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
-    table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
-    table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+    table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    table_->horizontalHeader()->setMinimumSectionSize(40);
+    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Fixed);
+    table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
+    table_->setColumnWidth(1, 96);
+    table_->setColumnWidth(2, 76);
 }
 
 void IdlePanel::show_nothing(const QString& why) {
@@ -88,6 +92,7 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     for (int row = 0; row < count; ++row) {
         const auto cause = order[static_cast<std::size_t>(row)];
         auto* words = new QTableWidgetItem(sentence(describe(static_cast<IdleCause>(cause))));
+        words->setToolTip(words->text());
         auto* bar = new QTableWidgetItem;
         bar->setData(share_role, shares[cause]);
         bar->setData(cause_role, static_cast<int>(cause));

@@ -82,6 +82,7 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
         connect(box, &QComboBox::activated, this, [line] { Q_EMIT line->editingFinished(); });
     }
     line->setText(value);
+    line->setCursorPosition(0);
     line->setPlaceholderText(placeholder);
     const QString tip = tip_of(info);
     editor->setToolTip(tip);
@@ -124,6 +125,7 @@ void FormRows::refresh(const char* key, const QString& value) {
         if ((line->hasFocus() && line->isModified()) || line->text() == value) return;
         const QSignalBlocker quiet(line);
         line->setText(value);
+        line->setCursorPosition(0);
         mark(line, {}, line->toolTip());
     }
 }

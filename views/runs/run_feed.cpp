@@ -41,7 +41,10 @@ const RunData* RunFeed::data(RunId id) const {
 
 const RunData* RunFeed::watch(RunId id) {
     if (!watched_.count(id)) {
-        attempt([&] { watched_.emplace(id, RunLoader(*reader_, id)); });
+        attempt([&] {
+            watched_.emplace(id, RunLoader(*reader_, id));
+            loading_ = true;
+        });
         timer_.start(0);
     }
     return data(id);

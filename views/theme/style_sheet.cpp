@@ -62,7 +62,7 @@ QHeaderView::section { background: @surface2; color: @text2; border: 0; border-b
   font-size: 11px; }
 QTableCornerButton::section { background: @surface2; border: 0; }
 
-QTabBar { background: transparent; }
+QTabBar { background: transparent; qproperty-drawBase: 0; }
 QTabBar::tab { background: transparent; color: @text2; border: 0; border-bottom: 2px solid transparent; padding: 5px 12px 4px 12px; }
 QTabBar::tab:hover { color: @text; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }

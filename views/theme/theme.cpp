@@ -109,7 +109,7 @@ QColor Theme::stage(int index) const {
 }
 
 QColor Theme::text_on(const QColor& fill) const {
-    const QColor black{"#15181E"}, white{"#FFFFFF"};
+    const QColor black(Qt::black), white(Qt::white);
     return contrast(fill, black) >= contrast(fill, white) ? black : white;
 }
 

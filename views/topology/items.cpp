@@ -135,7 +135,7 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     if (fault_level > 0) draw_badge(painter, line_.center(), fault_level);
 }
 
-RegionItem::RegionItem(std::string id) : id_(std::move(id)), label_(QString::fromStdString(id_)) {
+RegionItem::RegionItem(std::string id) : id_(std::move(id)) {
     setFlags(ItemIsSelectable);
     setZValue(-2);
 }
@@ -163,10 +163,11 @@ void RegionItem::follow_nodes() {
     path.setFillRule(Qt::WindingFill);
     area_ = nodes.size() > 8 ? path : path.simplified();
     for (auto* link : links) link->follow_ends();
+    if (label != nullptr) label->follow();
 }
 
 QRectF RegionItem::boundingRect() const {
-    return area_.boundingRect().adjusted(-label_room, -20, label_room, 4);
+    return area_.boundingRect().adjusted(-3, -3, 3, 3);
 }
 
 void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
@@ -174,12 +175,31 @@ void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
     painter->setPen(isSelected() ? QPen(t.accent, 2) : fault_level > 0 ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5) : Qt::NoPen);
     painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
     painter->drawPath(area_);
+}
+
+RegionLabel::RegionLabel(const RegionItem& region) : region_(region) {
+    setZValue(1);
+    setAcceptedMouseButtons(Qt::NoButton);
+}
+
+QRectF RegionLabel::boundingRect() const {
+    const QRectF area = region_.boundingRect().translated(region_.pos());
+    return {area.center().x() - label_room, area.top() - 14, 2 * label_room, 28};
+}
+
+void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     if (!is_close(painter)) return;
-    const QRectF box = area_.boundingRect();
+    const QRectF box = boundingRect();
+    const QString name = QString::fromStdString(region_.id());
     painter->setFont(small_font());
-    painter->setPen(t.text_2);
-    painter->drawText(QRectF(-label_room + box.center().x(), box.top() - 17, 2 * label_room, 16), Qt::AlignCenter, label_);
-    draw_badge(painter, {box.center().x() + label_room / 2, box.top()}, fault_level);
+    QRectF words = QRectF(painter->fontMetrics().boundingRect(name)).adjusted(-4, -1, 4, 1);
+    words.moveCenter(QPointF(box.center().x(), box.top() + 14));
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(mix(theme().surface, theme().text_2, theme().dark ? 0.16 : 0.1));
+    painter->drawRoundedRect(words, size::radius, size::radius);
+    painter->setPen(theme().text_2);
+    painter->drawText(words, Qt::AlignCenter, name);
+    draw_badge(painter, {words.right() + badge_radius, words.center().y()}, region_.fault_level);
 }
 
 PathItem::PathItem() { setZValue(3); }

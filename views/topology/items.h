@@ -20,6 +20,7 @@ enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item 
 
 class LinkItem;
 class RegionItem;
+class RegionLabel;
 
 class NodeItem final : public QGraphicsItem {
 public:
@@ -82,11 +83,23 @@ public:
     int fault_level = 0;
     std::vector<NodeItem*> nodes;
     std::vector<LinkItem*> links;
+    RegionLabel* label = nullptr;
 
 private:
     std::string id_;
-    QString label_;
     QPainterPath area_;
+};
+
+/// A region's name and badge, above all areas.
+class RegionLabel final : public QGraphicsItem {
+public:
+    explicit RegionLabel(const RegionItem& region);
+    QRectF boundingRect() const override;
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+    void follow() { prepareGeometryChange(); }
+
+private:
+    const RegionItem& region_;
 };
 
 /// The way of one microbatch, hop by hop.

@@ -25,6 +25,11 @@ TopologyScene::TopologyScene(Document& document, bool editable, QObject* parent)
     rebuild();
 }
 
+TopologyScene::~TopologyScene() {
+    syncing_ = true;  // items that go are no change of the selection
+    clear();
+}
+
 NodeItem* TopologyScene::node(const std::string& id) const {
     const auto it = nodes_.find(id);
     return it == nodes_.end() ? nullptr : it->second;
@@ -59,7 +64,10 @@ void TopologyScene::rebuild() {
     link_from_ = link_to_ = nullptr;
     const Topology& t = document_.experiment().topology;
     for (const auto& region : t.regions)
-        if (auto& item = regions_[region.id]; item == nullptr) addItem(item = new RegionItem(region.id));
+        if (auto& item = regions_[region.id]; item == nullptr) {
+            addItem(item = new RegionItem(region.id));
+            addItem(item->label = new RegionLabel(*item));
+        }
     for (const auto& node : t.nodes) {
         auto& item = nodes_[node.id];
         if (item != nullptr) continue;

@@ -19,6 +19,7 @@ class TopologyScene : public QGraphicsScene {
     Q_OBJECT
 public:
     TopologyScene(Document& document, bool editable, QObject* parent = nullptr);
+    ~TopologyScene() override;
 
     /// Stage colours and the way of the selected microbatch come from this plan; `ids` names its nodes.
     void show_plan(const Plan* plan, const std::vector<std::string>& ids);

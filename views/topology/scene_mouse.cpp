@@ -96,10 +96,12 @@ void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
 void TopologyScene::mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) {
     bool on_thing = false;
     for (auto* item : items(event->scenePos())) on_thing = on_thing || item->type() == node_item || item->type() == link_item;
-    if (editable_ && !on_thing && event->button() == Qt::LeftButton)
-        Q_EMIT empty_place_double_clicked(event->scenePos());
-    else
+    if (!editable_ || on_thing || event->button() != Qt::LeftButton) {
         QGraphicsScene::mouseDoubleClickEvent(event);
+        return;
+    }
+    event->accept();
+    Q_EMIT empty_place_double_clicked(event->scenePos());
 }
 
 }  // namespace skippipe

@@ -78,7 +78,9 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     follow_runs();
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+    delete takeCentralWidget();  // the pages use the members that go next
+}
 
 void MainWindow::make_rail(QHBoxLayout& row) {
     auto* rail = new QWidget;
@@ -116,6 +118,9 @@ void MainWindow::show_workspace(Workspace workspace) {
     }
     pages_->setCurrentIndex(workspace);
     rail_->button(workspace)->setChecked(true);
+    // Keys go to what the workspace is about.
+    QWidget* main_views[] = {&design_->canvas(), &watch_->timeline(), &compare_->list().view()};
+    main_views[workspace]->setFocus();
 }
 
 QString run_words(const RunInfo& run) {

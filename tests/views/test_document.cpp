@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "core/experiment/io.h"
+#include "views/document/document.h"
+#include "views/document/recovery.h"
+#include "views/inspector/field_text.h"
+#include "views/topology/edits.h"
+
+using namespace skippipe;
+
+namespace {
+Experiment small() {
+    Experiment e;
+    e.name = "Small";
+    for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+    add_link(e, "node-1", "node-2");
+    add_link(e, "node-2", "node-3");
+    return e;
+}
+}  // namespace
+
+class TestDocument : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void each_edit_is_one_command() {
+        Document document;
+        document.start_new(small());
+        const Experiment first = document.experiment();
+        document.edit("a", [](Experiment& e) { e.pipeline.stages = 4; });
+        document.edit("nothing", [](Experiment&) {});
+        document.edit("b", [](Experiment& e) { e.seed = 7; });
+        QCOMPARE(document.undo_stack().count(), 2);
+        document.undo_stack().undo();
+        document.undo_stack().undo();
+        QVERIFY(document.experiment() == first);
+        QVERIFY(!document.is_modified());
+        document.undo_stack().redo();
+        QCOMPARE(document.experiment().pipeline.stages, 4);
+    }
+
+    void edits_of_one_field_merge() {
+        Document document;
+        for (int i = 1; i <= 5; ++i) document.edit("seed", [i](Experiment& e) { e.seed = static_cast<std::uint64_t>(i + 1); }, "seed");
+        QCOMPARE(document.undo_stack().count(), 1);
+        document.end_merge();
+        document.edit("seed", [](Experiment& e) { e.seed = 40; }, "seed");
+        QCOMPARE(document.undo_stack().count(), 2);
+        document.edit("seed", [](Experiment& e) { e.seed = 6; }, "seed");  // back to where the command began
+        QCOMPARE(document.undo_stack().count(), 1);
+    }
+
+    void a_broken_file_opens_and_keeps_its_text() {
+        QTemporaryDir folder;
+        const auto file = std::filesystem::path(folder.path().toStdString()) / "broken.json";
+        const std::string text = "{\"format\": 1, \"name\": \"Kept\", \"pipelin\": {}, \"seed\": \"three\"}";
+        write_file_atomically(file, text);
+        Document document;
+        document.open(file);
+        QCOMPARE(document.experiment().name, std::string("Kept"));
+        QVERIFY(document.file_has_faults());
+        QVERIFY(has_errors(document.faults()));
+        Faults none;
+        QCOMPARE(read_file(file, none), text);
+        document.save(file);
+        QCOMPARE(read_file(std::filesystem::path{file} += ".before-repair", none), text);
+        QVERIFY(!document.file_has_faults());
+    }
+
+    void saving_gives_the_same_document() {
+        QTemporaryDir folder;
+        const auto file = std::filesystem::path(folder.path().toStdString()) / "small.json";
+        Document document, again;
+        document.start_new(small());
+        document.edit("name", [](Experiment& e) { e.name = "Other"; });
+        QVERIFY(document.is_modified());
+        document.save(file);
+        QVERIFY(!document.is_modified());
+        again.open(file);
+        QVERIFY(again.experiment() == document.experiment());
+    }
+
+    void unsaved_work_is_found_after_a_crash_only() {
+        QTemporaryDir place;
+        const std::filesystem::path folder = place.path().toStdString();
+        Document document;
+        document.start_new(small());
+        {
+            Recovery recovery(document, folder);
+            document.edit("seed", [](Experiment& e) { e.seed = 99; });
+            recovery.write();
+            QVERIFY2(Recovery::find(folder).empty(), "the window that wrote it still lives");
+        }
+        const auto found = Recovery::find(folder);
+        QCOMPARE(found.size(), std::size_t{1});
+        QCOMPARE(found.front().experiment.seed, std::uint64_t{99});
+        Document other;
+        other.recover(found.front().experiment, found.front().document_file);
+        QVERIFY(other.is_modified());
+        Recovery::remove(found.front());
+        QVERIFY(Recovery::find(folder).empty());
+        {
+            Recovery recovery(other, folder);
+            recovery.write();
+            recovery.discard();
+        }
+        QVERIFY2(Recovery::find(folder).empty(), "a window closed as wished leaves nothing");
+    }
+
+    void faults_speak_of_things() {
+        const Experiment e = small();
+        QCOMPARE(subject_of("/topology/nodes/1/region", e).nodes, std::set<std::string>{"node-2"});
+        QCOMPARE(subject_of("/topology/links/0", e).links.begin()->to, std::string("node-2"));
+        QVERIFY(subject_of("/topology/nodes/12", e).empty());
+        QVERIFY(subject_of("/pipeline/stages", e).empty());
+    }
+
+    void edits_keep_references_whole() {
+        Experiment e = small();
+        e.failures.push_back({FailureKind::link_cut, "node-1->node-2"});
+        e.pipeline.placement = {{"node-1"}, {"node-2", "node-3"}};
+        rename(e, "node-2", "berlin");
+        QCOMPARE(e.topology.links[1].from, std::string("berlin"));
+        QCOMPARE(e.failures[0].target, std::string("node-1->berlin"));
+        QCOMPARE(e.pipeline.placement[1][0], std::string("berlin"));
+        QVERIFY(!add_link(e, "berlin", "node-1"));
+        const std::string text = copy_text(e, {.nodes = {"node-1", "berlin"}});
+        const Selection pasted = paste_text(e, text, {10, 10});
+        QCOMPARE(pasted.nodes.size(), std::size_t{2});
+        QCOMPARE(pasted.links.size(), std::size_t{1});
+        QVERIFY(paste_text(e, "no json at all", {}).empty());
+        remove_selected(e, {.nodes = {"berlin"}});
+        QVERIFY(e.failures.empty());
+        QCOMPARE(e.topology.links.size(), std::size_t{1});
+    }
+
+    void fields_are_read_within_limits() {
+        const Info ratio{.min = 0, .max = 1};
+        QVERIFY(!read_field("1.5", ratio, static_cast<double*>(nullptr)).value);
+        QVERIFY(!read_field("nan", ratio, static_cast<double*>(nullptr)).value);
+        QCOMPARE(*read_field("0.25", ratio, static_cast<double*>(nullptr)).value, 0.25);
+        QVERIFY(!read_field("2.5", Info{}, static_cast<int*>(nullptr)).value);
+        const auto absent = read_field(" ", Info{}, static_cast<std::optional<int>*>(nullptr));
+        QVERIFY(absent.value.has_value() && !absent.value->has_value());
+        QCOMPARE(*read_field("5, 3, 3", Info{}, static_cast<std::vector<int>*>(nullptr)).value, (std::vector<int>{5, 3, 3}));
+        QCOMPARE(to_field(std::vector<int>{5, 3}), QString("5, 3"));
+    }
+};
+
+QTEST_MAIN(TestDocument)
+#include "test_document.moc"

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window as a user has it: draw, set the skip ratio, plan, launch, watch, stop another run, compare, undo everything.
+#include <csignal>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "core/experiment/io.h"
+#include "plugins/planners/all.h"
+#include "views/compare/differences.h"
+#include "views/theme/theme.h"
+#include "views/topology/edits.h"
+#include "views/window/main_window.h"
+#include "views/window/screenshot.h"
+
+using namespace skippipe;
+
+namespace {
+
+constexpr int patient_ms = 90'000;
+
+bool worker_is_built() { return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) && QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe")); }
+
+void draw_link(TopologyView& canvas, const std::string& from, const std::string& to) {
+    const QPoint a = canvas.mapFromScene(canvas.scene_model().node(from)->pos() + QPointF(node_radius - 2, 0));
+    const QPoint b = canvas.mapFromScene(canvas.scene_model().node(to)->pos());
+    QTest::mousePress(canvas.viewport(), Qt::LeftButton, {}, a);
+    QTest::mouseMove(canvas.viewport(), b);
+    QTest::mouseRelease(canvas.viewport(), Qt::LeftButton, {}, b);
+}
+
+/// Small enough to train in seconds.
+void make_small(Experiment& e, int iterations) {
+    e.model.blocks = 3;
+    e.model.width = 32;
+    e.model.heads = 2;
+    e.model.sequence = 32;
+    e.pipeline.stages = 3;
+    e.pipeline.stage_sizes = {1, 1, 1};
+    e.pipeline.microbatches = 4;
+    e.pipeline.microbatch_samples = 2;
+    e.pipeline.plan_steps = 200;
+    e.data.source = DataSource::text;
+    e.data.validation_samples = 4;
+    e.training.iterations = iterations;
+}
+
+}  // namespace
+
+class TestMainWindow : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { register_planners(planners_); }
+
+    void the_whole_way() {
+        if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
+        QTemporaryDir folder;
+        QFile corpus(folder.filePath("corpus.txt"));
+        QVERIFY(corpus.open(QIODevice::WriteOnly));
+        for (int i = 0; i < 4000; ++i) corpus.write("In the beginning there was a line of text, and it was number " + QByteArray::number(i) + ".\n");
+        corpus.close();
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.resize(1280, 800);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        const Experiment first = window.document().experiment();
+        QVERIFY2(!window.why_not_launch().isEmpty(), "an empty experiment cannot be launched, and Launch says why");
+
+        auto& canvas = window.design_page().canvas();
+        const QSize size = canvas.viewport()->size();
+        for (const QPointF at : {QPointF(0.2, 0.5), QPointF(0.5, 0.3), QPointF(0.8, 0.5)})
+            QTest::mouseDClick(canvas.viewport(), Qt::LeftButton, {}, QPoint(int(at.x() * size.width()), int(at.y() * size.height())));
+        draw_link(canvas, "node-1", "node-2");
+        draw_link(canvas, "node-2", "node-3");
+        QCOMPARE(window.document().experiment().topology.nodes.size(), std::size_t{3});
+        QCOMPARE(window.document().experiment().topology.links.size(), std::size_t{2});
+        draw_link(canvas, "node-1", "node-3");
+        window.document().edit("Settings", [&](Experiment& e) {
+            make_small(e, 2);
+            e.data.path = folder.filePath("corpus.txt").toStdString();
+        });
+        window.bar().skip_ratio().setValue(0.33);
+        QCOMPARE(window.document().experiment().pipeline.skip_ratio, 0.33);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
+        QVERIFY2(window.plans().outcome()->has_plan, qPrintable(window.why_not_launch()));
+        QTRY_COMPARE(window.why_not_launch(), QString());
+
+        QTest::mouseClick(&window.bar().launch_button(), Qt::LeftButton);
+        QTRY_VERIFY2_WITH_TIMEOUT(!window.feed().runs().empty(), qPrintable(window.banner().text()), patient_ms);
+        QTRY_VERIFY2_WITH_TIMEOUT(window.feed().runs().front().state == RunState::finished, qPrintable(QString::fromStdString(window.feed().runs().front().error)), patient_ms);
+        const RunId one = window.feed().runs().front().id;
+        QTRY_COMPARE(window.watch_page().run(), one);
+        QTRY_VERIFY(window.watch_page().timeline().data() != nullptr && window.watch_page().timeline().data()->span_count() > 0);
+        QTRY_VERIFY(window.watch_page().curves().point_count() >= 2);
+        QTRY_VERIFY(window.watch_page().idle().table().rowCount() > 0);
+
+        window.document().edit("Longer", [](Experiment& e) { e.training.iterations = 100'000; });
+        QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
+        QTRY_COMPARE(window.why_not_launch(), QString());
+        window.launch();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().running() != nullptr, patient_ms);
+        const RunId two = window.feed().running()->id;
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(two)->iterations_done >= 1, patient_ms);
+        QTRY_VERIFY(window.bar().stop_button().isEnabled());
+        QTest::mouseClick(&window.bar().stop_button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(two)->state == RunState::stopped, patient_ms);
+
+        window.show_workspace(MainWindow::compare);
+        QTRY_COMPARE(window.compare_page().list().selected().size(), std::size_t{2});
+        QTRY_COMPARE(window.compare_page().timelines().size(), std::size_t{2});
+        bool iterations_differ = false;
+        for (int row = 0; row < window.compare_page().table().rowCount(); ++row)
+            iterations_differ = iterations_differ || window.compare_page().table().item(row, 0)->text().contains("iterations");
+        QVERIFY(iterations_differ);
+
+        while (window.document().undo_stack().canUndo()) window.document().undo_stack().undo();
+        QVERIFY(window.document().experiment() == first);
+    }
+
+    void a_killed_run_is_told_as_died_and_a_new_window_finds_runs() {
+        if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
+        QTemporaryDir folder;
+        QFile corpus(folder.filePath("corpus.txt"));
+        QVERIFY(corpus.open(QIODevice::WriteOnly));
+        for (int i = 0; i < 4000; ++i) corpus.write("Another line of text, number " + QByteArray::number(i) + ".\n");
+        corpus.close();
+        const std::filesystem::path record = folder.filePath("record.sqlite").toStdString();
+        auto window = std::make_unique<MainWindow>(planners_, record);
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+        for (const char* to : {"node-2", "node-3"}) add_link(e, "node-1", to);
+        add_link(e, "node-2", "node-3");
+        make_small(e, 100'000);
+        e.data.path = folder.filePath("corpus.txt").toStdString();
+        window->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(!window->plans().is_busy(), patient_ms);
+        window->launch();
+        QTRY_VERIFY2_WITH_TIMEOUT(window->feed().running() != nullptr, qPrintable(window->banner().text()), patient_ms);
+        const RunId run = window->feed().running()->id;
+        window.reset();  // the run goes on without its window
+        window = std::make_unique<MainWindow>(planners_, record);
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().running() != nullptr && window->feed().running()->id == run, patient_ms);
+        const auto pid = static_cast<pid_t>(window->feed().running()->pid);
+        QVERIFY(pid > 1);
+        QCOMPARE(::kill(pid, SIGKILL), 0);
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run)->state == RunState::died, 3000);
+        QVERIFY(window->banner().text().contains("died"));
+    }
+
+    void sizes_of_screenshots_are_checked() {
+        QCOMPARE(parse_size("1280x800"), QSize(1280, 800));
+        for (const char* bad : {"", "1280", "1280x", "10x800", "1280x800x", "99999x800"}) QVERIFY2(!parse_size(bad).isValid(), bad);
+    }
+
+    void differences_name_what_differs() {
+        RunData a, b;
+        a.info.id = 1;
+        b.info.id = 2;
+        a.info.iteration_s = 2;
+        b.info.iteration_s = 1;
+        b.experiment.pipeline.skip_ratio = 0.25;
+        const auto rows = differences({&a, &b});
+        QStringList differing;
+        for (const auto& row : rows)
+            if (row.differs) differing << row.name;
+        QCOMPARE(differing, QStringList({"Iteration, network time", "pipeline, skip ratio"}));
+        QVERIFY(rows.front().deltas[1].startsWith("-50"));
+    }
+
+private:
+    PlannerRegistry planners_;
+};
+
+QTEST_MAIN(TestMainWindow)
+#include "test_main_window.moc"

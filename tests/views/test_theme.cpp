@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include "tests/views/colour_science.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+using namespace skippipe;
+namespace science = colour_science;
+
+class TestTheme : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void ciede2000_agrees_with_its_published_pairs() {
+        // Sharma, Wu and Dalal's table, pairs 1, 7 and 25.
+        QVERIFY(std::abs(science::ciede2000({50, 2.6772, -79.7751}, {50, 0, -82.7485}) - 2.0425) < 1e-4);
+        QVERIFY(std::abs(science::ciede2000({50, 0, 0}, {50, -1, 2}) - 2.3669) < 1e-4);
+        QVERIFY(std::abs(science::ciede2000({60.2574, -34.0099, 36.2677}, {60.4626, -34.1751, 39.4387}) - 1.2644) < 1e-4);
+    }
+
+    void stages_are_told_apart_by_all_eyes() {
+        for (const Theme* t : {&Theme::light(), &Theme::dark_theme()})
+            for (const auto& eyes : {science::normal, science::protanopia, science::deuteranopia, science::tritanopia})
+                for (std::size_t a = 0; a < t->stages.size(); ++a)
+                    for (std::size_t b = a + 1; b < t->stages.size(); ++b) {
+                        const double distance = science::ciede2000(science::lab(t->stages[a], eyes), science::lab(t->stages[b], eyes));
+                        QVERIFY2(distance >= 12, qPrintable(QString("stages %1 and %2: %3").arg(a).arg(b).arg(distance)));
+                    }
+    }
+
+    void contrasts_are_enough() {
+        for (const Theme* t : {&Theme::light(), &Theme::dark_theme()}) {
+            for (const QColor& back : {t->surface, t->surface_2})
+                for (const QColor& text : {t->text, t->text_2, t->accent, t->good, t->warning, t->bad}) QVERIFY2(contrast(text, back) >= 4.5, qPrintable(text.name()));
+            QVERIFY(contrast(t->on_accent, t->accent) >= 4.5);
+            for (const QColor& stage : t->stages) {
+                QVERIFY2(contrast(stage, t->surface) >= 3, qPrintable(stage.name()));
+                QVERIFY2(contrast(t->text_on(stage), stage) >= 4.5, qPrintable(stage.name()));
+            }
+        }
+    }
+
+    void ticks_read_well() {
+        const QString thin{QChar(0x2009)};
+        QCOMPARE(tick(0.25, 0.05), "0.25" + thin + "s");
+        QCOMPARE(tick(12, 2), "12" + thin + "s");
+        QCOMPARE(tick(0.0005, 0.0005), "0.5" + thin + "ms");
+        QCOMPARE(nice_step(0.21), 0.5);
+        QCOMPARE(nice_step(2), 2.0);
+    }
+};
+
+QTEST_MAIN(TestTheme)
+#include "test_theme.moc"

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
+#include <QtTest>
+
+#include "views/curves/curve_data.h"
+#include "views/theme/theme.h"
+#include "views/timeline/timeline_view.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// Lanes of back-to-back spans of `length` seconds with as much rest.
+std::shared_ptr<TimelineData> regular(int lanes, int spans_a_lane, double length) {
+    auto data = std::make_shared<TimelineData>();
+    std::vector<std::string> names;
+    for (int i = 0; i < lanes; ++i) names.push_back("n" + std::to_string(i));
+    data->set_lanes(names);
+    std::int64_t row = 0;
+    for (int lane = 0; lane < lanes; ++lane)
+        for (int i = 0; i < spans_a_lane; ++i) {
+            Span span{i % 2 ? SpanKind::backward : SpanKind::forward, lane, -1, lane % 6, i % 30, 0, 2 * i * length, (2 * i + 1) * length, 0};
+            data->add(span, 0, 0, row++);
+            data->add(IdleGap{lane, IdleCause::activation, (2 * i + 1) * length, (2 * i + 2) * length}, 0);
+        }
+    data->finish();
+    return data;
+}
+
+struct Seen {
+    std::size_t exact = 0, folded = 0, folds = 0;
+    double busy_s = 0;
+};
+
+Seen look(const TimelineData& data, double begin, double end, double least) {
+    Seen seen;
+    data.visit_work(data.lanes()[0], begin, end, least, [&](const LaneSpan& s) { ++seen.exact, seen.busy_s += s.end_s - s.start_s; },
+                    [&](const Fold& f) { seen.folded += f.count, ++seen.folds, seen.busy_s += f.busy * (f.end_s - f.start_s); });
+    return seen;
+}
+
+}  // namespace
+
+class TestTimeline : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void time_and_pixels_are_inverse() {
+        const TimeScale scale{10, 30, 100, 500};
+        QCOMPARE(scale.x(10), 100.0);
+        QCOMPARE(scale.x(30), 500.0);
+        QCOMPARE(scale.time(scale.x(17.25)), 17.25);
+        QCOMPARE(scale.tick_step(90), 5.0);
+        QCOMPARE(scale.first_tick(5), 10.0);
+        const LaneStack lanes{22, 28, 0, 4};
+        QCOMPARE(lanes.lane_at(21), -1);
+        QCOMPARE(lanes.lane_at(22 + 28), 1);
+        QCOMPARE(lanes.lane_at(22 + 4 * 28), -1);
+        QCOMPARE(lanes.clamp_scroll(1e9, 72), 4 * 28 - 50.0);
+    }
+
+    void zoom_keeps_the_time_under_the_cursor() {
+        TimeZoom zoom;
+        zoom.set_extent(100);
+        zoom.zoom_at(25, 0.5);
+        QCOMPARE(zoom.end() - zoom.begin(), 50.0);
+        QCOMPARE((25 - zoom.begin()) / 50, 0.25);
+        zoom.set_follows(true);
+        const double before = zoom.end();
+        zoom.set_extent(110);
+        QCOMPARE(zoom.end(), before + 10);
+        zoom.set_follows(false);
+        zoom.set_extent(130);
+        QCOMPARE(zoom.end(), before + 10);
+    }
+
+    void every_span_is_seen_once_folded_or_not() {
+        const auto data = regular(1, 10'000, 0.01);
+        const Seen near = look(*data, 1, 2, 0.001), far = look(*data, 0, 200, 0.5);
+        QCOMPARE(near.folded, std::size_t{0});
+        QCOMPARE(near.exact, std::size_t{50});
+        QCOMPARE(far.folded + far.exact, std::size_t{10'000});
+        QVERIFY(far.folds < 500);
+        QVERIFY(std::abs(far.busy_s - 100) < 1e-6);  // folding loses no work
+    }
+
+    void a_long_span_among_short_ones_stands_alone() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a"});
+        for (int i = 0; i < 10; ++i) data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 0.01, i * 0.01 + 0.005, 0}, 0, 0, i);
+        data->add(Span{SpanKind::backward, 0, -1, 0, 10, 0, 0.1, 9, 0}, 0, 0, 10);
+        data->finish();
+        const Seen seen = look(*data, 0, 10, 1);
+        QCOMPARE(seen.exact, std::size_t{1});
+        QCOMPARE(seen.folded, std::size_t{10});
+    }
+
+    void spans_may_come_in_any_order() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a"});
+        for (int i : {5, 1, 3}) data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 1.0, i + 0.5, 0}, 0, 0, i);
+        data->finish();
+        for (int i : {4, 0, 2}) data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 1.0, i + 0.5, 0}, 0, 0, i);
+        data->finish();
+        for (int i = 0; i < 6; ++i) QCOMPARE(data->lanes()[0].work[static_cast<std::size_t>(i)].row, std::int64_t{i});
+        QCOMPARE(data->lanes()[0].worked.back(), 3.0);
+        QCOMPARE(data->work_at(0, 3.2)->row, std::int64_t{3});
+        QVERIFY(data->work_at(0, 3.7) == nullptr);
+    }
+
+    void hops_follow_the_microbatch() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b"});
+        data->add(Span{SpanKind::forward, 0, -1, 0, 7, 0, 0, 1, 0}, 0, 0, 1);
+        data->add(Span{SpanKind::transfer_forward, 0, 1, 0, 7, 1, 1, 2, 8}, 0, 0, 2);
+        data->add(Span{SpanKind::forward, 1, -1, 1, 7, 2, 2, 3, 0}, 0, 0, 3);
+        data->add(Span{SpanKind::forward, 1, -1, 1, 8, 2, 3, 4, 0}, 0, 0, 4);
+        data->finish();
+        auto place = data->find(1);
+        for (std::int64_t row : {2, 3}) {
+            place = data->neighbour_hop(place, +1);
+            QVERIFY(place.span != nullptr);
+            QCOMPARE(place.span->row, row);
+        }
+        QVERIFY(data->neighbour_hop(place, +1).span == nullptr);
+        QCOMPARE(data->neighbour_in_lane(place, +1).span->row, std::int64_t{4});
+    }
+
+    void an_area_sums_up() {
+        const auto data = regular(3, 10, 1);
+        const auto sum = data->statistics(0, 1, 0.5, 2.5);
+        QCOMPARE(sum.seconds, 4.0);
+        QCOMPARE(sum.busy_s, 2 * (0.5 + 0.5));
+        QCOMPARE(sum.idle_s[static_cast<std::size_t>(IdleCause::activation)], 2 * 1.0);
+    }
+
+    void it_is_drawn_clicked_and_walked() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(800, 200);
+        const auto data = regular(2, 4, 1);
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const QImage picture = view.grab().toImage();
+        const QColor forward = theme().stage(0), found = picture.pixelColor(view.place_of(0.25, 0).toPoint());
+        QCOMPARE(found, forward);
+        QVERIFY(picture.pixelColor(view.place_of(2.25, 0).toPoint()) != forward);  // backward is a step darker
+        QSignalSpy spy(&view, &TimelineView::selected_changed);
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of(2.5, 1).toPoint());
+        QTRY_VERIFY(view.settled() && spy.count() > 0);
+        QVERIFY(view.selected().span != nullptr);
+        QCOMPARE(view.selected().lane, 1);
+        QCOMPARE(view.selected().span->start_s, 2.0);
+        QTest::keyClick(&view, Qt::Key_Period);
+        QCOMPARE(view.selected().span->start_s, 4.0);
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of(1.5, 0).toPoint());
+        QTRY_VERIFY(view.selected_gap().has_value());
+        QTest::keyClick(&view, Qt::Key_Escape);
+        QVERIFY(!view.selected_gap());
+        const double width = zoom.end() - zoom.begin();
+        QTest::keyClick(&view, Qt::Key_W);
+        QVERIFY(zoom.end() - zoom.begin() < width);
+    }
+
+    void a_hundred_thousand_spans_are_quick() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(1580, 900);
+        const auto data = regular(20, 5000, 0.01);
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.build_frame();
+        double best = 1e9;
+        for (int i = 0; i < 5; ++i) view.build_frame(), best = std::min(best, view.last_build_ms());
+        qInfo("frame of %zu spans up to the draw call: %.2f ms", data->span_count(), best);
+        QVERIFY(best < 5 * 16);
+    }
+
+    void spikes_survive_downsampling() {
+        std::vector<CurvePoint> points;
+        for (int i = 0; i < 100'000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.001)});
+        points[54'321].y = 100;
+        points[77'777].y = -100;
+        const auto kept = downsample(points, 500);
+        QVERIFY(kept.size() <= 2000);
+        QVERIFY(std::find(kept.begin(), kept.end(), points[54'321]) != kept.end());
+        QVERIFY(std::find(kept.begin(), kept.end(), points[77'777]) != kept.end());
+        QVERIFY(kept.back() == points.back());
+        QVERIFY(std::is_sorted(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.x < b.x; }));
+    }
+};
+
+QTEST_MAIN(TestTimeline)
+#include "test_timeline.moc"

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
+#include <QtTest>
+
+#include "views/document/document.h"
+#include "views/topology/edits.h"
+#include "views/topology/view.h"
+
+using namespace skippipe;
+
+namespace {
+
+void drag(TopologyView& view, QPointF from, QPointF to) {
+    QWidget* port = view.viewport();
+    const QPoint a = view.mapFromScene(from), b = view.mapFromScene(to);
+    QTest::mousePress(port, Qt::LeftButton, {}, a);
+    QTest::mouseMove(port, (a + b) / 2);
+    QTest::mouseMove(port, b);
+    QTest::mouseRelease(port, Qt::LeftButton, {}, b);
+}
+
+QPointF place(TopologyView& view, const std::string& id) { return view.scene_model().node(id)->pos(); }
+
+}  // namespace
+
+class TestTopology : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void three_nodes_and_two_links_are_drawn() {
+        Document document;
+        TopologyView view(document, true);
+        view.resize(800, 500);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        for (const QPoint at : {QPoint(150, 250), QPoint(400, 120), QPoint(650, 250)}) QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, at);
+        QCOMPARE(document.experiment().topology.nodes.size(), std::size_t{3});
+        const QPointF rim(node_radius - 2, 0);
+        drag(view, place(view, "node-1") + rim, place(view, "node-2"));
+        drag(view, place(view, "node-2") + rim, place(view, "node-3"));
+        const auto& links = document.experiment().topology.links;
+        QCOMPARE(links.size(), std::size_t{2});
+        QCOMPARE(links[0].from + links[0].to, std::string("node-1node-2"));
+        QCOMPARE(links[1].from + links[1].to, std::string("node-2node-3"));
+        drag(view, place(view, "node-1") + rim, place(view, "node-2"));
+        QCOMPARE(links.size(), std::size_t{2});  // one link between two nodes
+        QCOMPARE(document.undo_stack().count(), 5);
+    }
+
+    void a_drag_moves_on_the_grid_as_one_command() {
+        Document document;
+        Experiment e;
+        add_node(e, {0, 0});
+        add_node(e, {200, 100});
+        document.start_new(e);
+        TopologyView view(document, true);
+        view.resize(800, 500);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        drag(view, place(view, "node-1"), place(view, "node-1") + QPointF(47, 33));
+        const Node& moved = document.experiment().topology.nodes[0];
+        QVERIFY(moved.x != 0 && moved.y != 0);
+        QCOMPARE(std::fmod(moved.x, grid), 0.0);
+        QCOMPARE(document.undo_stack().count(), 1);
+        const QTransform camera = view.transform();
+        document.undo_stack().undo();
+        QVERIFY(document.experiment() == e);
+        QCOMPARE(view.transform(), camera);
+        QCOMPARE(place(view, "node-1"), QPointF(0, 0));
+    }
+
+    void select_copy_paste_delete_by_keys() {
+        Document document;
+        Experiment e;
+        add_node(e, {0, 0});
+        add_node(e, {200, 100});
+        add_link(e, "node-1", "node-2");
+        document.start_new(e);
+        TopologyView view(document, true);
+        view.resize(800, 500);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowActive(&view));
+        view.setFocus();
+        QTest::keyClick(&view, Qt::Key_A, Qt::ControlModifier);
+        QCOMPARE(document.selection().nodes.size(), std::size_t{2});
+        QTest::keyClick(&view, Qt::Key_C, Qt::ControlModifier);
+        QTest::keyClick(&view, Qt::Key_V, Qt::ControlModifier);
+        QCOMPARE(document.experiment().topology.nodes.size(), std::size_t{4});
+        QCOMPARE(document.experiment().topology.links.size(), std::size_t{2});
+        QTest::keyClick(&view, Qt::Key_Delete);
+        QVERIFY(document.experiment() == e);
+    }
+
+    void faults_are_badges_and_selection_is_shared() {
+        Document document;
+        Experiment e;
+        add_node(e, {0, 0});
+        e.topology.nodes[0].region = "nowhere";
+        document.start_new(e);
+        TopologyView view(document, true);
+        QVERIFY(view.scene_model().node("node-1")->fault_level > 0);
+        document.select({.nodes = {"node-1"}});
+        QVERIFY(view.scene_model().node("node-1")->isSelected());
+    }
+
+    void two_hundred_nodes_drag_quickly() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 200; ++i) add_node(e, {60.0 * (i % 20), 60.0 * (i / 20)});
+        for (int i = 0; i < 800; ++i) e.topology.links.push_back({"node-" + std::to_string(i % 200 + 1), "node-" + std::to_string((i * 7 + i / 200 * 31 + 13) % 200 + 1)});
+        document.start_new(e);
+        TopologyView view(document, true);
+        view.resize(1280, 800);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        view.fit();
+        auto* node = view.scene_model().node("node-105");
+        QElapsedTimer clock;
+        double best = 1e9;
+        for (int i = 0; i < 10; ++i) {
+            clock.start();
+            node->setPos(node->pos() + QPointF(5, 3));
+            QCoreApplication::processEvents();
+            view.viewport()->repaint();
+            best = std::min(best, static_cast<double>(clock.nsecsElapsed()) / 1e6);
+        }
+        qInfo("drag frame at 200 nodes, 800 links: %.2f ms", best);
+        QVERIFY(best < 5 * 8);
+    }
+};
+
+QTEST_MAIN(TestTopology)
+#include "test_topology.moc"
