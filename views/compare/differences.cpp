@@ -2,9 +2,11 @@
 #include "views/compare/differences.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
+#include "core/analysis/compare.h"
 #include "core/experiment/io.h"
 #include "views/theme/numbers.h"
 
@@ -44,29 +46,43 @@ QString parameter_name(const std::string& pointer) {
     return name.replace('/', ", ").replace('_', ' ');
 }
 
-void flatten(const nlohmann::ordered_json& json, const std::string& at, std::map<std::string, QString>& out, std::vector<std::string>& order) {
+bool is_canvas_place(const std::string& pointer) { return pointer.ends_with("/x") || pointer.ends_with("/y"); }
+
+QString value_words(const nlohmann::ordered_json& json) {
+    return QString::fromStdString(json.is_string() ? json.get<std::string>() : json.dump());
+}
+
+/// Single values and plain lists below `json`, each with its pointer.
+void flatten(const nlohmann::ordered_json& json, const std::string& at, std::vector<std::pair<std::string, QString>>& out) {
     if (json.is_structured() && !json.empty() && !(json.is_array() && json.front().is_primitive())) {
-        for (const auto& [key, value] : json.items()) flatten(value, at + '/' + key, out, order);
+        for (const auto& [key, value] : json.items()) flatten(value, at + '/' + key, out);
         return;
     }
-    if (at.ends_with("/x") || at.ends_with("/y")) return;
-    order.push_back(at);
-    out[at] = json.is_string() ? QString::fromStdString(json.get<std::string>()) : QString::fromStdString(json.dump());
+    out.push_back({at, value_words(json)});
 }
 
 void add_parameters(const std::vector<const RunData*>& runs, std::vector<DifferenceRow>& rows) {
-    std::vector<std::map<std::string, QString>> values(runs.size());
-    std::vector<std::string> order;
-    for (std::size_t i = 0; i < runs.size(); ++i) flatten(to_json(runs[i]->experiment), {}, values[i], order);
-    std::map<std::string, bool> seen;
-    for (const auto& pointer : order) {
-        if (std::exchange(seen[pointer], true)) continue;
+    std::vector<nlohmann::ordered_json> experiments;
+    for (const auto* run : runs) experiments.push_back(to_json(run->experiment));
+    for (const auto& parameter : differing_parameters(experiments)) {
+        if (is_canvas_place(parameter.pointer)) continue;
         DifferenceRow row;
-        row.name = parameter_name(pointer);
-        for (const auto& of_run : values) {
-            const auto it = of_run.find(pointer);
-            row.values << (it == of_run.end() ? QObject::tr("absent") : it->second);
-        }
+        row.name = parameter_name(parameter.pointer);
+        for (const auto& text : parameter.values)
+            row.values << (text ? value_words(nlohmann::ordered_json::parse(*text)) : QObject::tr("absent"));
+        finish(row);
+        row.differs = true;
+        rows.push_back(std::move(row));
+    }
+    std::vector<std::pair<std::string, QString>> all;
+    flatten(experiments.front(), {}, all);
+    for (const auto& [pointer, value] : all) {
+        const QString name = parameter_name(pointer);
+        const bool told = std::any_of(rows.begin(), rows.end(), [&](const DifferenceRow& row) { return row.name == name; });
+        if (told || is_canvas_place(pointer)) continue;
+        DifferenceRow row;
+        row.name = name;
+        for (std::size_t i = 0; i < runs.size(); ++i) row.values << value;
         finish(row);
         rows.push_back(std::move(row));
     }

@@ -51,7 +51,7 @@ FormRows::FormRows(QWidget* parent) : QWidget(parent), rows_(new QFormLayout(thi
 
 QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     QString text = label_of(key);
-    if (*info.unit != 0) text += QStringLiteral(" <span style='color:%1'>%2</span>").arg(theme().text_2.name(), QString::fromUtf8(info.unit));
+    if (*info.unit != 0 && !text.endsWith(QString::fromUtf8(info.unit), Qt::CaseInsensitive)) text += QStringLiteral(" <span style='color:%1'>%2</span>").arg(theme().text_2.name(), QString::fromUtf8(info.unit));
     auto* label = new QLabel(text);
     label->setToolTip(tip_of(info));
     label->setMinimumHeight(size::row);

@@ -49,6 +49,10 @@ QComboBox::down-arrow { image: url(@arrow); width: 10px; height: 10px; }
 QComboBox QAbstractItemView { background: @surface; color: @text; border: 1px solid @line; selection-background-color: @selected;
   selection-color: @text; }
 QCheckBox { spacing: 8px; min-height: 26px; }
+QCheckBox::indicator { width: 12px; height: 12px; border: 1px solid @text2; border-radius: 2px; background: @surface; padding: 1px; }
+QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
+QCheckBox:focus { color: @accent; }
+QCheckBox:disabled { color: @text2; }
 
 QScrollArea { border: 0; background: transparent; }
 QScrollArea > QWidget > QWidget { background: transparent; }
@@ -127,6 +131,7 @@ QString style_sheet(const Theme& t) {
     };
     for (const auto& [name, colour] : names) sheet.replace(QLatin1String(name), colour.name());
     sheet.replace("@arrow", t.dark ? ":/icons/arrow-dark.png" : ":/icons/arrow-light.png");
+    sheet.replace("@check", t.dark ? ":/icons/check-dark.png" : ":/icons/check-light.png");
     return sheet;
 }
 

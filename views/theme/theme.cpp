@@ -92,6 +92,17 @@ QFont sized(int pixels, QFont::Weight weight = QFont::Normal) {
     return font;
 }
 
+/// Made once: they are asked for in every paint.
+struct Fonts {
+    QFont body = sized(size::body_text), small = sized(size::small_text), bold = sized(size::body_text, QFont::Bold),
+          title = sized(size::title_text, QFont::DemiBold);
+};
+
+const Fonts& fonts() {
+    static const Fonts made;
+    return made;
+}
+
 }  // namespace
 
 const Theme& Theme::light() {
@@ -126,9 +137,10 @@ QColor mix(const QColor& a, const QColor& b, double share) {
                             blend(a.alphaF(), b.alphaF()));
 }
 
-QFont body_font() { return sized(size::body_text); }
-QFont small_font() { return sized(size::small_text); }
-QFont title_font() { return sized(size::title_text, QFont::DemiBold); }
+QFont body_font() { return fonts().body; }
+QFont small_font() { return fonts().small; }
+QFont bold_font() { return fonts().bold; }
+QFont title_font() { return fonts().title; }
 
 bool desktop_prefers_dark() {
     const auto bus = QDBusConnection::sessionBus();

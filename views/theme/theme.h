@@ -49,6 +49,7 @@ bool desktop_prefers_dark();
 
 QFont body_font();
 QFont small_font();
+QFont bold_font();
 QFont title_font();
 
 /// WCAG contrast ratio, 1 to 21.

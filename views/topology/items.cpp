@@ -39,7 +39,9 @@ void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length
 
 }  // namespace
 
-NodeItem::NodeItem(std::string id) : id_(std::move(id)), label_(QString::fromStdString(id_)) {
+NodeItem::NodeItem(std::string id)
+    : id_(std::move(id)),
+      label_(QFontMetrics(small_font()).elidedText(QString::fromStdString(id_), Qt::ElideRight, static_cast<int>(2 * label_room))) {
     setFlags(ItemIsSelectable | ItemSendsGeometryChanges);
     setAcceptHoverEvents(true);
     setZValue(2);
@@ -75,16 +77,13 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     }
     if (is_close(painter)) {
         if (stage >= 0) {
-            QFont font = body_font();
-            font.setBold(true);
-            painter->setFont(font);
+            painter->setFont(bold_font());
             painter->setPen(t.text_on(fill));
             painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius), Qt::AlignCenter, QString::number(stage));
         }
         painter->setFont(small_font());
         painter->setPen(left_out ? t.text_2 : t.text);
-        const QString text = painter->fontMetrics().elidedText(label_, Qt::ElideRight, static_cast<int>(2 * label_room));
-        painter->drawText(QRectF(-label_room, node_radius + 3, 2 * label_room, 16), Qt::AlignHCenter | Qt::AlignTop, text);
+        painter->drawText(QRectF(-label_room, node_radius + 3, 2 * label_room, 16), Qt::AlignHCenter | Qt::AlignTop, label_);
     }
     draw_badge(painter, {node_radius * 0.75, -node_radius * 0.75}, fault_level);
 }
@@ -122,7 +121,7 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     const Theme& t = theme();
     const QColor calm = between_regions ? mix(t.line, t.text_2, 0.15) : mix(t.line, t.text_2, 0.65);
     const QColor colour = isSelected() ? t.accent : fault_level == 2 ? t.bad : fault_level == 1 ? t.warning : calm;
-    QPen pen(colour, isSelected() ? 2.5 : fault_level > 0 ? 2 : between_regions ? 1 : 1.25);
+    QPen pen(colour, isSelected() ? 2.5 : fault_level > 0 ? 2 : 1);
     pen.setCosmetic(true);
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);

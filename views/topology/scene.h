@@ -28,6 +28,7 @@ public:
     std::optional<QPointF> middle_of_selection() const;
     void select_everything();
     bool is_editable() const { return editable_; }
+    bool is_dragging() const { return dragging_; }
 
 Q_SIGNALS:
     void empty_place_double_clicked(QPointF place);

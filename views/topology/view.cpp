@@ -158,12 +158,16 @@ void TopologyView::tidy_up() {
     fit();
 }
 
+void TopologyView::draw_quickly() {
+    setRenderHint(QPainter::Antialiasing, false);
+    sharp_again_.start();
+}
+
 void TopologyView::wheelEvent(QWheelEvent* event) {
     const double now = transform().m11();
     const double next = std::clamp(now * std::pow(1.2, event->angleDelta().y() / 120.0), least_zoom, most_zoom);
     if (next == now) return;
-    setRenderHint(QPainter::Antialiasing, false);
-    sharp_again_.start();
+    draw_quickly();
     const QPointF under = mapToScene(event->position().toPoint());
     setTransform(QTransform::fromScale(next, next));
     const QPointF moved = mapFromScene(under) - event->position();
@@ -185,9 +189,11 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
 
 void TopologyView::mouseMoveEvent(QMouseEvent* event) {
     if (!panning_) {
+        if (scene_.is_dragging()) draw_quickly();
         QGraphicsView::mouseMoveEvent(event);
         return;
     }
+    draw_quickly();
     const QPoint moved = event->pos() - pan_from_;
     pan_from_ = event->pos();
     horizontalScrollBar()->setValue(horizontalScrollBar()->value() - moved.x());

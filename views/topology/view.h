@@ -42,6 +42,7 @@ private:
     void add_node_at(QPointF place);
     void add_copy(const std::string& text, const QString& what);
     void make_actions();
+    void draw_quickly();
 
     Document& document_;
     TopologyScene scene_;
