@@ -49,6 +49,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
 
     connect(bar_, &TopBar::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
+    connect(watch_, &WatchPage::run_changed, this, &MainWindow::follow_runs);
     connect(&compare_->list(), &RunList::launch_requested, this, &MainWindow::launch);
     connect(bar_, &TopBar::stop_requested, this, [this] { if (const auto* run = feed_.running()) feed_.stop(run->id); });
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) { if (may_lose_document()) open_template(name); });

@@ -85,7 +85,7 @@ void TopBar::follow() {
         name_->setCursorPosition(0);
     }
     const bool saved = !document_.file().empty() && !document_.is_modified();
-    state_->setText(saved ? tr("saved") : document_.is_modified() ? tr("edited") : tr("not saved"));
+    state_->setText(document_.file_has_faults() ? tr("file has faults") : saved ? tr("saved") : document_.is_modified() ? tr("edited") : tr("not saved"));
     state_->setToolTip(document_.file().empty() ? tr("No file yet") : QString::fromStdString(document_.file().string()));
     const QSignalBlocker quiet(skip_);
     skip_->setValue(e.pipeline.skip_ratio);

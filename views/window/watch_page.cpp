@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <QAbstractItemView>
 #include <QHeaderView>
 #include <QSignalBlocker>
 #include <QSplitter>
@@ -156,14 +157,20 @@ void WatchPage::show_run(RunId run) {
     network_->fit();
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
     refresh();
+    Q_EMIT run_changed();
 }
 
-void WatchPage::refresh() {
+void WatchPage::list_runs() {
+    if (runs_->view()->isVisible()) return;  // someone is choosing
     const QSignalBlocker quiet(runs_);
     runs_->clear();
     for (const auto& run : feed_.runs())
         runs_->addItem(tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()), static_cast<qlonglong>(run.id));
     runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
+}
+
+void WatchPage::refresh() {
+    list_runs();
     const RunData* data = feed_.data(run_);
     content_->setVisible(data != nullptr);
     empty_->setVisible(data == nullptr);

@@ -35,9 +35,11 @@ public:
 
 Q_SIGNALS:
     void launch_requested();
+    void run_changed();   ///< another run is shown
 
 private:
     QWidget* timeline_area();
+    void list_runs();
     void refresh();
     void show_idle();
     void show_selected();
