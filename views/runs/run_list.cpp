@@ -5,14 +5,21 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include "views/theme/theme.h"
 
 namespace skippipe {
+namespace {
+
+constexpr int note_rows = 3;
+constexpr int note_pause_ms = 500;
+
+}  // namespace
 
 RunList::RunList(RunFeed& feed, QWidget* parent)
-    : QWidget(parent), feed_(feed), view_(new QTableView), words_(new QLineEdit), tags_(new QLineEdit),
+    : QWidget(parent), feed_(feed), view_(new QTableView), words_(new QLineEdit), tags_(new QLineEdit), note_(new QPlainTextEdit),
       pin_(new QPushButton(tr("Pin as baseline"))), watch_(new QPushButton(tr("Watch"))), empty_(new QWidget), empty_words_(new QLabel) {
     filter_.setSourceModel(&table_);
     view_->setModel(&filter_);
@@ -36,6 +43,14 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     words_->setObjectName("run_filter");
     tags_->setPlaceholderText(tr("Tags of the selected run, separated by commas"));
     tags_->setAccessibleName(tr("Tags"));
+    tags_->setObjectName("run_tags");
+    note_->setPlaceholderText(tr("Note on the selected run"));
+    note_->setAccessibleName(tr("Note"));
+    note_->setObjectName("run_note");
+    note_->setTabChangesFocus(true);
+    note_->setFixedHeight(note_rows * note_->fontMetrics().lineSpacing() + 2 * size::gap + size::unit);
+    note_pause_.setSingleShot(true);
+    note_pause_.setInterval(note_pause_ms);
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
@@ -56,17 +71,23 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     middle->addWidget(launch, 0, Qt::AlignHCenter);
     middle->addStretch();
     auto* bottom = new QHBoxLayout;
-    bottom->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    bottom->setContentsMargins(size::gap, 0, size::gap, 0);
     bottom->addWidget(tags_, 1);
     bottom->addWidget(pin_);
     bottom->addWidget(watch_);
     column->addLayout(bottom);
+    auto* last = new QHBoxLayout;
+    last->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    last->addWidget(note_);
+    column->addLayout(last);
 
     connect(&feed, &RunFeed::runs_changed, this, &RunList::follow);
     connect(&feed, &RunFeed::error_changed, this, &RunList::follow);
     connect(words_, &QLineEdit::textChanged, this, [this](const QString& text) { filter_.set_words(text); });
     connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunList::follow_selection);
-    connect(tags_, &QLineEdit::editingFinished, this, &RunList::store_tags);
+    connect(tags_, &QLineEdit::editingFinished, this, &RunList::store_words);
+    connect(note_, &QPlainTextEdit::textChanged, &note_pause_, qOverload<>(&QTimer::start));
+    connect(&note_pause_, &QTimer::timeout, this, &RunList::store_words);
     connect(launch, &QPushButton::clicked, this, &RunList::launch_requested);
     connect(pin_, &QPushButton::clicked, this, [this] {
         const auto runs = selected();
@@ -78,6 +99,8 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(view_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) { Q_EMIT watch_requested(index.data(RunTable::run_role).toLongLong()); });
     follow();
 }
+
+RunList::~RunList() { store_words(); }
 
 std::vector<RunId> RunList::selected() const {
     std::vector<RunId> runs;
@@ -112,28 +135,48 @@ void RunList::follow() {
 
 void RunList::follow_selection() {
     const auto runs = selected();
-    tags_->setEnabled(runs.size() == 1);
     pin_->setEnabled(!runs.empty());
     watch_->setEnabled(runs.size() == 1);
     pin_->setText(!runs.empty() && runs.back() == table_.baseline() ? tr("Unpin") : tr("Pin as baseline"));
-    if (!tags_->hasFocus()) {
-        QStringList words;
-        if (runs.size() == 1)
-            if (const auto* run = feed_.run(runs.front()))
-                for (const auto& tag : run->tags) words << QString::fromStdString(tag);
-        tags_->setText(words.join(", "));
-        tags_->setModified(false);
-    }
+    show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();
 }
 
-void RunList::store_tags() {
-    const auto runs = selected();
-    if (runs.size() != 1 || !tags_->isModified()) return;
-    tags_->setModified(false);
-    std::vector<std::string> tags;
-    for (const auto& word : tags_->text().split(',')) if (!word.trimmed().isEmpty()) tags.push_back(word.trimmed().toStdString());
-    feed_.set_tags(runs.front(), tags);
+void RunList::show_words(const RunInfo* run) {
+    const RunId id = run != nullptr ? run->id : 0;
+    if (id != described_) store_words();  // of the run that was selected before
+    const bool same = id == described_;
+    described_ = id;
+    tags_->setEnabled(run != nullptr);
+    note_->setEnabled(run != nullptr);
+    if (!same || !tags_->isModified()) {
+        QStringList words;
+        if (run != nullptr)
+            for (const auto& tag : run->tags) words << QString::fromStdString(tag);
+        if (const QString text = words.join(", "); tags_->text() != text) tags_->setText(text);
+        tags_->setModified(false);
+    }
+    if (!same || !note_->document()->isModified()) {
+        const QSignalBlocker quiet(note_);
+        if (const QString text = run != nullptr ? QString::fromStdString(run->note) : QString{}; note_->toPlainText() != text) note_->setPlainText(text);
+        note_->document()->setModified(false);
+    }
+}
+
+void RunList::store_words() {
+    note_pause_.stop();
+    if (described_ == 0) return;
+    if (tags_->isModified()) {
+        tags_->setModified(false);
+        std::vector<std::string> tags;
+        for (const auto& word : tags_->text().split(','))
+            if (!word.trimmed().isEmpty()) tags.push_back(word.trimmed().toStdString());
+        feed_.set_tags(described_, tags);
+    }
+    if (note_->document()->isModified()) {
+        note_->document()->setModified(false);
+        feed_.set_note(described_, note_->toPlainText().toStdString());
+    }
 }
 
 }  // namespace skippipe

@@ -2,8 +2,10 @@
 #pragma once
 #include <QLabel>
 #include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTableView>
+#include <QTimer>
 #include <QWidget>
 
 #include "views/runs/run_feed.h"
@@ -11,17 +13,20 @@
 
 namespace skippipe {
 
-/// The list of recorded runs with filter, tags and a pinned baseline.
+/// The list of recorded runs with filter, tags, a note and a pinned baseline.
 class RunList : public QWidget {
     Q_OBJECT
 public:
     explicit RunList(RunFeed& feed, QWidget* parent = nullptr);
+    ~RunList() override;
 
     /// Selected runs, the baseline first, then from top to bottom.
     std::vector<RunId> selected() const;
     RunId baseline() const { return table_.baseline(); }
     void select(const std::vector<RunId>& runs);
     QTableView& view() { return *view_; }
+    QLineEdit& tags() { return *tags_; }
+    QPlainTextEdit& note() { return *note_; }
 
 Q_SIGNALS:
     void selection_changed();
@@ -31,13 +36,17 @@ Q_SIGNALS:
 private:
     void follow();
     void follow_selection();
-    void store_tags();
+    void show_words(const RunInfo* run);
+    void store_words();
 
     RunFeed& feed_;
     RunTable table_;
     RunFilter filter_;
     QTableView* view_;
     QLineEdit *words_, *tags_;
+    QPlainTextEdit* note_;
+    QTimer note_pause_;
+    RunId described_ = 0;   ///< whose tags and note are in the fields; 0: nobody's
     QPushButton *pin_, *watch_;
     QWidget* empty_;
     QLabel* empty_words_;

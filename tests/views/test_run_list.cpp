@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The run list owns tags and notes: what is typed there is in the record.
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "views/runs/run_list.h"
+
+using namespace skippipe;
+
+namespace {
+
+RunId record_run(Recorder& recorder, const std::string& name) {
+    RunStart start;
+    start.name = name;
+    start.planner = "gpipe";
+    start.experiment_json = start.plan_json = start.versions_json = start.machine_json = "{}";
+    start.iterations = 1;
+    const RunId id = recorder.begin(start);
+    recorder.finish(id, RunState::finished, {}, "{}");
+    return id;
+}
+
+}  // namespace
+
+class TestRunList : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init() {
+        folder_ = std::make_unique<QTemporaryDir>();
+        file_ = folder_->filePath("record.sqlite").toStdString();
+        Recorder recorder(file_);
+        first_ = record_run(recorder, "first");
+        second_ = record_run(recorder, "second");
+    }
+
+    void tags_and_note_are_stored_and_told_again() {
+        {
+            RunFeed feed(file_);
+            RunList list(feed);
+            feed.poll();
+            list.select({first_});
+            QVERIFY(list.note().isEnabled() && list.tags().isEnabled());
+            QTest::keyClicks(&list.tags(), " slow , baseline,");
+            QTest::keyClick(&list.tags(), Qt::Key_Return);
+            QTest::keyClicks(&list.note(), "node 3 waits ");
+            QTRY_COMPARE(Reader(file_).run(first_)->note, std::string("node 3 waits "));
+            QTRY_COMPARE(list.tags().text(), QString("baseline, slow"));
+            QCOMPARE(list.note().toPlainText(), QString("node 3 waits "));
+            QTest::keyClicks(&list.note(), "for 7");  // the cursor stays where it was typed
+            QTRY_COMPARE(Reader(file_).run(first_)->note, std::string("node 3 waits for 7"));
+        }
+        QCOMPARE(Reader(file_).run(first_)->tags, (std::vector<std::string>{"baseline", "slow"}));
+        RunFeed feed(file_);
+        RunList list(feed);
+        feed.poll();
+        list.select({first_});
+        QCOMPARE(list.tags().text(), QString("baseline, slow"));
+        QCOMPARE(list.note().toPlainText(), QString("node 3 waits for 7"));
+    }
+
+    void what_is_typed_goes_to_the_run_it_was_typed_for() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        feed.poll();
+        list.select({first_});
+        QTest::keyClicks(&list.note(), "of the first");
+        QTest::keyClicks(&list.tags(), "one");
+        list.select({second_});
+        QCOMPARE(list.note().toPlainText(), QString());
+        QCOMPARE(list.tags().text(), QString());
+        QTest::keyClicks(&list.note(), "of the second");
+        list.select({first_, second_});
+        QVERIFY2(!list.note().isEnabled() && !list.tags().isEnabled(), "two runs have no one note");
+        Reader reader(file_);
+        QCOMPARE(reader.run(first_)->note, std::string("of the first"));
+        QCOMPARE(reader.run(first_)->tags, std::vector<std::string>{"one"});
+        QCOMPARE(reader.run(second_)->note, std::string("of the second"));
+        QVERIFY(reader.run(second_)->tags.empty());
+    }
+
+    void what_is_typed_last_is_stored_when_the_list_goes() {
+        RunFeed feed(file_);
+        {
+            RunList list(feed);
+            feed.poll();
+            list.select({second_});
+            QTest::keyClicks(&list.note(), "at the end");
+        }
+        QCOMPARE(Reader(file_).run(second_)->note, std::string("at the end"));
+    }
+
+private:
+    std::unique_ptr<QTemporaryDir> folder_;
+    std::filesystem::path file_;
+    RunId first_ = 0, second_ = 0;
+};
+
+QTEST_MAIN(TestRunList)
+#include "test_run_list.moc"
