@@ -42,6 +42,8 @@ void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length
 NodeItem::NodeItem(std::string id)
     : id_(std::move(id)),
       label_(QFontMetrics(small_font()).elidedText(QString::fromStdString(id_), Qt::ElideRight, static_cast<int>(2 * label_room))) {
+    label_.setTextFormat(Qt::PlainText);
+    label_.prepare({}, small_font());
     setFlags(ItemIsSelectable | ItemSendsGeometryChanges);
     setAcceptHoverEvents(true);
     setZValue(2);
@@ -83,7 +85,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         }
         painter->setFont(small_font());
         painter->setPen(left_out ? t.text_2 : t.text);
-        painter->drawText(QRectF(-label_room, node_radius + 3, 2 * label_room, 16), Qt::AlignHCenter | Qt::AlignTop, label_);
+        painter->drawStaticText(QPointF(-label_.size().width() / 2, node_radius + 3), label_);
     }
     draw_badge(painter, {node_radius * 0.75, -node_radius * 0.75}, fault_level);
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <QGraphicsItem>
-#include <QPointer>
+#include <QStaticText>
 
 #include "views/document/selection.h"
 
@@ -45,7 +45,7 @@ protected:
 
 private:
     std::string id_;
-    QString label_;
+    QStaticText label_;
 };
 
 /// A line between two nodes or two regions (between centroids).

@@ -59,7 +59,10 @@ void TopologyScene::rebuild() {
     regions_.clear();
     links_.clear();
     drag_places_.clear();
-    dragging_ = false;
+    if (dragging_) {
+        dragging_ = false;
+        Q_EMIT drag_changed();
+    }
     new_link_ = nullptr;
     link_from_ = link_to_ = nullptr;
     const Topology& t = document_.experiment().topology;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Mouse on the canvas: from a node's rim a link is drawn, from its middle it is moved, elsewhere the view's rubber band selects.
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <QGraphicsSceneMouseEvent>
 #include <QGraphicsView>
@@ -61,13 +63,32 @@ void TopologyScene::mouseMoveEvent(QGraphicsSceneMouseEvent* event) {
 void TopologyScene::drag_nodes(QPointF to, bool snap) {
     const QPointF moved = to - drag_start_;
     if (!drag_moved_ && std::hypot(moved.x(), moved.y()) < 3) return;
-    drag_moved_ = true;
+    if (!drag_moved_) {
+        drag_moved_ = true;
+        Q_EMIT drag_changed();
+    }
     for (auto& [node, place] : drag_places_) {
         QPointF at = place + moved;
         if (snap) at = QPointF(std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid);
         node->setPos(at);
     }
     way_->follow_nodes();
+}
+
+std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
+    std::set<QGraphicsItem*> found;
+    if (!dragging_ || !drag_moved_) return {};
+    for (const auto& [node, place] : drag_places_) {
+        found.insert(node);
+        found.insert(node->links.begin(), node->links.end());
+        if (node->region == nullptr) continue;
+        found.insert({node->region, node->region->label});
+        found.insert(node->region->links.begin(), node->region->links.end());
+    }
+    found.insert(way_);
+    std::vector<QGraphicsItem*> moving(found.begin(), found.end());
+    std::stable_sort(moving.begin(), moving.end(), [](const auto* a, const auto* b) { return a->zValue() < b->zValue(); });
+    return moving;
 }
 
 void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
@@ -88,6 +109,7 @@ void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
         for (auto& [id, node] : nodes_) places.push_back({id, {node->pos().x(), node->pos().y()}});
         if (drag_moved_) document_.edit(tr("Move"), [&](Experiment& e) { move_nodes(e, places); });
         drag_places_.clear();
+        Q_EMIT drag_changed();
         if (drag_moved_) return;
     }
     QGraphicsScene::mouseReleaseEvent(event);

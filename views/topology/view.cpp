@@ -20,6 +20,7 @@ namespace skippipe {
 namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4;
 constexpr double copy_offset = 40;
+constexpr std::size_t most_sharp = 60;   ///< items that are drawn without stairs while they move
 }  // namespace
 
 TopologyView::TopologyView(Document& document, bool editable, QWidget* parent)
@@ -45,6 +46,7 @@ TopologyView::TopologyView(Document& document, bool editable, QWidget* parent)
     });
     connect(&document, &Document::replaced, this, [this] { fit(); });
     connect(&document, &Document::changed, viewport(), qOverload<>(&QWidget::update));
+    connect(&scene_, &TopologyScene::drag_changed, this, &TopologyView::begin_or_end_drag);
     connect(&scene_, &TopologyScene::empty_place_double_clicked, this, &TopologyView::add_node_at);
     make_actions();
 }
@@ -163,6 +165,71 @@ void TopologyView::draw_quickly() {
     sharp_again_.start();
 }
 
+void TopologyView::begin_or_end_drag() {
+    still_.reset();
+    const auto moving = scene_.moving_items();
+    if (moving.empty()) {
+        viewport()->update();
+        return;
+    }
+    const auto nodes = std::find_if(moving.begin(), moving.end(), [](const auto* item) { return item->zValue() >= 0; });
+    still_.emplace(Still{{}, {}, {}, {moving.begin(), nodes}, {nodes, moving.end()}});
+}
+
+void TopologyView::draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items) {
+    const QTransform place = viewportTransform();
+    const QRectF seen = mapToScene(viewport()->rect()).boundingRect();
+    for (auto* item : items) {
+        if (!item->sceneBoundingRect().intersects(seen)) continue;
+        painter.setTransform(item->sceneTransform() * place);
+        item->paint(&painter, nullptr, viewport());
+    }
+    painter.resetTransform();
+}
+
+void TopologyView::draw_still(Still& still) {
+    std::vector<QGraphicsItem*> low, high;
+    for (auto* item : scene_.items(Qt::AscendingOrder)) {
+        const auto& moving = item->zValue() < 0 ? still.low : still.high;
+        if (std::find(moving.begin(), moving.end(), item) == moving.end()) (item->zValue() < 0 ? low : high).push_back(item);
+    }
+    const auto layer = [&](const QColor& ground, const std::vector<QGraphicsItem*>& items) {
+        QPixmap picture(viewport()->size() * viewport()->devicePixelRatioF());
+        picture.setDevicePixelRatio(viewport()->devicePixelRatioF());
+        picture.fill(ground);
+        QPainter painter(&picture);
+        painter.setRenderHint(QPainter::Antialiasing);
+        draw_items(painter, items);
+        return picture;
+    };
+    still.below = layer(theme().surface, low);
+    still.above = high.empty() ? QPixmap() : layer(Qt::transparent, high);
+    still.place = viewportTransform();
+}
+
+void TopologyView::paintEvent(QPaintEvent* event) {
+    if (!still_) {
+        QGraphicsView::paintEvent(event);
+        return;
+    }
+    if (still_->below.size() != viewport()->size() * viewport()->devicePixelRatioF() || still_->place != viewportTransform()) draw_still(*still_);
+    QPainter painter(viewport());
+    painter.setClipRegion(event->region());
+    painter.setRenderHint(QPainter::Antialiasing, still_->low.size() + still_->high.size() < most_sharp);
+    painter.drawPixmap(0, 0, still_->below);
+    draw_items(painter, still_->low);
+    if (!still_->above.isNull()) painter.drawPixmap(0, 0, still_->above);
+    draw_items(painter, still_->high);
+}
+
+void TopologyView::changeEvent(QEvent* event) {
+    QGraphicsView::changeEvent(event);
+    if (event->type() != QEvent::StyleChange) return;
+    setBackgroundBrush(theme().surface);
+    still_.reset();
+    scene_.update();
+}
+
 void TopologyView::wheelEvent(QWheelEvent* event) {
     const double now = transform().m11();
     const double next = std::clamp(now * std::pow(1.2, event->angleDelta().y() / 120.0), least_zoom, most_zoom);
@@ -189,7 +256,6 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
 
 void TopologyView::mouseMoveEvent(QMouseEvent* event) {
     if (!panning_) {
-        if (scene_.is_dragging()) draw_quickly();
         QGraphicsView::mouseMoveEvent(event);
         return;
     }

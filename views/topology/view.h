@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <QGraphicsView>
+#include <QPixmap>
 #include <QTimer>
 
 #include "views/topology/scene.h"
@@ -30,6 +31,8 @@ public:
     void tidy_up();
 
 protected:
+    void paintEvent(QPaintEvent*) override;
+    void changeEvent(QEvent*) override;
     void wheelEvent(QWheelEvent*) override;
     void mousePressEvent(QMouseEvent*) override;
     void mouseMoveEvent(QMouseEvent*) override;
@@ -43,10 +46,21 @@ private:
     void add_copy(const std::string& text, const QString& what);
     void make_actions();
     void draw_quickly();
+    void begin_or_end_drag();
+    void draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items);
+
+    /// What a drag leaves where it is: drawn once, so that a frame costs what moves.
+    struct Still {
+        QPixmap below, above;                      ///< areas and links; nodes and names
+        QTransform place;
+        std::vector<QGraphicsItem*> low, high;     ///< what moves, over `below` and over `above`
+    };
+    void draw_still(Still& still);
 
     Document& document_;
     TopologyScene scene_;
     QTimer sharp_again_;
+    std::optional<Still> still_;
     QPoint pan_from_;
     bool panning_ = false, fitted_ = false, user_moved_ = false;
 };

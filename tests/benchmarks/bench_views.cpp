@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Figures of the window, one JSON line each: opening, idling, a frame of a large timeline, a drag frame of a large topology.
+// Drawn offscreen by the processor; figures of a frame are its thread's processor time, best of repeats.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QMouseEvent>
+#include <QTemporaryDir>
+#include <QTimer>
+#include <imgui.h>
+
+#include "core/base/rng.h"
+#include "plugins/planners/all.h"
+#include "views/theme/theme.h"
+#include "views/timeline/timeline_view.h"
+#include "views/topology/view.h"
+#include "views/window/main_window.h"
+
+using namespace skippipe;
+
+extern char** environ;
+
+namespace {
+
+double seconds_of(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double thread_s() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+
+void print(const std::string& name, double value, const char* unit, double goal, const char* ceiling, int repeat) {
+    std::printf("{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"baseline\": \"goal\", \"baseline_value\": %g, \"ratio\": %.3g, \"threads\": 1, "
+                "\"ceiling\": \"%s\", \"repeat\": %d}\n",
+                name.c_str(), value, unit, goal, value / goal, ceiling, repeat);
+    std::fflush(stdout);
+}
+
+void run_events(int ms) {
+    QEventLoop loop;
+    QTimer::singleShot(ms, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+/// Ends the process once the window has painted.
+class FirstFrame : public QObject {
+public:
+    using QObject::QObject;
+    bool eventFilter(QObject*, QEvent* event) override {
+        if (event->type() == QEvent::Paint) QTimer::singleShot(0, [] { ::_exit(0); });
+        return false;
+    }
+};
+
+/// The window as the program opens it. `idle`: prints the share of a core that it takes over 5 s; else ends at its first frame.
+int window_process(QApplication& application, bool idle) {
+    QTemporaryDir folder;
+    const std::filesystem::path record = folder.filePath("record.sqlite").toStdString();
+    if (idle) {
+        Recorder recorder(record);
+        RunStart start;
+        start.name = "finished";
+        start.experiment_json = start.plan_json = start.versions_json = start.machine_json = "{}";
+        recorder.finish(recorder.begin(start), RunState::finished, {}, "{}");
+    }
+    PlannerRegistry planners;
+    register_planners(planners);
+    MainWindow window(planners, record);
+    window.open_template("quick-start");
+    FirstFrame first;
+    if (!idle) window.centralWidget()->installEventFilter(&first);
+    window.show();
+    if (!idle) return QApplication::exec();
+    while (window.plans().is_busy()) run_events(100);
+    run_events(2000);
+    const double cpu_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    QElapsedTimer clock;
+    clock.start();
+    run_events(5000);
+    print("processor share of an idle window over 5 s", 100 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_s) / (1e-3 * static_cast<double>(clock.elapsed())), "%", 1,
+          "timers: a look at the record's time once a second", 1);
+    application.processEvents();
+    return 0;
+}
+
+void opening() {
+    const std::string self = QCoreApplication::applicationFilePath().toStdString();
+    double best_s = 1e300;
+    constexpr int repeats = 5;
+    for (int i = 0; i < repeats; ++i) {
+        char* arguments[] = {const_cast<char*>(self.c_str()), const_cast<char*>("--open"), nullptr};
+        const auto begin = std::chrono::steady_clock::now();
+        pid_t child = 0;
+        int status = 0;
+        if (posix_spawn(&child, self.c_str(), nullptr, nullptr, arguments, environ) != 0 || waitpid(child, &status, 0) != child || status != 0) return;
+        best_s = std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    print("window opens: start of the process to the first frame", best_s, "s", 1, "loading Qt's libraries and making widgets", repeats);
+}
+
+void idling() {
+    const std::string command = QCoreApplication::applicationFilePath().toStdString() + " --idle";
+    if (std::system(command.c_str()) != 0) std::fprintf(stderr, "the idle window failed\n");
+}
+
+void timeline_frame() {
+    constexpr int lanes = 50, count = 100'000, repeats = 20;
+    auto data = std::make_shared<TimelineData>();
+    std::vector<std::string> names;
+    for (int i = 0; i < lanes; ++i) names.push_back("node-" + std::to_string(i));
+    data->set_lanes(names);
+    Rng rng(1);
+    std::vector<double> at(lanes, 0.0);
+    for (int i = 0; i < count; ++i) {
+        const int node = i % lanes;
+        auto& now = at[static_cast<std::size_t>(node)];
+        const double start = now + 0.01 * static_cast<double>(rng.below(100)) / 100, end = start + 0.02 + 0.01 * static_cast<double>(rng.below(100)) / 100;
+        data->add(Span{i % 3 == 0 ? SpanKind::backward : SpanKind::forward, node, -1, node % 8, i / lanes % 60, start, start, end, 0}, i / lanes / 60, 0, i);
+        now = end;
+    }
+    data->finish();
+    TimeZoom zoom;
+    zoom.set_extent(data->extent_s());
+    TimelineView view(zoom);
+    view.resize(1280, 24 + lanes * 28);
+    view.set_data(data);
+    view.show();
+    run_events(50);
+    for (const auto& [words, share] : {std::pair{"all in sight", 1.0}, {"a tenth in sight", 0.1}, {"a hundredth in sight", 0.01}}) {
+        double best_s = 1e300;
+        int vertices = 0;
+        for (int i = 0; i < repeats; ++i) {
+            zoom.show(0, data->extent_s() * share * (1 + 0.001 * i));
+            const double begin_s = thread_s();
+            vertices = view.build_frame()->TotalVtxCount;
+            best_s = std::min(best_s, thread_s() - begin_s);
+        }
+        print(std::string("timeline of 100,000 spans, a frame up to the draw call, ") + words, 1e3 * best_s, "ms", 16, (std::to_string(vertices) + " vertices of what is in sight").c_str(), repeats);
+    }
+}
+
+Experiment large_experiment(int nodes, int links) {
+    Experiment e;
+    Rng rng(2);
+    const int columns = 20;
+    for (int i = 0; i < nodes; ++i) {
+        Node node;
+        node.id = "n" + std::to_string(i);
+        node.x = 90.0 * (i % columns);
+        node.y = 90.0 * (i / columns);
+        e.topology.nodes.push_back(node);
+    }
+    while (static_cast<int>(e.topology.links.size()) < links) {
+        const auto a = rng.below(static_cast<std::uint64_t>(nodes)), b = rng.below(static_cast<std::uint64_t>(nodes));
+        if (a != b) e.topology.links.push_back({"n" + std::to_string(a), "n" + std::to_string(b), 0.05, 1e8, true});
+    }
+    return e;
+}
+
+void mouse(QWidget& on, QEvent::Type type, QPoint at, Qt::MouseButton button, Qt::MouseButtons down) {
+    QMouseEvent event(type, at, on.mapToGlobal(at), button, down, Qt::AltModifier);
+    QApplication::sendEvent(&on, &event);
+}
+
+void drag_frame() {
+    constexpr int frames = 100;
+    Document document;
+    TopologyView view(document, true);
+    view.resize(1000, 700);
+    view.show();
+    document.start_new(large_experiment(200, 800));
+    run_events(200);
+    for (const int together : {1, 20, 200}) {
+        Selection selected;
+        for (int i = 0; i < together; ++i) selected.nodes.insert("n" + std::to_string(together == 1 ? 105 : i < 100 ? 100 + i : i - 100));
+        document.select(selected);
+        run_events(50);
+        const QPoint from = view.mapFromScene(view.scene_model().node("n105")->pos());
+        mouse(*view.viewport(), QEvent::MouseButtonPress, from, Qt::LeftButton, Qt::LeftButton);
+        std::vector<double> took;
+        for (int i = 0; i < frames; ++i) {
+            const double begin_s = thread_s();
+            const QPoint to = from + QPoint(static_cast<int>(60 * std::sin(0.2 * i)), 5 + i / 2);
+            mouse(*view.viewport(), QEvent::MouseMove, to, Qt::NoButton, Qt::LeftButton);
+            QApplication::processEvents();
+            took.push_back(thread_s() - begin_s);
+        }
+        mouse(*view.viewport(), QEvent::MouseButtonRelease, from, Qt::LeftButton, Qt::NoButton);
+        run_events(50);
+        document.undo_stack().undo();
+        std::sort(took.begin(), took.end());
+        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (median)", 1e3 * took[took.size() / 2], "ms", 8,
+              "Qt's rasteriser on one core", frames);
+        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (95th percentile)", 1e3 * took[took.size() * 95 / 100], "ms", 8,
+              "Qt's rasteriser on one core", frames);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    qputenv("QT_LOGGING_RULES", "qt.qpa.*=false");
+    QApplication application(argc, argv);
+    apply_theme(application, false);
+    if (argc > 1 && std::strcmp(argv[1], "--open") == 0) return window_process(application, false);
+    if (argc > 1 && std::strcmp(argv[1], "--idle") == 0) return window_process(application, true);
+    timeline_frame();
+    drag_frame();
+    opening();
+    idling();
+    return 0;
+}
