@@ -168,6 +168,9 @@ void TopologyView::draw_quickly() {
 void TopologyView::begin_or_end_drag() {
     still_.reset();
     const auto moving = scene_.moving_items();
+    // The index and the update region would be made anew for every link at every step, for nothing: all of the view is drawn.
+    scene_.setItemIndexMethod(moving.empty() ? QGraphicsScene::BspTreeIndex : QGraphicsScene::NoIndex);
+    setViewportUpdateMode(moving.empty() ? QGraphicsView::BoundingRectViewportUpdate : QGraphicsView::FullViewportUpdate);
     if (moving.empty()) {
         viewport()->update();
         return;
