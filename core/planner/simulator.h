@@ -79,11 +79,10 @@ private:
 
     /// The same for what planners ask for most: dispatch by arrival, no split, every hop to another node. One cache line.
     struct alignas(64) BareNode {
-        double duration_s[3];          ///< forward, loss, backward
-        double left_s;                 ///< work not yet started, and the least that follows it on other nodes
+        double duration_s[4];          ///< forward, loss, backward, backward
         int head[2], tail[2];          ///< queues in bare_items_: F from upstream; L and B
         int held, memory;
-        std::uint32_t running;         ///< slot: release index x (2p+1) + step
+        std::uint32_t running;         ///< slot (release index x (2p+1) + step) and kind
         int own;                       ///< next of its own microbatches in bare_own_
     };
     struct BareHop {
@@ -133,9 +132,10 @@ private:
     std::vector<BareHop> bare_hops_;          ///< [from * nodes + to]
     std::vector<Key> bare_events_;            ///< next event of each node, least of each 4 nodes, least of each 16 of those
     std::vector<Key> bare_items_;             ///< storage of the queues, ~0 behind the last
+    std::vector<double> bare_left_s_;         ///< of each node: work not yet started, and the least that follows it on other nodes
     std::vector<int> bare_own_;               ///< own microbatches of each data node, -1 behind the last
     std::vector<int> slot_place_;             ///< of each slot: where in Schedule::nodes its node is
-    std::vector<std::uint8_t> slot_kind_;     ///< 0 forward, 1 loss, 2 backward; bare_last on the last of a microbatch
+    std::vector<std::uint8_t> slot_kind_;     ///< 0 forward, 1 loss, 2 backward, 3 the last backward of a microbatch
     std::vector<double> last_end_, shortest_way_out_s_;
     int slots_count_ = -1, slots_length_ = -1;
     std::uint32_t number_ = 0;

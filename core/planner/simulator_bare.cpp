@@ -15,7 +15,8 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 constexpr std::uint32_t idle = ~std::uint32_t{0};
-constexpr std::uint8_t kind_mask = 3, bare_last = 4;
+/// Kinds of an operation in the low bits of a running slot: forward, loss, backward, and the last backward of a microbatch.
+constexpr std::uint32_t kind_mask = 3, bare_last = 3;
 constexpr std::size_t wide = 16;
 constexpr Key payload_mask = 0xFFFFFFFFu;
 /// All bits set or none: selects without a branch.
@@ -35,7 +36,7 @@ void Simulator::prepare_bare_slots(int count, int length) {
     for (int i = 0; i < count; ++i)
         for (int step = 0; step <= 2 * length; ++step) {
             slot_place_.push_back(i * length + (step < length ? step : step == length ? 0 : 2 * length - step));
-            slot_kind_.push_back(static_cast<std::uint8_t>((step >= length ? 1 : 0) + (step > length ? 1 : 0) + (step == 2 * length ? bare_last : 0)));
+            slot_kind_.push_back(static_cast<std::uint8_t>((step >= length ? 1 : 0) + (step > length ? 1 : 0) + (step == 2 * length ? 1 : 0)));
         }
     bare_items_.resize(at(count) * at(length) * 3 + nodes_.size() * 2);
     bare_own_.resize(at(count) + nodes_.size() + 1);
@@ -46,6 +47,7 @@ void Simulator::prepare_bare(const Schedule& schedule) {
     length_ = schedule.length;
     if (bare_hops_.empty()) {
         bare_nodes_.resize(nodes_.size());
+        bare_left_s_.resize(nodes_.size());
         shortest_way_out_s_.assign(nodes_.size(), std::numeric_limits<double>::infinity());
         for (int a = 0; a < problem_.nodes(); ++a)
             for (int b = 0; b < problem_.nodes(); ++b) {
@@ -92,12 +94,12 @@ void Simulator::prepare_bare_nodes() {
         const double forward_s = problem_.forward_s(n, stage);
         node.duration_s[0] = forward_s;
         node.duration_s[1] = problem_.loss_factor * forward_s;
-        node.duration_s[2] = problem_.backward_factor * forward_s;
-        node.left_s = visits * (forward_s + node.duration_s[2] + (stage == 0 ? node.duration_s[1] : 0));
+        node.duration_s[2] = node.duration_s[3] = problem_.backward_factor * forward_s;
+        bare_left_s_[at(n)] = visits * (forward_s + node.duration_s[2] + (stage == 0 ? node.duration_s[1] : 0));
         if (stage == 0) last_backward_s = std::min(last_backward_s, node.duration_s[2]);
     }
     for (int n = 0; n < problem_.nodes(); ++n)
-        if (schedule.stage_of[at(n)] > 0) bare_nodes_[at(n)].left_s += shortest_way_out_s_[at(n)] + last_backward_s;
+        if (schedule.stage_of[at(n)] > 0) bare_left_s_[at(n)] += shortest_way_out_s_[at(n)] + last_backward_s;
     for (int i = 0; i < schedule.count(); ++i) bare_own_[at(bare_nodes_[at(schedule.path(i)[0])].own++)] = i;
     for (int n = 0; n < problem_.nodes(); ++n) {
         if (schedule.stage_of[at(n)] != 0) continue;
@@ -115,7 +117,7 @@ template <bool Shared, int Groups> bool Simulator::run_bare(double cutoff_s) {
     const BareHop* const hops = bare_hops_.data();
     const int *const path_nodes = schedule_->nodes.data(), *const place = slot_place_.data(), *const owns = bare_own_.data();
     const std::uint8_t* const kinds = slot_kind_.data();
-    double *const last_end_s = last_end_.data(), *const line_free_s = line_free_s_.data();
+    double *const last_end_s = last_end_.data(), *const left_s = bare_left_s_.data(), *const line_free_s = line_free_s_.data();
     const double overhead_s = problem_.overhead_s;
     const std::uint32_t steps = static_cast<std::uint32_t>(2 * length_ + 1);
     // Work left is summed in another order than the timeline's: a hair of room, so that rounding never cuts too early.
@@ -124,8 +126,10 @@ template <bool Shared, int Groups> bool Simulator::run_bare(double cutoff_s) {
     std::uint32_t number = number_;
     int left = operations_left_;
 
-    const auto set_event = [&](std::size_t n, Key key) __attribute__((always_inline)) {
-        events[n] = key;
+    // The least of the other nodes' events is found while this node's next one is still being computed; after that an event only
+    // ever moves forward, which takes one comparison a level.
+    const auto clear_event = [&](std::size_t n) __attribute__((always_inline)) {
+        events[n] = never;
         const Key* four = events + (n & ~std::size_t{3});
         group_events[n >> 2] = earlier(earlier(four[0], four[1]), earlier(four[2], four[3]));
         if constexpr (is_wide) {
@@ -134,6 +138,11 @@ template <bool Shared, int Groups> bool Simulator::run_bare(double cutoff_s) {
             for (std::size_t k = 1; k < wide; ++k) low = earlier(low, many[k]);
             top_events[(n >> 2) / wide] = low;
         }
+    };
+    const auto advance_event = [&](std::size_t n, Key key) __attribute__((always_inline)) {
+        events[n] = earlier(events[n], key);
+        group_events[n >> 2] = earlier(group_events[n >> 2], key);
+        if constexpr (is_wide) top_events[(n >> 2) / wide] = earlier(top_events[(n >> 2) / wide], key);
     };
     const auto next_event = [&]() __attribute__((always_inline)) {
         if constexpr (is_wide) {
@@ -148,6 +157,7 @@ template <bool Shared, int Groups> bool Simulator::run_bare(double cutoff_s) {
             return earlier(four, earlier(earlier(g[4], g[5]), earlier(g[6], g[7])));
         }
     };
+    Key next = never;
     // False once the node cannot end its work before the cutoff.
     const auto dispatch = [&](std::size_t n, BareNode& node, Key now) __attribute__((always_inline)) {
         const bool admits = node.held < node.memory;
@@ -156,51 +166,58 @@ template <bool Shared, int Groups> bool Simulator::run_bare(double cutoff_s) {
         const Key best = earlier(other, forward);
         const bool handled = best <= (now | payload_mask);
         const double now_s = time_of(now);
-        if (!handled & admits & (owns[node.own] >= 0)) {
+        if (handled) {
+            const std::uint32_t running = payload_of(best);
+            const double duration_s = node.duration_s[running & kind_mask], end_s = now_s + duration_s;
+            const Key key = make_key(end_s, number++, static_cast<std::uint32_t>(n));
+            next = earlier(next, key);
+            advance_event(n, key);
+            node.head[from_other ? 1 : 0] += 1;
+            node.running = running;
+            node.held += (running & kind_mask) == 0 ? 1 : 0;
+            left_s[n] -= duration_s;
+            return end_s + left_s[n] < sure_s;
+        }
+        if (admits & (owns[node.own] >= 0)) {
             const double end_s = now_s + node.duration_s[0];
+            const Key key = make_key(end_s, number++, static_cast<std::uint32_t>(n));
+            next = earlier(next, key);
+            advance_event(n, key);
             ++node.held;
-            node.running = static_cast<std::uint32_t>(owns[node.own++]) * steps;
-            node.left_s -= node.duration_s[0];
-            set_event(n, make_key(end_s, number++, static_cast<std::uint32_t>(n)));
-            return end_s + node.left_s < sure_s;
+            node.running = static_cast<std::uint32_t>(owns[node.own++]) * steps << 2;
+            left_s[n] -= node.duration_s[0];
+            return end_s + left_s[n] < sure_s;
         }
-        if (!handled) {
-            set_event(n, (best & ~payload_mask) | n);
-            return true;
-        }
-        const std::uint32_t slot = payload_of(best);
-        const int kind = kinds[slot] & kind_mask;
-        const double duration_s = node.duration_s[kind], end_s = now_s + duration_s;
-        set_event(n, make_key(end_s, number++, static_cast<std::uint32_t>(n)));
-        node.head[from_other ? 1 : 0] += 1;
-        node.running = slot;
-        node.held += kind == 0 ? 1 : 0;
-        node.left_s -= duration_s;
-        return end_s + node.left_s < sure_s;
+        const Key key = (best & ~payload_mask) | n;
+        next = earlier(next, key);
+        advance_event(n, key);
+        return true;
     };
 
     for (int i = 0; i < schedule_->count(); ++i) {
         const auto n = at(schedule_->path(i)[0]);
         if (nodes[n].running == idle && !dispatch(n, nodes[n], make_key(0, static_cast<std::uint32_t>(i), 0))) return false;
     }
+    next = next_event();
     while (true) {
-        const Key now = next_event();
+        const Key now = next;
         if (now >= cutoff) break;
         const std::size_t n = payload_of(now);
         BareNode& node = nodes[n];
-        if (node.running != idle) {
-            const std::uint32_t slot = node.running;
-            const std::uint8_t kind = kinds[slot];
+        clear_event(n);
+        next = next_event();
+        if (const std::uint32_t running = node.running; running != idle) {
             const double now_s = time_of(now);
             last_end_s[n] = now_s;
             --left;
-            node.held -= (kind & kind_mask) >> 1;
+            node.held -= static_cast<int>((running & kind_mask) >> 1);
             node.running = idle;
-            if ((kind & bare_last) == 0) {
-                const auto to = at(path_nodes[place[slot + 1]]);
-                const int next_kind = kinds[slot + 1] & kind_mask, queue = next_kind > 0 ? 1 : 0;
+            if ((running & kind_mask) != bare_last) {
+                const std::uint32_t slot = (running >> 2) + 1;
+                const auto to = at(path_nodes[place[slot]]);
+                const std::uint32_t kind = kinds[slot], queue = kind > 0 ? 1 : 0;
                 const BareHop& hop = hops[n * node_count + to];
-                const double transfer_s = hop.transfer_s[next_kind >> 1];
+                const double transfer_s = hop.transfer_s[kind >> 1];
                 double arrival_s;
                 if constexpr (Shared) {
                     double& free_s = line_free_s[hop.line];
@@ -209,14 +226,16 @@ template <bool Shared, int Groups> bool Simulator::run_bare(double cutoff_s) {
                 } else {
                     arrival_s = now_s + hop.latency_s + overhead_s + transfer_s;
                 }
-                const Key key = make_key(arrival_s, number++, slot + 1);
+                const Key key = make_key(arrival_s, number++, slot << 2 | kind);
                 BareNode& target = nodes[to];
                 Key* const first = items + target.head[queue];
                 Key* spot = items + target.tail[queue]++;
                 for (; spot > first && key < spot[-1]; --spot) *spot = spot[-1];
                 *spot = key;
                 const bool wakes = (target.running == idle) & ((queue != 0) | (target.held < target.memory));
-                if (wakes) set_event(to, earlier(events[to], (key & ~payload_mask) | to));
+                const Key wake = (key & ~payload_mask) | to | all_if(!wakes);
+                advance_event(to, wake);
+                next = earlier(next, wake);
             }
         }
         if (!dispatch(n, node, now)) return false;
