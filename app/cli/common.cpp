@@ -39,7 +39,11 @@ void report(const Faults& faults, bool json) {
         std::cout << nlohmann::ordered_json{{"faults", to_json(faults)}}.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
-Experiment read_experiment(const std::filesystem::path& file, bool) {
+nlohmann::ordered_json optional_number(const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+Experiment read_experiment(const std::filesystem::path& file) {
     auto parsed = load_experiment(file);
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
     report(parsed.faults, false);

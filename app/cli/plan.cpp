@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <atomic>
-#include <csignal>
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
@@ -56,7 +52,7 @@ void print(const std::vector<Score>& scores, bool json) {
 }
 
 void make_plans(const PlanOptions& options, Context& context) {
-    const auto experiment = read_experiment(options.experiment, context.json);
+    const auto experiment = read_experiment(options.experiment);
     const auto problem = make_problem(experiment);
     auto request = plan_request(experiment, options.threads);
     if (options.seconds > 0) request.seconds = options.seconds;
@@ -72,7 +68,6 @@ void make_plans(const PlanOptions& options, Context& context) {
     std::vector<Score> scores;
     Plan best;
     double best_s = 0;
-    Faults faults;
     for (const auto* planner : chosen) {
         try {
             const auto plan = make_plan(*planner, problem, request, !context.json);
@@ -94,7 +89,7 @@ void make_plans(const PlanOptions& options, Context& context) {
 }
 
 void score_plan(const PlanOptions& options, Context& context) {
-    const auto problem = make_problem(read_experiment(options.experiment, context.json));
+    const auto problem = make_problem(read_experiment(options.experiment));
     Faults faults;
     const auto text = read_file(options.plan_file, faults);
     const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);

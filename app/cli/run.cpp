@@ -135,8 +135,6 @@ private:
     bool terminal_;
 };
 
-nlohmann::ordered_json optional_number(const std::optional<double>& value) { return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr); }
-
 nlohmann::ordered_json summary(const RunOutcome& outcome) {
     nlohmann::ordered_json idle = nlohmann::ordered_json::object();
     for (std::size_t c = 0; c < idle_causes; ++c) idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome.idle_by_cause[c];

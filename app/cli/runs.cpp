@@ -11,8 +11,6 @@ namespace skippipe::cli {
 
 namespace {
 
-nlohmann::ordered_json optional_number(const std::optional<double>& value) { return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr); }
-
 nlohmann::ordered_json to_json(const RunInfo& r) {
     return {{"run", r.id}, {"name", r.name}, {"state", to_string(r.state)}, {"planner", r.planner}, {"seed", r.seed}, {"started", r.started_utc},
             {"finished", r.finished_utc}, {"iterations", r.iterations}, {"iterations_done", r.iterations_done},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,11 @@ CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, con
 void report(const Faults& faults, bool json);
 nlohmann::ordered_json to_json(const Faults& faults);
 
+/// The number, or null where there is none.
+nlohmann::ordered_json optional_number(const std::optional<double>& value);
+
 /// Reads an experiment; warnings are reported, errors thrown as InputError.
-Experiment read_experiment(const std::filesystem::path& file, bool json);
+Experiment read_experiment(const std::filesystem::path& file);
 
 /// Planner of that name; throws InputError with the names there are.
 const Planner& find_planner(const PlannerRegistry& planners, const std::string& name);

@@ -124,7 +124,7 @@ private Q_SLOTS:
         QCOMPARE(process.exitCode(), 2);
     }
 
-    /// Two lines of a page: 76.44979 s and 79.94643 s, through the plan file.
+    /// 76.44979 s and 79.94643 s, through the plan file.
     void the_authors_plans_come_out_to_the_digit() {
         const auto authors = read_json(source("tests/data/authors-plan-20-nodes.json"));
         const auto experiment = read_json(source("resources/experiments/authors-20.json"));
@@ -154,7 +154,6 @@ private Q_SLOTS:
             QCOMPARE(row["planner"].toString(), QString(name));
             QVERIFY2(std::abs(row["makespan_seconds"].toDouble() - seconds) < 5e-6, qPrintable(QString::number(row["makespan_seconds"].toDouble(), 'g', 12)));
             QCOMPARE(row["iteration_seconds"].toDouble(), row["makespan_seconds"].toDouble());
-            // The corrected NL-London value is not in the matrix: the authors' own plans were made with the original one.
             QVERIFY2(row["violations"].toArray().isEmpty(), output.out);
             QVERIFY(row["lower_bound_seconds"].toDouble() > 30 && row["lower_bound_seconds"].toDouble() < seconds);
         }
@@ -214,6 +213,18 @@ private Q_SLOTS:
         QCOMPARE(losses[2], losses[0]);
         const auto other = run({"run", experiment, "--seed", "6", "--json"}).last();
         QVERIFY(other["last_validation_loss"].toDouble() != run({"show", "1", "--json"}).object()["last_validation_loss"].toDouble());
+    }
+
+    void several_seeds_are_several_runs() {
+        if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
+        const auto before = run({"runs", "--json"}).array().size();
+        const auto trained = run({"run", tiny("seeds.json", [](QJsonObject& d) { d["seeds"] = 2; }), "--iterations", "2", "--json"});
+        QVERIFY2(trained.exit_code == 0, trained.error);
+        const auto runs = run({"runs", "--json"}).array();
+        QCOMPARE(runs.size(), before + 2);
+        QCOMPARE(runs[0].toObject()["seed"].toInt(), 6);
+        QCOMPARE(runs[1].toObject()["seed"].toInt(), 5);
+        QVERIFY(runs[0].toObject()["last_validation_loss"].toDouble() != runs[1].toObject()["last_validation_loss"].toDouble());
     }
 
     void a_run_is_listed_compared_and_exported() {
