@@ -85,10 +85,16 @@ private Q_SLOTS:
         QVERIFY2(window.plans().outcome()->has_plan, qPrintable(window.why_not_launch()));
         QTRY_COMPARE(window.why_not_launch(), QString());
 
+        const auto shown = window.plans().outcome();
         QTest::mouseClick(&window.bar().launch_button(), Qt::LeftButton);
         QTRY_VERIFY2_WITH_TIMEOUT(!window.feed().runs().empty(), qPrintable(window.banner().text()), patient_ms);
         QTRY_VERIFY2_WITH_TIMEOUT(window.feed().runs().front().state == RunState::finished, qPrintable(QString::fromStdString(window.feed().runs().front().error)), patient_ms);
         const RunId one = window.feed().runs().front().id;
+        Faults faults;
+        const Plan launched = parse_plan(parse_json(Reader(folder.filePath("record.sqlite").toStdString()).plan_json(one), faults), shown->problem, faults);
+        QVERIFY(!has_errors(faults));
+        QCOMPARE(launched.planner, shown->plan.planner);
+        QVERIFY2(launched.paths == shown->plan.paths && launched.stages == shown->plan.stages && launched.order == shown->plan.order, "the plan that is shown is the one launched");
         QTRY_COMPARE(window.watch_page().run(), one);
         QTRY_VERIFY(window.watch_page().timeline().data() != nullptr && window.watch_page().timeline().data()->span_count() > 0);
         QTRY_VERIFY(window.watch_page().curves().point_count() >= 2);
@@ -145,6 +151,35 @@ private Q_SLOTS:
         QCOMPARE(::kill(pid, SIGKILL), 0);
         QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run)->state == RunState::died, 3000);
         QVERIFY(window->banner().text().contains("died"));
+    }
+
+    void another_planner_is_planned_with_at_once() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+        for (const char* to : {"node-2", "node-3"}) add_link(e, "node-1", to);
+        add_link(e, "node-2", "node-3");
+        make_small(e, 2);
+        e.data.source = DataSource::bible_kjv;
+        window.document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        QCOMPARE(window.plans().previous_iteration_s(), 0.0);
+        auto* planner = window.bar().findChild<QComboBox*>("planner");
+        QVERIFY(planner != nullptr && planner->findText("gpipe") >= 0);
+        planner->setCurrentText("gpipe");
+        Q_EMIT planner->textActivated("gpipe");
+        QVERIFY2(window.plans().is_busy() && window.plans().is_outdated(), "the figures shown are of the former planner");
+        QTRY_COMPARE_WITH_TIMEOUT(window.plans().ready() ? window.plans().ready()->plan.planner : std::string{}, std::string("gpipe"), patient_ms);
+        QVERIFY(window.design_page().figures().text().contains("gpipe: iteration"));
+        QVERIFY(window.plans().previous_iteration_s() > 0);
+        const Plan before = window.plans().ready()->plan;
+        window.document().undo_stack().undo();
+        window.document().undo_stack().redo();
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        QVERIFY2(window.plans().ready()->plan == before, "one experiment has one plan");
+        window.document().start_new(e);
+        QCOMPARE(window.plans().previous_iteration_s(), 0.0);
     }
 
     void sizes_of_screenshots_are_checked() {

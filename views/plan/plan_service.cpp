@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/plan/plan_service.h"
 
+#include <algorithm>
+#include <thread>
+
 #include "core/experiment/io.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
@@ -9,8 +12,21 @@
 namespace skippipe {
 namespace {
 constexpr int delay_ms = 300;
-constexpr double quick_s = 0.4, refined_s = 4;
+constexpr std::int64_t quick_steps = 1'000;
+
+/// Everything the plan depends on: `experiment_hash` is of the problem alone and leaves out who plans it, and how long.
+std::string key_of(const Experiment& e) {
+    return experiment_hash(e) + '/' + e.pipeline.planner + '/' + std::to_string(e.pipeline.plan_steps) + '/' + std::to_string(e.seed);
+}
 }  // namespace
+
+PlanRequest request_for(const Experiment& experiment) {
+    PlanRequest request;
+    request.seed = experiment.seed;
+    request.steps = experiment.pipeline.plan_steps;
+    request.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
+    return request;
+}
 
 std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Timeline& timeline, const IdleReport& idle) {
     auto lanes = std::make_shared<TimelineData>();
@@ -48,7 +64,12 @@ PlanService::PlanService(Document& document, const PlannerRegistry& planners, QO
     delay_.setInterval(delay_ms);
     connect(&delay_, &QTimer::timeout, this, &PlanService::start);
     connect(&document, &Document::changed, this, &PlanService::schedule);
-    connect(&document, &Document::replaced, this, [this] { previous_s_ = 0; });
+    connect(&document, &Document::replaced, this, [this] {
+        // What another document took says nothing about this one.
+        compare_ = !busy_;
+        previous_s_ = 0;
+        Q_EMIT busy_changed();
+    });
     schedule();
 }
 
@@ -58,9 +79,9 @@ PlanService::~PlanService() {
 }
 
 void PlanService::schedule() {
-    std::string hash = experiment_hash(document_.experiment());
-    if (hash == hash_) return;
-    hash_ = std::move(hash);
+    std::string key = key_of(document_.experiment());
+    if (key == key_) return;
+    key_ = std::move(key);
     stop_.request_stop();
     ++serial_;
     delay_.start();
@@ -73,7 +94,8 @@ void PlanService::schedule() {
 void PlanService::start() {
     const Experiment experiment = document_.experiment();
     const int serial = serial_;
-    if (outcome_ && outcome_->has_plan) previous_s_ = outcome_->score.iteration_seconds;
+    if (outcome_ && outcome_->has_plan && outcome_->refined) previous_s_ = compare_ ? outcome_->score.iteration_seconds : 0;
+    compare_ = true;
     const Planner* planner = planners_.find(experiment.pipeline.planner);
     if (planner == nullptr || has_errors(document_.faults())) {
         auto none = std::make_shared<PlanOutcome>();
@@ -90,33 +112,33 @@ void PlanService::start() {
         const auto hand_over = [&](std::shared_ptr<const PlanOutcome> outcome, bool last) {
             QMetaObject::invokeMethod(this, [this, outcome = std::move(outcome), serial, last] { deliver(outcome, serial, last); }, Qt::QueuedConnection);
         };
-        PlanRequest request;
-        request.seed = experiment.seed;
-        request.seconds = quick_s;
+        PlanRequest request = request_for(experiment);
         request.stop = stop;
-        const auto quick = make_plan(experiment, *planner, request);
-        if (stop.stop_requested()) return;
-        hand_over(quick, !quick->has_plan);
-        if (!quick->has_plan) return;
-        request.seconds = refined_s;
-        request.warm_start = &quick->plan;
+        const std::int64_t steps = request.steps;
+        if (steps == 0 || steps > quick_steps) {
+            // A short search first, so that something is seen at once; the answer does not build on it.
+            request.steps = quick_steps;
+            const auto quick = make_plan(experiment, *planner, request);
+            if (stop.stop_requested()) return;
+            if (quick->has_plan) hand_over(quick, false);
+        }
+        request.steps = steps;
         request.progress = [this, serial](const PlanProgress& progress) {
             QMetaObject::invokeMethod(this, [this, serial, fraction = progress.fraction] {
                 if (serial == serial_ && fraction - progress_ >= 0.05) progress_ = fraction, Q_EMIT busy_changed();
             }, Qt::QueuedConnection);
         };
-        auto refined = make_plan(experiment, *planner, request);
+        const auto best = make_plan(experiment, *planner, request);
         if (stop.stop_requested()) return;
-        const bool better = refined->has_plan && refined->score.iteration_seconds <= quick->score.iteration_seconds;
-        if (!better) refined = std::make_shared<PlanOutcome>(*quick);
-        refined->refined = true;
-        hand_over(refined, true);
+        best->refined = true;
+        hand_over(best, true);
     });
 }
 
 void PlanService::deliver(std::shared_ptr<const PlanOutcome> outcome, int serial, bool last) {
     if (serial != serial_) return;
     outcome_ = std::move(outcome);
+    outcome_serial_ = serial;
     if (last) busy_ = false;
     Q_EMIT planned();
     Q_EMIT busy_changed();

@@ -30,7 +30,7 @@ struct PlanOutcome {
 };
 
 /// Plans the document in the background after each edit: waits a moment, cancels what it was at, answers quickly first, then
-/// better. Canvas places and names of the experiment do not matter to it.
+/// with the experiment's own steps and seed, so that one experiment always shows one plan: the command line's. Canvas places and names of the experiment do not matter to it.
 class PlanService : public QObject {
     Q_OBJECT
 public:
@@ -43,6 +43,10 @@ public:
     /// Iteration time of the last plan before the edit that led to this one; 0: none.
     double previous_iteration_s() const { return previous_s_; }
     bool is_busy() const { return busy_; }
+    /// Whether the newest answer is still of the document before the last edit.
+    bool is_outdated() const { return outcome_serial_ != serial_; }
+    /// The plan of the document as it stands; null while it is searched for, and where there is none.
+    std::shared_ptr<const PlanOutcome> ready() const { return !busy_ && outcome_ && outcome_->has_plan ? outcome_ : nullptr; }
     double progress() const { return progress_; }
 
 Q_SIGNALS:
@@ -60,12 +64,14 @@ private:
     QThreadPool pool_;
     std::stop_source stop_;
     std::shared_ptr<const PlanOutcome> outcome_;
-    std::string hash_;
-    int serial_ = 0;
-    bool busy_ = false;
+    std::string key_;
+    int serial_ = 0, outcome_serial_ = -1;
+    bool busy_ = false, compare_ = false;
     double previous_s_ = 0, progress_ = 0;
 };
 
+/// Seed and steps of the experiment; threads never change the plan.
+PlanRequest request_for(const Experiment& experiment);
 /// Plans an experiment here and now. Never throws: faults say why there is no plan.
 std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request);
 /// Lanes of one executed plan: its spans and its gaps by cause.

@@ -12,6 +12,7 @@
 
 #include "core/experiment/io.h"
 #include "views/document/document.h"
+#include "views/plan/plan_service.h"
 
 namespace skippipe {
 namespace {
@@ -25,8 +26,8 @@ QString read_text(const std::filesystem::path& file) {
 
 std::filesystem::path errors_of(const std::filesystem::path& log) { return std::filesystem::path{log} += ".err"; }
 
-/// The experiment as a file of its own: a saved one may change while the run reads it. Relative data paths are made whole.
-std::filesystem::path freeze(const Document& document, const std::filesystem::path& folder) {
+/// What is launched, as a file of its own: a saved experiment may change while the run reads it. Relative data paths are made whole.
+std::filesystem::path freeze(const Document& document, const PlanOutcome* planned, const std::filesystem::path& folder) {
     Experiment experiment = document.experiment();
     std::filesystem::path data = experiment.data.path;
     if (!data.empty() && data.is_relative() && !document.file().empty())
@@ -34,7 +35,7 @@ std::filesystem::path freeze(const Document& document, const std::filesystem::pa
     std::filesystem::create_directories(folder);
     const auto stamp = QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss-zzz").toStdString();
     const auto file = folder / (stamp + ".json");
-    write_file_atomically(file, to_text(experiment));
+    write_file_atomically(file, planned == nullptr ? to_text(experiment) : to_json(planned->plan, planned->problem, to_json(experiment)).dump(2) + "\n");
     return file;
 }
 
@@ -51,7 +52,7 @@ QString Launcher::program() {
     return beside.isExecutable() ? beside.absoluteFilePath() : QString{};
 }
 
-bool Launcher::launch(const Document& document) {
+bool Launcher::launch(const Document& document, const PlanOutcome* planned) {
     if (is_starting()) return false;
     const QString program = Launcher::program();
     if (program.isEmpty()) {
@@ -60,7 +61,7 @@ bool Launcher::launch(const Document& document) {
         return false;
     }
     try {
-        const auto file = freeze(document, folder_);
+        const auto file = freeze(document, planned, folder_);
         log_ = std::filesystem::path{file} += ".log";
         QProcess process;
         process.setProgram(program);

@@ -11,6 +11,7 @@
 namespace skippipe {
 
 class Document;
+struct PlanOutcome;
 
 /// Starts `skippipe run` as a process of its own that outlives the window, and finds out which run it became.
 class Launcher : public QObject {
@@ -21,8 +22,8 @@ public:
 
     /// The command line program beside this one; empty: not there.
     static QString program();
-    /// Launches the document as it stands. False with `failed` told where it cannot.
-    bool launch(const Document& document);
+    /// Launches the document as it stands, with the plan that was made of it; null: the command line plans. False with `failed` told where it cannot.
+    bool launch(const Document& document, const PlanOutcome* planned);
     bool is_starting() const { return !log_.empty(); }
 
 Q_SIGNALS:

@@ -120,7 +120,7 @@ QWidget* DesignPage::plan_area() {
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
     figures_->setTextFormat(Qt::RichText);
-    figures_->setWordWrap(true);
+    figures_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     figures_->setMinimumHeight(size::row);
     figures_->setObjectName("plan_figures");
     state_->setProperty("role", "secondary");
@@ -154,17 +154,23 @@ void DesignPage::show_plan() {
         return;
     }
     const Score& s = outcome->score;
-    QStringList parts{figure(tr("Iteration"), QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
+    const bool old = plans_.is_outdated();
+    QStringList parts{figure(QString::fromStdString(outcome->plan.planner) + tr(": iteration"), QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
                       figure(tr("Bound"), duration(s.lower_bound_seconds)), figure(tr("Gap"), percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction)),
                       figure(tr("Sent"), quantity(s.bytes, "B"))};
-    if (plans_.previous_iteration_s() > 0)
+    if (plans_.previous_iteration_s() > 0 && !old)
         parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
     if (!s.violations.empty()) parts << QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
-    figures_->setText(parts.join("&nbsp;&nbsp;&nbsp; "));
-    figures_->setToolTip(tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
-    zoom_.set_extent(outcome->lanes->extent_s());
-    zoom_.show_all();
-    timeline_->set_data(outcome->lanes);
+    // Figures of the plan before the edit stay readable, but pale, until the next one is there.
+    const QString words = parts.join("&nbsp;&nbsp; ");
+    figures_->setText(old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), words) : words);
+    figures_->setToolTip(old ? tr("Of the experiment before the last edit") : tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
+    timeline_->setEnabled(!old);
+    if (timeline_->data() != outcome->lanes.get()) {
+        zoom_.set_extent(outcome->lanes->extent_s());
+        zoom_.show_all();
+        timeline_->set_data(outcome->lanes);
+    }
     canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
     show_stages(*outcome);
     show_matrix();

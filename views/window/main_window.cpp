@@ -72,7 +72,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(&document_, &Document::changed, this, &MainWindow::follow_launch);
     connect(&document_, &Document::faults_changed, this, &MainWindow::follow_launch);
     connect(&document_, &Document::file_changed, this, &MainWindow::follow_document);
-    connect(&plans_, &PlanService::planned, this, &MainWindow::follow_launch);
+    connect(&plans_, &PlanService::planned, this, &MainWindow::follow_plan);
     show_workspace(design);
     follow_document();
     follow_launch();
@@ -146,7 +146,9 @@ void MainWindow::follow_runs() {
         progress_->setValue(run->iterations_done);
         status_->setText(run_words(*run));
     } else if (launcher_.is_starting()) {
-        status_->setText(tr("Planning and starting the run…"));
+        status_->setText(tr("Starting the run…"));
+    } else if (launch_when_planned_) {
+        status_->setText(tr("Searching for the plan; the run starts after it"));
     } else {
         status_->setText(feed_.runs().empty() ? tr("Nothing runs") : tr("Nothing runs; the last run %1").arg(state_words(feed_.runs().front()).toLower()));
     }
@@ -159,12 +161,21 @@ void MainWindow::follow_runs() {
 
 QString MainWindow::why_not_launch() const {
     if (launcher_.is_starting()) return tr("A run is being started");
+    if (launch_when_planned_) return tr("The run starts when its plan is found");
     if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
     for (const auto& fault : document_.faults())
         if (fault.severity == Fault::Severity::error) return tr("Cannot run: %1").arg(QString::fromStdString(fault.what));
     if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy() && !outcome->faults.empty())
         return tr("Cannot run: %1").arg(QString::fromStdString(outcome->faults.front().what));
     return {};
+}
+
+void MainWindow::follow_plan() {
+    if (launch_when_planned_ && !plans_.is_busy()) {
+        launch_when_planned_ = false;
+        launch();
+    }
+    follow_launch();
 }
 
 void MainWindow::follow_launch() { bar_->set_launch(why_not_launch()); }
@@ -174,7 +185,15 @@ void MainWindow::launch() {
         banner_->show_message(why);
         return;
     }
-    if (launcher_.launch(document_)) status_->setText(tr("Planning and starting the run…"));
+    // What is seen is what is launched: a search that goes on is waited for.
+    launch_when_planned_ = plans_.is_busy();
+    if (launch_when_planned_) {
+        status_->setText(tr("Searching for the plan; the run starts after it"));
+        follow_launch();
+        return;
+    }
+    const auto planned = plans_.ready();
+    if (launcher_.launch(document_, planned.get())) status_->setText(tr("Starting the run…"));
 }
 
 void MainWindow::follow_document() {

@@ -63,6 +63,7 @@ private:
     void show_cheat_sheet();
     void follow_runs();
     void follow_launch();
+    void follow_plan();
     void follow_document();
     bool may_lose_document();
     bool write_to(const std::filesystem::path& file);
@@ -82,6 +83,7 @@ private:
     QLabel *status_, *times_;
     QProgressBar* progress_;
     std::map<RunId, RunState> known_;
+    bool launch_when_planned_ = false;
 };
 
 /// What runs and how long it still takes: the status bar's words.
