@@ -153,6 +153,38 @@ private Q_SLOTS:
         QVERIFY(window->banner().text().contains("died"));
     }
 
+    void a_refused_text_stays_is_told_and_keeps_launch_off() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("quick-start");
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        QCOMPARE(window.why_not_launch(), QString());
+        auto* field = window.findChild<QLineEdit*>("microbatches");
+        auto* told = window.findChild<QLabel*>("microbatches_fault");
+        QVERIFY(field != nullptr && told != nullptr);
+        QVERIFY(!told->isVisibleTo(&window));
+        const Experiment before = window.document().experiment();
+        const auto type = [field](const QString& text) {
+            field->setFocus();
+            field->selectAll();
+            QTest::keyClicks(field, text);
+            QTest::keyClick(field, Qt::Key_Return);
+        };
+        const int problems = window.design_page().problems().count();
+        type("-3");
+        QVERIFY(window.document().experiment() == before);
+        QVERIFY2(told->isVisibleTo(&window) && told->text().contains("Must be"), qPrintable(told->text()));
+        QVERIFY2(window.why_not_launch().contains("Microbatches"), qPrintable(window.why_not_launch()));
+        QCOMPARE(window.design_page().problems().count(), problems + 1);
+        window.document().edit("Name", [](Experiment& e) { e.name = "Another"; });
+        QCOMPARE(field->text(), QString("-3"));
+        type(QString::number(before.pipeline.microbatches));
+        QVERIFY(!told->isVisibleTo(&window));
+        QCOMPARE(window.why_not_launch(), QString());
+        QCOMPARE(window.design_page().problems().count(), problems);
+    }
+
     void another_planner_is_planned_with_at_once() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
@@ -173,6 +205,7 @@ private Q_SLOTS:
         QTRY_COMPARE_WITH_TIMEOUT(window.plans().ready() ? window.plans().ready()->plan.planner : std::string{}, std::string("gpipe"), patient_ms);
         QVERIFY(window.design_page().figures().text().contains("gpipe: iteration"));
         QVERIFY(window.plans().previous_iteration_s() > 0);
+        QVERIFY(skip_words(window.document().experiment().pipeline, planners_).startsWith("gpipe ignores the skip ratio"));
         const Plan before = window.plans().ready()->plan;
         window.document().undo_stack().undo();
         window.document().undo_stack().redo();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
@@ -47,10 +48,31 @@ Document::Document(QObject* parent) : QObject(parent) {
     check();
 }
 
+Document::~Document() {
+    // A stack that goes says that it is clean; who listens may be gone already.
+    disconnect(&stack_, nullptr, this, nullptr);
+}
+
 void Document::select(Selection selection) {
     if (selection == selection_) return;
     selection_ = std::move(selection);
     Q_EMIT selection_changed();
+}
+
+Faults Document::refusals() const {
+    Faults faults;
+    for (const auto& [field, what] : refused_)
+        faults.push_back({field.toStdString(), what.toStdString(), "the value before it still holds", "Correct the text in the field"});
+    return faults;
+}
+
+void Document::set_refused(const QString& field, const QString& what) {
+    const bool changed = what.isEmpty() ? refused_.erase(field) > 0 : std::exchange(refused_[field], what) != what;
+    if (changed) Q_EMIT faults_changed();
+}
+
+void Document::clear_refused() {
+    if (!std::exchange(refused_, {}).empty()) Q_EMIT faults_changed();
 }
 
 void Document::edit(const QString& what, const std::function<void(Experiment&)>& change, const QString& merge) {

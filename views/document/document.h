@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <map>
 
 #include <QObject>
 #include <QUndoStack>
@@ -17,10 +18,16 @@ class Document : public QObject {
     Q_OBJECT
 public:
     explicit Document(QObject* parent = nullptr);
+    ~Document() override;
 
     const Experiment& experiment() const { return experiment_; }
     /// Faults of the file as it was read (kept until the first save) and of the document as it stands.
     const Faults& faults() const { return faults_; }
+    /// Texts that fields refused: they are no part of the experiment, but nothing should be launched past them.
+    Faults refusals() const;
+    /// A field's text that was refused, or with an empty `what` its end. `field` is its place in the window.
+    void set_refused(const QString& field, const QString& what);
+    void clear_refused();
     QUndoStack& undo_stack() { return stack_; }
     const Selection& selection() const { return selection_; }
     void select(Selection selection);
@@ -61,6 +68,7 @@ private:
 
     Experiment experiment_;
     Faults faults_, file_faults_;
+    std::map<QString, QString> refused_;
     Selection selection_;
     QUndoStack stack_;
     std::filesystem::path file_;

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QStyle>
+#include <QVBoxLayout>
 
 #include "views/theme/theme.h"
 
@@ -20,9 +21,8 @@ QString without_unit(QString key) {
     return key;
 }
 
-void mark(QWidget* editor, const QString& fault, const QString& tip) {
-    editor->setProperty("faulty", !fault.isEmpty());
-    editor->setToolTip(fault.isEmpty() ? tip : fault);
+void mark(QWidget* editor, bool faulty) {
+    editor->setProperty("faulty", faulty);
     editor->style()->unpolish(editor);
     editor->style()->polish(editor);
 }
@@ -86,13 +86,37 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
     line->setPlaceholderText(placeholder);
     const QString tip = tip_of(info);
     editor->setToolTip(tip);
-    connect(line, &QLineEdit::editingFinished, this, [line, editor, commit = std::move(commit), tip] {
+    auto* fault = new QLabel;
+    fault->setObjectName(QString::fromUtf8(key) + "_fault");
+    fault->setProperty("role", "small");
+    fault->setWordWrap(true);
+    fault->setStyleSheet(QStringLiteral("color:%1").arg(theme().bad.name()));
+    connect(line, &QLineEdit::editingFinished, this, [this, name = std::string(key), info, line, editor, commit = std::move(commit)] {
         if (!line->isModified() && qobject_cast<QComboBox*>(editor) == nullptr) return;
         line->setModified(false);
-        mark(editor, commit(line->text()), tip);
+        QString wrong = commit(line->text());
+        if (const QString limits = limits_text(info); !wrong.isEmpty() && !limits.isEmpty() && !wrong.contains(limits)) wrong += tr("; allowed: %1").arg(limits);
+        show_fault(name, wrong);
     });
-    rows_->addRow(label(key, info, editor), editor);
+    auto* field = new QWidget;
+    auto* column = new QVBoxLayout(field);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    column->addWidget(editor);
+    column->addWidget(fault);
+    fault->hide();
+    rows_->addRow(label(key, info, editor), field);
     editors_[key] = editor;
+    faults_[key] = fault;
+    values_[key] = value;
+}
+
+void FormRows::show_fault(const std::string& key, const QString& what) {
+    QLabel* fault = faults_.at(key);
+    mark(editors_.at(key), !what.isEmpty());
+    fault->setText(what);
+    fault->setVisible(!what.isEmpty());
+    Q_EMIT refused(QString::fromStdString(key), what);
 }
 
 void FormRows::add_choice(const char* key, const Info& info, const QStringList& names, const QString& value, Commit commit) {
@@ -116,6 +140,11 @@ void FormRows::add_switch(const char* key, const Info& info, bool value, std::fu
 
 void FormRows::refresh(const char* key, const QString& value) {
     QWidget* editor = FormRows::editor(key);
+    const bool faulty = editor != nullptr && editor->property("faulty").toBool();
+    // A refused text stays to be corrected until its own value changes elsewhere.
+    if (faulty && values_[key] == value) return;
+    values_[key] = value;
+    if (faulty) show_fault(key, {});
     if (auto* box = qobject_cast<QComboBox*>(editor)) {
         if (box->isEditable() && box->lineEdit()->isModified()) return;
         const QSignalBlocker quiet(box);
@@ -126,7 +155,6 @@ void FormRows::refresh(const char* key, const QString& value) {
         const QSignalBlocker quiet(line);
         line->setText(value);
         line->setCursorPosition(0);
-        mark(line, {}, line->toolTip());
     }
 }
 

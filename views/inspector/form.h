@@ -14,6 +14,7 @@
 #include "views/inspector/field_text.h"
 
 class QComboBox;
+class QLabel;
 class QLineEdit;
 
 namespace skippipe {
@@ -40,10 +41,17 @@ public:
     /// The editor of a field; null where it has none.
     QWidget* editor(const std::string& key) const;
 
+Q_SIGNALS:
+    /// A field's text was refused; empty `what`: no longer.
+    void refused(const QString& key, const QString& what);
+
 private:
+    void show_fault(const std::string& key, const QString& what);
     QWidget* label(const char* key, const Info& info, QWidget* editor);
     QFormLayout* rows_;
     std::map<std::string, QWidget*> editors_;
+    std::map<std::string, QLabel*> faults_;
+    std::map<std::string, QString> values_;
 };
 
 /// A form over one part of the document. `locate` finds it (null: gone); fields named in `hidden` have no row; a field in
@@ -63,6 +71,10 @@ public:
             describe(build, *part);
         }
         connect(&document_, &Document::changed, this, [this] { refresh_all(); });
+        connect(this, &FormRows::refused, &document_, [this](const QString& key, const QString& what) {
+            const QString name = label_of(key.toUtf8().constData());
+            document_.set_refused(path_ + '/' + key, what.isEmpty() ? what : name + ": " + what);
+        });
     }
     /// Called before a changed value is stored, to carry it on elsewhere (a rename).
     std::function<void(Experiment&, const std::string& key, const T& before, const T& after)> also;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QComboBox>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -53,6 +54,12 @@ QString skip_words(int stages, double skip_ratio) {
         .arg(visited).arg(stages).arg(percent(1 - static_cast<double>(visited) / stages), percent(static_cast<double>(stages - visited) / (stages - 1)));
 }
 
+QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners) {
+    const Planner* planner = planners.find(pipeline.planner);
+    if (planner == nullptr || !planner->full_pipeline()) return skip_words(pipeline.stages, pipeline.skip_ratio);
+    return QObject::tr("%1 ignores the skip ratio: every microbatch visits all %2 stages").arg(QString::fromStdString(pipeline.planner)).arg(pipeline.stages);
+}
+
 Inspector::Inspector(Document& document, const PlannerRegistry& planners, QWidget* parent)
     : QScrollArea(parent), document_(document), planners_(planners) {
     setWidgetResizable(true);
@@ -79,6 +86,7 @@ void Inspector::follow() {
 }
 
 void Inspector::rebuild() {
+    document_.clear_refused();  // the texts go with their fields
     // An editor may be what led here: it goes when its event is over.
     if (auto* old = takeWidget()) old->deleteLater();
     auto* content = new QWidget;
@@ -168,10 +176,13 @@ void Inspector::show_experiment() {
     auto* pipeline = new Form<Pipeline>(document_, "pipeline", [](Experiment& e) { return &e.pipeline; }, {}, {{"planner", planners}});
     auto* words = title({}, "small");
     words->setObjectName("skip_words");
-    const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline.stages, document_.experiment().pipeline.skip_ratio)); };
+    const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
     connect(&document_, &Document::changed, words, say);
     say();
     pipeline->add_note(words);
+    if (auto* box = qobject_cast<QComboBox*>(pipeline->editor("planner")))
+        for (const auto& planner : planners_.all())
+            box->setItemData(box->findText(QString::fromStdString(planner->name())), QString::fromStdString(planner->description()), Qt::ToolTipRole);
     section(tr("Pipeline"), pipeline);
     section(tr("Rules for planners"), new Form<Constraints>(document_, "constraints", [](Experiment& e) { return &e.pipeline.constraints; }), false);
     section(tr("Model"), new Form<ModelSpec>(document_, "model", [](Experiment& e) { return &e.model; }), false);

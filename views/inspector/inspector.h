@@ -35,5 +35,7 @@ private:
 
 /// What a skip ratio really drops: "4 of 6 stages a microbatch: drops 33.3 % of them", or why it cannot be.
 QString skip_words(int stages, double skip_ratio);
+/// The same, or that the chosen planner ignores the skip ratio.
+QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners);
 
 }  // namespace skippipe

@@ -220,7 +220,8 @@ void DesignPage::show_matrix() {
 }
 
 void DesignPage::show_problems() {
-    Faults faults = document_.faults();
+    Faults faults = document_.refusals();
+    faults.insert(faults.end(), document_.faults().begin(), document_.faults().end());
     if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy())
         for (const auto& fault : outcome->faults)
             if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(fault);

@@ -163,6 +163,7 @@ QString MainWindow::why_not_launch() const {
     if (launcher_.is_starting()) return tr("A run is being started");
     if (launch_when_planned_) return tr("The run starts when its plan is found");
     if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
+    if (const auto refused = document_.refusals(); !refused.empty()) return tr("A field is refused. %1").arg(QString::fromStdString(refused.front().what));
     for (const auto& fault : document_.faults())
         if (fault.severity == Fault::Severity::error) return tr("Cannot run: %1").arg(QString::fromStdString(fault.what));
     if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy() && !outcome->faults.empty())

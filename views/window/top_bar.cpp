@@ -11,7 +11,7 @@
 namespace skippipe {
 
 TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* parent)
-    : QWidget(parent), document_(document), name_(new QLineEdit), state_(new QLabel), skip_words_(new QLabel), skip_(new QDoubleSpinBox),
+    : QWidget(parent), document_(document), planners_(planners), name_(new QLineEdit), state_(new QLabel), skip_words_(new QLabel), skip_(new QDoubleSpinBox),
       planner_(new QComboBox), launch_(new QPushButton(tr("Launch"))), stop_(new QPushButton(tr("Stop"))) {
     setObjectName("bar");
     setAttribute(Qt::WA_StyledBackground);
@@ -89,8 +89,11 @@ void TopBar::follow() {
     state_->setToolTip(document_.file().empty() ? tr("No file yet") : QString::fromStdString(document_.file().string()));
     const QSignalBlocker quiet(skip_);
     skip_->setValue(e.pipeline.skip_ratio);
-    skip_->setToolTip(skip_words(e.pipeline.stages, e.pipeline.skip_ratio));
-    skip_words_->setText(tr("%1 of %2 stages").arg(path_length(e.pipeline.stages, e.pipeline.skip_ratio)).arg(e.pipeline.stages));
+    const Planner* planner = planners_.find(e.pipeline.planner);
+    const bool ignored = planner != nullptr && planner->full_pipeline();
+    skip_->setToolTip(skip_words(e.pipeline, planners_));
+    skip_words_->setText(ignored ? tr("ignored: all %1 stages").arg(e.pipeline.stages)
+                                 : tr("%1 of %2 stages").arg(path_length(e.pipeline.stages, e.pipeline.skip_ratio)).arg(e.pipeline.stages));
     skip_words_->setToolTip(skip_->toolTip());
     planner_->setCurrentText(QString::fromStdString(e.pipeline.planner));
     planner_->setToolTip(planner_->currentData(Qt::ToolTipRole).toString());

@@ -32,6 +32,7 @@ private:
     void follow();
 
     Document& document_;
+    const PlannerRegistry& planners_;
     QLineEdit* name_;
     QLabel *state_, *skip_words_;
     QDoubleSpinBox* skip_;
