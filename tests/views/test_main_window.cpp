@@ -153,6 +153,26 @@ private Q_SLOTS:
         QVERIFY(window->banner().text().contains("died"));
     }
 
+    void selected_nodes_are_linked_and_grouped() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        Experiment e;
+        for (int i = 0; i < 4; ++i) add_node(e, {100.0 * i, 0});
+        add_link(e, "node-2", "node-1");
+        window.document().start_new(e);
+        window.document().select({.nodes = {"node-1", "node-2", "node-3"}});
+        auto& canvas = window.design_page().canvas();
+        canvas.link_selected();
+        QCOMPARE(window.document().experiment().topology.links.size(), std::size_t{3});
+        canvas.group_selected();
+        QCOMPARE(window.document().experiment().topology.regions.size(), std::size_t{1});
+        const auto& nodes = window.document().experiment().topology.nodes;
+        QVERIFY(!nodes[0].region.empty() && nodes[2].region == nodes[0].region && nodes[3].region.empty());
+        window.document().undo_stack().undo();
+        window.document().undo_stack().undo();
+        QVERIFY(window.document().experiment() == e);
+    }
+
     void a_refused_text_stays_is_told_and_keeps_launch_off() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

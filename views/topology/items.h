@@ -12,7 +12,7 @@
 namespace skippipe {
 
 inline constexpr double node_radius = 20;
-inline constexpr double rim_width = 7;       ///< dragging from here draws a link
+inline constexpr double rim_width = 8;       ///< dragging from here draws a link
 inline constexpr double region_margin = 40;
 inline constexpr double grid = 10;
 

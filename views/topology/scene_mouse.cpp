@@ -98,15 +98,19 @@ void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
         if (link_to_ != nullptr) link_to_->link_target = false;
         const NodeItem *from = link_from_, *to = node_at(event->scenePos());
         link_from_ = link_to_ = nullptr;
-        if (to != nullptr && to != from)
-            document_.edit(tr("Draw link"), [a = from->id(), b = to->id()](Experiment& e) { add_link(e, a, b); });
+        if (to != nullptr && to != from) {
+            const std::string a = from->id(), b = to->id();
+            bool added = false;
+            document_.edit(tr("Draw link"), [&](Experiment& e) { added = add_link(e, a, b); });
+            if (added) document_.select({.links = {LinkKey{a, b}}});
+        }
         return;
     }
     if (dragging_) {
         dragging_ = false;
         std::vector<std::pair<std::string, Point>> places;
         // Where the canvas laid the nodes out itself, a drag fixes all of them as they are seen.
-        for (auto& [id, node] : nodes_) places.push_back({id, {node->pos().x(), node->pos().y()}});
+        for (auto& [id, node] : nodes_) places.push_back({id, {std::round(node->pos().x()), std::round(node->pos().y())}});
         if (drag_moved_) document_.edit(tr("Move"), [&](Experiment& e) { move_nodes(e, places); });
         drag_places_.clear();
         Q_EMIT drag_changed();

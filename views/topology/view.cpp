@@ -65,6 +65,8 @@ void TopologyView::make_actions() {
     if (!scene_.is_editable()) return;
     add(tr("Add node"), QKeySequence(Qt::Key_N), &TopologyView::add_node_here);
     add(tr("Add region"), QKeySequence(Qt::Key_R), &TopologyView::add_region_here);
+    add(tr("Link selected nodes"), QKeySequence(Qt::Key_L), &TopologyView::link_selected);
+    add(tr("Group in a region"), QKeySequence(Qt::CTRL | Qt::Key_G), &TopologyView::group_selected);
     add(tr("Copy"), QKeySequence::Copy, &TopologyView::copy);
     add(tr("Paste"), QKeySequence::Paste, &TopologyView::paste);
     add(tr("Duplicate"), QKeySequence(Qt::CTRL | Qt::Key_D), &TopologyView::duplicate);
@@ -129,6 +131,18 @@ void TopologyView::add_region_here() {
         added.regions.insert(id);
     });
     document_.select(added);
+}
+
+void TopologyView::link_selected() {
+    const auto nodes = document_.selection().nodes;
+    document_.edit(tr("Link selected nodes"), [&](Experiment& e) {
+        for (auto a = nodes.begin(); a != nodes.end(); ++a)
+            for (auto b = std::next(a); b != nodes.end(); ++b) add_link(e, *a, *b);
+    });
+}
+
+void TopologyView::group_selected() {
+    if (!document_.selection().nodes.empty()) add_region_here();
 }
 
 void TopologyView::copy() {

@@ -29,6 +29,10 @@ public:
     void duplicate();
     void remove();
     void tidy_up();
+    /// Links every two of the selected nodes that no link joins yet.
+    void link_selected();
+    /// Puts the selected nodes into a region of their own.
+    void group_selected();
 
 protected:
     void paintEvent(QPaintEvent*) override;

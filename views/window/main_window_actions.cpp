@@ -75,7 +75,7 @@ void MainWindow::show_cheat_sheet() {
     auto* sheet = new QDialog(this);
     sheet->setAttribute(Qt::WA_DeleteOnClose);
     sheet->setWindowTitle(tr("Keys"));
-    sheet->resize(420, 560);
+    sheet->resize(560, 640);
     auto* table = new QTableWidget(0, 3);
     table->setHorizontalHeaderLabels({tr("Where"), tr("What"), tr("Keys")});
     table->verticalHeader()->hide();
@@ -93,11 +93,19 @@ void MainWindow::show_cheat_sheet() {
         for (const auto* action : widget->actions())
             if (!action->shortcut().isEmpty()) add(action->property("group").toString(), action->text(), action->shortcut().toString(QKeySequence::NativeText));
     for (const auto& [what, keys] : timeline_keys) add(tr("Timeline"), tr(what), keys);
-    table->resizeColumnsToContents();
-    table->horizontalHeader()->setStretchLastSection(true);
+    table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
+    auto* heading = new QLabel(tr("Keys"));
+    heading->setProperty("role", "heading");
+    heading->setContentsMargins(size::wide_gap, size::gap, size::wide_gap, size::gap);
     auto* column = new QVBoxLayout(sheet);
     column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(heading);
     column->addWidget(table);
+    auto* close = new QAction(sheet);
+    close->setShortcut(Qt::Key_Escape);
+    connect(close, &QAction::triggered, sheet, &QDialog::close);
+    sheet->addAction(close);
     sheet->show();
 }
 
