@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <QApplication>
+#include <QSettings>
+#include <QStandardPaths>
 #include <QTimer>
 
 #include "core/record/record.h"
@@ -60,7 +62,10 @@ int main(int argc, char** argv) {
     QApplication::setApplicationDisplayName("SkipPipe Studio");
     using namespace skippipe;
     if (options.renderer != "auto") choose_painter(options.renderer == "opengl" ? ImGuiPainter::opengl : ImGuiPainter::processor);
-    apply_theme(application, options.theme.empty() ? desktop_prefers_dark() : options.theme == "dark");
+    const QString settings = QStandardPaths::writableLocation(QStandardPaths::ConfigLocation) + "/skippipe-studio/window.ini";
+    const bool remembers = options.screenshot.empty();
+    const QString theme_name = !options.theme.empty() ? QString::fromStdString(options.theme) : remembers ? QSettings(settings, QSettings::IniFormat).value("theme").toString() : QString{};
+    apply_theme(application, is_dark(theme_choice(theme_name)));
 
     PlannerRegistry planners;
     register_planners(planners);
@@ -78,6 +83,7 @@ int main(int argc, char** argv) {
         if (!problem.isEmpty()) std::fprintf(stderr, "%s\n", problem.toUtf8().constData());
         return problem.isEmpty() ? 0 : 2;
     }
+    window.remember_in(settings, theme_choice(theme_name));
     window.show();
     QTimer::singleShot(0, &window, &MainWindow::offer_recovery);
     if (options.launch) QTimer::singleShot(0, &window, &MainWindow::launch);

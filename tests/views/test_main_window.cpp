@@ -2,6 +2,7 @@
 // The window as a user has it: draw, set the skip ratio, plan, launch, watch, stop another run, compare, undo everything.
 #include <csignal>
 
+#include <QSplitter>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -100,6 +101,21 @@ private Q_SLOTS:
         QTRY_VERIFY(window.watch_page().curves().point_count() >= 2);
         QTRY_VERIFY(window.watch_page().idle().table().rowCount() > 0);
 
+        using Format = MainWindow::ExportFormat;
+        const std::tuple<Format, const char*, const char*> files[] = {{Format::spans_csv, "spans.csv", "iteration,"}, {Format::metrics_csv, "metrics.csv", "iteration,"},
+                                                                      {Format::chrome_trace, "trace.json", "{"}, {Format::svg, "timeline.svg", "<"}};
+        QCOMPARE(window.run_in_sight(), one);
+        for (const auto& [format, name, begin] : files) {
+            QVERIFY2(window.export_run(one, format, folder.filePath(name).toStdString()), qPrintable(window.banner().text()));
+            QFile written(folder.filePath(name));
+            QVERIFY(written.open(QIODevice::ReadOnly));
+            const QByteArray text = written.readAll();
+            QVERIFY2(text.startsWith(begin) && text.size() > 200, name);
+        }
+        QVERIFY2(!window.export_run(one, Format::svg, folder.filePath("nowhere/timeline.svg").toStdString()), "a folder that is not there");
+        QVERIFY(window.export_picture(folder.filePath("view.png")));
+        QVERIFY(!QImage(folder.filePath("view.png")).isNull());
+
         window.document().edit("Longer", [](Experiment& e) { e.training.iterations = 100'000; });
         QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
         QTRY_COMPARE(window.why_not_launch(), QString());
@@ -151,6 +167,41 @@ private Q_SLOTS:
         QCOMPARE(::kill(pid, SIGKILL), 0);
         QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run)->state == RunState::died, 3000);
         QVERIFY(window->banner().text().contains("died"));
+    }
+
+    void theme_and_panes_are_remembered() {
+        QTemporaryDir folder;
+        const QString settings = folder.filePath("window.ini");
+        const auto open = [&] {
+            auto window = std::make_unique<MainWindow>(planners_, folder.filePath("record.sqlite").toStdString());
+            window->remember_in(settings);
+            window->show();
+            return window;
+        };
+        const auto panes = [](MainWindow& window) { return window.findChild<QSplitter*>("compare_columns"); };
+        auto window = open();
+        window->show_workspace(MainWindow::compare);
+        QVERIFY(QTest::qWaitForWindowExposed(window.get()));
+        for (const bool dark : {true, false, true}) {
+            window->set_theme(dark ? ThemeChoice::dark : ThemeChoice::light);
+            QCOMPARE(theme().dark, dark);
+            QCOMPARE(window->design_page().canvas().backgroundBrush().color(), (dark ? Theme::dark_theme() : Theme::light()).surface);
+            QCOMPARE(window->palette().color(QPalette::Window), theme().surface_2);
+        }
+        panes(*window)->setSizes({800, 400});
+        window->resize(1100, 700);
+        QCOMPARE(window->size(), QSize(1100, 700));
+        window->close();
+        const QList<int> at_close = panes(*window)->sizes();
+        apply_theme(*qApp, false);
+        window = open();
+        window->show_workspace(MainWindow::compare);
+        QVERIFY(QTest::qWaitForWindowExposed(window.get()));
+        QVERIFY(window->theme_choice_now() == ThemeChoice::dark && theme().dark);
+        QCOMPARE(window->size(), QSize(1100, 700));
+        QTRY_COMPARE(panes(*window)->sizes(), at_close);
+        QVERIFY(at_close[0] > at_close[1]);
+        apply_theme(*qApp, false);
     }
 
     void selected_nodes_are_linked_and_grouped() {

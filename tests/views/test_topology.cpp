@@ -111,6 +111,36 @@ private Q_SLOTS:
         QVERIFY(view.scene_model().node("node-1")->isSelected());
     }
 
+    void a_frame_of_a_drag_shows_what_a_whole_frame_shows() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 12; ++i) add_node(e, {90.0 * (i % 4), 90.0 * (i / 4)});
+        for (int i = 1; i < 12; ++i) add_link(e, "node-1", "node-" + std::to_string(i + 1));
+        add_region(e, {0, 0});
+        e.topology.nodes[5].region = e.topology.nodes[6].region = "region-1";
+        document.start_new(e);
+        TopologyView view(document, true);
+        view.resize(600, 400);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const QPoint from = view.mapFromScene(place(view, "node-6")), to = from + QPoint(70, 30);
+        const QImage before = view.viewport()->grab().toImage();
+        QTest::mousePress(view.viewport(), Qt::LeftButton, {}, from);
+        QTest::mouseMove(view.viewport(), (from + to) / 2);
+        QTest::mouseMove(view.viewport(), to);
+        const QImage during = view.viewport()->grab().toImage();
+        QTest::mouseRelease(view.viewport(), Qt::LeftButton, {}, to);
+        const QImage after = view.viewport()->grab().toImage();
+        const auto unlike = [](const QImage& a, const QImage& b) {
+            int count = 0;
+            for (int y = 0; y < a.height(); ++y)
+                for (int x = 0; x < a.width(); ++x) count += std::abs(qGray(a.pixel(x, y)) - qGray(b.pixel(x, y))) > 24;
+            return count;
+        };
+        QVERIFY2(unlike(before, after) > 1500, "the node, its links and its region were seen to move");
+        QVERIFY2(unlike(during, after) < 60, qPrintable(QString::number(unlike(during, after))));
+    }
+
     void two_hundred_nodes_drag_quickly() {
         Document document;
         Experiment e;

@@ -41,6 +41,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     splitter->addWidget(right);
     splitter->setSizes({470, 740});
     splitter->setChildrenCollapsible(false);
+    splitter->setObjectName("compare_columns");
 
     auto* empty_column = new QVBoxLayout(empty_);
     auto* hint = words(tr("Select two or more runs in the list to see their differences, curves and timelines side by side"), "secondary");
@@ -57,6 +58,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     rows->addWidget(only_differing_);
     rows->addWidget(table_);
     table_->setObjectName("differences");
+    table_->installEventFilter(this);
     table_->setAccessibleName(tr("Differences"));
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table_->setShowGrid(false);
@@ -116,6 +118,7 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     for (const auto* run : runs)
         headers << tr("Run %1").arg(run->info.id) + (runs.size() > 1 && run == runs.front() ? tr(" (baseline)") : QString{}) + '\n' + QString::fromStdString(run->info.planner);
     table_->setHorizontalHeaderLabels(headers);
+    for (int c = 1; c < table_->columnCount(); ++c) table_->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     for (int r = 0; r < table_->rowCount(); ++r) {
         const auto& row = rows[static_cast<std::size_t>(r)];
         auto* name = new QTableWidgetItem(row.name);
@@ -126,12 +129,27 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
             const QString delta = row.deltas[c].isEmpty() ? QString{} : QStringLiteral("  (%1)").arg(row.deltas[c]);
             auto* item = new QTableWidgetItem(row.values[c] + delta);
             item->setToolTip(row.values[c]);
-            if (row.is_metric) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
             table_->setItem(r, c + 1, item);
         }
     }
-    table_->setColumnWidth(0, 230);
-    for (int c = 1; c < table_->columnCount(); ++c) table_->setColumnWidth(c, 160);
+    divide_columns();
+}
+
+void ComparePage::divide_columns() {
+    constexpr int figures = 150, least = 200, most = 400;
+    table_->setColumnWidth(0, std::clamp(table_->viewport()->width() - figures * (table_->columnCount() - 1) - size::wide_gap, least, most));
+    for (int c = 1; c < table_->columnCount(); ++c) table_->setColumnWidth(c, figures);
+}
+
+bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize) divide_columns();
+    return QWidget::eventFilter(watched, event);
+}
+
+void ComparePage::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) refresh();
 }
 
 void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {

@@ -26,10 +26,15 @@ public:
     const std::vector<TimelineView*>& timelines() const { return timelines_; }
     TimeZoom& zoom() { return zoom_; }
 
+protected:
+    void changeEvent(QEvent*) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void follow();
     void refresh();
     void show_differences(const std::vector<const RunData*>& runs);
+    void divide_columns();
     void show_timelines(const std::vector<const RunData*>& runs);
 
     RunFeed& feed_;

@@ -147,6 +147,11 @@ void CurvePanel::add_curve(const RunData& run, const std::string& metric, int co
     }
 }
 
+void CurvePanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange && log_y_ != nullptr) draw();
+}
+
 void CurvePanel::draw() {
     plot_->clearGraphs();
     style_axes();

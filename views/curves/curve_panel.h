@@ -27,6 +27,9 @@ public:
     /// Points drawn, over all curves.
     int point_count() const;
 
+protected:
+    void changeEvent(QEvent*) override;
+
 private:
     void draw();
     void add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only, const QString& name);

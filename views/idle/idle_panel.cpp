@@ -45,7 +45,7 @@ IdlePanel::IdlePanel(QWidget* parent) : QWidget(parent), title_(new QLabel), emp
     column->setContentsMargins(0, size::gap, 0, 0);
     column->setSpacing(size::unit);
     title_->setProperty("role", "heading");
-    title_->setContentsMargins(size::wide_gap, 0, size::gap, 0);
+    title_->setContentsMargins(size::gap + 3, 0, size::gap, 0);
     title_->setWordWrap(true);
     title_->setMinimumHeight(size::row);
     empty_->setProperty("role", "secondary");

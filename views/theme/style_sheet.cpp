@@ -57,6 +57,9 @@ QCheckBox:disabled { color: @text2; }
 QScrollArea { border: 0; background: transparent; }
 QScrollArea > QWidget > QWidget { background: transparent; }
 QAbstractScrollArea { border: 0; }
+QPlainTextEdit { border: 1px solid @line; }
+QPlainTextEdit:focus { border: 1px solid @accent; }
+QPlainTextEdit:disabled { background: @surface2; }
 QTableView, QTreeView, QListView { background: @surface; alternate-background-color: @surface; color: @text; border: 0;
   gridline-color: @line; selection-background-color: @selected; selection-color: @text; }
 QTableView::item, QTreeView::item, QListView::item { padding: 0 8px; border: 0; }

@@ -103,6 +103,15 @@ const Fonts& fonts() {
     return made;
 }
 
+/// What the palette said before the first theme replaced it.
+bool first_palette_is_dark() {
+    static const bool dark = [] {
+        const QPalette palette = QGuiApplication::palette();
+        return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness();
+    }();
+    return dark;
+}
+
 }  // namespace
 
 const Theme& Theme::light() {
@@ -155,11 +164,11 @@ bool desktop_prefers_dark() {
             if (const int scheme = value.toInt(); scheme == 1 || scheme == 2) return scheme == 1;
         }
     }
-    const QPalette palette = QGuiApplication::palette();
-    return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness();
+    return first_palette_is_dark();
 }
 
 void apply_theme(QApplication& application, bool dark) {
+    first_palette_is_dark();
     current = dark ? &Theme::dark_theme() : &Theme::light();
     QApplication::setStyle(QStyleFactory::create("Fusion"));
     QFont font = QApplication::font();

@@ -16,7 +16,12 @@ namespace {
 constexpr double badge_radius = 7;
 constexpr double label_room = 70;
 
+constexpr double least_text_zoom = 0.6;   // below it, words shrink with the rest
+
 bool is_close(QPainter* painter) { return painter->worldTransform().m11() >= 0.35; }
+
+/// What words are magnified by, so that they stay readable where the canvas is small.
+double text_scale(QPainter* painter) { return 1 / std::clamp(painter->worldTransform().m11(), least_text_zoom, 1.0); }
 
 void draw_badge(QPainter* painter, QPointF at, int level) {
     if (level == 0) return;
@@ -50,7 +55,7 @@ NodeItem::NodeItem(std::string id)
 }
 
 QRectF NodeItem::boundingRect() const {
-    return {-label_room, -node_radius - 8, 2 * label_room, 2 * node_radius + 30};
+    return {-label_room, -node_radius - 8, 2 * label_room, 2 * node_radius + 38};
 }
 
 QPainterPath NodeItem::shape() const {
@@ -79,13 +84,20 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     }
     if (is_close(painter)) {
         if (stage >= 0) {
-            painter->setFont(bold_font());
+            QFont font = bold_font();
+            font.setPixelSize(static_cast<int>(std::lround(size::body_text * text_scale(painter))));
+            painter->setFont(font);
             painter->setPen(t.text_on(fill));
             painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius), Qt::AlignCenter, QString::number(stage));
         }
         painter->setFont(small_font());
         painter->setPen(left_out ? t.text_2 : t.text);
-        painter->drawStaticText(QPointF(-label_.size().width() / 2, node_radius + 3), label_);
+        const double scale = text_scale(painter);
+        painter->save();
+        painter->translate(0, node_radius + 2);
+        painter->scale(scale, scale);
+        painter->drawStaticText(QPointF(-label_.size().width() / 2, 0), label_);
+        painter->restore();
     }
     draw_badge(painter, {node_radius * 0.75, -node_radius * 0.75}, fault_level);
 }
@@ -192,7 +204,9 @@ void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
     if (!is_close(painter)) return;
     const QRectF box = boundingRect();
     const QString name = QString::fromStdString(region_.id());
-    painter->setFont(small_font());
+    QFont font = small_font();
+    font.setPixelSize(static_cast<int>(std::lround(size::small_text * text_scale(painter))));
+    painter->setFont(font);
     QRectF words = QRectF(painter->fontMetrics().boundingRect(name)).adjusted(-4, -1, 4, 1);
     words.moveCenter(QPointF(box.center().x(), box.top() + 14));
     painter->setPen(Qt::NoPen);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <QAction>
 #include <QClipboard>
@@ -190,7 +191,8 @@ void TopologyView::begin_or_end_drag() {
         return;
     }
     const auto nodes = std::find_if(moving.begin(), moving.end(), [](const auto* item) { return item->zValue() >= 0; });
-    still_.emplace(Still{{}, {}, {}, {moving.begin(), nodes}, {nodes, moving.end()}});
+    const auto links = std::find_if(moving.begin(), nodes, [](const auto* item) { return item->type() == link_item; });
+    still_.emplace(Still{{}, {}, {}, {moving.begin(), links}, {links, nodes}, {nodes, moving.end()}});
 }
 
 void TopologyView::draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items) {
@@ -206,21 +208,21 @@ void TopologyView::draw_items(QPainter& painter, const std::vector<QGraphicsItem
 
 void TopologyView::draw_still(Still& still) {
     std::vector<QGraphicsItem*> low, high;
-    for (auto* item : scene_.items(Qt::AscendingOrder)) {
-        const auto& moving = item->zValue() < 0 ? still.low : still.high;
-        if (std::find(moving.begin(), moving.end(), item) == moving.end()) (item->zValue() < 0 ? low : high).push_back(item);
-    }
-    const auto layer = [&](const QColor& ground, const std::vector<QGraphicsItem*>& items) {
+    std::set<QGraphicsItem*> moving;
+    for (const auto* items : {&still.areas, &still.links, &still.high}) moving.insert(items->begin(), items->end());
+    for (auto* item : scene_.items(Qt::AscendingOrder))
+        if (!moving.count(item)) (item->zValue() < 0 ? low : high).push_back(item);
+    const auto layer = [&](const std::vector<QGraphicsItem*>& items) {
         QPixmap picture(viewport()->size() * viewport()->devicePixelRatioF());
         picture.setDevicePixelRatio(viewport()->devicePixelRatioF());
-        picture.fill(ground);
+        picture.fill(Qt::transparent);
         QPainter painter(&picture);
         painter.setRenderHint(QPainter::Antialiasing);
         draw_items(painter, items);
         return picture;
     };
-    still.below = layer(theme().surface, low);
-    still.above = high.empty() ? QPixmap() : layer(Qt::transparent, high);
+    still.below = layer(low);
+    still.above = high.empty() ? QPixmap() : layer(high);
     still.place = viewportTransform();
 }
 
@@ -232,9 +234,11 @@ void TopologyView::paintEvent(QPaintEvent* event) {
     if (still_->below.size() != viewport()->size() * viewport()->devicePixelRatioF() || still_->place != viewportTransform()) draw_still(*still_);
     QPainter painter(viewport());
     painter.setClipRegion(event->region());
-    painter.setRenderHint(QPainter::Antialiasing, still_->low.size() + still_->high.size() < most_sharp);
+    painter.setRenderHint(QPainter::Antialiasing, still_->links.size() + still_->high.size() < most_sharp);
+    painter.fillRect(event->rect(), theme().surface);
+    draw_items(painter, still_->areas);
     painter.drawPixmap(0, 0, still_->below);
-    draw_items(painter, still_->low);
+    draw_items(painter, still_->links);
     if (!still_->above.isNull()) painter.drawPixmap(0, 0, still_->above);
     draw_items(painter, still_->high);
 }

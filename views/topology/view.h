@@ -57,7 +57,7 @@ private:
     struct Still {
         QPixmap below, above;                      ///< areas and links; nodes and names
         QTransform place;
-        std::vector<QGraphicsItem*> low, high;     ///< what moves, over `below` and over `above`
+        std::vector<QGraphicsItem*> areas, links, high;   ///< what moves: under `below`, over it, over `above`
     };
     void draw_still(Still& still);
 

@@ -50,6 +50,8 @@ DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
     across->addWidget(middle);
     across->addWidget(inspector_);
     across->setSizes({132, 760, 324});
+    middle->setObjectName("design_rows");
+    across->setObjectName("design_columns");
     across->setStretchFactor(1, 1);
     across->setChildrenCollapsible(false);
     inspector_->setMinimumWidth(280);
@@ -237,6 +239,11 @@ void DesignPage::show_problems() {
     }
     bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
     bottom_->tabBar()->setTabTextColor(1, has_errors(faults) ? theme().bad : faults.empty() ? QColor{} : theme().warning);
+}
+
+void DesignPage::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) show_plan();  // its words carry colours
 }
 
 void DesignPage::choose_problem(QListWidgetItem* item) {

@@ -27,6 +27,9 @@ public:
 Q_SIGNALS:
     void template_requested(const QString& name);
 
+protected:
+    void changeEvent(QEvent*) override;
+
 private:
     QWidget* palette();
     QWidget* plan_area();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <array>
 #include <filesystem>
+#include <optional>
 
 #include <QButtonGroup>
 #include <QLabel>
@@ -21,11 +23,17 @@
 
 namespace skippipe {
 
+enum class ThemeChoice { system, light, dark };
+/// Of "system", "light", "dark"; anything else is the system's.
+ThemeChoice theme_choice(const QString& name);
+bool is_dark(ThemeChoice choice);
+
 /// The window: three workspaces on one document, one selection and one record.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     enum Workspace { design, watch, compare };
+    enum class ExportFormat { spans_csv, metrics_csv, chrome_trace, svg };
 
     /// `record` is the file that runs write to; unsaved work and launched experiments are kept beside it.
     MainWindow(const PlannerRegistry& planners, std::filesystem::path record, QWidget* parent = nullptr);
@@ -50,6 +58,15 @@ public:
     void launch();
     /// Why Launch is off; empty: it is on.
     QString why_not_launch() const;
+    /// The run that exports take: the first selected where runs are compared, else the one that is watched; 0: none.
+    RunId run_in_sight() const;
+    /// Writes a run into a file; says so in the banner where that fails.
+    bool export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
+    bool export_picture(const QString& file);
+    void set_theme(ThemeChoice choice);
+    ThemeChoice theme_choice_now() const { return theme_; }
+    /// Takes theme, place and panes from this file and keeps them there; without it nothing is remembered. A given theme goes before the file's.
+    void remember_in(const QString& file, std::optional<ThemeChoice> theme = {});
     /// Offers unsaved work of windows that are gone.
     void offer_recovery();
 
@@ -59,6 +76,9 @@ protected:
 private:
     void make_rail(QHBoxLayout& row);
     void make_actions();
+    void make_export_menu(QMenu& file);
+    void make_theme_menu(QMenu& view);
+    void store_layout() const;
     QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
     void show_cheat_sheet();
     void follow_runs();
@@ -84,6 +104,9 @@ private:
     QProgressBar* progress_;
     std::map<RunId, RunState> known_;
     bool launch_when_planned_ = false;
+    QString settings_file_;
+    ThemeChoice theme_ = ThemeChoice::system;
+    std::array<QAction*, 3> theme_actions_{};
 };
 
 /// What runs and how long it still takes: the status bar's words.

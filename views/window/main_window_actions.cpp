@@ -44,6 +44,8 @@ void MainWindow::make_actions() {
     add_action(*file, tr("Save"), QKeySequence::Save, [this] { save(); });
     add_action(*file, tr("Save as…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { save_as(); });
     file->addSeparator();
+    make_export_menu(*file);
+    file->addSeparator();
     add_action(*file, tr("Close window"), QKeySequence::Quit, [this] { close(); });
 
     auto* edit = menuBar()->addMenu(tr("&Edit"));
@@ -64,6 +66,8 @@ void MainWindow::make_actions() {
     add_action(*view, tr("Design"), QKeySequence(Qt::CTRL | Qt::Key_1), [this] { show_workspace(design); });
     add_action(*view, tr("Watch"), QKeySequence(Qt::CTRL | Qt::Key_2), [this] { show_workspace(watch); });
     add_action(*view, tr("Compare"), QKeySequence(Qt::CTRL | Qt::Key_3), [this] { show_workspace(compare); });
+    view->addSeparator();
+    make_theme_menu(*view);
     auto* run = menuBar()->addMenu(tr("&Run"));
     add_action(*run, tr("Launch"), QKeySequence(Qt::CTRL | Qt::Key_Return), [this] { launch(); });
     add_action(*run, tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), [this] { bar_->stop_button().click(); });

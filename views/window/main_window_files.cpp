@@ -78,6 +78,7 @@ void MainWindow::offer_recovery() {
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (may_lose_document()) {
         recovery_.discard();
+        store_layout();
         event->accept();
     } else {
         event->ignore();

@@ -7,6 +7,7 @@
 #include <QElapsedTimer>
 #include <QEventLoop>
 #include <QPixmap>
+#include <QSplitter>
 #include <QTimer>
 
 #include "views/window/main_window.h"
@@ -36,8 +37,8 @@ QString show_runs(MainWindow& window, const Screenshot& shot) {
         if (shot.run != 0) window.watch_page().show_run(shot.run);
         window.show_workspace(MainWindow::watch);
     } else {
-        if (shot.run != 0) {
-            std::vector<RunId> runs{shot.run};
+        if (!window.feed().runs().empty() && (shot.run != 0 || shot.view == "runs")) {
+            std::vector<RunId> runs{shot.run != 0 ? shot.run : window.feed().runs().front().id};
             for (const auto& other : window.feed().runs())
                 if (other.id != shot.run && runs.size() < 2 && shot.view == "compare") runs.push_back(other.id);
             window.compare_page().list().select(runs);
@@ -46,6 +47,14 @@ QString show_runs(MainWindow& window, const Screenshot& shot) {
     }
     if (!wait_until([&] { return !window.feed().is_loading(); })) return QObject::tr("The run could not be read in time");
     if (shot.view == "curves") window.watch_page().zoom().show_all();
+    const auto divide = [&](const char* name, const QList<int>& sizes) {
+        if (auto* panes = window.findChild<QSplitter*>(name)) panes->setSizes(sizes);
+    };
+    if (shot.view == "curves") {
+        divide("watch_rows", {430, 280});
+        divide("watch_top", {200, 640, 370});
+    }
+    if (shot.view == "runs") divide("compare_columns", {820, 390});
     return {};
 }
 
@@ -63,7 +72,8 @@ QString take_screenshot(MainWindow& window, const Screenshot& shot) {
     window.resize(shot.size);
     window.show();
     if (shot.view == "topology") {
-        if (!wait_until([&] { return !window.plans().is_busy(); })) return QObject::tr("The plan was not ready in time");
+        const auto is_planned = [&] { return !window.plans().is_busy() && ((window.plans().outcome() != nullptr && !window.plans().is_outdated()) || has_errors(window.document().faults())); };
+        if (!wait_until(is_planned)) return QObject::tr("The plan was not ready in time");
     } else if (const QString problem = show_runs(window, shot); !problem.isEmpty()) {
         return problem;
     }

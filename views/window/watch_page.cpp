@@ -50,6 +50,8 @@ WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
     all->addWidget(timeline_area());
     all->setSizes({280, 430});
     all->setStretchFactor(1, 1);
+    top->setObjectName("watch_top");
+    all->setObjectName("watch_rows");
     auto* content_column = new QVBoxLayout(content_);
     content_column->setContentsMargins(0, 0, 0, 0);
     content_column->addWidget(all);
@@ -136,6 +138,7 @@ QWidget* WatchPage::timeline_area() {
     across->addWidget(details);
     across->setSizes({980, 236});
     across->setStretchFactor(0, 1);
+    across->setObjectName("watch_timeline");
     auto* area = new QWidget;
     auto* column = new QVBoxLayout(area);
     column->setContentsMargins(0, 0, 0, 0);

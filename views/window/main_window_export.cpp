@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A run, or what is seen, as a file for other programs.
+#include <sstream>
+
+#include <QFileDialog>
+#include <QMenu>
+#include <QPixmap>
+
+#include "core/analysis/export.h"
+#include "core/experiment/io.h"
+#include "views/window/main_window.h"
+
+namespace skippipe {
+namespace {
+
+struct Format {
+    MainWindow::ExportFormat format;
+    const char* words;
+    const char* name;     ///< of the file, after "run-7-"
+    const char* filter;
+};
+constexpr Format formats[] = {{MainWindow::ExportFormat::spans_csv, "Spans as CSV…", "spans.csv", "CSV (*.csv)"},
+                              {MainWindow::ExportFormat::metrics_csv, "Metrics as CSV…", "metrics.csv", "CSV (*.csv)"},
+                              {MainWindow::ExportFormat::chrome_trace, "Chrome trace for Perfetto…", "trace.json", "Chrome trace (*.json)"},
+                              {MainWindow::ExportFormat::svg, "Timeline of the last iteration as SVG…", "timeline.svg", "SVG (*.svg)"}};
+
+std::string text_of(Reader& reader, const RunData& run, MainWindow::ExportFormat format) {
+    std::ostringstream text;
+    const RunId id = run.info.id;
+    if (format == MainWindow::ExportFormat::metrics_csv) {
+        write_metrics_csv(text, reader.metrics(id));
+        return text.str();
+    }
+    if (!run.problem) throw InputError("run " + std::to_string(id), "its experiment cannot be understood", "spans name its nodes", "Export its metrics instead");
+    if (format == MainWindow::ExportFormat::svg) {
+        const int iteration = std::max(run.info.iterations_done - 1, 0);
+        return timeline_svg(reader.spans(id, iteration), *run.problem, run.plan,
+                            {.title = run.info.name + ": run " + std::to_string(id) + ", iteration " + std::to_string(iteration)});
+    }
+    const auto spans = reader.spans(id);
+    if (format == MainWindow::ExportFormat::spans_csv)
+        write_spans_csv(text, spans, *run.problem);
+    else
+        write_chrome_trace(text, spans, *run.problem, run.plan, run.info.name);
+    return text.str();
+}
+
+}  // namespace
+
+RunId MainWindow::run_in_sight() const {
+    if (pages_->currentIndex() == compare)
+        if (const auto runs = compare_->list().selected(); !runs.empty()) return runs.front();
+    return watch_->run() != 0 ? watch_->run() : feed_.runs().empty() ? 0 : feed_.runs().front().id;
+}
+
+bool MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem::path& file) {
+    try {
+        const RunData* run = feed_.watch(id);
+        if (run == nullptr) throw InputError("run " + std::to_string(id), "it cannot be read", feed_.error().toStdString(), "Choose another run");
+        Reader reader(feed_.file());
+        write_file_atomically(file, text_of(reader, *run, format));
+        return true;
+    } catch (const std::exception& error) {
+        banner_->show_message(tr("Could not export: %1").arg(QString::fromStdString(error.what())));
+        return false;
+    }
+}
+
+bool MainWindow::export_picture(const QString& file) {
+    const QPixmap picture = pages_->currentWidget()->grab();
+    if (picture.save(file, "PNG")) return true;
+    banner_->show_message(tr("Could not write %1: choose a folder that can be written to").arg(file));
+    return false;
+}
+
+void MainWindow::make_export_menu(QMenu& file) {
+    auto* menu = file.addMenu(tr("Export run"));
+    for (const auto& f : formats)
+        add_action(*menu, tr(f.words), {}, [this, f] {
+            const RunId run = run_in_sight();
+            if (run == 0) {
+                banner_->show_message(tr("There is no run to export: launch one first"));
+                return;
+            }
+            const QString chosen = QFileDialog::getSaveFileName(this, tr("Export run %1").arg(run), QStringLiteral("run-%1-%2").arg(run).arg(f.name), tr(f.filter));
+            if (!chosen.isEmpty()) export_run(run, f.format, chosen.toStdString());
+        });
+    add_action(file, tr("Export picture of the view…"), {}, [this] {
+        const QString chosen = QFileDialog::getSaveFileName(this, tr("Export picture"), "view.png", tr("PNG (*.png)"));
+        if (!chosen.isEmpty()) export_picture(chosen);
+    });
+}
+
+}  // namespace skippipe
