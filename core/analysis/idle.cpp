@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, idle_causes> sentences{"filling or draini
                                                               "waiting for a gradient",
                                                               "waiting for the link",
                                                               "waiting for memory (TC1)",
-                                                              "waiting for a microbatch that collided upstream (TC2)",
+                                                              "collision upstream (TC2)",
                                                               "waiting its turn in the order",
                                                               "all-reducing gradients",
                                                               "stepping the optimizer",
