@@ -58,7 +58,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     rows->addWidget(only_differing_);
     rows->addWidget(table_);
     table_->setObjectName("differences");
-    table_->installEventFilter(this);
+    table_->viewport()->installEventFilter(this);
     table_->setAccessibleName(tr("Differences"));
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table_->setShowGrid(false);
