@@ -3,8 +3,8 @@
 
 namespace skippipe {
 
-/// Lets the C library keep freed memory instead of handing every large tensor back to the kernel and faulting it in again: about a
-/// tenth more tokens a second. For the whole process; call it first in main of a program that trains.
+/// Lets the C library keep freed memory instead of handing every large tensor back to the kernel and faulting it in again.
+/// For the whole process; call it first in main of a program that trains.
 void keep_freed_memory();
 
 }  // namespace skippipe
