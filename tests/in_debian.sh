@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Builds and tests the last commit inside a bare Debian made for it, as a user who may use sudo and with nothing else installed:
+#   sudo tests/in_debian.sh bookworm|trixie [FOLDER]
+# By hand, not part of ./studio test: it downloads about 600 MB and takes half an hour on two cores. Needs root and debootstrap.
+# FOLDER (kept, 5 GB; default /var/tmp/skippipe-RELEASE) is used again by the next call, with what was built in it.
+set -euo pipefail
+release="${1:?bookworm (Debian 12) or trixie (Debian 13)}"
+folder="${2:-/var/tmp/skippipe-$release}"
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+mirror="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
+
+if [ ! -e "$folder/etc/debian_version" ]; then
+  debootstrap --variant=minbase --include=sudo "$release" "$folder" "$mirror"
+fi
+if ! grep -q '^tester:' "$folder/etc/passwd"; then
+  chroot "$folder" useradd --create-home --shell /bin/bash tester
+  echo 'tester ALL=(ALL) NOPASSWD: ALL' >"$folder/etc/sudoers.d/tester"
+fi
+# Its own process and mount namespace: whatever a test leaves behind ends with it, and is no mount of this machine's.
+git -C "$root" archive --prefix=skippipe-studio/ HEAD | tar -x -C "$folder/home/tester"
+cp -L /etc/resolv.conf "$folder/etc/resolv.conf"
+inside='
+  mount -t proc proc "$0/proc"; mount -t tmpfs tmpfs "$0/tmp"; mount -t tmpfs tmpfs "$0/run"; mkdir -p "$0/dev/shm"; mount -t tmpfs tmpfs "$0/dev/shm"
+  for device in null zero full random urandom tty; do [ -e "$0/dev/$device" ] || { touch "$0/dev/$device"; mount --bind "/dev/$device" "$0/dev/$device"; }; done
+  chown -R --from=root 1000:1000 "$0/home/tester/skippipe-studio" 2>/dev/null || true
+  ip link set lo up 2>/dev/null || true
+  exec chroot "$0" su - tester -c "cd skippipe-studio && ./studio ${1@Q}"'
+started=$SECONDS
+unshare --mount --pid --fork --kill-child bash -c "$inside" "$folder" "${STUDIO_VERB:-test}"
+echo "Debian $(cat "$folder/etc/debian_version"): ./studio ${STUDIO_VERB:-test} passed after $((SECONDS - started)) s"
