@@ -273,9 +273,11 @@ template <bool Ordered, bool Local, bool Record> bool Simulator::run(double cuto
 bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
     if (schedule.order.empty() && !schedule.split_backward && schedule.length > 1 && record_ == nullptr) {
         prepare_bare(schedule);
-        const bool done = run_bare(cutoff_s);
-        set_stage_ends();
-        return done;
+        const auto outcome = run_bare(cutoff_s);
+        if (outcome != Outcome::too_fine) {
+            set_stage_ends();
+            return outcome == Outcome::done;
+        }
     }
     prepare(schedule);
     const bool ordered = !schedule.order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;

@@ -78,21 +78,46 @@ private:
     };
 
     /// The same for what planners ask for most: dispatch by arrival, no split, every hop to another node. One cache line.
-    struct alignas(64) BareNode {
-        double duration_s[4];          ///< forward, loss, backward, backward
-        int head[2], tail[2];          ///< queues in bare_items_: F from upstream; L and B
-        int held, memory;
+    struct BareItem {
+        std::uint64_t arrival;         ///< bits of the time
         std::uint32_t running;         ///< slot (release index x (2p+1) + step) and kind
-        int own;                       ///< next of its own microbatches in bare_own_
+        int slot() const { return static_cast<int>(running >> 2); }
     };
     struct BareHop {
         double latency_s, transfer_s[2];  ///< forward, backward
-        int line;
+        std::uint32_t line;
+        bool waits;                       ///< other nodes hand to this line too: in the order in which their operations end
     };
+    struct alignas(64) BareNode {
+        BareItem *head[2], *tail[2];   ///< queues in bare_items_: F from upstream; L and B
+        double free_s;                 ///< end of the last operation it started
+        const int* own;                ///< next of its own microbatches in bare_own_
+        int room;                      ///< microbatches that it may still take (TC1)
+        int last;                      ///< slot of the last operation it started, -1 before the first
+        std::uint32_t pending;         ///< slot to hand to a shared line when the last operation ends; 0: none
+        const BareHop* hops;           ///< of its row
+        double left_s;                 ///< work not yet started, and the least that follows it on other nodes
+        double duration_s[3];          ///< forward, loss, backward
+    };
+    /// What was: when an operation ran, and the slot whose end let it start, or its own where its arrival did.
+    struct BareRecord {
+        double start_s, end_s;
+        int started_by;
+    };
+    /// The end of an operation, or the arrival of its input.
+    struct BareEvent {
+        bool arrives;
+        int slot;
+        bool operator==(const BareEvent&) const = default;
+    };
+    enum class Outcome { done, cut, too_fine };
 
-    bool run_bare(double cutoff_s);
-    template <bool Shared, int Groups> bool run_bare(double cutoff_s);
+    Outcome run_bare(double cutoff_s);
+    template <bool Shared, int Groups> Outcome run_bare(double cutoff_s);
     void prepare_bare(const Schedule& schedule);
+    void prepare_bare_hops();
+    [[gnu::noinline]] bool precedes(BareEvent x, BareEvent y) const;
+    [[gnu::noinline]] std::size_t first_pending(std::size_t n) const;
     void prepare_bare_slots(int count, int length);
     void prepare_bare_nodes();
 
@@ -130,13 +155,16 @@ private:
     std::vector<int> visits_;
     std::vector<BareNode> bare_nodes_;
     std::vector<BareHop> bare_hops_;          ///< [from * nodes + to]
-    std::vector<Key> bare_events_;            ///< next event of each node, least of each 4 nodes, least of each 16 of those
-    std::vector<Key> bare_items_;             ///< storage of the queues, ~0 behind the last
-    std::vector<double> bare_left_s_;         ///< of each node: work not yet started, and the least that follows it on other nodes
+    std::vector<std::uint64_t> bare_events_;  ///< next event of each node, least of each 4 nodes, least of each 16 of those
+    std::vector<BareItem> bare_items_;        ///< storage of the queues, ~0 behind the last
+    std::vector<int> bare_own_next_;          ///< [nodes] where in bare_own_ the next is written
     std::vector<int> bare_own_;               ///< own microbatches of each data node, -1 behind the last
-    std::vector<int> slot_place_;             ///< of each slot: where in Schedule::nodes its node is
-    std::vector<std::uint8_t> slot_kind_;     ///< 0 forward, 1 loss, 2 backward, 3 the last backward of a microbatch
+    /// Of each slot: where in Schedule::nodes its node is, and in the low bits its kind: 0 forward, 1 loss, 2 backward, 3 the last
+    /// backward of a microbatch.
+    std::vector<std::uint32_t> slot_place_;
+    std::vector<BareRecord> bare_records_;    ///< of each slot
     std::vector<double> last_end_, shortest_way_out_s_;
+    double shortest_operation_s_ = 0, shortest_hop_s_ = 0;
     int slots_count_ = -1, slots_length_ = -1;
     std::uint32_t number_ = 0;
     int operations_left_ = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/base/rng.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/simulator.h"
 #include "plugins/planners/all.h"
@@ -48,6 +50,43 @@ private Q_SLOTS:
             plan.split_backward = !plan.split_backward;
             compare(problem, plan, "dispatch, seed " + std::to_string(seed));
         }
+    }
+
+    /// Times from a coarse grid, so that most instants hold several events, whose order decides.
+    void ties() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        int with_ties = 0;
+        for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+            auto problem = examples::random_problem(seed, {.most_nodes = seed % 10 == 0 ? 60 : 16});
+            Rng rng(seed);
+            const auto grid = [&](int most) { return 0.5 * static_cast<double>(rng.below(static_cast<std::uint64_t>(most))); };
+            const double samples = problem.samples;
+            for (auto& seconds : problem.seconds_per_sample_per_block) seconds = (rng.below(4) == 0 ? 2 : 1) / samples;
+            for (auto& blocks : problem.blocks) blocks = 1;
+            problem.backward_factor = 1;
+            problem.loss_factor = 0.5;
+            problem.overhead_s = seed % 3 == 0 ? 0 : 0.5;
+            problem.shared_links = seed % 2 == 0;
+            for (auto& hop : problem.hops) {
+                hop.latency_s = grid(3);
+                hop.seconds_per_forward = hop.seconds_per_backward = grid(3);
+            }
+            PlanRequest request;
+            request.seed = seed;
+            request.steps = 20;
+            for (const char* name : {"dtfm-skip", "skippipe-joint"}) {
+                auto plan = registry.find(name)->plan(problem, request);
+                plan.order.clear();
+                plan.split_backward = false;
+                compare(problem, plan, std::string(name) + ", seed " + std::to_string(seed));
+                auto ends = evaluate(problem, plan).spans;
+                std::sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.end_s < b.end_s; });
+                const auto equal = [](const auto& a, const auto& b) { return a.end_s == b.end_s; };
+                with_ties += std::adjacent_find(ends.begin(), ends.end(), equal) != ends.end() ? 1 : 0;
+            }
+        }
+        QVERIFY2(with_ties > 700, std::to_string(with_ties).c_str());
     }
 
     void authors_plans() {
