@@ -17,13 +17,21 @@ if ! grep -q '^tester:' "$folder/etc/passwd"; then
   chroot "$folder" useradd --create-home --shell /bin/bash tester
   echo 'tester ALL=(ALL) NOPASSWD: ALL' >"$folder/etc/sudoers.d/tester"
 fi
-# Its own process and mount namespace: whatever a test leaves behind ends with it, and is no mount of this machine's.
-git -C "$root" archive --prefix=skippipe-studio/ HEAD | tar -x -C "$folder/home/tester"
+# Only files that changed are written, so that a second call builds little.
+fresh="$(mktemp -d)"
+trap 'rm -rf "$fresh"' EXIT
+git -C "$root" archive HEAD | tar -x -C "$fresh"
+mkdir -p "$folder/home/tester/skippipe-studio"
+(cd "$fresh" && find . -type f) | while read -r file; do
+  target="$folder/home/tester/skippipe-studio/$file"
+  cmp -s "$fresh/$file" "$target" || { mkdir -p "$(dirname "$target")"; cp -p "$fresh/$file" "$target"; }
+done
 cp -L /etc/resolv.conf "$folder/etc/resolv.conf"
+# Its own process and mount namespace: whatever a test leaves behind ends with it, and is no mount of this machine's.
 inside='
   mount -t proc proc "$0/proc"; mount -t tmpfs tmpfs "$0/tmp"; mount -t tmpfs tmpfs "$0/run"; mkdir -p "$0/dev/shm"; mount -t tmpfs tmpfs "$0/dev/shm"
   for device in null zero full random urandom tty; do [ -e "$0/dev/$device" ] || { touch "$0/dev/$device"; mount --bind "/dev/$device" "$0/dev/$device"; }; done
-  chown -R --from=root 1000:1000 "$0/home/tester/skippipe-studio" 2>/dev/null || true
+  chown -R 1000:1000 "$0/home/tester/skippipe-studio" 2>/dev/null || true
   ip link set lo up 2>/dev/null || true
   exec chroot "$0" su - tester -c "cd skippipe-studio && ./studio ${1@Q}"'
 started=$SECONDS

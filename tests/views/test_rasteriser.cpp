@@ -6,6 +6,7 @@
 #include <imgui_internal.h>
 
 #include "views/imgui/atlas.h"
+#include "views/imgui/compat.h"
 #include "views/imgui/rasteriser.h"
 
 using namespace skippipe;
@@ -26,8 +27,7 @@ public:
         ImDrawData data;
         ImDrawList* lists[] = {&list};
         data.Valid = true;
-        data.CmdLists = lists;
-        data.CmdListsCount = 1;
+        compat::set_lists(data, lists, 1);
         data.DisplaySize = {100, 60};
         data.FramebufferScale = {scale_, scale_};
         QImage image(static_cast<int>(100 * scale_), static_cast<int>(60 * scale_), QImage::Format_RGB32);

@@ -58,4 +58,15 @@ inline void set_metrics(ImFont& font, float size, float ascent, float descent) {
 #endif
 }
 
+/// Draw data of draw lists that belong to the caller.
+inline void set_lists(ImDrawData& data, ImDrawList** lists, int count) {
+#if IMGUI_VERSION_NUM < 18973
+    data.CmdLists = lists;
+#else
+    data.CmdLists.clear();
+    for (int i = 0; i < count; ++i) data.CmdLists.push_back(lists[i]);
+#endif
+    data.CmdListsCount = count;
+}
+
 }  // namespace skippipe::compat
