@@ -146,6 +146,24 @@ private Q_SLOTS:
         QCOMPARE(*read_field("5, 3, 3", Info{}, static_cast<std::vector<int>*>(nullptr)).value, (std::vector<int>{5, 3, 3}));
         QCOMPARE(to_field(std::vector<int>{5, 3}), QString("5, 3"));
     }
+
+    void numbers_are_read_with_prefixes_and_units() {
+        const Info bandwidth{.unit = "B/s"}, seconds{.unit = "s"};
+        const auto read = [](const char* text, const Info& info) { return read_field(QString::fromUtf8(text), info, static_cast<double*>(nullptr)).value.value_or(-1); };
+        QCOMPARE(read("125M", bandwidth), 125e6);
+        QCOMPARE(read("125 MB/s", bandwidth), 125e6);
+        QCOMPARE(read("1 Gbit/s", bandwidth), 125e6);
+        QCOMPARE(read("2e3", bandwidth), 2000.0);
+        QCOMPARE(read("20 ms", seconds), 0.02);
+        QCOMPARE(read("7 \u00B5s", seconds), 7e-6);
+        QCOMPARE(read("20 MB", bandwidth), -1.0);
+        QCOMPARE(read("20 m", Info{}), -1.0);
+        QCOMPARE(read("20 s s", seconds), -1.0);
+        QCOMPARE(to_field(125e6, bandwidth), QString("125\u2009M"));
+        QCOMPARE(to_field(123456789.0, bandwidth), QString("123456789"));
+        QCOMPARE(to_field(0.02, seconds), QString("0.02"));
+        for (const double value : {1.0, 999.0, 1e3, 37.5e6, 4e9, 1.23456e12, 1e15, 0.3}) QCOMPARE(read(to_field(value, bandwidth).toUtf8().constData(), bandwidth), value);
+    }
 };
 
 QTEST_MAIN(TestDocument)

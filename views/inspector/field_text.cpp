@@ -3,11 +3,57 @@
 
 namespace skippipe {
 namespace {
+
+constexpr std::pair<const char*, int> prefixes[] = {{"P", 15}, {"T", 12}, {"G", 9}, {"M", 6}, {"k", 3}, {"K", 3},
+                                                    {"m", -3}, {"u", -6}, {"\u00B5", -6}, {"\u03BC", -6}, {"n", -9}};
+
 QString with_unit(double value, const Info& info) {
     const QString number = QString::number(value, 'g', 6);
     return *info.unit != 0 ? number + QChar(0x2009) + QString::fromUtf8(info.unit) : number;
 }
+
 }  // namespace
+
+std::optional<double> read_number(const QString& text, const char* unit_utf8) {
+    const QString trimmed = text.trimmed(), unit = QString::fromUtf8(unit_utf8);
+    const std::string ascii = trimmed.toLatin1().toStdString();
+    double number = 0;
+    const auto result = std::from_chars(ascii.data(), ascii.data() + ascii.size(), number);
+    if (ascii.empty() || result.ec != std::errc{} || !std::isfinite(number)) return {};
+    QString rest = trimmed.mid(static_cast<qsizetype>(result.ptr - ascii.data())).trimmed();
+    double factor = 1;
+    if (!unit.isEmpty() && rest.endsWith(unit)) {
+        rest.chop(unit.size());
+    } else if (unit == QLatin1String("B/s")) {
+        for (const char* bits : {"bit/s", "bps", "b/s"})
+            if (rest.endsWith(QLatin1String(bits))) {
+                rest.chop(static_cast<qsizetype>(qstrlen(bits)));
+                factor = 0.125;
+                break;
+            }
+    }
+    if (rest = rest.trimmed(); rest.isEmpty()) return number * factor;
+    for (const auto& [prefix, power] : prefixes)
+        if (rest == QString::fromUtf8(prefix) && (power > 0 || !unit.isEmpty())) return power > 0 ? number * std::pow(10.0, power) * factor : number / std::pow(10.0, -power) * factor;
+    return {};
+}
+
+QString number_text(double value, const char* unit) {
+    const bool bytes = qstrcmp(unit, "B") == 0 || qstrcmp(unit, "B/s") == 0;
+    const auto digits = [](double number) {
+        char buffer[40];
+        const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+        return QString::fromLatin1(buffer, end - buffer);
+    };
+    if (bytes)
+        for (const auto& [prefix, power] : prefixes) {
+            const double scale = std::pow(10.0, power);
+            if (power <= 0 || std::abs(value) < scale) continue;
+            const QString text = digits(value / scale);
+            if (text.size() <= 7 && read_number(text + QString::fromUtf8(prefix), unit) == value) return text + QChar(0x2009) + QString::fromUtf8(prefix);
+        }
+    return digits(value);
+}
 
 QString limits_text(const Info& info) {
     const bool low = std::isfinite(info.min), high = std::isfinite(info.max);

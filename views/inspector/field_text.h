@@ -32,36 +32,41 @@ QString limit_fault(double value, const Info& info);
 template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
+/// A number with an SI prefix and a unit behind it: "125M", "20 ms", "1 Gbit/s" (an eighth, where the unit is B/s); nothing where
+/// it is none, or has another unit.
+std::optional<double> read_number(const QString& text, const char* unit);
+/// Bytes and bandwidths with an SI prefix where that is exact ("125 M"; their unit stands beside them), else plain digits.
+QString number_text(double value, const char* unit);
+
 template <class T>
     requires is_number<T>
-QString to_field(T value) {
+QString to_field(T value, const Info& info = {}) {
+    if (*info.unit != 0) return number_text(static_cast<double>(value), info.unit);
     char buffer[40];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
     return QString::fromLatin1(buffer, end - buffer);
 }
 
-inline QString to_field(const std::string& value) { return QString::fromStdString(value); }
+inline QString to_field(const std::string& value, const Info& = {}) { return QString::fromStdString(value); }
 
 template <class T>
-QString to_field(const std::optional<T>& value) {
-    return value ? to_field(*value) : QString{};
+QString to_field(const std::optional<T>& value, const Info& info = {}) {
+    return value ? to_field(*value, info) : QString{};
 }
 
 template <class T>
-QString to_field(const std::vector<T>& values) {
+QString to_field(const std::vector<T>& values, const Info& info = {}) {
     QStringList parts;
-    for (const auto& value : values) parts << to_field(value);
+    for (const auto& value : values) parts << to_field(value, info);
     return parts.join(std::is_same_v<T, std::vector<std::string>> ? QStringLiteral("; ") : QStringLiteral(", "));
 }
 
 template <class T>
     requires is_number<T>
 Read<T> read_field(const QString& text, const Info& info, T*) {
-    const std::string trimmed = text.trimmed().toStdString();
-    double number = 0;
-    const auto result = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
-    if (trimmed.empty() || result.ec != std::errc{} || result.ptr != trimmed.data() + trimmed.size() || !std::isfinite(number))
-        return {{}, QObject::tr("\"%1\" is no number").arg(text)};
+    const auto read = read_number(text, info.unit);
+    if (!read) return {{}, *info.unit != 0 ? QObject::tr("\"%1\" is no number of %2").arg(text, QString::fromUtf8(info.unit)) : QObject::tr("\"%1\" is no number").arg(text)};
+    const double number = *read;
     if (std::is_integral_v<T> && number != std::floor(number)) return {{}, QObject::tr("A whole number is needed")};
     if (QString fault = limit_fault(number, info); !fault.isEmpty()) return {{}, fault};
     if (std::is_integral_v<T> && std::abs(number) > 9007199254740992.0) return {{}, QObject::tr("Too large")};

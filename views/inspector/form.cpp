@@ -30,6 +30,8 @@ void mark(QWidget* editor, bool faulty) {
 QString tip_of(const Info& info) {
     QString tip = QString::fromUtf8(info.doc);
     if (const QString limits = limits_text(info); !limits.isEmpty()) tip += '\n' + limits;
+    if (*info.unit != 0)
+        tip += '\n' + (qstrcmp(info.unit, "s") == 0 ? QObject::tr("Prefixes are read: 20 ms") : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Prefixes are read: 125M, 1 Gbit/s") : QObject::tr("Prefixes are read: 16 G"));
     return tip;
 }
 

@@ -125,7 +125,7 @@ private:
             } else if constexpr (std::is_enum_v<Value>) {
                 QStringList names;
                 for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr))) names << QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
-                form.add_choice(key, info, names, text_of(value), [f = &form, key](const QString& text) {
+                form.add_choice(key, info, names, text_of(value, info), [f = &form, key](const QString& text) {
                     for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr)))
                         if (text == QLatin1String(name.data(), static_cast<qsizetype>(name.size()))) f->store(key, candidate);
                     return QString{};
@@ -133,7 +133,7 @@ private:
             } else if constexpr (is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value) {
                 const auto choice = form.choices_.find(key);
                 const QString placeholder = IsOptional<Value>::value ? QObject::tr("not set") : IsList<Value>::value ? QObject::tr("automatic") : QString{};
-                form.add_text(key, info, text_of(value), placeholder, [f = &form, key, info](const QString& text) {
+                form.add_text(key, info, text_of(value, info), placeholder, [f = &form, key, info](const QString& text) {
                     auto read = read_field(text, info, static_cast<Value*>(nullptr));
                     if (read.value) f->store(key, *read.value);
                     return read.fault;
@@ -141,12 +141,12 @@ private:
             }
         }
         template <class Value>
-        static QString text_of(const Value& value) {
+        static QString text_of(const Value& value, const Info& info) {
             if constexpr (std::is_enum_v<Value>) {
                 const auto name = name_of(value);
                 return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
             } else {
-                return to_field(value);
+                return to_field(value, info);
             }
         }
     };
@@ -154,12 +154,12 @@ private:
     struct Refresh {
         Form& form;
         template <class Value>
-        void operator()(const char* key, Value& value, const Info&) const {
+        void operator()(const char* key, Value& value, const Info& info) const {
             if (form.hidden_.count(key)) return;
             if constexpr (std::is_same_v<Value, bool>)
                 form.refresh(key, value);
             else if constexpr (std::is_enum_v<Value> || is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value)
-                form.refresh(key, Build::text_of(value));
+                form.refresh(key, Build::text_of(value, info));
         }
     };
 

@@ -35,7 +35,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->verticalHeader()->setDefaultSectionSize(size::row);
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int widths[] = {56, 76, 150, 112, 76, 76, 76, 72, 124, 90};
+    const int widths[] = {44, 86, 112, 118, 76, 70, 80, 72, 116, 70};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));

@@ -28,7 +28,9 @@ QString joined(const std::vector<std::string>& words) {
 
 QString local_time(const std::string& utc) {
     const auto time = QDateTime::fromString(QString::fromStdString(utc), Qt::ISODateWithMs);
-    return time.isValid() ? time.toLocalTime().toString("yyyy-MM-dd HH:mm") : QString::fromStdString(utc);
+    if (!time.isValid()) return QString::fromStdString(utc);
+    const QDateTime local = time.toLocalTime();
+    return QLocale::c().toString(local, local.date().year() == QDate::currentDate().year() ? "MMM d HH:mm" : "yyyy MMM d");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ QColor cause_fill(const Theme& t, IdleCause cause, ColourBy by) {
 }
 
 QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
-    return mix(t.surface, cause_colour(t, cause), by == ColourBy::cause ? 0.9 : 0.45);
+    return mix(t.surface, cause_colour(t, cause), by == ColourBy::cause ? 0.9 : t.dark ? 0.65 : 0.5);
 }
 
 }  // namespace skippipe

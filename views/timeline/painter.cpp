@@ -59,11 +59,17 @@ void TimelinePainter::axis() {
 void TimelinePainter::lane_name(int index, double top) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const bool marked = view_.marked_nodes_.count(lane.name) > 0;
-    if (marked) {
+    if (marked && scale_.left > 0) {
         box(0, top, scale_.left, top + stack_.height - 1, packed(mix(theme_.surface, theme_.accent, theme_.dark ? 0.24 : 0.14)));
         box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
     }
-    if (scale_.left < 60) return;
+    if (view_.compact_) {
+        if (lane.stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(lane.stage)));
+        list_.PushClipRect({0, static_cast<float>(stack_.top)}, {static_cast<float>(scale_.left - 4), static_cast<float>(view_.height())}, true);
+        if (scale_.left > 0) text(8, top + (stack_.height - 14) / 2, marked ? theme_.text : theme_.text_2, lane.name);
+        list_.PopClipRect();
+        return;
+    }
     const double middle = top + (stack_.height - 14) / 2;
     if (lane.stage >= 0) {
         const QColor fill = theme_.stage(lane.stage);

@@ -5,7 +5,7 @@
 namespace skippipe {
 
 inline constexpr double lane_height = 28, compact_lane_height = 11;
-inline constexpr double axis_height = 22, names_width = 132;
+inline constexpr double axis_height = 22, names_width = 132, compact_names_width = 52, least_named_lane = 9.5;
 
 /// Draws a timeline's data into ImGui's list; knows nothing of events.
 class TimelinePainter {

@@ -83,7 +83,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     request_frame();
 }
 
-QStringList describe_span(const LaneSpan& span, const TimelineData& data) {
+QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data) {
     const auto name = [&](int node) {
         return node >= 0 && static_cast<std::size_t>(node) < data.lanes().size()
                    ? QString::fromStdString(data.lanes()[static_cast<std::size_t>(node)].name)
@@ -92,7 +92,7 @@ QStringList describe_span(const LaneSpan& span, const TimelineData& data) {
     const std::string_view kind = to_string(span.kind);
     QString title = QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
     if (!title.isEmpty()) title[0] = title[0].toUpper();
-    if (is_transfer(span.kind)) title += QObject::tr(" to %1").arg(name(span.to_node));
+    title += is_transfer(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node)) : QObject::tr(" on %1").arg(name(lane));
     QStringList lines{title};
     if (span.microbatch >= 0) lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
     if (span.stage >= 0) lines << QObject::tr("stage %1").arg(span.stage);

@@ -46,7 +46,7 @@ void TimelineView::set_marked(const std::set<std::string>& nodes, std::optional<
 }
 
 TimeScale TimelineView::scale() const {
-    return {zoom_.begin(), zoom_.end(), compact_ ? 0.0 : names_width, std::max(static_cast<double>(width()), names_width + 1)};
+    return {zoom_.begin(), zoom_.end(), !compact_ ? names_width : stack().height >= least_named_lane ? compact_names_width : 0.0, std::max(static_cast<double>(width()), names_width + 1)};
 }
 
 LaneStack TimelineView::stack() const {
@@ -152,7 +152,7 @@ void TimelineView::hover(double x, double y) {
     QStringList lines;
     const LaneSpan* span = above ? data_->transfer_at(lane, time) : data_->work_at(lane, time);
     if (span != nullptr)
-        lines = describe_span(*span, *data_);
+        lines = describe_span(*span, lane, *data_);
     else if (const auto* gap = above ? nullptr : data_->gap_at(lane, time))
         lines = describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_);
     if (lines.isEmpty()) return;

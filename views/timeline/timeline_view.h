@@ -85,7 +85,7 @@ private:
 };
 
 /// A span in words, one fact a line: what a tooltip and the selection panel say.
-QStringList describe_span(const LaneSpan& span, const TimelineData& data);
+QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data);
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data);
 
 }  // namespace skippipe

@@ -197,7 +197,13 @@ RegionLabel::RegionLabel(const RegionItem& region) : region_(region) {
 
 QRectF RegionLabel::boundingRect() const {
     const QRectF area = region_.boundingRect().translated(region_.pos());
-    return {area.center().x() - label_room, area.top() - 14, 2 * label_room, 28};
+    return {area.center().x() - label_room, below_ ? area.bottom() - 8 : area.top() - 14, 2 * label_room, 28};
+}
+
+QRectF RegionLabel::words_box() const {
+    QRectF words = QRectF(QFontMetrics(small_font()).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
+    words.moveCenter(boundingRect().center());
+    return words;
 }
 
 void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {

@@ -97,9 +97,17 @@ public:
     QRectF boundingRect() const override;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
     void follow() { prepareGeometryChange(); }
+    /// Above its region, or below it where it would lie on other words.
+    void set_below(bool below) {
+        prepareGeometryChange();
+        below_ = below;
+    }
+    /// Where the words are, in scene coordinates, at full size.
+    QRectF words_box() const;
 
 private:
     const RegionItem& region_;
+    bool below_ = false;
 };
 
 /// The way of one microbatch, hop by hop.

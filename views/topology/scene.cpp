@@ -117,8 +117,31 @@ void TopologyScene::move_to_document() {
     for (std::size_t i = 0; i < places.size(); ++i)
         if (auto* item = node(e.topology.nodes[i].id)) item->setPos(places[i].x, places[i].y);
     for (auto& [id, item] : regions_) item->follow_nodes();
+    place_labels();
     way_->follow_nodes();
     setSceneRect(itemsBoundingRect().adjusted(-400, -400, 400, 400));
+}
+
+/// A region's name goes below it where it would cover a node, a node's name or another region's.
+void TopologyScene::place_labels() {
+    std::vector<std::pair<QRectF, const RegionItem*>> taken;
+    for (const auto& [id, item] : nodes_) {
+        const QPointF at = item->pos();
+        const double half = std::max(node_radius, QFontMetrics(small_font()).horizontalAdvance(QString::fromStdString(id)) / 2.0);
+        taken.emplace_back(QRectF(at.x() - half, at.y() - node_radius, 2 * half, 2 * node_radius + 15), item->region);
+    }
+    for (auto& [id, region] : regions_) {
+        const auto covers = [&, self = region] {
+            const QRectF box = self->label->words_box();
+            return std::any_of(taken.begin(), taken.end(), [&](const auto& other) { return other.second != self && other.first.intersects(box); });
+        };
+        region->label->set_below(false);
+        if (covers()) {
+            region->label->set_below(true);
+            if (covers()) region->label->set_below(false);
+        }
+        taken.emplace_back(region->label->words_box(), region);
+    }
 }
 
 void TopologyScene::show_faults() {

@@ -47,6 +47,7 @@ private:
     void follow_document();
     void rebuild();
     void move_to_document();
+    void place_labels();
     void show_selection();
     void read_selection();
     void show_faults();

@@ -43,7 +43,7 @@ DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
     auto* middle = new QSplitter(Qt::Vertical);
     middle->addWidget(tabs);
     middle->addWidget(plan_area());
-    middle->setSizes({470, 230});
+    middle->setSizes({424, 296});
     middle->setStretchFactor(0, 1);
     auto* across = new QSplitter(Qt::Horizontal, this);
     across->addWidget(palette());

@@ -9,6 +9,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <utility>
+
 #include "core/experiment/io.h"
 #include "views/theme/icons.h"
 #include "views/theme/numbers.h"
@@ -51,7 +53,10 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::run_changed, this, &MainWindow::follow_runs);
     connect(&compare_->list(), &RunList::launch_requested, this, &MainWindow::launch);
-    connect(bar_, &TopBar::stop_requested, this, [this] { if (const auto* run = feed_.running()) feed_.stop(run->id); });
+    connect(bar_, &TopBar::stop_requested, this, [this] {
+        if (std::exchange(launch_when_planned_, false)) return follow_runs();
+        if (const auto* run = feed_.running()) feed_.stop(run->id);
+    });
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) { if (may_lose_document()) open_template(name); });
     connect(&compare_->list(), &RunList::watch_requested, this, [this](qint64 run) {
         watch_->show_run(run);
@@ -140,7 +145,7 @@ void MainWindow::follow_runs() {
         known_[now.id] = now.state;
     }
     progress_->setVisible(run != nullptr);
-    bar_->set_stop(run != nullptr);
+    bar_->set_stop(run != nullptr || launch_when_planned_);
     if (run != nullptr) {
         progress_->setMaximum(std::max(run->iterations, 1));
         progress_->setValue(run->iterations_done);
@@ -148,7 +153,7 @@ void MainWindow::follow_runs() {
     } else if (launcher_.is_starting()) {
         status_->setText(tr("Starting the run…"));
     } else if (launch_when_planned_) {
-        status_->setText(tr("Searching for the plan; the run starts after it"));
+        status_->setText(tr("Searching for the plan; the run starts after it, unless you stop it"));
     } else {
         status_->setText(feed_.runs().empty() ? tr("Nothing runs") : tr("Nothing runs; the last run %1").arg(state_words(feed_.runs().front()).toLower()));
     }
@@ -175,6 +180,7 @@ void MainWindow::follow_plan() {
     if (launch_when_planned_ && !plans_.is_busy()) {
         launch_when_planned_ = false;
         launch();
+        follow_runs();
     }
     follow_launch();
 }
@@ -189,8 +195,7 @@ void MainWindow::launch() {
     // What is seen is what is launched: a search that goes on is waited for.
     launch_when_planned_ = plans_.is_busy();
     if (launch_when_planned_) {
-        status_->setText(tr("Searching for the plan; the run starts after it"));
-        follow_launch();
+        follow_runs();
         return;
     }
     const auto planned = plans_.ready();

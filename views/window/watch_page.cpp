@@ -187,7 +187,7 @@ void WatchPage::refresh() {
         if (zoom_.extent() > 2 * iteration) zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
         first_look_ = feed_.is_loading();
     }
-    zoom_.set_extent(data->lanes->extent_s());
+    zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
     timeline_->set_data(data->lanes);
     show_idle();
     show_selected();
@@ -206,6 +206,10 @@ void WatchPage::show_idle() {
             auto shares = data->node_idle_s[node];
             const double idle = std::accumulate(shares.begin(), shares.end(), 0.0), all = idle + data->node_busy_s[node];
             for (auto& share : shares) share = all > 0 ? share / all : 0;
+            if (data->node_busy_s[node] == 0) {
+                idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it").arg(QString::fromStdString(*nodes.begin())), shares);
+                return;
+            }
             idle_->show_shares(tr("Why %1 idles %2 of the time").arg(QString::fromStdString(*nodes.begin()), percent(all > 0 ? idle / all : 0)), shares);
             return;
         }
@@ -227,7 +231,7 @@ void WatchPage::show_selected() {
             if (sum.idle_s[c] > 0) lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' + percent(sum.idle_s[c] / sum.seconds);
         }
     } else if (data != nullptr && place.span != nullptr) {
-        lines << QString::fromStdString(data->lanes()[static_cast<std::size_t>(place.lane)].name) << describe_span(*place.span, *data);
+        lines = describe_span(*place.span, place.lane, *data);
     } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
         lines = describe_gap(*timeline_->selected_gap(), data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
     } else {
