@@ -4,6 +4,8 @@
 
 #include <QSplitter>
 #include <QTemporaryDir>
+#include <QMenu>
+#include <QMenuBar>
 #include <QScreen>
 #include <QtTest>
 
@@ -170,6 +172,25 @@ private Q_SLOTS:
         QVERIFY(window->banner().text().contains("died"));
     }
 
+    void files_are_found_again() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.remember_in(folder.filePath("window.ini"));
+        auto* file_menu = window.menuBar()->actions().front()->menu();
+        auto* recent = window.findChild<QMenu*>("recent");
+        QVERIFY(recent != nullptr);
+        Q_EMIT file_menu->aboutToShow();
+        QVERIFY(!recent->isEnabled());
+        for (const char* name : {"quick-start", "single-cluster", "quick-start"})
+            QVERIFY(window.open(std::string(SKIPPIPE_SOURCE_DIR "/resources/experiments/") + name + ".json"));
+        Q_EMIT file_menu->aboutToShow();
+        QVERIFY(recent->isEnabled());
+        QCOMPARE(recent->actions().size(), 2);
+        QCOMPARE(recent->actions()[0]->text(), QString("quick-start.json"));
+        recent->actions()[1]->trigger();
+        QCOMPARE(window.document().file().filename().string(), std::string("single-cluster.json"));
+    }
+
     void theme_and_panes_are_remembered() {
         QTemporaryDir folder;
         const QString settings = folder.filePath("window.ini");
@@ -281,6 +302,18 @@ private Q_SLOTS:
         QVERIFY(window.plans().previous_iteration_s() > 0);
         QVERIFY(skip_words(window.document().experiment().pipeline, planners_).startsWith("gpipe ignores the skip ratio"));
         const Plan before = window.plans().ready()->plan;
+        planner->setCurrentText("dtfm");
+        Q_EMIT planner->textActivated("dtfm");
+        QVERIFY(window.plans().is_busy());
+        window.launch();
+        QVERIFY(window.why_not_launch().contains("when its plan is found"));
+        QVERIFY2(window.bar().stop_button().isEnabled(), "what waits for its plan can be called off");
+        window.bar().stop_button().click();
+        QVERIFY(window.why_not_launch().isEmpty());
+        QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
+        QTest::qWait(200);
+        QVERIFY2(window.feed().runs().empty() && window.why_not_launch().isEmpty(), "nothing was started");
+        window.document().undo_stack().undo();
         window.document().undo_stack().undo();
         window.document().undo_stack().redo();
         QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);

@@ -78,6 +78,10 @@ private:
     void make_actions();
     void make_export_menu(QMenu& file);
     void make_theme_menu(QMenu& view);
+    void make_recent_menu(QMenu& file);
+    void remember_file(const std::filesystem::path& file);
+    QStringList recent_files() const;
+    bool may_leave_run();
     void store_layout() const;
     QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
     void show_cheat_sheet();

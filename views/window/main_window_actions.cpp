@@ -41,6 +41,7 @@ void MainWindow::make_actions() {
         const QString chosen = QFileDialog::getOpenFileName(this, tr("Open experiment"), {}, tr("Experiments (*.json)"));
         if (!chosen.isEmpty()) open(chosen.toStdString());
     });
+    make_recent_menu(*file);
     add_action(*file, tr("Save"), QKeySequence::Save, [this] { save(); });
     add_action(*file, tr("Save as…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { save_as(); });
     file->addSeparator();

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The main window's files: open, save, templates, recovery, and what is asked before work would be lost.
+#include <QCheckBox>
 #include <QCloseEvent>
 #include <QFile>
 #include <QFileDialog>
 #include <QMessageBox>
+#include <QPushButton>
+#include <QSettings>
 
 #include "core/experiment/io.h"
 #include "views/window/main_window.h"
@@ -20,6 +23,7 @@ bool MainWindow::open(const std::filesystem::path& file) {
     if (document_.file_has_faults())
         banner_->show_message(tr("%1 has faults: what could be understood is shown, the file itself is untouched. The problems list names each")
                                   .arg(QString::fromStdString(file.filename().string())));
+    remember_file(file);
     show_workspace(design);
     return true;
 }
@@ -40,6 +44,7 @@ void MainWindow::open_template(const QString& name) {
 bool MainWindow::write_to(const std::filesystem::path& file) {
     try {
         document_.save(file);
+        remember_file(file);
         return true;
     } catch (const InputError& error) {
         banner_->show_message(tr("Could not save: %1").arg(QString::fromStdString(error.what())));
@@ -75,8 +80,25 @@ void MainWindow::offer_recovery() {
                            {tr("Discard"), [work] { Recovery::remove(work); }}});
 }
 
+/// Says once that a run outlives the window, and asks whether it shall.
+bool MainWindow::may_leave_run() {
+    const RunInfo* run = feed_.running();
+    if (run == nullptr || settings_file_.isEmpty() || QSettings(settings_file_, QSettings::IniFormat).value("leave_runs").toBool()) return true;
+    QMessageBox box(QMessageBox::Information, tr("A run goes on"), tr("Run %1 continues in the background").arg(run->id), QMessageBox::Cancel, this);
+    box.setInformativeText(tr("Open the window again to find it, or stop it now"));
+    auto* leave = box.addButton(tr("Close, let it run"), QMessageBox::AcceptRole);
+    auto* stop = box.addButton(tr("Stop it and close"), QMessageBox::DestructiveRole);
+    box.setDefaultButton(leave);
+    auto* always = new QCheckBox(tr("Do not ask again"));
+    box.setCheckBox(always);
+    box.exec();
+    if (box.clickedButton() == stop) feed_.stop(run->id);
+    if (box.clickedButton() == leave && always->isChecked()) QSettings(settings_file_, QSettings::IniFormat).setValue("leave_runs", true);
+    return box.clickedButton() == leave || box.clickedButton() == stop;
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (may_lose_document()) {
+    if (may_lose_document() && may_leave_run()) {
         recovery_.discard();
         store_layout();
         event->accept();

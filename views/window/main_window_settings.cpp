@@ -2,6 +2,7 @@
 // What the window remembers from one time to the next: theme, place, and how its panes are divided.
 #include <QActionGroup>
 #include <QApplication>
+#include <QFileInfo>
 #include <QMenu>
 #include <QSettings>
 #include <QSplitter>
@@ -11,6 +12,8 @@
 
 namespace skippipe {
 namespace {
+
+constexpr int most_recent = 8;
 
 constexpr std::pair<ThemeChoice, const char*> choices[] = {{ThemeChoice::system, "system"}, {ThemeChoice::light, "light"}, {ThemeChoice::dark, "dark"}};
 
@@ -48,9 +51,42 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     QSettings settings(file, QSettings::IniFormat);
     set_theme(theme.value_or(theme_choice(settings.value("theme").toString())));  // one that was asked for is not remembered
     settings_file_ = file;
+    if (!document_.file().empty()) remember_file(document_.file());
     restoreGeometry(settings.value("geometry").toByteArray());
     for (auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty()) splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray());
+}
+
+QStringList MainWindow::recent_files() const {
+    return settings_file_.isEmpty() ? QStringList{} : QSettings(settings_file_, QSettings::IniFormat).value("recent").toStringList();
+}
+
+void MainWindow::remember_file(const std::filesystem::path& file) {
+    if (settings_file_.isEmpty()) return;
+    std::error_code ignored;
+    const QString name = QString::fromStdString(std::filesystem::absolute(file, ignored).lexically_normal().string());
+    QStringList files = recent_files();
+    files.removeAll(name);
+    files.prepend(name);
+    while (files.size() > most_recent) files.removeLast();
+    QSettings(settings_file_, QSettings::IniFormat).setValue("recent", files);
+}
+
+void MainWindow::make_recent_menu(QMenu& file) {
+    auto* menu = file.addMenu(tr("Open recent"));
+    menu->setObjectName("recent");
+    connect(&file, &QMenu::aboutToShow, this, [this, menu] {
+        menu->clear();
+        for (const QString& name : recent_files()) {
+            const QFileInfo info(name);
+            auto* action = menu->addAction(info.fileName().replace('&', "&&"));
+            action->setToolTip(name);
+            action->setStatusTip(name);
+            action->setEnabled(info.exists());
+            connect(action, &QAction::triggered, this, [this, name] { if (may_lose_document()) open(name.toStdString()); });
+        }
+        menu->setEnabled(!menu->isEmpty());
+    });
 }
 
 void MainWindow::store_layout() const {
