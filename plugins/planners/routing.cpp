@@ -71,7 +71,7 @@ private:
         std::vector<std::vector<double>> cost(at(length_));
         std::vector<std::vector<int>> from(at(length_));
         std::vector<int> origin{start};
-        cost[0] = {0};
+        cost[0].assign(1, 0.0);
         const std::vector<int>* before = &origin;
         for (int hop = 1; hop < length_; ++hop) {
             const auto& nodes = draft_.stages[at(sequence[at(hop)])];
