@@ -13,7 +13,7 @@ namespace {
 using analysis::SpanIndex;
 
 constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient",   "link",      "memory",
-                                                          "collision",  "order",      "all-reduce", "optimizer", "node-down"};
+                                                          "collision",  "order",      "all-reduce", "optimizer", "node-down", "unused"};
 constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining the pipeline",
                                                               "waiting for an activation",
                                                               "waiting for a gradient",
@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, idle_causes> sentences{"filling or draini
                                                               "waiting its turn in the order",
                                                               "all-reducing gradients",
                                                               "stepping the optimizer",
-                                                              "node down"};
+                                                              "node down",
+                                                              "not used by the plan"};
 
 /// Cuts one idle stretch of one node into gaps, from left to right; every call goes on where the last one ended, so they tile it exactly.
 class Cutter {
@@ -141,15 +142,15 @@ void cut_gap(const SpanIndex& index, const Span& next, bool first, double at_s, 
     cut_held(index.memory_is_full(next.node, std::midpoint(at_s, next.start_s)), waiting, held);
 }
 
-/// Idle after the last operation, or all along: drain, all-reduce, step, and the barrier.
-void cut_tail(const SpanIndex& index, int stage, Cutter& cut) {
+/// Idle after the last operation, or all along: drain (or `unused`), all-reduce, step, and the barrier.
+void cut_tail(const SpanIndex& index, int stage, IdleCause otherwise, Cutter& cut) {
     const auto [reduce_start, reduce_end] = index.all_reduce(stage);
     const auto [step_start, step_end] = index.step(stage);
-    cut.until(reduce_start, IdleCause::fill_drain);
+    cut.until(reduce_start, otherwise);
     cut.until(reduce_end, IdleCause::all_reduce);
-    cut.until(step_start, IdleCause::fill_drain);
+    cut.until(step_start, otherwise);
     cut.until(step_end, IdleCause::optimizer);
-    cut.until(cut.end(), IdleCause::fill_drain);
+    cut.until(cut.end(), otherwise);
 }
 
 void explain_node(const SpanIndex& index, int node, int stage, IdleReport& report) {
@@ -162,7 +163,7 @@ void explain_node(const SpanIndex& index, int node, int stage, IdleReport& repor
         at = std::max(at, busy[i]->end_s);
     }
     Cutter tail{report.gaps, node, at, index.end_s()};
-    cut_tail(index, stage, tail);
+    cut_tail(index, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
 }
 
 }  // namespace

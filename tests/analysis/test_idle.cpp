@@ -151,7 +151,7 @@ private Q_SLOTS:
             for (std::size_t c = 0; c < idle_causes; ++c) seen[c] += report.share[c];
         }
         for (const auto cause : {IdleCause::fill_drain, IdleCause::activation, IdleCause::gradient, IdleCause::link, IdleCause::memory,
-                                 IdleCause::collision, IdleCause::all_reduce, IdleCause::optimizer})
+                                 IdleCause::collision, IdleCause::all_reduce, IdleCause::optimizer, IdleCause::unused})
             QVERIFY2(seen[static_cast<std::size_t>(cause)] > 0, to_string(cause).data());
     }
 
@@ -165,13 +165,13 @@ private Q_SLOTS:
         for (std::size_t c = 0; c < idle_causes; ++c) QVERIFY(std::abs(before.share[c] - after.share[c]) < 1e-12);
     }
 
-    void a_node_without_work_drains() {
+    void a_node_without_work_is_unused() {
         auto example = examples::collision();
         example.problem = examples::toy({"D", "A", "Z"}, 2, 2, 2);
         example.problem.step_seconds = 0.5;
         example.plan.stages = {{0}, {1, 2}};
         const auto report = explain_idle(example.problem, example.plan, evaluate(example.problem, example.plan));
-        QCOMPARE(text(of_node(report, 2)), text({{"fill-drain", 12.5}, {"optimizer", 0.5}}));
+        QCOMPARE(text(of_node(report, 2)), text({{"unused", 12.5}, {"optimizer", 0.5}}));
         QCOMPARE(report.node_busy_s[2], 0.0);
     }
 

@@ -8,7 +8,7 @@ constexpr std::pair<const char*, int> prefixes[] = {{"P", 15}, {"T", 12}, {"G", 
                                                     {"m", -3}, {"u", -6}, {"\u00B5", -6}, {"\u03BC", -6}, {"n", -9}};
 
 QString with_unit(double value, const Info& info) {
-    const QString number = QString::number(value, 'g', 6);
+    const QString number = QString::number(value, 'g', 9).remove('+');
     return *info.unit != 0 ? number + QChar(0x2009) + QString::fromUtf8(info.unit) : number;
 }
 

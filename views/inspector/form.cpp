@@ -16,7 +16,7 @@ namespace {
 
 /// Units are said beside the label; "seconds_per_sample_per_block" needs no "s" in its name.
 QString without_unit(QString key) {
-    for (const char* tail : {"_s", "_bytes_per_s", "_seconds"})
+    for (const char* tail : {"_bytes_per_s", "_seconds", "_s"})
         if (key.endsWith(QLatin1String(tail))) return key.chopped(static_cast<qsizetype>(qstrlen(tail)));
     return key;
 }
@@ -83,6 +83,8 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
         editor = box;
         connect(box, &QComboBox::activated, this, [line] { Q_EMIT line->editingFinished(); });
     }
+    // The index first: while it is another's, the box puts that one's text back at times.
+    if (auto* box = qobject_cast<QComboBox*>(editor)) box->setCurrentIndex(box->findText(value));
     line->setText(value);
     line->setCursorPosition(0);
     line->setPlaceholderText(placeholder);
@@ -150,6 +152,7 @@ void FormRows::refresh(const char* key, const QString& value) {
     if (auto* box = qobject_cast<QComboBox*>(editor)) {
         if (box->isEditable() && box->lineEdit()->isModified()) return;
         const QSignalBlocker quiet(box);
+        box->setCurrentIndex(box->findText(value));
         box->setCurrentText(value);
         if (box->isEditable()) box->lineEdit()->setModified(false);
     } else if (auto* line = qobject_cast<QLineEdit*>(editor)) {

@@ -162,7 +162,9 @@ void Inspector::show_link(const LinkKey& key) {
 void Inspector::show_many() {
     const Selection& s = document_.selection();
     column_->addWidget(title(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
-    column_->addWidget(title(tr("%1 nodes, %2 links, %3 regions. Select one to change its properties").arg(s.nodes.size()).arg(s.links.size()).arg(s.regions.size()), "secondary"));
+    const auto some = [](std::size_t count, const QString& one, const QString& more) { return QString::number(count) + ' ' + (count == 1 ? one : more); };
+    const QStringList parts{some(s.nodes.size(), tr("node"), tr("nodes")), some(s.links.size(), tr("link"), tr("links")), some(s.regions.size(), tr("region"), tr("regions"))};
+    column_->addWidget(title(tr("%1. Select one to change its properties").arg(parts.join(", ")), "secondary"));
 }
 
 void Inspector::show_experiment() {

@@ -15,6 +15,7 @@ QColor cause_colour(const Theme& t, IdleCause cause) {
         case IdleCause::all_reduce: return t.stages[7];
         case IdleCause::optimizer: return t.stages[1];
         case IdleCause::node_down: return t.bad;
+        case IdleCause::unused: return mix(t.surface, t.text_2, 0.6);
     }
     return t.text_2;
 }

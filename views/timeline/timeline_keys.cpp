@@ -83,6 +83,11 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     request_frame();
 }
 
+/// A time fine enough to tell the ends of something of that length apart: "63.12 s".
+static QString moment(double seconds, double length_s) {
+    return tick(seconds, length_s > 0 ? std::min(1.0, nice_step(length_s / 100)) : 1e-3);
+}
+
 QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data) {
     const auto name = [&](int node) {
         return node >= 0 && static_cast<std::size_t>(node) < data.lanes().size()
@@ -96,7 +101,7 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
     QStringList lines{title};
     if (span.microbatch >= 0) lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
     if (span.stage >= 0) lines << QObject::tr("stage %1").arg(span.stage);
-    lines << QObject::tr("%1, from %2 to %3").arg(duration(span.end_s - span.start_s), duration(span.start_s), duration(span.end_s));
+    lines << QObject::tr("%1, from %2 to %3").arg(duration(span.end_s - span.start_s), moment(span.start_s, span.end_s - span.start_s), moment(span.end_s, span.end_s - span.start_s));
     return lines;
 }
 
@@ -104,7 +109,10 @@ QStringList describe_gap(const LaneGap& gap, const std::string& node, const Time
     const std::string_view words = describe(gap.cause);
     QString why = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
     if (!why.isEmpty()) why[0] = why[0].toUpper();
-    QStringList lines{QObject::tr("%1 idles for %2").arg(QString::fromStdString(node), duration(gap.end_s - gap.start_s)), why};
+    const double length_s = gap.end_s - gap.start_s;
+    QStringList lines{QObject::tr("%1 idles for %2, from %3").arg(QString::fromStdString(node), duration(length_s), moment(gap.start_s, length_s)), why};
+    if (gap.cause == IdleCause::fill_drain)
+        lines.last() = gap.microbatch >= 0 ? QObject::tr("Filling the pipeline: nothing has reached it yet") : QObject::tr("Draining: its work is done, others go on");
     if (gap.other >= 0 && static_cast<std::size_t>(gap.other) < data.lanes().size())
         lines << QObject::tr("from %1").arg(QString::fromStdString(data.lanes()[static_cast<std::size_t>(gap.other)].name));
     if (gap.microbatch >= 0) lines << QObject::tr("microbatch %1 ends the wait").arg(gap.microbatch);

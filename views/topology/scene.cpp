@@ -119,7 +119,7 @@ void TopologyScene::move_to_document() {
     for (auto& [id, item] : regions_) item->follow_nodes();
     place_labels();
     way_->follow_nodes();
-    setSceneRect(itemsBoundingRect().adjusted(-400, -400, 400, 400));
+    setSceneRect(sceneRect() | itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
 }
 
 /// A region's name goes below it where it would cover a node, a node's name or another region's.

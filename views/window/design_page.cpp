@@ -105,7 +105,7 @@ QWidget* DesignPage::palette() {
     for (const auto& [words, name] : templates)
         button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name), [this, n = name] { Q_EMIT template_requested(n); });
     column->addStretch();
-    auto* hint = new QLabel(tr("Drag from a node's rim to link it"));
+    auto* hint = new QLabel(tr("Drag from a node's rim to link it. Ctrl+A, then L: links all. A click on empty canvas: the experiment's settings"));
     hint->setWordWrap(true);
     hint->setProperty("role", "small");
     column->addWidget(hint);
@@ -158,8 +158,8 @@ void DesignPage::show_plan() {
     const Score& s = outcome->score;
     const bool old = plans_.is_outdated();
     QStringList parts{figure(QString::fromStdString(outcome->plan.planner) + tr(": iteration"), QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
-                      figure(tr("Bound"), duration(s.lower_bound_seconds)), figure(tr("Gap"), percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction)),
-                      figure(tr("Sent"), quantity(s.bytes, "B"))};
+                      figure(tr("Bound"), duration(s.lower_bound_seconds)), figure(tr("Gap"), percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction))};
+    if (!busy) parts << figure(tr("Sent"), quantity(s.bytes, "B"));  // room for the search's progress
     if (plans_.previous_iteration_s() > 0 && !old)
         parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
     if (!s.violations.empty()) parts << QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
@@ -221,12 +221,36 @@ void DesignPage::show_matrix() {
         }
 }
 
+/// Nodes that hold a stage and get no microbatch: no fault, but seldom meant.
+Faults DesignPage::unused_nodes() const {
+    const auto outcome = plans_.outcome();
+    if (!outcome || !outcome->has_plan || plans_.is_outdated()) return {};
+    std::vector<int> visits(outcome->problem.node_ids.size());
+    for (const auto& path : outcome->plan.paths)
+        for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
+    Faults notes;
+    for (std::size_t stage = 0; stage < outcome->plan.stages.size(); ++stage)
+        for (const int node : outcome->plan.stages[stage]) {
+            if (visits[static_cast<std::size_t>(node)] > 0) continue;
+            Fault note;
+            note.severity = Fault::Severity::warning;
+            note.pointer = "/topology/nodes/" + std::to_string(node);
+            note.what = outcome->problem.node_ids[static_cast<std::size_t>(node)] + " executes nothing";
+            note.why = "the plan sends no microbatch through it, and stage " + std::to_string(stage) + " all-reduces over it all the same";
+            note.remedy = "Faster links to it, more microbatches, or a smaller stage would change that";
+            notes.push_back(note);
+        }
+    return notes;
+}
+
 void DesignPage::show_problems() {
     Faults faults = document_.refusals();
     faults.insert(faults.end(), document_.faults().begin(), document_.faults().end());
     if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy())
         for (const auto& fault : outcome->faults)
             if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(fault);
+    const auto unused = unused_nodes();
+    faults.insert(faults.end(), unused.begin(), unused.end());
     problems_->clear();
     for (const auto& fault : faults) {
         const bool error = fault.severity == Fault::Severity::error;

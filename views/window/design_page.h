@@ -35,6 +35,7 @@ private:
     QWidget* plan_area();
     void show_plan();
     void show_problems();
+    Faults unused_nodes() const;
     void show_stages(const PlanOutcome& outcome);
     void show_matrix();
     void choose_problem(QListWidgetItem* item);

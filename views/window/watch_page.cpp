@@ -93,13 +93,17 @@ QWidget* WatchPage::timeline_area() {
     whole->setToolTip(tr("The whole run in sight (Home)"));
     connect(whole, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     auto* one = new QPushButton(tr("One iteration"));
-    one->setToolTip(tr("The last whole iteration in sight"));
+    one->setToolTip(tr("The iteration of the selection in sight, else the last whole one"));
     connect(one, &QPushButton::clicked, this, [this] {
         const auto* data = feed_.data(run_);
         if (data == nullptr) return;
         const double length = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
         if (length <= 0) return;
-        const double last = std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1) * length;
+        // The iteration of what is selected, else the last whole one.
+        const auto* span = timeline_->selected().span;
+        const auto* gap = timeline_->selected_gap() ? &*timeline_->selected_gap() : nullptr;
+        const double chosen = span != nullptr ? std::floor(span->start_s / length + 1e-9) : gap != nullptr ? std::floor(gap->start_s / length + 1e-9) : -1;
+        const double last = (chosen >= 0 ? chosen : std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1)) * length;
         zoom_.set_follows(false);
         zoom_.show(last, last + length * 1.01);
     });
