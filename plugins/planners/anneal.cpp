@@ -16,6 +16,12 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
+Cooling Cooling::of(const Problem& problem) {
+    const double operations = static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
+    const double factor = operations < 270 ? 270 / operations : std::max(0.25, std::sqrt(270 / operations));
+    return {0.004 * factor, 0.0002 * factor};
+}
+
 AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream)
     : problem_(problem), network_(network), rng_(seed, stream), simulator_(problem), draft_(start), best_(start) {
     length_ = start.schedule.length;
@@ -47,6 +53,10 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     add(Move::sibling, 4, length_ > 1 || !problem.balance_data_nodes);
     add(Move::exchange_nodes, 2, free_placement_);
     add(Move::restage, 2, may_restage_);
+    const bool free_sizes = free_placement_ && problem.stage_sizes.empty() && problem.stages > 1 && problem.nodes() > problem.stages;
+    add(Move::resize, 2, free_sizes);
+    add(Move::turn_ring, 1, problem.placement.empty() && problem.charge_all_reduce &&
+                                std::any_of(draft_.stages.begin(), draft_.stages.end(), [](const auto& ring) { return ring.size() > 2; }));
 }
 
 void AnnealingChain::run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
@@ -102,6 +112,8 @@ bool AnnealingChain::propose(Change& change) {
         case Move::sibling: return propose_sibling(change);
         case Move::exchange_nodes: return propose_nodes(change);
         case Move::restage: return propose_restage(change);
+        case Move::resize: return propose_resize();
+        case Move::turn_ring: return propose_ring(change);
         case Move::exchange_priority:
             change.i = pick(at(count_));
             change.j = pick(at(count_));
@@ -206,6 +218,13 @@ void AnnealingChain::undo(const Change& change) {
         case Move::shift_priority: shift(change.j, change.i); break;
         case Move::sibling: path(change.i)[change.a] = change.b; break;
         case Move::exchange_nodes: exchange_nodes(change.i, change.j); break;
+        case Move::resize:
+            restore();
+            break;
+        case Move::turn_ring:
+            std::swap(draft_.stages[at(change.i)][at(change.a)], draft_.stages[at(change.i)][at(change.b)]);
+            set_places(change.i);
+            break;
         case Move::restage: {
             int& node = path(change.i)[change.a];
             --visits_[at(stage_of(node))];

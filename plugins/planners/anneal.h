@@ -12,6 +12,9 @@ namespace skippipe {
 
 struct Cooling {
     double first = 0.004, last = 0.0002;  ///< temperatures, as parts of the start's iteration time (found by trial, 300,000 steps)
+
+    /// The fewer operations a problem has, the more of the iteration one change of a path is.
+    static Cooling of(const Problem& problem);
 };
 
 class AnnealingChain {
@@ -28,7 +31,7 @@ public:
     std::int64_t steps() const { return steps_; }
 
 private:
-    enum class Move { exchange_hops, reorder, exchange_data, exchange_priority, shift_priority, sibling, exchange_nodes, restage };
+    enum class Move { exchange_hops, reorder, exchange_data, exchange_priority, shift_priority, sibling, exchange_nodes, restage, resize, turn_ring };
     struct Change {
         Move move = Move::exchange_hops;
         int i = 0, j = 0, a = 0, b = 0;
@@ -51,6 +54,14 @@ private:
     bool propose_sibling(Change& change);
     bool propose_nodes(Change& change);
     bool propose_restage(Change& change);
+    bool propose_resize();
+    bool propose_ring(Change& change);
+    void leave_stage(int node);
+    void enter_stage(int node, int stage);
+    bool fill_stage_0(bool more);
+    void spread_data();
+    void restore();
+    void set_places(int stage);
     void undo(const Change& change);
     void exchange_nodes(int u, int v);
     void shift(int from, int to);
@@ -75,6 +86,7 @@ private:
     std::vector<int> place_;       ///< [nodes] index within its stage
     std::vector<int> all_nodes_;   ///< candidates for an exchange of places
     std::vector<Move> moves_;      ///< drawn from uniformly
+    Draft before_;                 ///< what a resize started from
 };
 
 }  // namespace skippipe

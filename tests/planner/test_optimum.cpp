@@ -289,8 +289,8 @@ private Q_SLOTS:
     }
 
 private:
-    static constexpr std::int64_t joint_steps = 5'000;
-    static constexpr double joint_share = 0.5;
+    static constexpr std::int64_t joint_steps = 30'000;
+    static constexpr double joint_share = 0.95;
 };
 
 QTEST_APPLESS_MAIN(TestOptimum)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The annealing moves that change which stage a node holds, or none, and the order of a stage's ring.
+#include <algorithm>
+
+#include "plugins/planners/anneal.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+void AnnealingChain::set_places(int stage) {
+    const auto& ring = draft_.stages[at(stage)];
+    for (std::size_t k = 0; k < ring.size(); ++k) place_[at(ring[k])] = static_cast<int>(k);
+}
+
+/// A node goes to another stage, out of all, or comes back; its visits go to its siblings, and it takes its share of its new ones'.
+bool AnnealingChain::propose_resize() {
+    const int node = pick(at(problem_.nodes())), from = stage_of(node), to = pick(at(problem_.stages + 1)) - 1;
+    if (from == to || (from >= 0 && draft_.stages[at(from)].size() == 1)) return false;
+    before_ = draft_;
+    if (from >= 0) leave_stage(node);
+    if (to >= 0) enter_stage(node, to);
+    const bool possible = (from != 0 && to != 0) || fill_stage_0(to == 0);
+    if (possible && (!missing_lines_ || reaches_all())) return true;
+    restore();
+    return false;
+}
+
+void AnnealingChain::restore() {
+    std::swap(draft_, before_);
+    std::fill(place_.begin(), place_.end(), -1);
+    for (int s = 0; s < problem_.stages; ++s) set_places(s);
+}
+
+/// Where every data node must start as many microbatches, their number has to divide: further nodes follow until it does.
+bool AnnealingChain::fill_stage_0(bool more) {
+    const auto size = [&] { return static_cast<int>(draft_.stages[0].size()); };
+    if (size() > count_) return false;
+    if (!problem_.balance_data_nodes) return true;
+    while (count_ % size() != 0) {
+        int node = pick(at(problem_.nodes()));
+        const int first = node;
+        const auto may_move = [&] {
+            const int stage = stage_of(node);
+            return more ? stage != 0 && (stage < 0 || draft_.stages[at(stage)].size() > 1) : stage == 0;
+        };
+        while (!may_move())
+            if (node = (node + 1) % problem_.nodes(); node == first) return false;
+        if (stage_of(node) >= 0) leave_stage(node);
+        if (more) enter_stage(node, 0);
+        else if (const int to = pick(at(problem_.stages)); to > 0) enter_stage(node, to);
+    }
+    spread_data();
+    return true;
+}
+
+void AnnealingChain::leave_stage(int node) {
+    const int stage = stage_of(node);
+    auto& ring = draft_.stages[at(stage)];
+    ring.erase(ring.begin() + place_[at(node)]);
+    place_[at(node)] = -1;
+    draft_.schedule.stage_of[at(node)] = -1;
+    set_places(stage);
+    for (int& visited : draft_.schedule.nodes)
+        if (visited == node) visited = ring[rng_.below(ring.size())];
+}
+
+void AnnealingChain::enter_stage(int node, int stage) {
+    auto& ring = draft_.stages[at(stage)];
+    ring.insert(ring.begin() + pick(ring.size() + 1), node);
+    draft_.schedule.stage_of[at(node)] = stage;
+    set_places(stage);
+    for (int& visited : draft_.schedule.nodes)
+        if (stage_of(visited) == stage && rng_.below(ring.size()) == 0) visited = node;
+}
+
+/// As many microbatches for every data node; as few as that takes change theirs.
+void AnnealingChain::spread_data() {
+    const int share = count_ / static_cast<int>(draft_.stages[0].size());
+    std::vector<int> own(at(problem_.nodes()), 0), needy, order(at(count_));
+    for (int i = 0; i < count_; ++i) order[at(i)] = i;
+    rng_.shuffle(order);
+    for (const int i : order) ++own[at(path(i)[0])];
+    for (const int node : draft_.stages[0])
+        for (int k = own[at(node)]; k < share; ++k) needy.push_back(node);
+    for (const int i : order) {
+        int& node = path(i)[0];
+        if (own[at(node)] <= share || needy.empty()) continue;
+        --own[at(node)];
+        node = needy.back();
+        needy.pop_back();
+    }
+}
+
+bool AnnealingChain::propose_ring(Change& change) {
+    change.i = pick(draft_.stages.size());
+    auto& ring = draft_.stages[at(change.i)];
+    if (ring.size() < 3) return false;
+    change.a = pick(ring.size());
+    change.b = pick(ring.size());
+    if (change.a == change.b) return false;
+    std::swap(ring[at(change.a)], ring[at(change.b)]);
+    set_places(change.i);
+    if (!missing_lines_ || reaches_all()) return true;
+    std::swap(ring[at(change.a)], ring[at(change.b)]);
+    set_places(change.i);
+    return false;
+}
+
+}  // namespace skippipe
