@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
@@ -72,7 +73,7 @@ std::optional<WorkAxis> work_axis(std::string_view name) {
 
 std::string format_work(double x, WorkAxis axis) {
     if (axis == WorkAxis::network_time || axis == WorkAxis::machine_time) return format_seconds(x);
-    return axis == WorkAxis::block_flops ? format_si(x, "FLOP") : axis == WorkAxis::tokens ? format_si(x, "") : format_number(x);
+    return axis == WorkAxis::block_flops ? format_si(x, "FLOP") : axis == WorkAxis::tokens ? format_si(x, "") : fmt::format("{:.0f}", x);
 }
 
 std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis, const Accounting* iteration) {
