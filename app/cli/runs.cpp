@@ -217,7 +217,7 @@ std::string view_text(const Compared& all, WorkAxis axis) {
         if (view.shortest) words += fmt::format("{}: run {} ends at {}; what the others did after that is left out\n", name, all.runs[*view.shortest].id, format_work(*view.common_x, axis));
         for (std::size_t i = 1; i < view.runs.size(); ++i)
             if (view.runs[i].share)
-                words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the baseline's {}\n", name, all.runs[i].id, *view.target, *view.runs[i].share, describe(axis));
+                words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the {} that the baseline needs\n", name, all.runs[i].id, *view.target, *view.runs[i].share, describe(axis));
     }
     return rows.size() == 1 ? fmt::format("Equal {}: these runs recorded no losses\n", describe(axis)) : table(rows) + words + "Between two measurements a loss is taken as linear\n";
 }

@@ -48,13 +48,13 @@ QString equal_words(const std::vector<RunData>& runs, RunId baseline, const std:
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const auto& run = view.runs[i];
         if (run.value) values << QStringLiteral("%1 %2").arg(run_name(runs[i]), three_digits(*run.value));
-        if (run.share && i != base) reached << QObject::tr("%1 after %2").arg(run_name(runs[i]), three_digits(*run.share));
+        if (run.share && i != base) reached << QObject::tr("%1 needs %2").arg(run_name(runs[i]), three_digits(*run.share));
     }
     text += ' ' + (x == WorkAxis::iteration ? QObject::tr("At iteration %1").arg(at) : QObject::tr("At %1").arg(at));
     if (view.shortest) text += QObject::tr(", where %1 ends").arg(run_name(runs[*view.shortest]));
     text += ": " + values.join(", ") + '.';
     if (!reached.isEmpty())
-        text += ' ' + QObject::tr("%1 is reached by %2 of what %3 spent.").arg(three_digits(*view.target), reached.join(", "), run_name(runs[base]));
+        text += ' ' + QObject::tr("To reach %1, %2 of what %3 needs.").arg(three_digits(*view.target), reached.join(", "), run_name(runs[base]));
     return text;
 }
 
