@@ -203,6 +203,7 @@ std::string accounting_text(const Compared& all) {
 std::string view_text(const Compared& all, WorkAxis axis) {
     auto rows = header(all.runs, fmt::format("Equal {}", describe(axis)));
     std::string words;
+    const auto at = [axis](const std::optional<double>& x) { return x ? format_work(*x, axis) : std::string{no_number}; };
     for (const auto& [metric, name] : {std::pair{"validation_loss", "validation loss"}, std::pair{"loss", "training loss"}}) {
         const auto view = view_of(all, axis, metric);
         if (!view.common_x) continue;
@@ -212,14 +213,18 @@ std::string view_text(const Compared& all, WorkAxis axis) {
         };
         row(fmt::format("{} at {}", name, format_work(*view.common_x, axis)), [](const EqualRun& run) { return number(run.value); });
         row(fmt::format("{}, last", name), [](const EqualRun& run) { return number(run.last_value); });
-        row("  which is at", [&](const EqualRun& run) { return run.end_x ? format_work(*run.end_x, axis) : std::string{no_number}; });
-        row(fmt::format("reaches {:.4f} at", *view.target), [&](const EqualRun& run) { return run.reaches_x ? format_work(*run.reaches_x, axis) : std::string{no_number}; });
-        if (view.shortest) words += fmt::format("{}: run {} ends at {}; what the others did after that is left out\n", name, all.runs[*view.shortest].id, format_work(*view.common_x, axis));
+        row("  which is at", [&](const EqualRun& run) { return at(run.end_x); });
+        row(fmt::format("reaches {:.4f} at", *view.target), [&](const EqualRun& run) { return at(run.reaches_x); });
+        if (view.shortest)
+            words += fmt::format("{}: run {} ends at {}; what the others did after that is left out\n", name, all.runs[*view.shortest].id,
+                                 format_work(*view.common_x, axis));
         for (std::size_t i = 1; i < view.runs.size(); ++i)
             if (view.runs[i].share)
-                words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the {} that the baseline needs\n", name, all.runs[i].id, *view.target, *view.runs[i].share, describe(axis));
+                words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the {} that the baseline needs\n", name, all.runs[i].id, *view.target,
+                                     *view.runs[i].share, describe(axis));
     }
-    return rows.size() == 1 ? fmt::format("Equal {}: these runs recorded no losses\n", describe(axis)) : table(rows) + words + "Between two measurements a loss is taken as linear\n";
+    if (rows.size() == 1) return fmt::format("Equal {}: these runs recorded no losses\n", describe(axis));
+    return table(rows) + words + "Between two measurements a loss is taken as linear\n";
 }
 
 void add_accounting(const Compared& all, const std::vector<WorkAxis>& axes, nlohmann::ordered_json& json) {
@@ -242,7 +247,8 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
     const auto chosen = work_axis(at);
     if (context.json) {
         auto json = to_json(all.runs, differences, figures);
-        add_accounting(all, chosen ? std::vector{*chosen} : std::vector{WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time}, json);
+        const std::vector every{WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time};
+        add_accounting(all, chosen ? std::vector{*chosen} : every, json);
         std::cout << json.dump() << '\n';
         return;
     }

@@ -30,7 +30,9 @@ std::map<int, LineBytes> bytes_of_lines(const Problem& problem, const Plan& plan
         const int to = is_transfer(span.kind) ? span.to_node : next_in_ring(plan.stages[static_cast<std::size_t>(span.stage)], span.node);
         if (to < 0 || !problem.reachable(span.node, to)) continue;
         auto& line = lines[problem.hop(span.node, to).line];
-        (span.kind == SpanKind::transfer_forward ? line.forward_bytes : span.kind == SpanKind::transfer_backward ? line.backward_bytes : line.all_reduce_bytes) += span.bytes;
+        if (span.kind == SpanKind::transfer_forward) line.forward_bytes += span.bytes;
+        if (span.kind == SpanKind::transfer_backward) line.backward_bytes += span.bytes;
+        if (span.kind == SpanKind::all_reduce) line.all_reduce_bytes += span.bytes;
     }
     for (auto& [number, line] : lines) line.name = problem.line_names[static_cast<std::size_t>(number)];
     return lines;

@@ -42,7 +42,8 @@ const LineBytes* line(const Accounting& accounting, const std::string& name) {
 }
 
 void close(double actual, double expected) {
-    QVERIFY2(std::abs(actual - expected) <= 1e-12 * std::max(1.0, std::abs(expected)), qPrintable(QStringLiteral("%1, not %2").arg(actual, 0, 'g', 17).arg(expected, 0, 'g', 17)));
+    const bool equal = std::abs(actual - expected) <= 1e-12 * std::max(1.0, std::abs(expected));
+    QVERIFY2(equal, qPrintable(QStringLiteral("%1, not %2").arg(actual, 0, 'g', 17).arg(expected, 0, 'g', 17)));
 }
 
 Metric metric(const char* name, int iteration, double value, double network_s = 0, double machine_s = 0) {
@@ -227,7 +228,8 @@ private Q_SLOTS:
         const Accounting dear{.forward_block_flops = 10, .backward_block_flops = 20}, cheap{.forward_block_flops = 5, .backward_block_flops = 15};
         const std::vector<Metric> slow{metric("validation_loss", 0, 6), metric("validation_loss", 1, 4), metric("validation_loss", 2, 3)};
         const std::vector<Metric> fast{metric("validation_loss", 0, 6), metric("validation_loss", 1, 3), metric("validation_loss", 2, 2)};
-        const auto view = equal_view({curve_points(slow, "validation_loss", WorkAxis::block_flops, &dear), curve_points(fast, "validation_loss", WorkAxis::block_flops, &cheap)});
+        const auto curve = [](const std::vector<Metric>& metrics, const Accounting& one) { return curve_points(metrics, "validation_loss", WorkAxis::block_flops, &one); };
+        const auto view = equal_view({curve(slow, dear), curve(fast, cheap)});
         QCOMPARE(*view.common_x, 40.0);
         QCOMPARE(*view.shortest, std::size_t{1});
         QCOMPARE(*view.target, 3.0);

@@ -42,7 +42,8 @@ private Q_SLOTS:
     void costs_stand_beside_the_baseline() {
         const RunData full = run_of(1, 3e12, 2e6), skip = run_of(2, 2e12, 1e6);
         const auto rows = differences({&full, &skip});
-        for (const char* name : {"Microbatches", "Tokens", "Block FLOPs", "Bytes sent", "Busiest line, bytes"}) QVERIFY2(row(rows, name) && row(rows, name)->always_shown, name);
+        for (const char* name : {"Microbatches", "Tokens", "Block FLOPs", "Bytes sent", "Busiest line, bytes"})
+            QVERIFY2(row(rows, name) && row(rows, name)->always_shown, name);
         QCOMPARE(row(rows, "Microbatches")->values, QStringList({"60", "60"}));
         QVERIFY(!row(rows, "Microbatches")->differs && row(rows, "Microbatches")->deltas[1].isEmpty());
         QCOMPARE(plain(row(rows, "Block FLOPs")->values.join("; ")), QStringLiteral("6.00 TFLOP; 4.00 TFLOP"));
