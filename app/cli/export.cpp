@@ -17,48 +17,31 @@ struct ExportOptions {
     int iteration = -1;
 };
 
-struct Recorded {
-    RunInfo run;
-    Problem problem;
-    Plan plan;
-};
-
-/// A run's frozen problem and plan, from the record.
-Recorded read_run(Reader& reader, const std::string& name) {
-    Recorded recorded{find_run(reader, name), {}, {}};
-    auto parsed = parse_experiment(reader.experiment_json(recorded.run.id));
-    if (has_errors(parsed.faults)) throw InputError(parsed.faults);
-    recorded.problem = make_problem(parsed.experiment);
-    Faults faults;
-    recorded.plan = parse_plan(parse_json(reader.plan_json(recorded.run.id), faults), recorded.problem, faults);
-    if (has_errors(faults)) throw InputError(faults);
-    return recorded;
-}
-
 void export_run(const ExportOptions& options, Context& context) {
     Reader reader(context.record);
-    const auto recorded = read_run(reader, options.run);
+    const auto info = find_run(reader, options.run);
+    const auto frozen = read_frozen(reader, info.id);
     const int iteration = options.format == "svg" ? std::max(0, options.iteration) : options.iteration;
     const bool metrics = options.format == "csv" && options.what == "metrics";
-    const auto spans = metrics ? std::vector<RecordedSpan>{} : reader.spans(recorded.run.id, iteration);
+    const auto spans = metrics ? std::vector<RecordedSpan>{} : reader.spans(info.id, iteration);
     if (!metrics && spans.empty())
-        throw InputError("RUN", fmt::format("run {} has no spans{}", recorded.run.id, iteration >= 0 ? fmt::format(" in iteration {}", iteration) : ""), "", "See `skippipe show`");
+        throw InputError("RUN", fmt::format("run {} has no spans{}", info.id, iteration >= 0 ? fmt::format(" in iteration {}", iteration) : ""), "", "See `skippipe show`");
     std::ostringstream text;
     if (metrics)
-        write_metrics_csv(text, reader.metrics(recorded.run.id));
+        write_metrics_csv(text, reader.metrics(info.id));
     else if (options.format == "csv")
-        write_spans_csv(text, spans, recorded.problem);
+        write_spans_csv(text, spans, frozen.problem);
     else if (options.format == "chrome-trace")
-        write_chrome_trace(text, spans, recorded.problem, recorded.plan, recorded.run.name);
+        write_chrome_trace(text, spans, frozen.problem, frozen.plan, info.name);
     else
-        text << timeline_svg(spans, recorded.problem, recorded.plan, {.title = fmt::format("{}: run {}, iteration {}", recorded.run.name, recorded.run.id, iteration)});
+        text << timeline_svg(spans, frozen.problem, frozen.plan, {.title = fmt::format("{}: run {}, iteration {}", info.name, info.id, iteration)});
     if (options.output.empty()) {
         std::cout << text.str();
         return;
     }
     write_file_atomically(options.output, text.str());
     if (context.json)
-        std::cout << nlohmann::ordered_json{{"run", recorded.run.id}, {"format", options.format}, {"file", options.output}, {"bytes", text.str().size()}}.dump() << '\n';
+        std::cout << nlohmann::ordered_json{{"run", info.id}, {"format", options.format}, {"file", options.output}, {"bytes", text.str().size()}}.dump() << '\n';
 }
 
 }  // namespace

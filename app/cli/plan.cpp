@@ -35,10 +35,11 @@ std::vector<std::string> row_of(const Score& score) {
             score.violations.empty() ? "valid" : fmt::format("{} violation{}", score.violations.size(), score.violations.size() == 1 ? "" : "s")};
 }
 
-void print(const std::vector<Score>& scores, bool json) {
+/// `accounts`: of each score.
+void print(const std::vector<Score>& scores, const std::vector<std::optional<Accounting>>& accounts, bool json) {
     if (json) {
         auto array = nlohmann::ordered_json::array();
-        for (const auto& score : scores) array.push_back(to_json(score));
+        for (std::size_t i = 0; i < scores.size(); ++i) array.push_back(to_json(scores[i], accounts[i]));
         std::cout << array.dump() << '\n';
         return;
     }
@@ -66,12 +67,14 @@ void make_plans(const PlanOptions& options, Context& context) {
         chosen.push_back(&find_planner(context.planners, options.planner.empty() ? experiment.pipeline.planner : options.planner));
 
     std::vector<Score> scores;
+    std::vector<std::optional<Accounting>> accounts;
     Plan best;
     double best_s = 0;
     for (const auto* planner : chosen) {
         try {
             const auto plan = make_plan(*planner, problem, request, !context.json);
             scores.push_back(score(problem, plan));
+            accounts.push_back(account_plan(experiment.model, problem, plan));
             if (scores.back().violations.empty() && (best_s == 0 || scores.back().iteration_seconds < best_s)) {
                 best = plan;
                 best_s = scores.back().iteration_seconds;
@@ -79,9 +82,10 @@ void make_plans(const PlanOptions& options, Context& context) {
         } catch (const InputError& error) {
             if (chosen.size() == 1) throw;
             scores.push_back({.planner = planner->name(), .violations = {error.what()}});
+            accounts.emplace_back();
         }
     }
-    print(scores, context.json);
+    print(scores, accounts, context.json);
     if (best_s == 0) context.exit_code = bad_input;
     if (options.output.empty() || best_s == 0) return;
     write_file_atomically(options.output, to_json(best, problem, to_json(experiment)).dump(1) + "\n");
@@ -89,7 +93,8 @@ void make_plans(const PlanOptions& options, Context& context) {
 }
 
 void score_plan(const PlanOptions& options, Context& context) {
-    const auto problem = make_problem(read_experiment(options.experiment));
+    const auto experiment = read_experiment(options.experiment);
+    const auto problem = make_problem(experiment);
     Faults faults;
     const auto text = read_file(options.plan_file, faults);
     const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
@@ -98,7 +103,7 @@ void score_plan(const PlanOptions& options, Context& context) {
     if (has_errors(faults)) throw InputError(faults);
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
         std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
-    print({score(problem, plan)}, context.json);
+    print({score(problem, plan)}, {account_plan(experiment.model, problem, plan)}, context.json);
 }
 
 void list_planners(const Context& context) {

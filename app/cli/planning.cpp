@@ -61,4 +61,11 @@ nlohmann::ordered_json to_json(const Score& s) {
             {"violations", s.violations}, {"bound", s.bound}, {"note", s.note}};
 }
 
+nlohmann::ordered_json to_json(const Score& s, const std::optional<Accounting>& accounting) {
+    auto json = to_json(s);
+    json["block_flops"] = accounting ? nlohmann::ordered_json(accounting->block_flops()) : nlohmann::ordered_json(nullptr);
+    json["bytes_by_line"] = accounting ? bytes_by_line(*accounting) : nlohmann::ordered_json::object();
+    return json;
+}
+
 }  // namespace skippipe::cli

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
+
 #include <nlohmann/json.hpp>
 
+#include "core/analysis/accounting.h"
 #include "core/experiment/document.h"
 #include "core/planner/planner.h"
 
@@ -15,6 +18,8 @@ Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest reque
 
 /// What scripts rely on, plus "bound" and "note".
 nlohmann::ordered_json to_json(const Score& score);
+/// The same with "block_flops" (forth and back, one iteration) and "bytes_by_line"; null and {} where the plan has no timeline.
+nlohmann::ordered_json to_json(const Score& score, const std::optional<Accounting>& accounting);
 
 /// Ctrl+C and SIGTERM as a flag that long work asks for; a second Ctrl+C ends at once.
 bool interrupted();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <iostream>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
 #include "core/analysis/compare.h"
+#include "core/analysis/equal_view.h"
 #include "core/base/format.h"
 
 namespace skippipe::cli {
@@ -107,29 +110,156 @@ nlohmann::ordered_json to_json(const std::vector<RunInfo>& runs, const std::vect
     return json;
 }
 
-void compare(Context& context, const std::vector<std::string>& names) {
-    Reader reader(context.record);
+/// The runs to compare, the first of them the baseline.
+struct Compared {
     std::vector<RunInfo> runs;
     std::vector<nlohmann::ordered_json> experiments;
+    std::vector<std::vector<Metric>> metrics;
+    std::vector<std::optional<Accounting>> iterations, totals;  ///< absent: the frozen experiment or plan is beyond this program
+};
+
+Compared read_compared(Reader& reader, const std::vector<std::string>& names) {
+    Compared all;
     for (const auto& name : names) {
-        runs.push_back(find_run(reader, name));
-        experiments.push_back(parsed(reader.experiment_json(runs.back().id)));
+        const auto& run = all.runs.emplace_back(find_run(reader, name));
+        all.experiments.push_back(parsed(reader.experiment_json(run.id)));
+        all.metrics.push_back(reader.metrics(run.id));
+        auto& iteration = all.iterations.emplace_back();
+        try {
+            const auto frozen = read_frozen(reader, run.id);
+            iteration = account_plan(frozen.experiment.model, frozen.problem, frozen.plan);
+        } catch (const InputError& error) {
+            std::cerr << "note: no accounting for run " << run.id << ": " << error.what() << '\n';
+        }
+        all.totals.push_back(iteration ? std::optional{account_run(*iteration, run)} : std::nullopt);
     }
-    const auto differences = differing_parameters(experiments);
-    const auto figures = compare_figures(runs);
+    return all;
+}
+
+EqualView view_of(const Compared& all, WorkAxis axis, const std::string& metric) {
+    std::vector<std::vector<CurvePoint>> curves;
+    for (std::size_t i = 0; i < all.runs.size(); ++i)
+        curves.push_back(curve_points(all.metrics[i], metric, axis, all.iterations[i] ? &*all.iterations[i] : nullptr));
+    return equal_view(curves);
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string with_change(const std::string& text, const std::optional<double>& ratio) {
+    return ratio && *ratio != 0 ? text + " (" + format_change(*ratio) + ")" : text;
+}
+
+std::string amount(double value, const std::string& unit) {
+    if (unit == "s") return format_seconds(value);
+    return unit.empty() && value < 1e6 ? fmt::format("{:.0f}", value) : format_si(value, unit);  // without a unit: a count
+}
+
+void add_figures(const std::vector<Figure>& figures, const std::string& prefix, Rows& rows) {
+    for (const auto& figure : figures) {
+        auto& row = rows.emplace_back(std::vector<std::string>{prefix + figure.name});
+        for (std::size_t i = 0; i < figure.values.size(); ++i)
+            row.push_back(figure.values[i] ? with_change(amount(*figure.values[i], figure.unit), i > 0 ? figure.ratios[i] : std::nullopt) : std::string{no_number});
+    }
+}
+
+/// What each run sent over the lines that carried most, the busiest first.
+void add_lines(const Compared& all, std::size_t most, Rows& rows) {
+    std::map<std::string, std::vector<double>> bytes;
+    for (std::size_t i = 0; i < all.totals.size(); ++i)
+        for (const auto& line : all.totals[i] ? all.totals[i]->lines : std::vector<LineBytes>{}) {
+            auto& of_run = bytes[line.name];
+            of_run.resize(all.totals.size());
+            of_run[i] += line.bytes();
+        }
+    std::vector<std::pair<std::string, std::vector<double>>> lines(bytes.begin(), bytes.end());
+    const auto heaviest = [](const auto& line) { return *std::max_element(line.second.begin(), line.second.end()); };
+    std::stable_sort(lines.begin(), lines.end(), [&](const auto& a, const auto& b) { return heaviest(a) > heaviest(b); });
+    for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) {
+        auto& row = rows.emplace_back(std::vector<std::string>{"line " + lines[i].first});
+        for (std::size_t run = 0; run < all.totals.size(); ++run) row.push_back(all.totals[run] ? format_si(lines[i].second[run], "B") : std::string{no_number});
+    }
+    if (lines.size() > most) rows.push_back({fmt::format("({} more lines carried less; --json has all)", lines.size() - most)});
+}
+
+Rows header(const std::vector<RunInfo>& runs, const std::string& title) {
+    Rows rows{{title}};
+    for (const auto& run : runs) rows[0].push_back(fmt::format("run {}{}", run.id, &run == &runs.front() ? " (baseline)" : ""));
+    return rows;
+}
+
+std::string accounting_text(const Compared& all) {
+    auto rows = header(all.runs, "Accounting");
+    auto iteration = accounting_figures(all.iterations);
+    std::erase_if(iteration, [](const Figure& f) { return f.name != "microbatches" && f.name != "block_flops" && f.name != "bytes" && f.name != "network_s"; });
+    add_figures(iteration, "an iteration: ", rows);
+    add_figures(accounting_figures(all.totals), "", rows);
+    if (rows.size() == 1) return {};
+    rows.push_back({"busiest line"});
+    for (const auto& total : all.totals) rows.back().push_back(total && total->busiest_line() ? total->busiest_line()->name : std::string{no_number});
+    add_lines(all, 6, rows);
+    return table(rows);
+}
+
+std::string view_text(const Compared& all, WorkAxis axis) {
+    auto rows = header(all.runs, fmt::format("Equal {}", describe(axis)));
+    std::string words;
+    const auto at = [axis](const std::optional<double>& x) { return x ? format_work(*x, axis) : std::string{no_number}; };
+    for (const auto& [metric, name] : {std::pair{"validation_loss", "validation loss"}, std::pair{"loss", "training loss"}}) {
+        const auto view = view_of(all, axis, metric);
+        if (!view.common_x) continue;
+        const auto row = [&](const std::string& title, auto&& text) {
+            rows.push_back({title});
+            for (const auto& run : view.runs) rows.back().push_back(text(run));
+        };
+        row(fmt::format("{} at {}", name, format_work(*view.common_x, axis)), [](const EqualRun& run) { return number(run.value); });
+        row(fmt::format("{}, last", name), [](const EqualRun& run) { return number(run.last_value); });
+        row("  which is at", [&](const EqualRun& run) { return at(run.end_x); });
+        row(fmt::format("reaches {:.4f} at", *view.target), [&](const EqualRun& run) { return at(run.reaches_x); });
+        if (view.shortest)
+            words += fmt::format("{}: run {} ends at {}; what the others did after that is left out\n", name, all.runs[*view.shortest].id,
+                                 format_work(*view.common_x, axis));
+        for (std::size_t i = 1; i < view.runs.size(); ++i)
+            if (view.runs[i].share)
+                words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the {} that the baseline needs\n", name, all.runs[i].id, *view.target,
+                                     *view.runs[i].share, describe(axis));
+    }
+    if (rows.size() == 1) return fmt::format("Equal {}: these runs recorded no losses\n", describe(axis));
+    return table(rows) + words + "Between two measurements a loss is taken as linear\n";
+}
+
+void add_accounting(const Compared& all, const std::vector<WorkAxis>& axes, nlohmann::ordered_json& json) {
+    auto& accounting = json["accounting"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < all.runs.size(); ++i) {
+        accounting.push_back({{"run", all.runs[i].id}, {"iteration", nullptr}, {"total", nullptr}});
+        if (!all.totals[i]) continue;
+        accounting.back()["iteration"] = skippipe::to_json(*all.iterations[i]);
+        accounting.back()["total"] = skippipe::to_json(*all.totals[i]);
+    }
+    for (const auto axis : axes)
+        for (const char* metric : {"validation_loss", "loss"}) json["equal"][std::string(to_string(axis))][metric] = skippipe::to_json(view_of(all, axis, metric));
+}
+
+void compare(Context& context, const std::vector<std::string>& names, const std::string& at) {
+    Reader reader(context.record);
+    const auto all = read_compared(reader, names);
+    const auto differences = differing_parameters(all.experiments);
+    const auto figures = compare_figures(all.runs);
+    const auto chosen = work_axis(at);
     if (context.json) {
-        std::cout << to_json(runs, differences, figures).dump() << '\n';
+        auto json = to_json(all.runs, differences, figures);
+        const std::vector every{WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time};
+        add_accounting(all, chosen ? std::vector{*chosen} : every, json);
+        std::cout << json.dump() << '\n';
         return;
     }
-    std::vector<std::vector<std::string>> rows{{""}};
-    for (const auto& run : runs) rows[0].push_back(fmt::format("run {}{}", run.id, &run == &runs.front() ? " (baseline)" : ""));
+    auto rows = header(all.runs, "");
     for (const auto& [name, member] : {std::pair{"name", &RunInfo::name}, std::pair{"planner", &RunInfo::planner}}) {
         rows.push_back({name});
-        for (const auto& run : runs) rows.back().push_back(run.*member);
+        for (const auto& run : all.runs) rows.back().push_back(run.*member);
     }
     for (const auto& figure : figures) {
         rows.push_back({figure.unit.empty() ? figure.name : figure.name + " [" + figure.unit + "]"});
-        for (std::size_t i = 0; i < runs.size(); ++i) {
+        for (std::size_t i = 0; i < all.runs.size(); ++i) {
             auto text = number(figure.values[i], "{:.6g}");
             if (i > 0 && figure.ratios[i]) text += " (" + format_change(*figure.ratios[i]) + ")";
             rows.back().push_back(text);
@@ -140,6 +270,8 @@ void compare(Context& context, const std::vector<std::string>& names) {
         for (const auto& value : difference.values) rows.back().push_back(value ? (value->size() > 40 ? value->substr(0, 37) + "..." : *value) : std::string{no_number});
     }
     std::cout << table(rows);
+    if (const auto text = accounting_text(all); !text.empty()) std::cout << '\n' << text;
+    if (chosen) std::cout << '\n' << view_text(all, *chosen);
 }
 
 }  // namespace
@@ -157,9 +289,12 @@ void add_runs(CLI::App& app, Context& context) {
 
     auto names = std::make_shared<std::vector<std::string>>();
     auto* compared = add_verb(app, context, "compare", "Runs side by side: what differs, and by how much (the first is the baseline)",
-                              "  skippipe compare 1 2\n  skippipe compare 1 2 3 --json");
+                              "  skippipe compare 1 2\n  skippipe compare 1 2 --at flops\n  skippipe compare 1 2 3 --json");
     compared->add_option("RUN", *names, "Run numbers; the first is the baseline")->required()->expected(2, 1000);
-    compared->callback([names, &context] { compare(context, *names); });
+    auto at = std::make_shared<std::string>();
+    compared->add_option("--at", *at, "Losses where all runs had spent the same: microbatches, flops (of the blocks), network-time or machine-time")
+        ->check(CLI::IsMember({"microbatches", "flops", "network-time", "machine-time"}));
+    compared->callback([names, at, &context] { compare(context, *names, *at); });
 }
 
 }  // namespace skippipe::cli

@@ -77,15 +77,6 @@ std::vector<std::optional<double>> values_of(const std::vector<RunInfo>& runs, c
     return values;
 }
 
-void add_deltas(Figure& figure, std::size_t baseline) {
-    const auto base = figure.values[baseline];
-    for (const auto& value : figure.values) {
-        const bool both = value && base;
-        figure.deltas.push_back(both ? std::optional{*value - *base} : std::nullopt);
-        figure.ratios.push_back(both && *base != 0 ? std::optional{*value / *base - 1} : std::nullopt);
-    }
-}
-
 struct Source {
     const char *name, *unit;
     Better better;
@@ -125,6 +116,15 @@ std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& e
             if (!same) differences.push_back(std::move(row));
         }
     return differences;
+}
+
+void add_deltas(Figure& figure, std::size_t baseline) {
+    const auto base = figure.values[baseline];
+    for (const auto& value : figure.values) {
+        const bool both = value && base;
+        figure.deltas.push_back(both ? std::optional{*value - *base} : std::nullopt);
+        figure.ratios.push_back(both && *base != 0 ? std::optional{*value / *base - 1} : std::nullopt);
+    }
 }
 
 std::vector<Figure> compare_figures(const std::vector<RunInfo>& runs, std::size_t baseline) {

@@ -35,6 +35,9 @@ struct Figure {
     std::vector<std::optional<double>> ratios;  ///< value / baseline's - 1; absent also where the baseline's is 0
 };
 
+/// Fills `deltas` and `ratios` from `values`; `baseline` is an index into them.
+void add_deltas(Figure& figure, std::size_t baseline);
+
 /// The figures that at least one of the runs has; `baseline` is an index into `runs` (out of range: the first).
 std::vector<Figure> compare_figures(const std::vector<RunInfo>& runs, std::size_t baseline = 0);
 

@@ -110,7 +110,7 @@ void ComparePage::refresh() {
 void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     const bool all = runs.size() < 2 || !only_differing_->isChecked();
     auto rows = differences(runs);
-    std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs; });
+    std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs && !row.always_shown; });
     table_->clear();
     table_->setColumnCount(static_cast<int>(runs.size()) + 1);
     table_->setRowCount(static_cast<int>(rows.size()));
@@ -128,7 +128,7 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
         for (int c = 0; c < row.values.size(); ++c) {
             const QString delta = row.deltas[c].isEmpty() ? QString{} : QStringLiteral("  (%1)").arg(row.deltas[c]);
             auto* item = new QTableWidgetItem(row.values[c] + delta);
-            item->setToolTip(row.values[c]);
+            item->setToolTip(row.values[c] + delta);
             item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
             table_->setItem(r, c + 1, item);
         }
@@ -137,7 +137,7 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
 }
 
 void ComparePage::divide_columns() {
-    constexpr int figures = 150, least = 200, most = 400;
+    constexpr int figures = 176, least = 200, most = 400;
     table_->setColumnWidth(0, std::clamp(table_->viewport()->width() - figures * (table_->columnCount() - 1) - size::wide_gap, least, most));
     for (int c = 1; c < table_->columnCount(); ++c) table_->setColumnWidth(c, figures);
 }

@@ -29,7 +29,7 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     for (const auto* run : runs) {
         const Number now = value(*run);
         row.values << (now ? words(*now) : QString{});
-        row.deltas << (run != runs.front() && now && base && *base != 0 ? change(*now / *base - 1) : QString{});
+        row.deltas << (run != runs.front() && now && base && *base != 0 && *now != *base ? change(*now / *base - 1) : QString{});
     }
     finish(row);
     return row;
@@ -38,6 +38,40 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
 Number last_metric(const RunData& run, const std::string& name) {
     const auto it = std::find_if(run.metrics.rbegin(), run.metrics.rend(), [&](const Metric& m) { return m.name == name; });
     return it == run.metrics.rend() ? Number{} : Number{it->value};
+}
+
+/// What the runs did and sent, whole runs; none where no plan could be accounted for.
+void add_accounting(const std::vector<const RunData*>& runs, std::vector<DifferenceRow>& rows) {
+    std::vector<std::pair<const RunData*, Accounting>> totals;
+    for (const auto* run : runs)
+        if (run->iteration) totals.push_back({run, account_run(*run->iteration, run->info)});
+    if (totals.empty()) return;
+    const auto of = [&](double (*get)(const Accounting&)) {
+        return [&totals, get](const RunData& run) {
+            const auto found = std::find_if(totals.begin(), totals.end(), [&](const auto& total) { return total.first == &run; });
+            return found == totals.end() ? Number{} : Number{get(found->second)};
+        };
+    };
+    const auto count = [](double n) { return n < 1e6 ? QString::number(n, 'f', 0) : quantity(n, {}); };
+    const auto unit = [](const char* name) { return [name](double value) { return quantity(value, name); }; };
+    const auto add = [&](const QString& name, double (*get)(const Accounting&), const auto& words) {
+        rows.push_back(metric(name, runs, of(get), words));
+        rows.back().always_shown = true;
+    };
+    add(QObject::tr("Microbatches"), [](const Accounting& a) { return static_cast<double>(a.microbatches); }, count);
+    add(QObject::tr("Tokens"), [](const Accounting& a) { return static_cast<double>(a.tokens); }, count);
+    add(QObject::tr("Block FLOPs"), [](const Accounting& a) { return a.block_flops(); }, unit("FLOP"));
+    add(QObject::tr("Bytes sent"), [](const Accounting& a) { return a.bytes(); }, unit("B"));
+    add(QObject::tr("Busiest line, bytes"), [](const Accounting& a) { return a.busiest_line() ? a.busiest_line()->bytes() : 0; }, unit("B"));
+    DifferenceRow line;
+    line.name = QObject::tr("Busiest line");
+    line.is_metric = true;
+    for (const auto* run : runs) {
+        const auto* busiest = run->iteration ? run->iteration->busiest_line() : nullptr;
+        line.values << (busiest ? QString::fromStdString(busiest->name).replace("->", " → ") : QString{});
+    }
+    finish(line);
+    rows.push_back(std::move(line));
 }
 
 /// "/pipeline/skip_ratio" as "pipeline, skip ratio".
@@ -112,6 +146,7 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     rows.push_back(metric(QObject::tr("Last validation loss"), runs, [](const RunData& r) { return r.info.last_validation_loss; }, plain));
     rows.push_back(metric(QObject::tr("Bits per byte"), runs, [](const RunData& r) { return last_metric(r, "bits_per_byte"); }, plain));
     rows.push_back(metric(QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; }, plain));
+    add_accounting(runs, rows);
     rows.push_back(metric(QObject::tr("Network time"), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds));
     rows.push_back(metric(QObject::tr("Machine time"), runs, [](const RunData& r) { return Number{r.info.machine_s}; }, seconds));
     DifferenceRow state;

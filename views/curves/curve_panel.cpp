@@ -32,18 +32,31 @@ constexpr Choice metrics[] = {{"loss", "Loss, with validation", "Loss (nats a to
                               {"gradient_norm", "Gradient norm", "Gradient norm"},
                               {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
                               {"iteration_s", "Iteration time", "Iteration (s of network time)"}};
-constexpr const char* x_words[] = {"Iteration", "Tokens", "Network time", "Machine time"};
-constexpr const char* x_axis[] = {"Iteration", "Tokens trained", "Network time (s)", "Machine time (s)"};
+struct XChoice {
+    WorkAxis axis;
+    const char* words;
+    const char* label;
+};
+constexpr XChoice x_choices[] = {{WorkAxis::iteration, "Iteration", "Iteration"},
+                                 {WorkAxis::tokens, "Tokens", "Tokens trained"},
+                                 {WorkAxis::block_flops, "Block FLOPs", "FLOPs of the blocks, forward and backward"},
+                                 {WorkAxis::network_time, "Network time", "Network time (s)"},
+                                 {WorkAxis::machine_time, "Machine time", "Machine time (s)"}};
 
 }  // namespace
 
-CurvePanel::CurvePanel(QWidget* parent) : QWidget(parent), plot_(new QCustomPlot(this)), empty_(new QLabel(this)) {
+CurvePanel::CurvePanel(QWidget* parent) : QWidget(parent), plot_(new QCustomPlot(this)), empty_(new QLabel(this)), equal_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(controls());
+    column->addWidget(equal_);
     column->addWidget(plot_, 1);
     column->addWidget(empty_, 1);
+    equal_->setWordWrap(true);
+    equal_->setProperty("role", "secondary");
+    equal_->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    equal_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     empty_->setAlignment(Qt::AlignCenter);
     empty_->setWordWrap(true);
     empty_->setProperty("role", "secondary");
@@ -65,7 +78,7 @@ QWidget* CurvePanel::controls() {
     for (const auto& choice : metrics) metric_->addItem(tr(choice.words), QString(choice.metric));
     metric_->setAccessibleName(tr("Metric"));
     x_ = new QComboBox;
-    for (const char* words : x_words) x_->addItem(tr(words));
+    for (const auto& choice : x_choices) x_->addItem(tr(choice.words));
     x_->setAccessibleName(tr("Horizontal axis"));
     log_x_ = new QCheckBox(tr("log x"));
     log_y_ = new QCheckBox(tr("log y"));
@@ -90,10 +103,35 @@ void CurvePanel::show_runs(const std::vector<const RunData*>& runs, RunId baseli
         RunData part;
         part.info = run->info;
         part.metrics = run->metrics;
+        part.iteration = run->iteration;
         shown_.push_back(std::move(part));
     }
     baseline_ = baseline;
     draw();
+}
+
+WorkAxis CurvePanel::axis() const { return x_choices[x_->currentIndex()].axis; }
+
+void CurvePanel::set_axis(WorkAxis axis) {
+    for (int i = 0; i < x_->count(); ++i)
+        if (x_choices[i].axis == axis) x_->setCurrentIndex(i);
+}
+
+QString CurvePanel::equal_text() const { return equal_->text(); }
+
+void CurvePanel::choose_scale(const std::string& metric) {
+    x_scale_ = 1;
+    x_unit_.clear();
+    if (axis() != WorkAxis::block_flops) return;
+    double most = 0;
+    for (const auto& run : shown_)
+        if (const auto points = curve_points(run, metric, axis()); !points.empty()) most = std::max(most, points.back().x);
+    static constexpr std::pair<double, const char*> prefixes[] = {{1e15, " (PFLOP)"}, {1e12, " (TFLOP)"}, {1e9, " (GFLOP)"}};
+    for (const auto& [size, unit] : prefixes) {
+        x_scale_ = 1 / size;
+        x_unit_ = unit;
+        if (most >= size) return;
+    }
 }
 
 int CurvePanel::point_count() const {
@@ -121,7 +159,7 @@ void CurvePanel::style_axes() {
         axis->grid()->setPen(QPen(t.line));
         axis->grid()->setZeroLinePen(Qt::NoPen);
     }
-    plot_->xAxis->setLabel(tr(x_axis[x_->currentIndex()]));
+    plot_->xAxis->setLabel(tr(x_choices[x_->currentIndex()].label) + x_unit_);
     plot_->yAxis->setLabel(tr(metrics[metric_->currentIndex()].axis));
     plot_->legend->setBrush(mix(t.surface, t.surface_2, 0.5));
     plot_->legend->setBorderPen(QPen(t.line));
@@ -130,10 +168,10 @@ void CurvePanel::style_axes() {
 }
 
 void CurvePanel::add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only, const QString& name) {
-    const auto points = downsample(curve_points(run.metrics, metric, static_cast<CurveX>(x_->currentIndex())), std::max(300, plot_->width()));
+    const auto points = downsample(curve_points(run, metric, axis()), std::max(300, plot_->width()));
     if (points.empty()) return;
     QVector<double> x, y;
-    for (const auto& point : points) x << point.x, y << point.y;
+    for (const auto& point : points) x << point.x * x_scale_, y << point.y;
     auto* graph = plot_->addGraph();
     graph->setData(x, y, true);
     graph->setName(name);
@@ -154,8 +192,11 @@ void CurvePanel::changeEvent(QEvent* event) {
 
 void CurvePanel::draw() {
     plot_->clearGraphs();
-    style_axes();
     const std::string metric = metric_->currentData().toString().toStdString();
+    choose_scale(metric);
+    style_axes();
+    equal_->setText(equal_words(shown_, baseline_, metric, axis()));
+    equal_->setVisible(!equal_->text().isEmpty());
     const bool several = shown_.size() > 1;
     int colour = 0;
     for (const auto& run : shown_) {

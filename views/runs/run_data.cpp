@@ -20,6 +20,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
         data_.plan = parse_plan(parse_json(reader.plan_json(id), faults), *data_.problem, faults);
         const auto stages = stage_of_nodes(data_.plan, data_.problem->nodes());
         for (int node = 0; node < data_.problem->nodes(); ++node) data_.lanes->set_stage(node, stages[static_cast<std::size_t>(node)]);
+        data_.iteration = account_plan(data_.experiment.model, *data_.problem, data_.plan);
         data_.node_idle_s.resize(data_.problem->node_ids.size());
         data_.node_busy_s.resize(data_.problem->node_ids.size());
     } catch (const InputError&) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/analysis/accounting.h"
 #include "core/analysis/idle.h"
 #include "core/experiment/document.h"
 #include "core/planner/plan.h"
@@ -20,6 +21,7 @@ struct RunData {
     Experiment experiment;
     std::optional<Problem> problem;   ///< absent: the frozen experiment cannot be understood
     Plan plan;
+    std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
     std::shared_ptr<TimelineData> lanes = std::make_shared<TimelineData>();
     std::vector<Metric> metrics;
     std::array<double, idle_causes> idle_share{};             ///< mean over the iterations explained
