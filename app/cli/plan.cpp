@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "app/cli/explaining.h"
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
 #include "core/base/format.h"
@@ -15,7 +17,7 @@ namespace {
 
 struct PlanOptions {
     std::string experiment, planner, output, plan_file;
-    bool all = false;
+    bool all = false, explain = false;
     double seconds = 0;
     std::int64_t steps = 0;
     std::uint64_t seed = 0;
@@ -35,10 +37,19 @@ std::vector<std::string> row_of(const Score& score) {
             score.violations.empty() ? "valid" : fmt::format("{} violation{}", score.violations.size(), score.violations.size() == 1 ? "" : "s")};
 }
 
-void print(const std::vector<Score>& scores, bool json) {
+/// A plan and why it takes as long as it does.
+struct Explained {
+    Plan plan;
+    Explanation why;
+};
+
+void print(const std::vector<Score>& scores, bool json, const std::optional<Explained>& explained, const Problem& problem) {
     if (json) {
         auto array = nlohmann::ordered_json::array();
-        for (const auto& score : scores) array.push_back(to_json(score));
+        for (const auto& score : scores) {
+            array.push_back(to_json(score));
+            if (explained && explained->plan.planner == score.planner) array.back()["explanation"] = to_json(explained->why, problem);
+        }
         std::cout << array.dump() << '\n';
         return;
     }
@@ -49,6 +60,14 @@ void print(const std::vector<Score>& scores, bool json) {
         for (const auto& violation : score.violations) std::cout << score.planner << ": " << violation << '\n';
         if (!score.note.empty()) std::cout << score.planner << ": " << score.note << '\n';
     }
+    if (explained) std::cout << explanation_text(explained->why, problem, explained->plan);
+}
+
+std::optional<Explained> explain_where_asked(const PlanOptions& options, const Problem& problem, const Plan& plan) {
+    if (!options.explain) return std::nullopt;
+    if (auto why = explain_plan(problem, plan)) return Explained{plan, std::move(*why)};
+    std::cerr << "note: a plan that cannot be executed to its end takes no time that could be explained\n";
+    return std::nullopt;
 }
 
 void make_plans(const PlanOptions& options, Context& context) {
@@ -81,9 +100,11 @@ void make_plans(const PlanOptions& options, Context& context) {
             scores.push_back({.planner = planner->name(), .violations = {error.what()}});
         }
     }
-    print(scores, context.json);
+    const auto explained = best_s > 0 ? explain_where_asked(options, problem, best) : std::nullopt;
+    print(scores, context.json, explained, problem);
     if (best_s == 0) context.exit_code = bad_input;
     if (options.output.empty() || best_s == 0) return;
+    if (explained) best.note += (best.note.empty() ? "" : "; ") + explained->why.summary(problem);
     write_file_atomically(options.output, to_json(best, problem, to_json(experiment)).dump(1) + "\n");
     if (!context.json) std::cout << fmt::format("{} written ({})\n", options.output, best.planner);
 }
@@ -98,7 +119,7 @@ void score_plan(const PlanOptions& options, Context& context) {
     if (has_errors(faults)) throw InputError(faults);
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
         std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
-    print({score(problem, plan)}, context.json);
+    print({score(problem, plan)}, context.json, explain_where_asked(options, problem, plan), problem);
 }
 
 void list_planners(const Context& context) {
@@ -118,7 +139,8 @@ void add_plan(CLI::App& app, Context& context) {
     auto options = std::make_shared<PlanOptions>();
     auto* plan = add_verb(app, context, "plan", "Plan an experiment: who does what, when; one row a planner",
                           "  skippipe plan quick-start.json\n  skippipe plan quick-start.json --all\n"
-                          "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json");
+                          "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json\n"
+                          "  skippipe plan quick-start.json --explain");
     plan->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     auto* name = plan->add_option("--planner", options->planner, "Planner; default: the experiment's");
     plan->add_flag("--all", options->all, "Every planner, one row each")->excludes(name);
@@ -127,12 +149,15 @@ void add_plan(CLI::App& app, Context& context) {
     plan->add_option("--seed", options->seed, "Default: the experiment's");
     plan->add_option("--threads", options->threads, "Default: one a core; never changes the plan")->check(CLI::Range(1, 1024));
     plan->add_option("-o,--output", options->output, "Write the plan (with --all: the shortest)");
+    const char* explain = "Say why it takes as long as it does: the critical node and link, where microbatches wait, what one unit more would give";
+    plan->add_flag("--explain", options->explain, std::string(explain) + " (with --all: of the shortest)");
     plan->callback([options, &context] { make_plans(*options, context); });
 
     auto* score = add_verb(app, context, "score", "Evaluate and check a plan, whoever made it (exit 0 even with violations)",
                            "  skippipe score authors-20.json plan.json\n  skippipe score authors-20.json plan.json --json");
     score->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     score->add_option("PLAN", options->plan_file, "Plan file")->required();
+    score->add_flag("--explain", options->explain, explain);
     score->callback([options, &context] { score_plan(*options, context); });
 
     auto* planners = add_verb(app, context, "planners", "List the planners", "  skippipe planners\n  skippipe planners --json");
