@@ -47,6 +47,13 @@ private:
         return std::abs(what_if.change) < 5e-7 ? "no change" : format_change(what_if.change);
     }
 
+    /// "F on n9, memory, 40.0 s (28)": in brackets the microbatches that it waited for.
+    std::string words(const Wait& wait) const {
+        const std::string place = wait.cause == WaitCause::link ? line(wait.line) : node(wait.node);
+        return fmt::format("{} on {}, {}, {} ({})", to_string(Operation{wait.operation, 0}).substr(0, 1), place, to_string(wait.cause), format_seconds(wait.seconds()),
+                           fmt::join(wait.others, ", "));
+    }
+
     std::string chain() const {
         std::string text = "What its end waited for, back to the start (the critical chain):\n";
         const auto part = [&](const char* what, double s, const std::string& most) {
@@ -87,11 +94,13 @@ private:
         for (const auto& costs : why_.microbatches) worst.push_back(&costs);
         std::stable_sort(worst.begin(), worst.end(), [](const auto* a, const auto* b) { return a->waiting_s() > b->waiting_s(); });
         if (worst.size() > most_rows) worst.resize(most_rows);
-        std::vector<std::vector<std::string>> rows{{"microbatch", "ends at", "alone", "compute", "latency", "bytes", "waits", "link", "memory", "collision", "order"}};
+        std::vector<std::vector<std::string>> rows{{"microbatch", "ends at", "alone", "compute", "latency", "bytes", "waits", "link", "memory", "collision", "order", "longest wait"}};
         for (const auto* costs : worst) {
             rows.push_back({std::to_string(costs->microbatch), format_seconds(costs->end_s), format_seconds(costs->alone_s()), seconds(costs->compute_s + costs->loss_s),
                             seconds(costs->latency_s), seconds(costs->transfer_s), seconds(costs->waiting_s())});
             for (const double wait_s : costs->waits_s) rows.back().push_back(seconds(wait_s));
+            const auto longest = std::max_element(costs->waits.begin(), costs->waits.end(), [](const Wait& a, const Wait& b) { return a.seconds() < b.seconds(); });
+            rows.back().push_back(longest == costs->waits.end() ? "" : words(*longest));
         }
         return fmt::format("The {} of {} microbatches that wait longest:\n", worst.size(), why_.microbatches.size()) + table(rows) + '\n';
     }
@@ -107,7 +116,7 @@ private:
     }
 
     std::string what_ifs() const {
-        std::string text = "One unit more, with the same paths and order:\n";
+        std::string text = "One unit more, with the same placement and paths (in the order they ran, or by dispatch where that is shorter):\n";
         std::vector<std::vector<std::string>> rows;
         for (const auto& what_if : why_.what_ifs)
             if (what_if.upgrade.kind != Upgrade::Kind::link_latency && what_if.upgrade.kind != Upgrade::Kind::link_bandwidth)
@@ -156,7 +165,7 @@ public:
     }
 
     Json what_if(const WhatIf& w) const {
-        Json json{{"upgrade", to_string(w.upgrade.kind)}, {"name", w.name}, {"words", w.words()}, {"complete", w.complete}};
+        Json json{{"upgrade", to_string(w.upgrade.kind)}, {"name", w.name}, {"words", w.words()}, {"complete", w.complete}, {"order_kept", w.order_kept}};
         if (w.upgrade.node >= 0) json["node"] = node(w.upgrade.node);
         if (!w.upgrade.lines.empty()) json["lines"] = lines(w.upgrade.lines);
         json["iteration_seconds"] = w.complete ? Json(w.iteration_s) : Json(nullptr);

@@ -145,17 +145,20 @@ std::vector<WhatIf> questions(const Problem& problem, const Explanation& why, co
     return asked;
 }
 
-void answer(const Problem& problem, const Plan& plan, const ExplainOptions& options, Explanation& why) {
-    const auto schedule = make_schedule(problem, plan);
+void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, const ExplainOptions& options, Explanation& why) {
+    const auto as_it_is = make_schedule(problem, plan), bound = make_schedule(problem, with_executed_order(plan, problem, timeline));
     Problem with = problem;
     for (auto& what_if : questions(problem, why, options)) {
         if (options.stop.stop_requested()) break;
         upgrade_in_place(with, what_if.upgrade);
-        const auto times = Simulator(with).times(schedule, plan.stages);
-        what_if.complete = std::isfinite(times.iteration_s);
+        Simulator simulator(with);
+        const double free_s = simulator.times(as_it_is, plan.stages).iteration_s;
+        const double bound_s = plan.order.empty() ? simulator.times(bound, plan.stages).iteration_s : free_s;
+        what_if.complete = std::isfinite(std::min(free_s, bound_s));
         if (what_if.complete) {
-            what_if.iteration_s = times.iteration_s;
-            what_if.change_s = times.iteration_s - why.iteration_s;
+            what_if.order_kept = !plan.order.empty() || bound_s < free_s;
+            what_if.iteration_s = std::min(free_s, bound_s);
+            what_if.change_s = what_if.iteration_s - why.iteration_s;
             what_if.change = why.iteration_s > 0 ? what_if.change_s / why.iteration_s : 0;
         }
         why.what_ifs.push_back(std::move(what_if));
@@ -194,9 +197,9 @@ std::string WhatIf::words() const {
     switch (upgrade.kind) {
         case Upgrade::Kind::node_speed:
         case Upgrade::Kind::link: return name + " 2 x faster";
-        case Upgrade::Kind::node_memory: return name + " with memory for one microbatch more";
-        case Upgrade::Kind::link_latency: return name + " with half the latency";
-        case Upgrade::Kind::link_bandwidth: return name + " with twice the bandwidth";
+        case Upgrade::Kind::node_memory: return name + " memory M + 1";
+        case Upgrade::Kind::link_latency: return name + " half latency";
+        case Upgrade::Kind::link_bandwidth: return name + " 2 x bandwidth";
     }
     return name;
 }
@@ -224,6 +227,14 @@ Problem upgraded(Problem problem, const Upgrade& upgrade) {
     return problem;
 }
 
+Plan with_executed_order(Plan plan, const Problem& problem, const Timeline& timeline) {
+    const SpanIndex index(problem, timeline);
+    plan.order.assign(problem.node_ids.size(), {});
+    for (int node = 0; node < problem.nodes(); ++node)
+        for (const Span* span : index.busy(node)) plan.order[at(node)].push_back({kind_of(*span), span->microbatch});
+    return plan;
+}
+
 Explanation explain(const Problem& problem, const Plan& plan, const Timeline& timeline, const ExplainOptions& options) {
     if (!timeline.complete) throw std::invalid_argument("an incomplete timeline has no end to explain");
     const Ways ways(problem, plan, timeline);
@@ -234,7 +245,7 @@ Explanation explain(const Problem& problem, const Plan& plan, const Timeline& ti
     why.chain = critical_chain(ways, plan, timeline);
     set_places(why);
     set_shares(problem, why);
-    answer(problem, plan, options, why);
+    answer(problem, plan, timeline, options, why);
     return why;
 }
 

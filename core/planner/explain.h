@@ -120,18 +120,24 @@ struct Upgrade {
 };
 std::string_view to_string(Upgrade::Kind kind);
 
-/// The problem with it: what `evaluate` then says of the same plan (paths and order kept) is the what-if.
+/// The problem with it.
 Problem upgraded(Problem problem, const Upgrade& upgrade);
 
+/// The plan bound to the order in which its timeline ran it: the same timeline, and faster parts cannot turn it into another one.
+Plan with_executed_order(Plan plan, const Problem& problem, const Timeline& timeline);
+
+/// What `evaluate` says of the same plan, placement and paths kept, on the upgraded problem. A plan without an order is evaluated
+/// as it is (dispatch decides) and bound to the order it had; the shorter one counts.
 struct WhatIf {
     Upgrade upgrade;
-    std::string name;        ///< of the node or link
-    bool complete = true;    ///< false: the same plan would deadlock
-    double iteration_s = 0;  ///< 0 where incomplete
-    double change_s = 0;     ///< iteration_s less that of the plan as it is; may be positive where dispatch takes another turn
+    std::string name;         ///< of the node or link
+    bool complete = true;     ///< false: the same plan would deadlock
+    bool order_kept = false;  ///< the shorter one is that bound to the order it had
+    double iteration_s = 0;   ///< 0 where incomplete
+    double change_s = 0;      ///< iteration_s less that of the plan as it is; positive where faster parts make a worse order
     double change = 0;       ///< change_s as a share of the iteration as it is
 
-    /// "Oregon <-> LA 2 x faster", "n7 with memory for one microbatch more".
+    /// "Oregon <-> LA 2 x faster", "n7 memory M + 1".
     std::string words() const;
     bool operator==(const WhatIf&) const = default;
 };
