@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "app/cli/explaining.h"
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
 #include "core/base/format.h"
@@ -15,7 +17,7 @@ namespace {
 
 struct PlanOptions {
     std::string experiment, planner, output, plan_file;
-    bool all = false;
+    bool all = false, explain = false;
     double seconds = 0;
     std::int64_t steps = 0;
     std::uint64_t seed = 0;
@@ -35,21 +37,48 @@ std::vector<std::string> row_of(const Score& score) {
             score.violations.empty() ? "valid" : fmt::format("{} violation{}", score.violations.size(), score.violations.size() == 1 ? "" : "s")};
 }
 
-/// `accounts`: of each score.
-void print(const std::vector<Score>& scores, const std::vector<std::optional<Accounting>>& accounts, bool json) {
+/// A plan and why it takes as long as it does.
+struct Explained {
+    Plan plan;
+    Explanation why;
+};
+
+/// What is said about one planner's plan.
+struct Row {
+    Score score;
+    std::optional<Accounting> account;
+    std::optional<Explained> explained;
+};
+
+nlohmann::ordered_json row_json(const Row& row, const Problem& problem) {
+    auto json = to_json(row.score, row.account);
+    if (row.explained) json["explanation"] = to_json(row.explained->why, problem);
+    return json;
+}
+
+void print(const std::vector<Row>& rows, bool json, const Problem& problem) {
     if (json) {
         auto array = nlohmann::ordered_json::array();
-        for (std::size_t i = 0; i < scores.size(); ++i) array.push_back(to_json(scores[i], accounts[i]));
+        for (const auto& row : rows) array.push_back(row_json(row, problem));
         std::cout << array.dump() << '\n';
         return;
     }
-    std::vector<std::vector<std::string>> rows{{"planner", "iteration", "lower bound", "gap", "idle", "bytes sent", ""}};
-    for (const auto& score : scores) rows.push_back(row_of(score));
-    std::cout << table(rows);
-    for (const auto& score : scores) {
+    std::vector<std::vector<std::string>> lines{{"planner", "iteration", "lower bound", "gap", "idle", "bytes sent", ""}};
+    for (const auto& row : rows) lines.push_back(row_of(row.score));
+    std::cout << table(lines);
+    for (const auto& [score, account, explained] : rows) {
         for (const auto& violation : score.violations) std::cout << score.planner << ": " << violation << '\n';
         if (!score.note.empty()) std::cout << score.planner << ": " << score.note << '\n';
     }
+    for (const auto& row : rows)
+        if (row.explained) std::cout << explanation_text(row.explained->why, problem, row.explained->plan);
+}
+
+std::optional<Explained> explain_where_asked(const PlanOptions& options, const Problem& problem, const Plan& plan) {
+    if (!options.explain) return std::nullopt;
+    if (auto why = explain_plan(problem, plan)) return Explained{plan, std::move(*why)};
+    std::cerr << "note: a plan that cannot be executed to its end takes no time that could be explained\n";
+    return std::nullopt;
 }
 
 void make_plans(const PlanOptions& options, Context& context) {
@@ -66,28 +95,30 @@ void make_plans(const PlanOptions& options, Context& context) {
     else
         chosen.push_back(&find_planner(context.planners, options.planner.empty() ? experiment.pipeline.planner : options.planner));
 
-    std::vector<Score> scores;
-    std::vector<std::optional<Accounting>> accounts;
+    std::vector<Row> rows;
     Plan best;
     double best_s = 0;
+    std::size_t best_row = 0;
     for (const auto* planner : chosen) {
         try {
             const auto plan = make_plan(*planner, problem, request, !context.json);
-            scores.push_back(score(problem, plan));
-            accounts.push_back(account_plan(experiment.model, problem, plan));
-            if (scores.back().violations.empty() && (best_s == 0 || scores.back().iteration_seconds < best_s)) {
+            rows.push_back({score(problem, plan), account_plan(experiment.model, problem, plan), {}});
+            const Score& scored = rows.back().score;
+            if (scored.violations.empty() && (best_s == 0 || scored.iteration_seconds < best_s)) {
                 best = plan;
-                best_s = scores.back().iteration_seconds;
+                best_s = scored.iteration_seconds;
+                best_row = rows.size() - 1;
             }
         } catch (const InputError& error) {
             if (chosen.size() == 1) throw;
-            scores.push_back({.planner = planner->name(), .violations = {error.what()}});
-            accounts.emplace_back();
+            rows.push_back({{.planner = planner->name(), .violations = {error.what()}}, {}, {}});
         }
     }
-    print(scores, accounts, context.json);
+    if (best_s > 0) rows[best_row].explained = explain_where_asked(options, problem, best);
+    print(rows, context.json, problem);
     if (best_s == 0) context.exit_code = bad_input;
     if (options.output.empty() || best_s == 0) return;
+    if (const auto& explained = rows[best_row].explained) best.note += (best.note.empty() ? "" : "; ") + explained->why.summary(problem);
     write_file_atomically(options.output, to_json(best, problem, to_json(experiment)).dump(1) + "\n");
     if (!context.json) std::cout << fmt::format("{} written ({})\n", options.output, best.planner);
 }
@@ -103,7 +134,7 @@ void score_plan(const PlanOptions& options, Context& context) {
     if (has_errors(faults)) throw InputError(faults);
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
         std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
-    print({score(problem, plan)}, {account_plan(experiment.model, problem, plan)}, context.json);
+    print({{score(problem, plan), account_plan(experiment.model, problem, plan), explain_where_asked(options, problem, plan)}}, context.json, problem);
 }
 
 void list_planners(const Context& context) {
@@ -123,7 +154,8 @@ void add_plan(CLI::App& app, Context& context) {
     auto options = std::make_shared<PlanOptions>();
     auto* plan = add_verb(app, context, "plan", "Plan an experiment: who does what, when; one row a planner",
                           "  skippipe plan quick-start.json\n  skippipe plan quick-start.json --all\n"
-                          "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json");
+                          "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json\n"
+                          "  skippipe plan quick-start.json --explain");
     plan->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     auto* name = plan->add_option("--planner", options->planner, "Planner; default: the experiment's");
     plan->add_flag("--all", options->all, "Every planner, one row each")->excludes(name);
@@ -132,12 +164,15 @@ void add_plan(CLI::App& app, Context& context) {
     plan->add_option("--seed", options->seed, "Default: the experiment's");
     plan->add_option("--threads", options->threads, "Default: one a core; never changes the plan")->check(CLI::Range(1, 1024));
     plan->add_option("-o,--output", options->output, "Write the plan (with --all: the shortest)");
+    const char* explain = "Say why it takes as long as it does: the critical node and link, where microbatches wait, what one unit more would give";
+    plan->add_flag("--explain", options->explain, std::string(explain) + " (with --all: of the shortest)");
     plan->callback([options, &context] { make_plans(*options, context); });
 
     auto* score = add_verb(app, context, "score", "Evaluate and check a plan, whoever made it (exit 0 even with violations)",
                            "  skippipe score authors-20.json plan.json\n  skippipe score authors-20.json plan.json --json");
     score->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     score->add_option("PLAN", options->plan_file, "Plan file")->required();
+    score->add_flag("--explain", options->explain, explain);
     score->callback([options, &context] { score_plan(*options, context); });
 
     auto* planners = add_verb(app, context, "planners", "List the planners", "  skippipe planners\n  skippipe planners --json");

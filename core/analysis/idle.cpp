@@ -5,12 +5,10 @@
 #include <limits>
 #include <numeric>
 
-#include "core/analysis/span_index.h"
+#include "core/planner/span_index.h"
 
 namespace skippipe {
 namespace {
-
-using analysis::SpanIndex;
 
 constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient",   "link",      "memory",
                                                           "collision",  "order",      "all-reduce", "optimizer", "node-down", "unused"};
@@ -81,17 +79,11 @@ std::vector<Waiting> waiting_before(const std::vector<const Span*>& busy) {
 
 /// The microbatch stood at its previous node from `before.ready_s` to `before.start_s`: busy there, or held.
 void cut_upstream_wait(const SpanIndex& index, const Span& before, int microbatch, Cutter& cut) {
-    const auto& busy = index.busy(before.node);
-    auto span = std::upper_bound(busy.begin(), busy.end(), cut.at(), [](double t, const Span* s) { return t < s->end_s; });
-    const auto idle_until = [&](double time_s) {
-        const double to = std::min(time_s, before.start_s);
-        if (to > cut.at()) cut.until(to, held_by(index, before, std::midpoint(cut.at(), to)), microbatch, before.node);
-    };
-    for (; span != busy.end() && (*span)->start_s < before.start_s; ++span) {
-        idle_until((*span)->start_s);
-        cut.until(std::min((*span)->end_s, before.start_s), IdleCause::collision, microbatch, before.node);
+    for (const auto& stand : index.stands(before)) {
+        if (!(stand.end_s > cut.at())) continue;
+        const IdleCause cause = stand.running ? IdleCause::collision : held_by(index, before, std::midpoint(std::max(cut.at(), stand.start_s), stand.end_s));
+        cut.until(stand.end_s, cause, microbatch, before.node);
     }
-    idle_until(before.start_s);
 }
 
 /// Idle before the node's first operation.

@@ -62,15 +62,16 @@ Timeline evaluate(const Problem& problem, const Plan& plan) {
     return simulator.timeline(make_schedule(problem, plan), plan);
 }
 
+double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage) {
+    const Hop& hop = problem.hop(ring[edge], ring[(edge + 1) % ring.size()]);
+    return hop.latency_s + problem.overhead_s + (problem.gradient_bytes[at(stage)] / static_cast<int>(ring.size())) / hop.bandwidth_bytes_per_s;
+}
+
 double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, int stage) {
     const int r = static_cast<int>(ring.size());
     if (!problem.charge_all_reduce || r <= 1) return 0;
     double slowest_s = 0;
-    for (int i = 0; i < r; ++i) {
-        const Hop& hop = problem.hop(ring[at(i)], ring[at((i + 1) % r)]);
-        const double edge_s = hop.latency_s + problem.overhead_s + (problem.gradient_bytes[at(stage)] / r) / hop.bandwidth_bytes_per_s;
-        slowest_s = std::max(slowest_s, edge_s);
-    }
+    for (std::size_t i = 0; i < ring.size(); ++i) slowest_s = std::max(slowest_s, ring_edge_seconds(problem, ring, i, stage));
     return 2 * (r - 1) * slowest_s;
 }
 

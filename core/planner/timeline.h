@@ -56,4 +56,7 @@ void finish_iteration(const Problem& problem, const Plan& plan, const std::vecto
 /// or where all-reduce is free.
 double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, int stage);
 
+/// One of its rounds over the edge from ring[edge] to the next: latency + overhead + (bytes / r) / bandwidth.
+double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage);
+
 }  // namespace skippipe

@@ -171,6 +171,25 @@ private Q_SLOTS:
         QVERIFY(!output.array()[0].toObject()["violations"].toArray().isEmpty());
     }
 
+    void a_plan_is_explained() {
+        const auto experiment = source("resources/experiments/single-cluster.json");
+        const auto rows = run({"plan", experiment, "--planner", "skippipe", "--explain", "--json", "-o", file("why.json")}).array();
+        const auto why = rows[0].toObject()["explanation"].toObject();
+        double chain_s = 0;
+        for (const char* part : {"compute_s", "links_s", "all_reduce_s", "step_s"}) chain_s += why[part].toDouble();
+        QVERIFY(std::abs(chain_s - rows[0].toObject()["iteration_seconds"].toDouble()) < 1e-9 && chain_s > 0);
+        QVERIFY(!why["critical_node"].toString().isEmpty() && !why["what_ifs"].toArray().isEmpty());
+        QVERIFY2(read_json(file("why.json"))["note"].toString().contains("critical node"), "the plan file says it in its note");
+        const auto text = run({"score", experiment, file("why.json"), "--explain"});
+        QCOMPARE(text.exit_code, 0);
+        QVERIFY2(text.out.contains("critical node: " + why["critical_node"].toString().toUtf8()), text.out);
+        auto plan = read_json(file("why.json"));
+        plan["paths"] = QJsonArray();
+        const auto bad = run({"score", experiment, write("no-way.json", QJsonDocument(plan).toJson()), "--explain", "--json"});
+        QCOMPARE(bad.exit_code, 0);
+        QVERIFY(!bad.array()[0].toObject().contains("explanation"));
+    }
+
     /// Predicted time equals executed network time for every planner, and every plan is valid.
     void every_planner_runs_as_predicted() {
         if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");

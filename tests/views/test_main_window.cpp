@@ -324,6 +324,43 @@ private Q_SLOTS:
         QCOMPARE(window.plans().previous_iteration_s(), 0.0);
     }
 
+    void why_a_plan_takes_as_long_as_it_does() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+        for (const char* to : {"node-2", "node-3"}) add_link(e, "node-1", to);
+        add_link(e, "node-2", "node-3");
+        make_small(e, 2);
+        e.data.source = DataSource::bible_kjv;
+        window.document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().explanation() != nullptr, patient_ms);
+        const auto why = window.plans().explanation();
+        QCOMPARE(why->iteration_s, window.plans().ready()->score.iteration_seconds);
+        auto& panel = window.design_page().why();
+        QVERIFY2(panel.summary().text().contains(QString::fromStdString(why->links.front().name).toHtmlEscaped()), qPrintable(panel.summary().text()));
+        QCOMPARE(panel.what_ifs().rowCount(), static_cast<int>(why->what_ifs.size()));
+        const auto row_of = [&](bool link) {
+            const auto& all = why->what_ifs;
+            return static_cast<int>(std::find_if(all.begin(), all.end(), [&](const WhatIf& w) { return w.upgrade.lines.empty() != link; }) - all.begin());
+        };
+        Q_EMIT panel.what_ifs().cellClicked(row_of(true), 0);
+        QCOMPARE(window.document().selection().links.size(), std::size_t{1});
+        Q_EMIT panel.what_ifs().cellClicked(row_of(false), 0);
+        QCOMPARE(window.document().selection().nodes.size(), std::size_t{1});
+        QVERIFY(window.document().selection().links.empty());
+        window.document().select({.microbatch = 1});
+        const auto& costs = *std::find_if(why->microbatches.begin(), why->microbatches.end(), [](const auto& c) { return c.microbatch == 1; });
+        QVERIFY(panel.microbatch().rowCount() >= static_cast<int>(costs.waits.size()) + 3);
+        Q_EMIT panel.microbatch().cellClicked(panel.microbatch().rowCount() - 1, 0);
+        QCOMPARE(window.document().selection().microbatch, std::optional<int>(1));
+        QVERIFY(costs.waits.empty() || !window.document().selection().nodes.empty() || !window.document().selection().links.empty());
+        window.document().edit("Speed", [](Experiment& changed) { changed.topology.nodes[0].seconds_per_sample_per_block *= 2; });
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().explanation() != nullptr && window.plans().explanation() != why, patient_ms);
+        QVERIFY(window.plans().explanation()->iteration_s > why->iteration_s);
+        QVERIFY(panel.isEnabled());
+    }
+
     void sizes_of_screenshots_are_checked() {
         QCOMPARE(parse_size("1280x800"), QSize(1280, 800));
         for (const char* bad : {"", "1280", "1280x", "10x800", "1280x800x", "99999x800"}) QVERIFY2(!parse_size(bad).isValid(), bad);

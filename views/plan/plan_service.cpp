@@ -57,6 +57,12 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
     return outcome;
 }
 
+std::shared_ptr<const Explanation> explain_outcome(const PlanOutcome& outcome, std::stop_token stop) {
+    if (!outcome.has_plan || !outcome.timeline.complete) return nullptr;
+    auto why = std::make_shared<Explanation>(explain(outcome.problem, outcome.plan, outcome.timeline, {.stop = stop}));
+    return stop.stop_requested() ? nullptr : why;
+}
+
 PlanService::PlanService(Document& document, const PlannerRegistry& planners, QObject* parent)
     : QObject(parent), document_(document), planners_(planners) {
     pool_.setMaxThreadCount(1);
@@ -132,6 +138,8 @@ void PlanService::start() {
         if (stop.stop_requested()) return;
         best->refined = true;
         hand_over(best, true);
+        // Worked out once the plan is on its way to the screen.
+        QMetaObject::invokeMethod(this, [this, why = explain_outcome(*best, stop), serial] { deliver(why, serial); }, Qt::QueuedConnection);
     });
 }
 
@@ -140,8 +148,16 @@ void PlanService::deliver(std::shared_ptr<const PlanOutcome> outcome, int serial
     outcome_ = std::move(outcome);
     outcome_serial_ = serial;
     if (last) busy_ = false;
+    explanation_ = nullptr;
     Q_EMIT planned();
     Q_EMIT busy_changed();
+    Q_EMIT explained();
+}
+
+void PlanService::deliver(std::shared_ptr<const Explanation> explanation, int serial) {
+    if (serial != serial_ || !explanation) return;
+    explanation_ = std::move(explanation);
+    Q_EMIT explained();
 }
 
 }  // namespace skippipe

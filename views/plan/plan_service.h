@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include "core/analysis/idle.h"
+#include "core/planner/explain.h"
 #include "core/planner/planner.h"
 #include "views/timeline/lanes.h"
 
@@ -42,6 +43,8 @@ public:
     std::shared_ptr<const PlanOutcome> outcome() const { return outcome_; }
     /// Iteration time of the last plan before the edit that led to this one; 0: none.
     double previous_iteration_s() const { return previous_s_; }
+    /// Why outcome() takes as long as it does; null until it is worked out, after the plan itself is shown.
+    std::shared_ptr<const Explanation> explanation() const { return explanation_; }
     bool is_busy() const { return busy_; }
     /// Whether the newest answer is still of the document before the last edit.
     bool is_outdated() const { return outcome_serial_ != serial_; }
@@ -52,11 +55,14 @@ public:
 Q_SIGNALS:
     void planned();
     void busy_changed();
+    /// explanation() is there, or no longer.
+    void explained();
 
 private:
     void schedule();
     void start();
     void deliver(std::shared_ptr<const PlanOutcome> outcome, int serial, bool last);
+    void deliver(std::shared_ptr<const Explanation> explanation, int serial);
 
     Document& document_;
     const PlannerRegistry& planners_;
@@ -64,6 +70,7 @@ private:
     QThreadPool pool_;
     std::stop_source stop_;
     std::shared_ptr<const PlanOutcome> outcome_;
+    std::shared_ptr<const Explanation> explanation_;
     std::string key_;
     int serial_ = 0, outcome_serial_ = -1;
     bool busy_ = false, compare_ = false;
@@ -74,6 +81,8 @@ private:
 PlanRequest request_for(const Experiment& experiment);
 /// Plans an experiment here and now. Never throws: faults say why there is no plan.
 std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request);
+/// Why a plan that was found takes as long as it does; null where it has no end (deadlock), or where `stop` asked for an end.
+std::shared_ptr<const Explanation> explain_outcome(const PlanOutcome& outcome, std::stop_token stop);
 /// Lanes of one executed plan: its spans and its gaps by cause.
 std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Timeline& timeline, const IdleReport& idle);
 

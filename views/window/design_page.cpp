@@ -32,7 +32,7 @@ QString figure(const QString& name, const QString& value) {
 DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
     : QWidget(parent), document_(document), plans_(plans), canvas_(new TopologyView(document, true)),
       inspector_(new Inspector(document, plans.planners())), stages_(plain_table(tr("Stages"))), matrix_(plain_table(tr("Hop times"))),
-      timeline_(new TimelineView(zoom_, true)), figures_(new QLabel), state_(new QLabel), problems_(new QListWidget), bottom_(new QTabWidget) {
+      timeline_(new TimelineView(zoom_, true)), figures_(new QLabel), state_(new QLabel), problems_(new QListWidget), why_(new WhyPanel(document, plans)), bottom_(new QTabWidget) {
     auto* tabs = new QTabWidget;
     tabs->setDocumentMode(true);
     tabs->addTab(canvas_, tr("Canvas"));
@@ -73,6 +73,7 @@ DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
     });
     connect(problems_, &QListWidget::itemActivated, this, &DesignPage::choose_problem);
     connect(problems_, &QListWidget::itemClicked, this, &DesignPage::choose_problem);
+    connect(why_, &WhyPanel::chosen, this, [this] { canvas_->center_selection(); });
     show_problems();
     show_plan();
 }
@@ -137,6 +138,7 @@ QWidget* DesignPage::plan_area() {
     problems_->setWordWrap(true);
     problems_->setSpacing(2);
     bottom_->addTab(problems_, tr("Problems"));
+    bottom_->addTab(why_, tr("Why"));
     return bottom_;
 }
 

@@ -8,6 +8,7 @@
 #include "views/document/document.h"
 #include "views/inspector/inspector.h"
 #include "views/plan/plan_service.h"
+#include "views/plan/why_panel.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
 
@@ -22,6 +23,9 @@ public:
     TopologyView& canvas() { return *canvas_; }
     TimelineView& plan_timeline() { return *timeline_; }
     QListWidget& problems() { return *problems_; }
+    WhyPanel& why() { return *why_; }
+    /// Plan, problems, why.
+    QTabWidget& bottom() { return *bottom_; }
     const QLabel& figures() const { return *figures_; }
 
 Q_SIGNALS:
@@ -49,6 +53,7 @@ private:
     TimelineView* timeline_;
     QLabel *figures_, *state_;
     QListWidget* problems_;
+    WhyPanel* why_;
     QTabWidget* bottom_;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/analysis/span_index.h"
+#include "core/planner/span_index.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace skippipe::analysis {
+namespace skippipe {
 namespace {
 
 bool usable(const Span& span, int nodes) {
@@ -87,6 +87,25 @@ Origin SpanIndex::origin(const Span& operation) const {
     return {transfer, last_ended(found(operations_, Key{operation.microbatch, transfer->node}), transfer->ready_s)};
 }
 
+std::vector<Stand> SpanIndex::stands(const Span& operation) const {
+    std::vector<Stand> stands;
+    double at_s = operation.ready_s;
+    const auto until = [&](double time_s, const Span* running) {
+        const double to_s = std::min(time_s, operation.start_s);
+        if (!(to_s > at_s)) return;
+        stands.push_back({at_s, to_s, running});
+        at_s = to_s;
+    };
+    const auto& spans = busy(operation.node);
+    auto span = std::upper_bound(spans.begin(), spans.end(), at_s, [](double t, const Span* s) { return t < s->end_s; });
+    for (; span != spans.end() && (*span)->start_s < operation.start_s; ++span) {
+        until((*span)->start_s, nullptr);
+        until((*span)->end_s, *span);
+    }
+    until(operation.start_s, nullptr);
+    return stands;
+}
+
 bool SpanIndex::memory_is_full(int node, double time_s) const {
     const int limit = memory_[static_cast<std::size_t>(node)];
     const auto& held = holdings_[static_cast<std::size_t>(node)];
@@ -100,4 +119,4 @@ std::pair<double, double> SpanIndex::range(const Ranges& ranges, int stage) {
     return one ? *one : std::pair{0.0, 0.0};
 }
 
-}  // namespace skippipe::analysis
+}  // namespace skippipe

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/plan/why_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QHeaderView>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "views/document/document.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double no_change = 5e-7;  ///< of the iteration
+
+QString words_of(const std::string& text) { return QString::fromStdString(text); }
+
+QTableWidget* rows_table(const QString& name, const QStringList& headers) {
+    auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
+    table->setAccessibleName(name);
+    table->setHorizontalHeaderLabels(headers);
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setSelectionMode(QAbstractItemView::SingleSelection);
+    table->setShowGrid(false);
+    table->setWordWrap(false);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(size::row);
+    table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    for (int c = 1; c < table->columnCount(); ++c) table->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    return table;
+}
+
+QTableWidgetItem* put(QTableWidget& table, int row, int column, const QString& text) {
+    auto* item = new QTableWidgetItem(text);
+    item->setToolTip(text);
+    if (column > 0) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    table.setItem(row, column, item);
+    return item;
+}
+
+/// "3, 4"
+QString numbers(const std::vector<int>& microbatches) {
+    QStringList words;
+    for (const int microbatch : microbatches) words << QString::number(microbatch);
+    return words.join(", ");
+}
+
+QString sentence(const Wait& wait, const Problem& problem) {
+    const QString others = numbers(wait.others), operation = words_of(to_string(Operation{wait.operation, 0})).left(1);
+    const QString node = wait.node < 0 ? QString{} : words_of(problem.node_ids[static_cast<std::size_t>(wait.node)]);
+    switch (wait.cause) {
+        case WaitCause::link:
+            return QObject::tr("%1: line sends for %2").arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " -> "), others);
+        case WaitCause::memory: return QObject::tr("%1 on %2: memory, till %3 releases it").arg(operation, node, others);
+        case WaitCause::collision: return QObject::tr("%1 on %2: collision with %3").arg(operation, node, others);
+        case WaitCause::order: return QObject::tr("%1 on %2: its turn is after %3").arg(operation, node, others);
+    }
+    return {};
+}
+
+}  // namespace
+
+WhyPanel::WhyPanel(Document& document, PlanService& plans, QWidget* parent)
+    : QWidget(parent), document_(document), plans_(plans), summary_(new QLabel), microbatch_title_(new QLabel),
+      what_ifs_(rows_table(tr("What one unit more would give"), {tr("One unit more, same paths"), tr("Iteration")})),
+      microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Pays and waits for (microbatches)"), tr("Time")})) {
+    setProperty("role", "surface");
+    setAttribute(Qt::WA_StyledBackground);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    summary_->setObjectName("why_summary");
+    summary_->setTextFormat(Qt::RichText);
+    summary_->setWordWrap(true);
+    summary_->setMinimumHeight(size::row);
+    summary_->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    column->addWidget(summary_);
+    auto* right = new QWidget;
+    auto* rows = new QVBoxLayout(right);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(0);
+    microbatch_title_->setProperty("role", "secondary");
+    microbatch_title_->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
+    microbatch_title_->setWordWrap(true);
+    rows->addWidget(microbatch_title_);
+    rows->addWidget(microbatch_, 1);
+    auto* across = new QSplitter(Qt::Horizontal);
+    across->setObjectName("why_columns");
+    across->addWidget(what_ifs_);
+    across->addWidget(right);
+    across->setSizes({400, 400});
+    across->setChildrenCollapsible(false);
+    column->addWidget(across, 1);
+    what_ifs_->setObjectName("what_ifs");
+    microbatch_->setObjectName("microbatch_waits");
+
+    connect(&plans, &PlanService::explained, this, &WhyPanel::show_explanation);
+    connect(&plans, &PlanService::busy_changed, this, &WhyPanel::show_explanation);
+    connect(&document, &Document::selection_changed, this, &WhyPanel::show_microbatch);
+    connect(what_ifs_, &QTableWidget::cellClicked, this, [this](int row) { choose_what_if(row); });
+    connect(what_ifs_, &QTableWidget::cellActivated, this, [this](int row) { choose_what_if(row); });
+    connect(microbatch_, &QTableWidget::cellClicked, this, [this](int row) { choose_wait(row); });
+    connect(microbatch_, &QTableWidget::cellActivated, this, [this](int row) { choose_wait(row); });
+    show_explanation();
+}
+
+void WhyPanel::show_nothing(const QString& why) {
+    outcome_ = nullptr;
+    explanation_ = nullptr;
+    summary_->setText(why);
+    what_ifs_->setRowCount(0);
+    show_microbatch();
+}
+
+void WhyPanel::show_explanation() {
+    const auto outcome = plans_.outcome();
+    const auto why = plans_.explanation();
+    if (!outcome || !why) {
+        const bool stuck = outcome && outcome->has_plan && !outcome->timeline.complete;
+        show_nothing(plans_.is_busy() ? tr("Explained once the search has ended")
+                     : stuck          ? tr("The plan cannot be executed to its end, so that there is no time to explain")
+                     : outcome && !outcome->has_plan ? tr("There is no plan to explain") : QString{});
+        return;
+    }
+    const bool old = plans_.is_outdated();
+    setEnabled(!old);
+    if (explanation_ == why && outcome_ == outcome) return;
+    outcome_ = outcome;
+    explanation_ = why;
+    show_what_ifs(*why);
+    show_microbatch();
+}
+
+void WhyPanel::show_what_ifs(const Explanation& why) {
+    const auto share = [&](double seconds) { return percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0); };
+    const auto figure = [](const QString& name, const QString& value) { return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value); };
+    QStringList parts;
+    if (!why.nodes.empty()) {
+        const QString node = words_of(outcome_->problem.node_ids[static_cast<std::size_t>(why.nodes.front().node)]).toHtmlEscaped();
+        parts << figure(tr("Critical node"), QStringLiteral("<b>%1</b> %2").arg(node, share(why.nodes.front().seconds)));
+    }
+    if (!why.links.empty())
+        parts << figure(tr("Critical link"), QStringLiteral("<b>%1</b> %2").arg(words_of(why.links.front().name).toHtmlEscaped(), share(why.links.front().seconds())));
+    const std::pair<QString, double> chain[] = {{tr("Compute"), why.compute_s()}, {tr("Links"), why.links_s()}, {tr("All\u2011reduce"), why.all_reduce_s}, {tr("Step"), why.step_s}};
+    for (const auto& [name, seconds] : chain)
+        if (seconds > 0) parts << figure(name, share(seconds));
+    summary_->setText(parts.join(" &nbsp; "));
+    summary_->setToolTip(tr("Shares of the critical chain: what the end of the iteration waited for, back to its start"));
+    what_ifs_->setRowCount(static_cast<int>(why.what_ifs.size()));
+    for (int row = 0; row < what_ifs_->rowCount(); ++row) {
+        const WhatIf& what_if = why.what_ifs[static_cast<std::size_t>(row)];
+        const QString words = words_of(what_if.words());
+        put(*what_ifs_, row, 0, words)->setToolTip(what_if.complete ? tr("%1: iteration %2 instead of %3").arg(words, duration(what_if.iteration_s), duration(why.iteration_s)) : words);
+        const bool same = std::abs(what_if.change) < no_change;
+        auto* item = put(*what_ifs_, row, 1, !what_if.complete ? tr("deadlock") : same ? tr("no change") : change(what_if.change));
+        item->setForeground(!what_if.complete || what_if.change > no_change ? theme().bad : same ? theme().text_2 : theme().good);
+    }
+    what_ifs_->clearSelection();
+}
+
+void WhyPanel::show_microbatch() {
+    microbatch_subjects_.clear();
+    const auto& chosen = document_.selection().microbatch;
+    const MicrobatchCosts* costs = nullptr;
+    if (explanation_ && !explanation_->microbatches.empty()) {
+        const auto& all = explanation_->microbatches;
+        const auto waits_less = [](const auto& a, const auto& b) { return a.waiting_s() < b.waiting_s(); };
+        const auto found = chosen ? std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.microbatch == *chosen; }) : std::max_element(all.begin(), all.end(), waits_less);
+        if (found != all.end()) costs = &*found;
+    }
+    if (!costs) {
+        microbatch_title_->setText({});
+        microbatch_->setRowCount(0);
+        return;
+    }
+    microbatch_title_->setText((chosen ? tr("Microbatch %1: %2 = %3 alone + %4 waiting") : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
+                                   .arg(costs->microbatch).arg(duration(costs->end_s), duration(costs->alone_s()), duration(costs->waiting_s())));
+    microbatch_->setRowCount(0);
+    const auto add = [&](const QString& what, const QString& tip, double seconds, int node, std::vector<int> lines) {
+        if (!(seconds > 0)) return;
+        const int row = microbatch_->rowCount();
+        microbatch_->insertRow(row);
+        put(*microbatch_, row, 0, what)->setToolTip(tip);
+        put(*microbatch_, row, 1, duration(seconds));
+        microbatch_subjects_.emplace_back(node, std::move(lines));
+    };
+    const QString alone = tr("As if it were alone");
+    add(tr("Computes on its path"), alone, costs->compute_s, -1, {});
+    add(tr("Computes its loss"), alone, costs->loss_s, -1, {});
+    add(tr("Latency of its transfers"), alone, costs->latency_s, -1, {});
+    add(tr("Bytes of its transfers"), alone, costs->transfer_s, -1, {});
+    for (const auto& wait : costs->waits) {
+        const QString words = sentence(wait, outcome_->problem);
+        add(words, tr("%1\nfrom %2 to %3").arg(words, duration(wait.start_s), duration(wait.end_s)), wait.seconds(), wait.node,
+            wait.line == no_line ? std::vector<int>{} : std::vector{wait.line});
+    }
+}
+
+void WhyPanel::choose_what_if(int row) {
+    if (!explanation_ || row < 0 || row >= static_cast<int>(explanation_->what_ifs.size())) return;
+    const Upgrade& upgrade = explanation_->what_ifs[static_cast<std::size_t>(row)].upgrade;
+    select(upgrade.node, upgrade.lines);
+}
+
+void WhyPanel::choose_wait(int row) {
+    if (!explanation_ || row < 0 || row >= static_cast<int>(microbatch_subjects_.size())) return;
+    const auto [node, lines] = microbatch_subjects_[static_cast<std::size_t>(row)];
+    if (node >= 0 || !lines.empty()) select(node, lines);
+}
+
+/// The node, or the link drawn for these lines; where none is drawn (within a region) the nodes at its ends. The microbatch stays selected.
+void WhyPanel::select(int node, const std::vector<int>& lines) {
+    const Problem& problem = outcome_->problem;
+    Selection selection;
+    selection.microbatch = document_.selection().microbatch;
+    if (lines.empty() && node >= 0) selection.nodes.insert(problem.node_ids[static_cast<std::size_t>(node)]);
+    for (const int line : lines) {
+        const std::string& name = problem.line_names[static_cast<std::size_t>(line)];
+        for (const auto& link : document_.experiment().topology.links)
+            if (link.from + "->" + link.to == name || link.to + "->" + link.from == name) selection.links.insert({link.from, link.to});
+        if (!selection.links.empty()) continue;
+        for (int a = 0; a < problem.nodes(); ++a)
+            for (int b = 0; b < problem.nodes(); ++b)
+                if (a != b && problem.hop(a, b).line == line) selection.nodes.insert({problem.node_ids[static_cast<std::size_t>(a)], problem.node_ids[static_cast<std::size_t>(b)]});
+    }
+    document_.select(selection);
+    Q_EMIT chosen();
+}
+
+void WhyPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange && explanation_) {  // its words carry colours
+        show_what_ifs(*explanation_);
+        show_microbatch();
+    }
+}
+
+}  // namespace skippipe

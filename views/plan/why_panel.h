@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+
+#include <QLabel>
+#include <QTableWidget>
+#include <QWidget>
+
+#include "core/planner/explain.h"
+#include "views/plan/plan_service.h"
+
+namespace skippipe {
+
+class Document;
+
+/// Why the plan takes as long as it does: its critical node and link, what one unit more would give, and what the selected
+/// microbatch pays and waits for. A row chosen is selected in all views.
+class WhyPanel : public QWidget {
+    Q_OBJECT
+public:
+    WhyPanel(Document& document, PlanService& plans, QWidget* parent = nullptr);
+
+    const QLabel& summary() const { return *summary_; }
+    QTableWidget& what_ifs() { return *what_ifs_; }
+    QTableWidget& microbatch() { return *microbatch_; }
+
+Q_SIGNALS:
+    /// The user chose a row; the selection is set.
+    void chosen();
+
+protected:
+    void changeEvent(QEvent*) override;
+
+private:
+    void show_explanation();
+    void show_nothing(const QString& why);
+    void show_what_ifs(const Explanation& why);
+    void show_microbatch();
+    void choose_what_if(int row);
+    void choose_wait(int row);
+    void select(int node, const std::vector<int>& lines);
+
+    Document& document_;
+    PlanService& plans_;
+    std::shared_ptr<const PlanOutcome> outcome_;      ///< what is shown
+    std::shared_ptr<const Explanation> explanation_;
+    QLabel *summary_, *microbatch_title_;
+    QTableWidget *what_ifs_, *microbatch_;
+    std::vector<std::pair<int, std::vector<int>>> microbatch_subjects_;  ///< node and lines of each row
+};
+
+}  // namespace skippipe
