@@ -324,7 +324,7 @@ private:
                          stage == 0 ? std::string("stage 0 holds tokens, head and loss: no path passes over it")
                          : passed   ? std::string("it is underway, and CC2, CC3 or what has run already leave it no other way")
                                     : fmt::format("no path of {} stages within CC2 and CC3 passes over it", length_),
-                         fmt::format("Let a node join stage {0} (--join NODE,{0}), or begin the iteration again with fewer stages", stage));
+                         fmt::format("Let a node join stage {}, or plan the iteration again without what has run", stage));
     }
 
     /// Moves forced microbatches among siblings for as long as the exact rest gets shorter.

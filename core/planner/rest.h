@@ -63,7 +63,7 @@ public:
     /// `network`: with its changes. `before`, the network and the stages as they were, tells which all-reduces run on. All outlive the simulator.
     RestSimulator(const Problem& network, const Rest& rest, const Problem& before, const std::vector<std::vector<int>>& stages_before);
 
-    /// From the iteration's start; infinite where it deadlocks or is sure to last until `cutoff_s`. All forced hops must have living nodes.
+    /// From the iteration's start; infinite where it deadlocks or is sure to last until `cutoff_s`. All forced hops must have living nodes, all hops lines.
     /// `timeline` (may be null) takes the spans of all that ends after at_s.
     SimulatedTimes times(const RestPlan& plan, double cutoff_s = std::numeric_limits<double>::infinity(), Timeline* timeline = nullptr);
 
