@@ -209,7 +209,6 @@ private:
         trial_.nodes = nodes;
         trial_.stages = best_.stages;
         trial_.stage_of = best_.stage_of;
-        trial_.most_in_flight = infinite_in_flight;
         trial_.order = bound_order(nodes);
         return simulator_->times(trial_, cutoff_s).iteration_s;
     }
@@ -345,13 +344,13 @@ private:
         }
     }
 
-    /// Where first come, first served deadlocks: fresh microbatches wait until fewer are underway, and what happens then becomes the order.
+    /// Where first come, first served deadlocks: only some microbatches at a time go forward, and what happens then becomes the order.
     void throttle() {
         std::vector<std::vector<int>> started;
         const int data_nodes = std::max(1, static_cast<int>(best_.stages[0].size()));
-        for (const int most : {2 * data_nodes, data_nodes, 2, 1}) {
+        for (const int window : {2 * data_nodes, data_nodes, 2, 1}) {
             RestPlan throttled = best_;
-            throttled.most_in_flight = most;
+            throttled.window = window;
             const double seconds = simulator_->times(throttled, best_s_).iteration_s;
             if (seconds >= best_s_) continue;
             best_s_ = seconds;
@@ -621,7 +620,6 @@ private:
         return order;
     }
 
-    static constexpr int infinite_in_flight = std::numeric_limits<int>::max();
     const Problem& problem_;
     const Plan& plan_;
     const ReplanRequest& request_;

@@ -106,12 +106,17 @@ RestSimulator::RestSimulator(const Problem& network, const Rest& rest, const Pro
     const int length = rest.length;
     for (int i = 0; i < rest.count(); ++i) {
         if (rest.begin[at(i)] == Rest::Begin::finished) continue;
-        underway_ += rest.begin[at(i)] == Rest::Begin::underway ? 1 : 0;
         left_at_start_ += steps_ - rest.next_step[at(i)];
         if (rest.split_backward) left_at_start_ += steps_ - std::max(rest.next_step[at(i)], length + 1);
     }
     for (const auto& open : rest.open) left_at_start_ += open.weight ? 1 : 0;
     for (const char redo : rest.redo) left_at_start_ += redo;
+    std::vector<int> furthest_first;
+    for (int i = 0; i < rest.count(); ++i)
+        if (rest.begin[at(i)] != Rest::Begin::finished) furthest_first.push_back(i);
+    std::stable_sort(furthest_first.begin(), furthest_first.end(), [&](int a, int b) { return rest.next_step[at(a)] > rest.next_step[at(b)]; });
+    rank_.assign(at(rest.count()), 0);
+    for (int r = 0; r < static_cast<int>(furthest_first.size()); ++r) rank_[at(furthest_first[at(r)])] = r;
 }
 
 void RestSimulator::push(const Event& event) {
@@ -133,7 +138,8 @@ void RestSimulator::prepare(const RestPlan& plan) {
     events_.clear();
     number_ = static_cast<std::uint32_t>(std::max(rest_.open.size(), rest_.begin.size()));
     left_ = left_at_start_;
-    in_flight_ = underway_;
+    windowed_ = plan.window != std::numeric_limits<int>::max();
+    window_end_ = plan.window;
     makespan_ = 0;
     redo_ = rest_.redo;
     if (network_.shared_links) {
@@ -213,7 +219,7 @@ void RestSimulator::ready(int node, const Item& item) {
     auto& state = nodes_[at(node)];
     auto& heap = is_fresh(item.id) ? state.own : is_forward(item.id) ? state.forward : state.other;
     heap.push_back(item);
-    std::push_heap(heap.begin(), heap.end(), std::greater<>{});
+    if (!windowed_ || &heap == &state.other) std::push_heap(heap.begin(), heap.end(), std::greater<>{});
 }
 
 /// The input of an operation has come. A backward whose forward is still to be redone waits for that.
@@ -264,9 +270,20 @@ const RestSimulator::Item* RestSimulator::first_listed(int node) const {
 /// The queue whose first item dispatch chooses among those that no order binds; null where none may run.
 std::vector<RestSimulator::Item>* RestSimulator::first_unlisted(Node& node, bool admits) const {
     std::vector<Item>* best = node.other.empty() ? nullptr : &node.other;
-    if (admits && !node.forward.empty() && (best == nullptr || best->front() > node.forward.front())) best = &node.forward;
-    if (best == nullptr && admits && !node.own.empty() && in_flight_ < plan_->most_in_flight) best = &node.own;
+    if (admits && bring_to_front(node.forward) && (best == nullptr || best->front() > node.forward.front())) best = &node.forward;
+    if (best == nullptr && admits && bring_to_front(node.own)) best = &node.own;
     return best;
+}
+
+/// With a window the forwards are no heap: the first that it allows is brought to the front. False where there is none.
+bool RestSimulator::bring_to_front(std::vector<Item>& items) const {
+    if (!windowed_ || items.empty()) return !items.empty();
+    const auto first = std::min_element(items.begin(), items.end(), [&](const Item& a, const Item& b) {
+        const bool may_a = in_window(a.id), may_b = in_window(b.id);
+        return may_a != may_b ? may_a : b > a;
+    });
+    std::iter_swap(items.begin(), first);
+    return in_window(items.front().id);
 }
 
 void RestSimulator::dispatch(int node, double now_s) {
@@ -284,7 +301,8 @@ void RestSimulator::dispatch(int node, double now_s) {
     }
     if (unlisted == nullptr) return;
     const Item item = unlisted->front();
-    std::pop_heap(unlisted->begin(), unlisted->end(), std::greater<>{});
+    if (windowed_ && unlisted != &state.other) std::iter_swap(unlisted->begin(), unlisted->end() - 1);
+    else std::pop_heap(unlisted->begin(), unlisted->end(), std::greater<>{});
     unlisted->pop_back();
     start(node, item, now_s);
 }
@@ -292,7 +310,6 @@ void RestSimulator::dispatch(int node, double now_s) {
 void RestSimulator::start(int node, const Item& item, double now_s) {
     auto& state = nodes_[at(node)];
     state.held += is_forward(item.id) ? 1 : 0;
-    in_flight_ += is_fresh(item.id) ? 1 : 0;
     state.busy = true;
     state.ready_s = item.arrival_s;
     state.start_s = now_s;
@@ -338,18 +355,17 @@ void RestSimulator::finish(const Event& event) {
     state.held -= variant == weight || (backward && !rest_.split_backward) ? 1 : 0;
     if (variant == plain && step + 1 < steps_) send(event.node, index, step + 1, plain, event.time_s);
     if (backward && rest_.split_backward) ready(event.node, {event.time_s, number_++, id(index, step, weight)});
-    if (variant == plain && step + 1 == steps_) --in_flight_;
+    if (windowed_ && variant == plain && step + 1 == steps_) ++window_end_;
 }
 
 void RestSimulator::handle(const Event& event) {
     if (event.arrives) {
         arrive(event.node, event.id, event.time_s, event.number);
     } else {
-        const int before = in_flight_;
+        const int before = window_end_;
         finish(event);
-        if (in_flight_ < before && before >= plan_->most_in_flight)
-            for (int n = 0; n < network_.nodes(); ++n)
-                if (!nodes_[at(n)].own.empty()) dispatch(n, event.time_s);
+        for (int n = 0; window_end_ != before && n < network_.nodes(); ++n)
+            if (n != event.node) dispatch(n, event.time_s);
     }
     dispatch(event.node, event.time_s);
 }

@@ -54,7 +54,8 @@ struct RestPlan {
     /// Operations left of each node, bound in this order (see RestSimulator::id); operations that it does not list run when they are ready and
     /// the node would otherwise wait, or are earlier. Empty: dispatch decides.
     std::vector<std::vector<int>> order;
-    int most_in_flight = std::numeric_limits<int>::max();  ///< fresh microbatches start only while fewer than this are underway
+    /// Forwards start only for as many unfinished microbatches as this: those that have come furthest first, then in release order.
+    int window = std::numeric_limits<int>::max();
 };
 
 /// Simulates rests; reuses its memory. The rules are those of a whole iteration (README, "What a plan means").
@@ -113,6 +114,8 @@ private:
     void dispatch(int node, double now_s);
     const Item* first_listed(int node) const;
     std::vector<Item>* first_unlisted(Node& node, bool admits) const;
+    bool bring_to_front(std::vector<Item>& items) const;
+    bool in_window(int id) const { return !windowed_ || rank_[static_cast<std::size_t>(index_of(id))] < window_end_; }
     void start(int node, const Item& item, double now_s);
     void ready(int node, const Item& item);
     void arrive(int node, int id, double now_s, std::uint32_t number);
@@ -131,7 +134,10 @@ private:
     const std::vector<std::vector<int>>& stages_before_;
     const RestPlan* plan_ = nullptr;
     Timeline* timeline_ = nullptr;
-    int steps_ = 1, left_at_start_ = 0, left_ = 0, underway_ = 0, in_flight_ = 0;
+    int steps_ = 1, left_at_start_ = 0, left_ = 0;
+    bool windowed_ = false;
+    int window_end_ = 0;                  ///< ranks below it may start forwards
+    std::vector<int> rank_;               ///< of each microbatch: how soon the window reaches it
     std::uint32_t number_ = 0;
     double makespan_ = 0;
     std::int64_t operations_ = 0;

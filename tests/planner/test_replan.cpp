@@ -192,6 +192,46 @@ private Q_SLOTS:
         QVERIFY(planned > 300 && forced > 200 && improved > 20 && redone > 50);
     }
 
+    /// Paths in any order of stages and little memory: where first come, first served would deadlock, an order is bound, or memory is named.
+    void little_memory() {
+        int planned = 0, refused = 0, bound = 0;
+        for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+            auto [problem, plan] = examples::random_plan(seed);
+            if (seed > 500) problem.memory.assign(at(problem.nodes()), 1);
+            const auto timeline = evaluate(problem, plan);
+            Rng rng(seed, 3);
+            const auto& ring = plan.stages[rng.below(plan.stages.size())];
+            if (!timeline.complete || ring.size() < 2) continue;
+            const int node = ring[rng.below(ring.size())];
+            const ReplanRequest request{.progress = progress_at(problem, plan, timeline, rng.uniform() * timeline.makespan_s), .changes = {{.kind = Kind::node_down, .node = node}}, .operations = 10'000};
+            try {
+                const auto result = replan(problem, plan, request);
+                const auto found = text_of(check_rest(problem, plan, request.progress, {node}, result.plan, result.rest));
+                QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ": " + found).c_str());
+                ++planned;
+                bound += result.plan.order.empty() ? 0 : 1;
+            } catch (const InputError& error) {
+                QVERIFY2(std::string(error.what()).find("TC1") != std::string::npos, error.what());
+                ++refused;
+            }
+        }
+        qInfo("%d planned, %d of them put in order, %d refused", planned, bound, refused);
+        QVERIFY(planned > 300 && bound > 0);
+    }
+
+    /// Both spare nodes go: the paths cross with M = 1, the third of the six timelines. One after the other they pass.
+    void crossing_paths_get_an_order() {
+        auto problem = examples::toy({"D", "E", "A", "B", "C", "G"}, 3, 3, 2);
+        problem.memory.assign(6, 1);
+        const Plan plan{.stages = {{0, 1}, {2, 4}, {3, 5}}, .blocks = {1, 1, 1}, .paths = {{0, {0, 2, 3}}, {1, {1, 5, 4}}}};
+        const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), 0.5),
+                                    .changes = {{.kind = Kind::node_down, .node = 4}, {.kind = Kind::node_down, .node = 5}}};
+        const auto result = replan(problem, plan, request);
+        QCOMPARE(text_of(check_rest(problem, plan, request.progress, {4, 5}, result.plan, result.rest)), std::string());
+        QVERIFY(!result.plan.order.empty() && std::isfinite(result.iteration_s));
+        QVERIFY(evaluate(problem, result.plan).complete);  // also from the start
+    }
+
     /// The next living nodes of the stage take over in turn.
     static double naive_seconds(const Scene& s, const Problem& network, const Replan& result) {
         const auto rest = make_rest(s.problem, s.plan, s.request.progress, s.down);
