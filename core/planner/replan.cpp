@@ -447,7 +447,8 @@ private:
             if (change.kind == Kind::line_slower && change.factor > 1)
                 relieve([&](const std::vector<int>& nodes, int i, int hop, int node) { return crosses(change, nodes, i, hop, node); });
         }
-        move_single();
+        while (move_single() || exchange()) {
+        }
     }
 
     bool crosses(const NetworkChange& change, const std::vector<int>& nodes, int i, int hop, int node) const {
@@ -513,27 +514,49 @@ private:
         }
     }
 
-    /// One hop of one microbatch at a time, the last to end first, to the siblings that cost least.
-    void move_single() {
-        for (bool better = true; better && !spent();) {
-            better = false;
-            try_out(best_.nodes);
-            const auto end_s = simulator_->microbatch_end_s();
-            std::vector<int> late;
-            for (int i = 0; i < rest_.count(); ++i)
-                if (fresh(i)) late.push_back(i);
-            std::stable_sort(late.begin(), late.end(), [&](int a, int b) { return end_s[at(a)] > end_s[at(b)]; });
-            for (const int i : late)
-                for (int hop = 1; hop < length_; ++hop) {
-                    const int node = path(best_.nodes, i)[hop];
-                    for (const int sibling : best_siblings(best_.nodes, i, hop, stage_of(node), node, 2)) {
-                        if (spent()) return;
-                        auto nodes = best_.nodes;
-                        path(nodes, i)[hop] = sibling;
-                        better = accept(nodes) || better;
-                    }
+    /// What has not started, the last to end first.
+    std::vector<int> late_first() {
+        try_out(best_.nodes);
+        const auto end_s = simulator_->microbatch_end_s();
+        std::vector<int> late;
+        for (int i = 0; i < rest_.count(); ++i)
+            if (fresh(i)) late.push_back(i);
+        std::stable_sort(late.begin(), late.end(), [&](int a, int b) { return end_s[at(a)] > end_s[at(b)]; });
+        return late;
+    }
+
+    /// One hop of one microbatch at a time goes to the siblings that cost least.
+    bool move_single() {
+        bool better = false;
+        for (const int i : late_first())
+            for (int hop = 1; hop < length_; ++hop) {
+                const int node = path(best_.nodes, i)[hop];
+                for (const int sibling : best_siblings(best_.nodes, i, hop, stage_of(node), node, 2)) {
+                    if (spent()) return false;
+                    auto nodes = best_.nodes;
+                    path(nodes, i)[hop] = sibling;
+                    better = accept(nodes) || better;
                 }
-        }
+            }
+        return better;
+    }
+
+    /// Two microbatches exchange their nodes of a stage: where both siblings have enough to do.
+    bool exchange() {
+        bool better = false;
+        const auto late = late_first();
+        for (const int i : late)
+            for (const int j : late)
+                for (int hop = 1; hop < length_; ++hop) {
+                    if (spent()) return false;
+                    const int a = path(best_.nodes, i)[hop], b = path(best_.nodes, j)[hop];
+                    if (a == b || stage_of(a) != stage_of(b)) continue;
+                    if (!std::isfinite(cost_s(best_.nodes, i, hop, b)) || !std::isfinite(cost_s(best_.nodes, j, hop, a))) continue;
+                    auto nodes = best_.nodes;
+                    std::swap(path(nodes, i)[hop], path(nodes, j)[hop]);
+                    better = accept(nodes) || better;
+                }
+        return better;
     }
 
     // --- the result ---------------------------------------------------------------------------------------------------------------------

@@ -138,6 +138,7 @@ void RestSimulator::prepare(const RestPlan& plan) {
     events_.clear();
     number_ = static_cast<std::uint32_t>(std::max(rest_.open.size(), rest_.begin.size()));
     left_ = left_at_start_;
+    operations_ += plan.order.empty() ? left_at_start_ / 8 : left_at_start_;  // what it costs to begin
     windowed_ = plan.window != std::numeric_limits<int>::max();
     window_end_ = plan.window;
     makespan_ = 0;

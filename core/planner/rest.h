@@ -74,7 +74,7 @@ public:
     const std::vector<double>& microbatch_end_s() const { return microbatch_end_; }
     /// After times(): seconds that each node works.
     const std::vector<double>& busy_s() const { return busy_; }
-    /// Operations simulated so far, over all calls: what a search can be limited by and stay reproducible.
+    /// Operations simulated so far, over all calls, and a share of them for each call: what a search can be limited by and stay reproducible.
     std::int64_t operations() const { return operations_; }
 
     enum Variant { plain, weight, redo };
