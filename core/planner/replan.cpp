@@ -48,6 +48,20 @@ void check(const Problem& problem, const std::vector<NetworkChange>& changes) {
     }
 }
 
+void check_start(const Problem& problem, const Plan& plan, const IterationProgress& progress) {
+    if (plan.paths.empty()) throw InputError("replan", "the plan has no paths", "there is nothing to run", "Give a plan of this experiment");
+    if (progress.steps_done.size() != plan.paths.size() || progress.stage_end_s.size() != plan.stages.size())
+        throw InputError("replan", fmt::format("progress of {} microbatches and {} stages for a plan of {} and {}", progress.steps_done.size(), progress.stage_end_s.size(),
+                                               plan.paths.size(), plan.stages.size()),
+                         "it must be of this very plan", "Take it from the plan's own timeline");
+    const auto stage_of = stage_of_nodes(plan, problem.nodes());
+    for (const auto& path : plan.paths)
+        for (const int node : path.nodes)
+            if (stage_of[at(node)] < 0)
+                throw InputError("replan", fmt::format("microbatch {} has run on {}, which holds no stage", path.microbatch, problem.node_ids[at(node)]),
+                                 "the plan is already one for the rest of an iteration", "Replan the plan that the iteration began with, or begin the iteration again");
+}
+
 class Replanner {
 public:
     Replanner(const Problem& problem, const Plan& plan, const ReplanRequest& request) : problem_(problem), plan_(plan), request_(request) {
@@ -682,7 +696,7 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
 }
 
 Replan replan(const Problem& problem, const Plan& plan, const ReplanRequest& request) {
-    if (plan.paths.empty()) throw InputError("replan", "the plan has no paths", "there is nothing to run", "Give a plan of this experiment");
+    check_start(problem, plan, request.progress);
     return Replanner(problem, plan, request).run();
 }
 

@@ -53,6 +53,7 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
 /// end it first; where a stage has no node left, microbatches pass over it to a stage that they would have skipped, within CC3, and within CC2 counted over the
 /// stages that are left. Then microbatches that have not started are moved, one by one and in groups, where that is worth the threshold. A microbatch stays
 /// with its data node, unless that is down. What a rest means: core/planner/rest.h.
+/// A plan for a rest is not replanned again: IterationProgress has no place for forwards that are being redone.
 /// Throws InputError where no rest can be: a stage has no node left and cannot be passed over, a line is missing, memory blocks (TC1).
 Replan replan(const Problem& problem, const Plan& plan, const ReplanRequest& request);
 

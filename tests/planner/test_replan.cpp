@@ -411,6 +411,12 @@ private Q_SLOTS:
         const auto& problem = authors_.problem;
         const auto plan = authors_.plan("skippipe");
         const auto progress = progress_at(problem, plan, evaluate(problem, plan), 10);
+        auto cut = progress;
+        cut.steps_done.pop_back();
+        QVERIFY(error(problem, plan, {.progress = cut}).find("of this very plan") != std::string::npos);
+        auto again = plan;
+        again.stages[1].pop_back();
+        QVERIFY(error(problem, again, {.progress = progress}).find("holds no stage") != std::string::npos);
         QVERIFY(error(problem, plan, {.progress = progress, .changes = {{.kind = Kind::node_down, .node = 20}}}).find("does not exist") != std::string::npos);
         QVERIFY(error(problem, plan, {.progress = progress, .changes = {{.kind = Kind::node_slower, .node = 2, .factor = 0}}}).find("factor") != std::string::npos);
         QVERIFY(error(problem, plan, {.progress = progress, .changes = {{.kind = Kind::node_joins, .node = 2, .stage = 1}}}).find("cannot join") != std::string::npos);
