@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
     app.add_option("--db", context.record, "Record to write and read")->capture_default_str();
     cli::add_validate(app, context);
     cli::add_plan(app, context);
+    cli::add_replan(app, context);
     cli::add_run(app, context);
     cli::add_runs(app, context);
     cli::add_export(app, context);

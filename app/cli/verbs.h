@@ -28,6 +28,7 @@ struct Context {
 /// Each adds its subcommands; they run when the command line is parsed and set exit_code.
 void add_validate(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
+void add_replan(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_runs(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);

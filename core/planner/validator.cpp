@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -111,7 +112,7 @@ void check_rings(const Problem& problem, const Plan& plan, const std::vector<int
     }
 }
 
-void check_counts(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, int length, Violations& found) {
+void check_counts(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, int length, bool balanced, int cap, Violations& found) {
     if (length != problem.path_length && length != problem.stages)
         found.push_back({"skip-ratio", fmt::format("paths visit {} stages; the skip ratio asks for {}, a full pipeline for {}", length, problem.path_length, problem.stages)});
     std::vector<int> visits(at(problem.stages), 0);
@@ -121,12 +122,11 @@ void check_counts(const Problem& problem, const Plan& plan, const std::vector<in
         ++starts[path.nodes.front()];
         for (const int node : path.nodes) ++visits[at(stage_of[at(node)])];
     }
-    if (problem.balance_data_nodes)
+    if (balanced)
         for (const auto& [node, count] : starts)
             if (count * static_cast<int>(starts.size()) != problem.microbatches)
                 found.push_back({"CC1", fmt::format("data node {} starts {} of {} microbatches; {} data nodes share them equally", id(problem, node), count, problem.microbatches, starts.size())});
     if (!problem.constraints.uniform_execution) return;
-    const int cap = problem.visits_cap(length);
     for (int stage = 1; stage < problem.stages; ++stage)
         if (visits[at(stage)] > cap)
             found.push_back({"CC2", fmt::format("stage {} runs {} microbatches, at most {} are allowed", stage, visits[at(stage)], cap)});
@@ -153,8 +153,9 @@ void check_disorder(const Problem& problem, const Plan& plan, const std::vector<
     }
 }
 
-/// TC1 and TC2 from what was executed: microbatches held at once, and one operation at a time.
-void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline, Violations& found) {
+/// TC1 and TC2 from what was executed: microbatches held at once, and one operation at a time. `held_before`: microbatches that nodes held at the start
+/// (of the rest of an iteration, which runs the last part of an order).
+void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline, const std::map<int, int>& held_before, bool rest, Violations& found) {
     struct Change { double time_s; int delta; };
     std::map<int, std::vector<const Span*>> work;
     std::map<int, std::vector<Change>> held;
@@ -168,7 +169,8 @@ void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timel
     for (auto& [node, changes] : held) {
         // Memory is released before the node dispatches, so at one instant releases come first.
         std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time_s != b.time_s ? a.time_s < b.time_s : a.delta < b.delta; });
-        int now = 0, most = 0;
+        const auto before = held_before.find(node);
+        int now = before == held_before.end() ? 0 : before->second, most = 0;
         for (const auto& change : changes) most = std::max(most, now += change.delta);
         if (most > problem.memory[at(node)])
             found.push_back({"TC1", fmt::format("{} holds {} microbatches, its memory takes {}", id(problem, node), most, problem.memory[at(node)])});
@@ -180,9 +182,10 @@ void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timel
                 found.push_back({"TC2", fmt::format("{} runs microbatches {} and {} at once at {:.6g} s", id(problem, node), spans[i - 1]->microbatch, spans[i]->microbatch, spans[i]->start_s)});
         if (plan.order.empty()) continue;
         const auto& order = plan.order[at(node)];
-        for (std::size_t i = 0; i < std::min(order.size(), spans.size()); ++i)
-            if (order[i].microbatch != spans[i]->microbatch) {
-                found.push_back({"order", fmt::format("{} ran microbatch {} where its order says {}", id(problem, node), spans[i]->microbatch, to_string(order[i]))});
+        const std::size_t first = rest && order.size() > spans.size() ? order.size() - spans.size() : 0;
+        for (std::size_t i = 0; i < std::min(order.size() - first, spans.size()); ++i)
+            if (order[first + i].microbatch != spans[i]->microbatch) {
+                found.push_back({"order", fmt::format("{} ran microbatch {} where its order says {}", id(problem, node), spans[i]->microbatch, to_string(order[first + i]))});
                 break;
             }
     }
@@ -201,6 +204,101 @@ void check_causes(const Plan& plan, const Timeline& timeline, Violations& found)
     if (timeline.complete && ran != expected)
         found.push_back({"structure", fmt::format("{} operations ran, the paths ask for {}", ran, expected)});
 }
+
+/// What ran after the cut against what had run before it.
+class RestCheck {
+public:
+    RestCheck(const Problem& problem, const Plan& before, const IterationProgress& progress, const std::set<int>& lost, const Plan& after, const Timeline& rest)
+        : problem_(problem), before_(before), progress_(progress), lost_(lost), after_(after), rest_(rest), length_(static_cast<int>(after.paths.front().nodes.size())) {
+        for (const auto& span : rest.spans)
+            if (is_compute(span.kind)) ran_[{span.microbatch, kind_of(span.kind), span.node}].push_back(&span);
+        for (const auto& open : progress.open) {
+            if (open.weight || open.running) open_.insert({open.index, open.step, open.weight});
+            const bool here = open.running || open.ready_s <= progress.at_s;
+            if (!open.weight && here) here_.insert(open.index);
+        }
+    }
+
+    void run(Violations& found) {
+        for (const auto& span : rest_.spans) {
+            if (!is_compute(span.kind) && !is_transfer(span.kind)) continue;
+            if (lost_.contains(span.node) || (span.to_node >= 0 && lost_.contains(span.to_node)))
+                found.push_back({"structure", fmt::format("{} of microbatch {} needs a node that is down", to_string(span.kind), span.microbatch)});
+            if (is_compute(span.kind) && (span.start_s < span.ready_s || span.end_s <= progress_.at_s))
+                found.push_back({"structure", fmt::format("{} of microbatch {} began before its input arrived, or had ended", to_string(span.kind), span.microbatch)});
+        }
+        std::size_t expected = 0;
+        for (std::size_t i = 0; i < after_.paths.size(); ++i) expected += check_microbatch(static_cast<int>(i), found);
+        std::size_t ran = 0;
+        for (const auto& [operation, spans] : ran_) ran += spans.size();
+        if (ran != expected) found.push_back({"structure", fmt::format("{} operations ran, {} were left", ran, expected)});
+        check_nodes(problem_, after_, rest_, held_, true, found);
+    }
+
+private:
+    enum class Op { forward, loss, backward, weight };
+    static Op kind_of(SpanKind kind) {
+        return kind == SpanKind::forward ? Op::forward : kind == SpanKind::loss ? Op::loss : kind == SpanKind::weight_gradient ? Op::weight : Op::backward;
+    }
+
+    /// Operations of a microbatch that must have run; finds what is missing, twice there, or moved without need.
+    std::size_t check_microbatch(int i, Violations& found) {
+        const auto &was = before_.paths[at(i)].nodes, &is = after_.paths[at(i)].nodes;
+        const int m = after_.paths[at(i)].microbatch, done = progress_.steps_done[at(i)];
+        std::size_t expected = 0;
+        const Span* last = nullptr;
+        const auto fault = [&](const std::string& what) { found.push_back({"structure", fmt::format("microbatch {}: {}", m, what)}); };
+        if (done == 2 * length_ + 1 && was != is) fault("had finished and has another path");
+        for (int step = 0; step <= 2 * length_; ++step) {
+            const int hop = step < length_ ? step : step == length_ ? 0 : 2 * length_ - step;
+            const int node = is[at(hop)];
+            const Op kind = step < length_ ? Op::forward : step == length_ ? Op::loss : Op::backward;
+            const auto entry = ran_.find({m, kind, node});
+            const std::size_t times = entry == ran_.end() ? 0 : entry->second.size();
+            const bool was_lost = lost_.contains(was[at(hop)]), begun = step < done || open_.contains({i, step, false});
+            if (begun && !was_lost && node != was[at(hop)]) fault(fmt::format("{} had run its hop {} and is no longer on its path", id(problem_, was[at(hop)]), hop));
+            if (step < done && !was_lost && times > 0) fault(fmt::format("ran again on {} what had ended there", id(problem_, node)));
+            if (step >= done && times != 1) fault(fmt::format("step {} ran {} times on {}", step, times, id(problem_, node)));
+            if (times > 1) fault(fmt::format("step {} ran {} times", step, times));
+            expected += times;
+            const Span* span = times > 0 ? entry->second.front() : nullptr;
+            // What ran again gives the next step its input only where that had been lost.
+            const bool follows = step > done || (step == done && (was_lost || !here_.contains(i)));
+            if (follows && span != nullptr && last != nullptr && span->ready_s < last->end_s) fault(fmt::format("step {} began before the one before it had ended", step));
+            last = span;
+            if (step > length_) expected += check_backward(i, step, hop, times, was_lost, fault);
+        }
+        return expected;
+    }
+
+    /// A backward that runs needs its node's own forward; counts what a node holds, and the weight gradient where it is split.
+    template <class Report> std::size_t check_backward(int i, int step, int hop, std::size_t times, bool was_lost, const Report& fault) {
+        const int m = after_.paths[at(i)].microbatch, node = after_.paths[at(i)].nodes[at(hop)], done = progress_.steps_done[at(i)];
+        const auto forward = ran_.find({m, Op::forward, node}), backward = ran_.find({m, Op::backward, node});
+        const bool had_run = hop < done && !was_lost;
+        if (times > 0 && !had_run && (forward == ran_.end() || forward->second.front()->end_s > backward->second.front()->start_s))
+            fault(fmt::format("{} runs the backward without having run the forward", id(problem_, node)));
+        const bool weight_open = open_.contains({i, step, true}) && !was_lost;
+        if (had_run && (times > 0 || weight_open)) ++held_[node];
+        if (!after_.split_backward) return 0;
+        const auto weight = ran_.find({m, Op::weight, node});
+        const std::size_t weights = weight == ran_.end() ? 0 : weight->second.size(), wanted = times > 0 || weight_open ? 1 : 0;
+        if (weights != wanted) fault(fmt::format("{} weight gradients on {}, {} are left", weights, id(problem_, node), wanted));
+        return weights;
+    }
+
+    const Problem& problem_;
+    const Plan &before_;
+    const IterationProgress& progress_;
+    const std::set<int>& lost_;
+    const Plan& after_;
+    const Timeline& rest_;
+    int length_;
+    std::map<std::tuple<int, Op, int>, std::vector<const Span*>> ran_;
+    std::set<std::tuple<int, int, bool>> open_;  ///< running, or a weight gradient still to run
+    std::set<int> here_;                          ///< the input of the next step had arrived
+    std::map<int, int> held_;
+};
 
 }  // namespace
 
@@ -229,7 +327,8 @@ std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, cons
     auto found = check_structure(problem, plan);
     if (!found.empty()) return found;
     const auto stage_of = stage_of_nodes(plan, problem.nodes());
-    check_counts(problem, plan, stage_of, static_cast<int>(plan.paths.front().nodes.size()), found);
+    const int length = static_cast<int>(plan.paths.front().nodes.size());
+    check_counts(problem, plan, stage_of, length, problem.balance_data_nodes, problem.visits_cap(length), found);
     check_disorder(problem, plan, stage_of, found);
     if (!timeline.complete) {
         std::string what = "events run out before all operations ran";
@@ -237,7 +336,44 @@ std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, cons
         found.push_back({"deadlock", what});
     }
     check_causes(plan, timeline, found);
-    check_nodes(problem, plan, timeline, found);
+    check_nodes(problem, plan, timeline, {}, false, found);
+    return found;
+}
+
+std::vector<Violation> check_rest(const Problem& network, const Plan& before, const IterationProgress& progress, const std::vector<int>& down, const Plan& after,
+                                  const Timeline& rest) {
+    Violations found;
+    // Lost nodes stand in the paths of what they have finished.
+    Plan whole = after;
+    const std::set<int> lost(down.begin(), down.end());
+    bool same_data_nodes = true;
+    int living_stages = 0;
+    for (std::size_t s = 0; s < before.stages.size() && s < whole.stages.size(); ++s) {
+        for (const int node : before.stages[s])
+            if (lost.contains(node)) whole.stages[s].push_back(node);
+        if (s > 0) living_stages += after.stages[s].empty() ? 0 : 1;
+        else same_data_nodes = after.stages[s] == before.stages[s];
+    }
+    if (!check_stages(network, whole, found)) return found;
+    const auto stage_of = stage_of_nodes(whole, network.nodes());
+    for (std::size_t s = 0; s < after.stages.size(); ++s)
+        for (const int node : after.stages[s])
+            if (lost.contains(node)) found.push_back({"structure", fmt::format("{} is down and stands in stage {}", id(network, node), s)});
+    if (after.paths.size() != before.paths.size()) found.push_back({"structure", "microbatches were added or lost"});
+    for (std::size_t i = 0; i < after.paths.size() && found.empty(); ++i) {
+        if (after.paths[i].microbatch != before.paths[i].microbatch || after.paths[i].nodes.size() != before.paths[i].nodes.size())
+            found.push_back({"structure", fmt::format("microbatch {} changed its place or length", after.paths[i].microbatch)});
+        check_path(network, after.paths[i], stage_of, found);
+    }
+    if (!found.empty()) return found;
+    check_order(network, whole, found);
+    check_rings(network, after, stage_of, found);
+    const int length = static_cast<int>(after.paths.front().nodes.size());
+    const int cap = (network.microbatches * (length - 1) + living_stages - 1) / std::max(1, living_stages);
+    check_counts(network, whole, stage_of, length, network.balance_data_nodes && same_data_nodes, cap, found);
+    check_disorder(network, whole, stage_of, found);
+    if (!rest.complete) found.push_back({"deadlock", "events run out before all operations ran"});
+    RestCheck(network, before, progress, lost, after, rest).run(found);
     return found;
 }
 

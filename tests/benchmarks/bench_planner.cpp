@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/planner/evaluator.h"
+#include "core/planner/replan.h"
 #include "core/planner/simulator.h"
 #include "core/base/rng.h"
 #include "plugins/planners/all.h"
@@ -157,6 +158,46 @@ void growth(const authors::Authors& authors, const PlannerRegistry& registry) {
     }
 }
 
+/// A node of stage 1 dies in the middle of an iteration.
+void replanning(const std::string& name, const Problem& problem, const Plan& plan, double goal_s) {
+    const auto timeline = evaluate(problem, plan);
+    const ReplanRequest request{.progress = progress_at(problem, plan, timeline, 0.4 * timeline.iteration_s),
+                                .changes = {{.kind = NetworkChange::Kind::node_down, .node = plan.stages[1][0]}}};
+    double best_s = 1e300;
+    Replan result;
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+        const double begin_s = cpu_s();
+        result = replan(problem, plan, request);
+        best_s = std::min(best_s, cpu_s() - begin_s);
+    }
+    print({"replan after a node's death, " + name, "s of a core", best_s, "goal", goal_s, 1, "simulated rests", repeats});
+    print({"iteration after a node's death, " + name, "s", result.iteration_s, "undisturbed", timeline.iteration_s, 1, "", 1});
+    print({"iteration after the forced repair alone, " + name, "s", result.repaired_s, "undisturbed", timeline.iteration_s, 1, "", 1});
+}
+
+/// Paths of four of six stages dealt out evenly over a grown network: what planning 1,000 nodes in no time gives.
+Plan dealt(const Problem& problem) {
+    Plan plan{.planner = "dealt", .stages = std::vector<std::vector<int>>(6), .blocks = problem.blocks};
+    const int data_nodes = problem.nodes() / 4;
+    for (int n = 0; n < problem.nodes(); ++n) plan.stages[static_cast<std::size_t>(n < data_nodes ? 0 : 1 + (n - data_nodes) % 5)].push_back(n);
+    const auto node = [&](int stage, int turn) { return plan.stages[static_cast<std::size_t>(stage)][static_cast<std::size_t>(turn) % plan.stages[static_cast<std::size_t>(stage)].size()]; };
+    int turn = 0;
+    for (int m = 0; m < problem.microbatches; ++m) {
+        Path path{m, {node(0, m)}};
+        for (int hop = 0; hop < 3; ++hop, ++turn) path.nodes.push_back(node(1 + turn % 5, turn / 5));
+        std::sort(path.nodes.begin() + 1, path.nodes.end(), [&](int a, int b) { return (a - data_nodes) % 5 < (b - data_nodes) % 5; });
+        plan.paths.push_back(path);
+    }
+    return plan;
+}
+
+void replanning(const authors::Authors& authors) {
+    replanning("20 nodes x 30 microbatches", authors.problem, authors.plan("skippipe"), 0.1);
+    auto problem = grown(authors, 1000);
+    problem.microbatches = 5000;
+    replanning("1000 nodes x 5000 microbatches", problem, dealt(problem), 2);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -171,4 +212,5 @@ int main(int argc, char** argv) {
     if (longer) joint_after(authors, registry, 30);
     planner_times(authors, registry);
     growth(authors, registry);
+    replanning(authors);
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/cli/verbs.h"
+#include "core/base/format.h"
+#include "core/experiment/io.h"
+#include "core/planner/evaluator.h"
+#include "core/planner/replan.h"
+#include "core/planner/validator.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+struct ReplanOptions {
+    std::string experiment, plan_file, output;
+    double at_s = 0;
+    std::vector<std::string> down, slow_lines, slow_nodes, joins;
+    double threshold = 0.002;
+};
+
+int find_node(const Problem& problem, const std::string& id) {
+    for (int n = 0; n < problem.nodes(); ++n)
+        if (problem.node_ids[static_cast<std::size_t>(n)] == id) return n;
+    throw InputError("replan", fmt::format("there is no node \"{}\"", id), "changes name nodes of the experiment", "Look the ids up in the experiment file");
+}
+
+/// "A,B,2.5" in its parts.
+std::vector<std::string> parts_of(const std::string& text, std::size_t least, std::size_t most, const char* form) {
+    std::vector<std::string> parts{""};
+    for (const char c : text) {
+        if (c == ',') parts.emplace_back();
+        else parts.back() += c;
+    }
+    if (parts.size() < least || parts.size() > most) throw InputError("replan", fmt::format("\"{}\" is not {}", text, form), "", fmt::format("Write {}", form));
+    return parts;
+}
+
+double number_of(const std::string& text) {
+    try {
+        std::size_t used = 0;
+        const double value = std::stod(text, &used);
+        if (used == text.size()) return value;
+    } catch (const std::exception&) {  // the fault below says it
+    }
+    throw InputError("replan", fmt::format("\"{}\" is not a number", text), "", "Write factors and stages as numbers");
+}
+
+std::vector<NetworkChange> changes_of(const ReplanOptions& options, const Problem& problem) {
+    using Kind = NetworkChange::Kind;
+    std::vector<NetworkChange> changes;
+    for (const auto& id : options.down) changes.push_back({.kind = Kind::node_down, .node = find_node(problem, id)});
+    for (const auto& text : options.slow_lines) {
+        const auto parts = parts_of(text, 3, 3, "A,B,FACTOR");
+        const int a = find_node(problem, parts[0]), b = find_node(problem, parts[1]);
+        changes.push_back({.kind = Kind::line_slower, .node = a, .to = b, .factor = number_of(parts[2])});
+        changes.push_back({.kind = Kind::line_slower, .node = b, .to = a, .factor = number_of(parts[2])});
+    }
+    for (const auto& text : options.slow_nodes) {
+        const auto parts = parts_of(text, 2, 2, "NODE,FACTOR");
+        changes.push_back({.kind = Kind::node_slower, .node = find_node(problem, parts[0]), .factor = number_of(parts[1])});
+    }
+    for (const auto& text : options.joins) {
+        const auto parts = parts_of(text, 1, 2, "NODE or NODE,STAGE");
+        const int stage = parts.size() == 2 ? static_cast<int>(number_of(parts[1])) : -1;
+        if (parts.size() == 2 && stage < 0) throw InputError("--join", fmt::format("there is no stage {}", parts[1]), "", "Stages are numbered from 0");
+        changes.push_back({.kind = Kind::node_joins, .node = find_node(problem, parts[0]), .stage = stage});
+    }
+    return changes;
+}
+
+std::string seconds_text(double iteration_s, double at_s) {
+    return std::isfinite(iteration_s) ? fmt::format("{:.3f} s", std::max(0.0, iteration_s - at_s)) : "never ends";
+}
+
+nlohmann::ordered_json remaining(double iteration_s, double at_s) {
+    return std::isfinite(iteration_s) ? nlohmann::ordered_json(std::max(0.0, iteration_s - at_s)) : nlohmann::ordered_json(nullptr);
+}
+
+void print(const Replan& result, double planned_s, double milliseconds, bool json) {
+    if (json) {
+        const nlohmann::ordered_json object{{"at_seconds", result.at_s}, {"iteration_seconds_before", planned_s}, {"iteration_seconds", result.iteration_s},
+                                            {"remaining_seconds_unchanged", remaining(result.unchanged_s, result.at_s)},
+                                            {"remaining_seconds_repaired", remaining(result.repaired_s, result.at_s)},
+                                            {"remaining_seconds", remaining(result.iteration_s, result.at_s)}, {"forced_paths", result.forced_paths},
+                                            {"improved_paths", result.improved_paths}, {"redone_forwards", result.redone_forwards},
+                                            {"lost_gradients", result.lost_gradients}, {"changes", result.changes}, {"milliseconds", milliseconds}};
+        std::cout << object.dump() << '\n';
+        return;
+    }
+    for (const auto& change : result.changes) std::cout << change << '\n';
+    if (result.changes.empty()) std::cout << "no path changes\n";
+    std::cout << '\n'
+              << table({{"what remains", ""},
+                        {"as planned, had nothing happened", seconds_text(planned_s, result.at_s)},
+                        {"if nothing were changed", seconds_text(result.unchanged_s, result.at_s)},
+                        {fmt::format("repaired ({} path{})", result.forced_paths, result.forced_paths == 1 ? "" : "s"), seconds_text(result.repaired_s, result.at_s)},
+                        {fmt::format("improved ({} more)", result.improved_paths), seconds_text(result.iteration_s, result.at_s)}});
+    if (result.redone_forwards > 0) std::cout << fmt::format("{} forwards run again: their activations were lost\n", result.redone_forwards);
+    if (result.lost_gradients > 0)
+        std::cout << fmt::format("{} weight gradients were lost with their node: its stage steps on the mean over the others\n", result.lost_gradients);
+    std::cout << fmt::format("replanned in {:.3g} ms\n", milliseconds);
+}
+
+void replan_file(const ReplanOptions& options, Context& context) {
+    const auto experiment = read_experiment(options.experiment);
+    const auto problem = make_problem(experiment);
+    Faults faults;
+    const auto text = read_file(options.plan_file, faults);
+    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    const auto plan = parse_plan(json, problem, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    if (const auto found = check_structure(problem, plan); !found.empty())
+        throw InputError("PLAN", found.front().rule + ": " + found.front().what, "only a plan that can run can be replanned", "See `skippipe score`");
+    const auto timeline = evaluate(problem, plan);
+    ReplanRequest request{.progress = progress_at(problem, plan, timeline, options.at_s), .changes = changes_of(options, problem), .threshold = options.threshold};
+    const auto begin = std::chrono::steady_clock::now();
+    const auto result = replan(problem, plan, request);
+    const double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    print(result, timeline.complete ? timeline.iteration_s : std::numeric_limits<double>::infinity(), milliseconds, context.json);
+    if (options.output.empty()) return;
+    write_file_atomically(options.output, to_json(result.plan, problem, to_json(experiment)).dump(1) + "\n");
+    if (!context.json) std::cout << fmt::format("{} written\n", options.output);
+}
+
+}  // namespace
+
+void add_replan(CLI::App& app, Context& context) {
+    auto options = std::make_shared<ReplanOptions>();
+    auto* verb = add_verb(app, context, "replan", "A new plan for the rest of an iteration, when a node dies, joins or slows down, or a link does",
+                          "  skippipe replan authors-20.json plan.json --at 20 --down n5\n"
+                          "  skippipe replan authors-20.json plan.json --at 20 --slow-link n0,n7,10 --slow-node n3,2 --json\n"
+                          "  skippipe replan authors-20.json plan.json --at 20 --down n5 --join n19,2 -o rest.json");
+    verb->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
+    verb->add_option("PLAN", options->plan_file, "Plan file")->required();
+    verb->add_option("--at", options->at_s, "When it happens, seconds from the iteration's start")->required()->check(CLI::NonNegativeNumber);
+    verb->add_option("--down", options->down, "NODE that dies; what it had computed is lost")->allow_extra_args(false);
+    verb->add_option("--slow-link", options->slow_lines, "A,B,FACTOR: messages between the two take so many times as long, both ways")->allow_extra_args(false);
+    verb->add_option("--slow-node", options->slow_nodes, "NODE,FACTOR: its operations take so many times as long")->allow_extra_args(false);
+    verb->add_option("--join", options->joins, "NODE,STAGE: a node that the plan left out holds the stage from now on; without STAGE: where most is left to do")->allow_extra_args(false);
+    verb->add_option("--threshold", options->threshold, "A path that need not change is changed where that shortens the rest by this share")->capture_default_str()->check(CLI::NonNegativeNumber);
+    verb->add_option("-o,--output", options->output, "Write the plan; paths of microbatches that have finished are as they were, lost nodes included");
+    verb->callback([options, &context] { replan_file(*options, context); });
+}
+
+}  // namespace skippipe::cli
