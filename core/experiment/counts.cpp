@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "core/experiment/validate.h"
 
@@ -92,16 +93,30 @@ double activation_bytes(const Experiment& experiment, int blocks) {
     return 4 * tokens * blocks * per_token;
 }
 
-int memory_limit(const Experiment& experiment, const Node& node) {
-    if (node.memory_microbatches) return *node.memory_microbatches;
-    if (!node.memory_bytes) return experiment.pipeline.memory_microbatches;
+namespace {
+
+/// Bytes of weights, gradients and optimizer state of the largest stage, and of the activations of one microbatch in it.
+std::pair<double, double> largest_stage_bytes(const Experiment& experiment) {
     const auto blocks = stage_blocks(experiment);
     double parameters = 0;
     for (std::size_t s = 0; s < blocks.size(); ++s)
         parameters = std::max(parameters, stage_parameters(experiment.model, blocks[s], s == 0));
     const int largest = blocks.empty() ? 1 : *std::max_element(blocks.begin(), blocks.end());
-    const double each = activation_bytes(experiment, largest);
-    const double held = std::floor((*node.memory_bytes - 16 * parameters) / each);
+    return {16 * parameters, activation_bytes(experiment, largest)};
+}
+
+}  // namespace
+
+double memory_for_one(const Experiment& experiment) {
+    const auto [state, each] = largest_stage_bytes(experiment);
+    return state + each;
+}
+
+int memory_limit(const Experiment& experiment, const Node& node) {
+    if (node.memory_microbatches) return *node.memory_microbatches;
+    if (!node.memory_bytes) return experiment.pipeline.memory_microbatches;
+    const auto [state, each] = largest_stage_bytes(experiment);
+    const double held = std::floor((*node.memory_bytes - state) / each);
     return static_cast<int>(std::clamp(held, 0.0, 1e6));
 }
 

@@ -34,4 +34,7 @@ double activation_bytes(const Experiment& experiment, int blocks);
 /// gradients and two AdamW moments (16 bytes a parameter), 0 where not even one fits; else the pipeline's.
 int memory_limit(const Experiment& experiment, const Node& node);
 
+/// Bytes that a node needs to hold one microbatch, whatever its stage.
+double memory_for_one(const Experiment& experiment);
+
 }  // namespace skippipe

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 
@@ -64,7 +65,8 @@ void check_skipping(Checker& check) {
     else if (pipeline.stages > 1 && (length < 2 || length > pipeline.stages))
         check.error("/pipeline/skip_ratio",
                     fmt::format("{} leaves {} of {} stages", number_text(pipeline.skip_ratio), length, pipeline.stages),
-                    "a path visits stage 0 and at least one more", "Use a smaller ratio or more stages");
+                    "a path visits stage 0 (CC1) and at least one more",
+                    fmt::format("Set it to {:.3g} or less, or use more stages", std::floor(1000 * (1 - 1.5 / pipeline.stages)) / 1000));
 }
 
 void check_nodes_suffice(Checker& check) {
@@ -72,8 +74,8 @@ void check_nodes_suffice(Checker& check) {
     const auto nodes = static_cast<std::int64_t>(check.experiment.topology.nodes.size());
     if (nodes == 0 || !check.ids_sound()) return;
     if (stages_sound(check) && pipeline.stages > nodes)
-        check.error("/pipeline/stages", fmt::format("{} stages on {} nodes", pipeline.stages, nodes), "a node holds one stage",
-                    "Use fewer stages or more nodes");
+        check.error("/pipeline/stages", fmt::format("{} stages on {} nodes", pipeline.stages, nodes), "a node holds one stage, and every stage needs a node",
+                    fmt::format("Use {} stages or fewer, or add {} node{}", nodes, pipeline.stages - nodes, pipeline.stages - nodes == 1 ? "" : "s"));
     else if (check.sound("/pipeline/stage_sizes") && sum(pipeline.stage_sizes) > nodes)
         check.error("/pipeline/stage_sizes", fmt::format("they sum up to {}, but there are {} nodes", sum(pipeline.stage_sizes), nodes),
                     "a node holds one stage", "Make stages smaller or add nodes");
@@ -91,7 +93,9 @@ void check_balance(Checker& check) {
         data_nodes = pipeline.stage_sizes.front();
     if (data_nodes > 0 && pipeline.microbatches % data_nodes != 0)
         check.error("/pipeline/microbatches", fmt::format("{} microbatches on {} data nodes", pipeline.microbatches, data_nodes),
-                    "every data node starts the same number", "Make it a multiple, or set \"balance_data_nodes\" to false");
+                    "every data node, a node of stage 0, starts the same number (CC1)",
+                    fmt::format("Make it {}, or another multiple of {}, give stage 0 another number of nodes, or set \"balance_data_nodes\" to false",
+                                (pipeline.microbatches / data_nodes + 1) * data_nodes, data_nodes));
 }
 
 void check_memory(Checker& check) {
@@ -104,8 +108,9 @@ void check_memory(Checker& check) {
         const std::string pointer = fmt::format("/topology/nodes/{}/memory_bytes", i);
         if (memory_limit(experiment, node) >= 1 || !check.sound(pointer)) continue;
         check.error(pointer, fmt::format("{} B hold no microbatch", number_text(node.memory_bytes.value_or(0))),
-                    "weights, gradients and optimizer state of the largest stage and the activations of one microbatch must fit",
-                    "Give it more memory, make stages or microbatches smaller, or set \"memory_microbatches\"");
+                    "weights, gradients and optimizer state of the largest stage and the activations of one microbatch must fit (TC1)",
+                    fmt::format("Give it {} B or more, make stages or microbatches smaller, or set \"memory_microbatches\"",
+                                number_text(std::ceil(memory_for_one(experiment)))));
     }
 }
 

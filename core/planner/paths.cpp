@@ -53,14 +53,6 @@ private:
     std::vector<int> from_;
 };
 
-[[noreturn]] void refuse(const Problem& problem, int length) {
-    throw InputError("/pipeline/constraints",
-                     fmt::format("no paths of {} of {} stages use every stage at most {} times", length, problem.stages, problem.visits_cap(length)),
-                     fmt::format("a hop may pass over at most {} stages (CC3), and {} microbatches must use the stages evenly (CC2)",
-                                 problem.constraints.max_passed_over, problem.microbatches),
-                     "Raise \"max_passed_over\", lower the skip ratio, or set \"uniform_execution\" to false");
-}
-
 /// Takes microbatches off stages above their cap, one sequence at a time, for as long as that lowers the excess.
 void lower_excess(BestSequence& best, std::vector<std::vector<int>>& sequences, std::vector<int>& visits, int cap) {
     const auto change = [&](const std::vector<int>& sequence, int by) {
@@ -87,20 +79,8 @@ std::vector<std::vector<int>> dealt_sequences(const Problem& problem, int length
     return sequences;
 }
 
-}  // namespace
-
-bool allowed_sequence(const Problem& problem, const std::vector<int>& stages) {
-    if (stages.empty() || stages.front() != 0) return false;
-    Progress progress;
-    for (std::size_t hop = 1; hop < stages.size(); ++hop) {
-        if (std::find(stages.begin(), stages.begin() + static_cast<std::ptrdiff_t>(hop), stages[hop]) != stages.begin() + static_cast<std::ptrdiff_t>(hop))
-            return false;
-        if (!advance(problem.constraints, progress, stages[hop])) return false;
-    }
-    return true;
-}
-
-std::vector<std::vector<int>> balanced_sequences(const Problem& problem, int length) {
+/// balanced_sequences, or nothing where there are none.
+std::vector<std::vector<int>> find_sequences(const Problem& problem, int length) {
     std::vector<std::vector<int>> sequences(at(problem.microbatches));
     if (length == problem.stages) {
         std::vector<int> all(at(length));
@@ -115,7 +95,7 @@ std::vector<std::vector<int>> balanced_sequences(const Problem& problem, int len
         // Always the stages that are furthest behind: without CC3 that alone meets CC2 (Gale-Ryser).
         for (std::size_t s = 1; s < values.size(); ++s) values[s] = -1.0 * visits[s];
         sequence = best.find(values);
-        if (sequence.empty()) refuse(problem, length);
+        if (sequence.empty()) return {};
         for (int hop = 1; hop < length; ++hop) ++visits[at(sequence[at(hop)])];
     }
     if (!problem.constraints.uniform_execution) return sequences;
@@ -124,7 +104,47 @@ std::vector<std::vector<int>> balanced_sequences(const Problem& problem, int len
     if (*std::max_element(visits.begin() + 1, visits.end()) <= cap) return sequences;
     sequences = dealt_sequences(problem, length);
     for (const auto& sequence : sequences)
-        if (!allowed_sequence(problem, sequence)) refuse(problem, length);
+        if (!allowed_sequence(problem, sequence)) return {};
+    return sequences;
+}
+
+/// How many stages a hop must be allowed to pass over for such paths to exist; -1: more do not help.
+int passing_needed(Problem problem, int length) {
+    int& over = problem.constraints.max_passed_over;
+    int too_few = over, enough = problem.stages;
+    while (enough - too_few > 1) {
+        over = too_few + (enough - too_few) / 2;
+        (find_sequences(problem, length).empty() ? too_few : enough) = over;
+    }
+    return enough < problem.stages ? enough : -1;
+}
+
+[[noreturn]] void refuse(const Problem& problem, int length) {
+    const int needed = problem.constraints.bounded_disorder ? passing_needed(problem, length) : -1;
+    throw InputError("/pipeline/constraints",
+                     fmt::format("no paths of {} of {} stages use every stage at most {} times", length, problem.stages, problem.visits_cap(length)),
+                     fmt::format("a hop may pass over at most {} stages (CC3), and {} microbatches must use the stages evenly (CC2)",
+                                 problem.constraints.max_passed_over, problem.microbatches),
+                     fmt::format("{}ower the skip ratio, or set \"uniform_execution\" to false",
+                                 needed < 0 ? std::string("L") : fmt::format("Raise \"max_passed_over\" to {}, l", needed)));
+}
+
+}  // namespace
+
+bool allowed_sequence(const Problem& problem, const std::vector<int>& stages) {
+    if (stages.empty() || stages.front() != 0) return false;
+    Progress progress;
+    for (std::size_t hop = 1; hop < stages.size(); ++hop) {
+        if (std::find(stages.begin(), stages.begin() + static_cast<std::ptrdiff_t>(hop), stages[hop]) != stages.begin() + static_cast<std::ptrdiff_t>(hop))
+            return false;
+        if (!advance(problem.constraints, progress, stages[hop])) return false;
+    }
+    return true;
+}
+
+std::vector<std::vector<int>> balanced_sequences(const Problem& problem, int length) {
+    auto sequences = find_sequences(problem, length);
+    if (sequences.empty()) refuse(problem, length);
     return sequences;
 }
 

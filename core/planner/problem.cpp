@@ -154,14 +154,15 @@ int Problem::visits_cap(int length) const { return uniform_cap(microbatches, len
 
 std::vector<int> Problem::default_stage_sizes() const {
     if (stages > nodes())
-        throw InputError("/pipeline/stages", fmt::format("{} stages on {} nodes", stages, nodes()), "a node holds one stage",
-                         "Use fewer stages or more nodes");
+        throw InputError("/pipeline/stages", fmt::format("{} stages on {} nodes", stages, nodes()), "a node holds one stage, and every stage needs a node",
+                         fmt::format("Use {} stages or fewer, or add {} node{}", nodes(), stages - nodes(), stages - nodes() == 1 ? "" : "s"));
     const auto divides = [&](int data_nodes) { return !balance_data_nodes || microbatches % data_nodes == 0; };
     if (stages == 1) {
         if (divides(nodes())) return {nodes()};
         throw InputError("/pipeline/microbatches", fmt::format("{} microbatches on {} data nodes", microbatches, nodes()),
-                         "every data node starts the same number, and with one stage all are data nodes",
-                         "Make it a multiple, give \"stage_sizes\", or set \"balance_data_nodes\" to false");
+                         "every data node starts the same number (CC1), and with one stage all are data nodes",
+                         fmt::format("Make it {}, or another multiple of {}, give \"stage_sizes\", or set \"balance_data_nodes\" to false",
+                                     (microbatches / nodes() + 1) * nodes(), nodes()));
     }
     int best = 1;  // one data node always divides
     for (int data_nodes = 2; data_nodes <= nodes() - (stages - 1); ++data_nodes)

@@ -81,11 +81,48 @@ void order_ring(const Problem& problem, std::vector<int>& ring, int stage) {
     } while (std::next_permutation(order.begin() + 1, order.end()));
 }
 
+namespace {
+
+/// Groups of nodes that messages can get about in, there and back; a path never leaves one.
+std::vector<std::vector<int>> islands(const Problem& problem) {
+    std::vector<std::vector<int>> found;
+    std::vector<bool> seen(at(problem.nodes()), false);
+    for (int first = 0; first < problem.nodes(); ++first) {
+        if (seen[at(first)]) continue;
+        std::vector<int> island{first};
+        seen[at(first)] = true;
+        for (std::size_t k = 0; k < island.size(); ++k)
+            for (int b = 0; b < problem.nodes(); ++b)
+                if (!seen[at(b)] && problem.reachable(island[k], b) && problem.reachable(b, island[k])) {
+                    seen[at(b)] = true;
+                    island.push_back(b);
+                }
+        std::sort(island.begin(), island.end());
+        found.push_back(std::move(island));
+    }
+    return found;
+}
+
+/// "; the nodes fall into 2 groups without a link, both ways, between them: a, b | c, d"; empty where they do not.
+std::string islands_text(const Problem& problem) {
+    const auto groups = islands(problem);
+    if (groups.size() < 2) return {};
+    std::string text = fmt::format("; the nodes fall into {} groups without a link, both ways, between them: ", groups.size());
+    for (std::size_t g = 0; g < groups.size() && g < 4; ++g) {
+        if (g > 0) text += " | ";
+        for (std::size_t k = 0; k < groups[g].size() && k < 4; ++k) text += (k > 0 ? ", " : "") + problem.node_ids[at(groups[g][k])];
+        if (groups[g].size() > 4) text += fmt::format(" and {} more", groups[g].size() - 4);
+    }
+    return groups.size() > 4 ? text + " | ..." : text;
+}
+
+}  // namespace
+
 void check_reach(const Problem& problem, const Draft& draft) {
     const auto need = [&](int from, int to) {
         if (from == to || problem.reachable(from, to)) return;
         throw InputError("/topology/links", fmt::format("no line from {} to {}", problem.node_ids[at(from)], problem.node_ids[at(to)]),
-                         "no paths were found that avoid this pair; messages go along one link, there and back",
+                         "no paths were found that avoid this pair; messages go along one link, there and back" + islands_text(problem),
                          "Draw a link between them (both ways), or change placement or stage sizes");
     };
     std::vector<bool> visited(draft.stages.size(), false);
