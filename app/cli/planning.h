@@ -13,7 +13,7 @@ PlanRequest plan_request(const Experiment& experiment, int threads);
 /// Plans with a progress line on a terminal's standard error where `talk` is set.
 Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest request, bool talk);
 
-/// What scripts rely on, plus "bound" and "note".
+/// What scripts rely on, plus "bound", "note" and, where asked for, "jitter".
 nlohmann::ordered_json to_json(const Score& score);
 
 /// Ctrl+C and SIGTERM as a flag that long work asks for; a second Ctrl+C ends at once.

@@ -32,10 +32,11 @@ public:
         return "Placement, paths and priorities searched together against the exact timeline by simulated annealing; stops at any time.";
     }
     bool full_pipeline() const override { return false; }
+    bool robust() const override { return true; }
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
         auto start = conflict_free_paths(problem, request, Budget(request, 0, 0.1), default_expansions);
-        const Budget rest(request, 0.1, 1);
+        const Budget rest(request, 0.1, request.robust ? 0.4 : 1);
         double start_s = iteration_s(problem, start.draft);
         warm_start(problem, request, start, start_s);
         const Network network(problem);
@@ -55,6 +56,7 @@ public:
             start.draft = chain->best();
             start.note.clear();
         }
+        if (request.robust) done += make_robust(problem, network, request, steps, count, start);
         if (request.progress) request.progress({1, start_s});
         return make_plan(problem, start.draft, name(), request, rest.by_clock() ? done : steps, start.note);
     }
@@ -75,7 +77,31 @@ private:
         start.note = request.warm_start->note;
     }
 
-    static void anneal(std::vector<std::unique_ptr<AnnealingChain>>& all, std::int64_t steps, const PlanRequest& request, const Budget& budget) {
+    /// From the plan for the network as drawn, as many steps again against drawn networks. What it found is taken where a fresh and
+    /// larger sample confirms it, so that the plan is never worse for having been asked for. Returns the steps taken.
+    static std::int64_t make_robust(const Problem& problem, const Network& network, const PlanRequest& request, std::int64_t steps, int count,
+                                    SkipDraft& start) {
+        const auto scenarios = draw_scenarios(problem, request.robust->jitter, request.seed);
+        Draft chain_start = start.draft;
+        chain_start.schedule.order.clear();
+        const Budget budget(request, 0.4, 1);
+        std::vector<std::unique_ptr<AnnealingChain>> all;
+        for (int c = 0; c < count; ++c)
+            all.push_back(std::make_unique<AnnealingChain>(problem, network, chain_start, request.seed, at(chains + c) + 1, &scenarios));
+        anneal(all, steps, request, budget, {.first = 0.002}, iteration_s(problem, start.draft));  // not so hot as to lose the start
+        std::vector<Draft> drafts{start.draft};
+        std::int64_t done = 0;
+        for (const auto& chain : all) {
+            done += chain->steps();
+            if (std::isfinite(iteration_s(problem, chain->best()))) drafts.push_back(chain->best());
+        }
+        if (done > 0 || !request.stop.stop_requested()) start.draft = most_robust(problem, drafts, request, start.note);
+        return done;
+    }
+
+    /// `shown_s`: what progress shows as the best so far; 0: the chain's own.
+    static void anneal(std::vector<std::unique_ptr<AnnealingChain>>& all, std::int64_t steps, const PlanRequest& request, const Budget& budget,
+                       const Cooling& cooling = {}, double shown_s = 0) {
         const int count = static_cast<int>(all.size());
         std::mutex one_at_a_time;
         std::atomic<int> next{0};
@@ -84,9 +110,9 @@ private:
             for (int c = next++; c < count; c = next++) {
                 auto& chain = *all[at(c)];
                 const std::int64_t own = budget.by_clock() ? std::numeric_limits<std::int64_t>::max() : steps / count + (c < steps % count ? 1 : 0);
-                chain.run(own, Cooling{}, clock, [&](double fraction) {
+                chain.run(own, cooling, clock, [&](double fraction) {
                     const std::lock_guard lock(one_at_a_time);
-                    return budget.go_on(fraction, chain.best_s());
+                    return budget.go_on(fraction, shown_s > 0 ? shown_s : chain.best_s());
                 });
             }
         };
