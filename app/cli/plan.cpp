@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -6,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/explaining.h"
+#include "app/cli/jitter.h"
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
 #include "core/base/format.h"
@@ -22,19 +24,26 @@ struct PlanOptions {
     std::int64_t steps = 0;
     std::uint64_t seed = 0;
     int threads = 0;
+    JitterOptions jitter;
+    bool robust = false;
 };
 
 std::string seconds_text(double seconds) { return seconds > 0 ? fmt::format("{:.2f} s", seconds) : std::string{no_number}; }
 
-std::vector<std::string> row_of(const Score& score) {
+void insert_before_last(std::vector<std::string>& row, const std::vector<std::string>& cells) { row.insert(row.end() - 1, cells.begin(), cells.end()); }
+
+std::vector<std::string> row_of(const Score& score, bool with_jitter) {
     const bool timed = score.iteration_seconds > 0;
-    return {score.planner,
+    std::vector<std::string> row{
+            score.planner,
             seconds_text(score.iteration_seconds),
             seconds_text(score.lower_bound_seconds),
             timed ? format_percent(score.gap) : std::string{no_number},
             timed ? format_percent(score.idle_fraction) : std::string{no_number},
             timed ? format_si(score.bytes, "B") : std::string{no_number},
             score.violations.empty() ? "valid" : fmt::format("{} violation{}", score.violations.size(), score.violations.size() == 1 ? "" : "s")};
+    if (with_jitter) insert_before_last(row, jitter_cells(score));
+    return row;
 }
 
 /// A plan and why it takes as long as it does.
@@ -64,7 +73,9 @@ void print(const std::vector<Row>& rows, bool json, const Problem& problem) {
         return;
     }
     std::vector<std::vector<std::string>> lines{{"planner", "iteration", "lower bound", "gap", "idle", "bytes sent", ""}};
-    for (const auto& row : rows) lines.push_back(row_of(row.score));
+    const bool with_jitter = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.score.jitter.has_value(); });
+    if (with_jitter) insert_before_last(lines.front(), jitter_headings());
+    for (const auto& row : rows) lines.push_back(row_of(row.score, with_jitter));
     std::cout << table(lines);
     for (const auto& [score, account, explained] : rows) {
         for (const auto& violation : score.violations) std::cout << score.planner << ": " << violation << '\n';
@@ -81,6 +92,15 @@ std::optional<Explained> explain_where_asked(const PlanOptions& options, const P
     return std::nullopt;
 }
 
+/// What --robust asks for; throws InputError where nothing could come of it.
+Robustness robustness(const PlanOptions& options, const std::optional<Jitter>& jitter, const std::vector<const Planner*>& chosen) {
+    if (!jitter) throw InputError("--robust", "no jitter is given", "a plan is robust against something", "Add --jitter 20%");
+    if (std::none_of(chosen.begin(), chosen.end(), [](const Planner* planner) { return planner->robust(); }))
+        throw InputError("--robust", fmt::format("{} does not search for robust plans", chosen.front()->name()), "its plan would be the same without",
+                         "Use --planner skippipe-joint, or --jitter alone to see how this plan fares");
+    return {*jitter, options.jitter.samples};
+}
+
 void make_plans(const PlanOptions& options, Context& context) {
     const auto experiment = read_experiment(options.experiment);
     const auto problem = make_problem(experiment);
@@ -95,18 +115,24 @@ void make_plans(const PlanOptions& options, Context& context) {
     else
         chosen.push_back(&find_planner(context.planners, options.planner.empty() ? experiment.pipeline.planner : options.planner));
 
+    const auto jitter = jitter_of(options.jitter);
+    if (options.robust) request.robust = robustness(options, jitter, chosen);
+
     std::vector<Row> rows;
     Plan best;
-    double best_s = 0;
+    double best_s = 0;  // what is asked for: iteration, or 95th percentile
     std::size_t best_row = 0;
     for (const auto* planner : chosen) {
         try {
             const auto plan = make_plan(*planner, problem, request, !context.json);
             rows.push_back({score(problem, plan), account_plan(experiment.model, problem, plan), {}});
-            const Score& scored = rows.back().score;
-            if (scored.violations.empty() && (best_s == 0 || scored.iteration_seconds < best_s)) {
+            Score& scored = rows.back().score;
+            if (jitter) add_jitter(problem, plan, *jitter, options.jitter.samples, request.seed, request.threads, scored);
+            if (!scored.violations.empty()) continue;
+            const double seconds = options.robust ? scored.jitter->p95_s : scored.iteration_seconds;
+            if (best_s == 0 || seconds < best_s) {
                 best = plan;
-                best_s = scored.iteration_seconds;
+                best_s = seconds;
                 best_row = rows.size() - 1;
             }
         } catch (const InputError& error) {
@@ -126,6 +152,7 @@ void make_plans(const PlanOptions& options, Context& context) {
 void score_plan(const PlanOptions& options, Context& context) {
     const auto experiment = read_experiment(options.experiment);
     const auto problem = make_problem(experiment);
+    const auto jitter = jitter_of(options.jitter);
     Faults faults;
     const auto text = read_file(options.plan_file, faults);
     const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
@@ -134,7 +161,10 @@ void score_plan(const PlanOptions& options, Context& context) {
     if (has_errors(faults)) throw InputError(faults);
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
         std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
-    print({{score(problem, plan), account_plan(experiment.model, problem, plan), explain_where_asked(options, problem, plan)}}, context.json, problem);
+    Row row{score(problem, plan), account_plan(experiment.model, problem, plan), explain_where_asked(options, problem, plan)};
+    const auto request = plan_request(experiment, options.threads);
+    if (jitter) add_jitter(problem, plan, *jitter, options.jitter.samples, options.seed > 0 ? options.seed : request.seed, request.threads, row.score);
+    print({row}, context.json, problem);
 }
 
 void list_planners(const Context& context) {
@@ -155,7 +185,9 @@ void add_plan(CLI::App& app, Context& context) {
     auto* plan = add_verb(app, context, "plan", "Plan an experiment: who does what, when; one row a planner",
                           "  skippipe plan quick-start.json\n  skippipe plan quick-start.json --all\n"
                           "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json\n"
-                          "  skippipe plan quick-start.json --explain");
+                          "  skippipe plan quick-start.json --explain\n"
+                          "  skippipe plan quick-start.json --all --jitter 20%\n"
+                          "  skippipe plan quick-start.json --planner skippipe-joint --jitter 20% --robust -o robust.json");
     plan->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     auto* name = plan->add_option("--planner", options->planner, "Planner; default: the experiment's");
     plan->add_flag("--all", options->all, "Every planner, one row each")->excludes(name);
@@ -163,15 +195,21 @@ void add_plan(CLI::App& app, Context& context) {
     plan->add_option("--steps", options->steps, "Search this many steps: reproducible with the seed")->check(CLI::PositiveNumber)->excludes(seconds);
     plan->add_option("--seed", options->seed, "Default: the experiment's");
     plan->add_option("--threads", options->threads, "Default: one a core; never changes the plan")->check(CLI::Range(1, 1024));
-    plan->add_option("-o,--output", options->output, "Write the plan (with --all: the shortest)");
+    add_jitter_options(*plan, options->jitter);
+    plan->add_flag("--robust", options->robust, "With --jitter: the plan with the least 95th percentile (skippipe-joint; as many steps again)");
+    plan->add_option("-o,--output", options->output, "Write the plan (with --all: the shortest; with --robust: by the 95th percentile)");
     const char* explain = "Say why it takes as long as it does: the critical node and link, where microbatches wait, what one unit more would give";
     plan->add_flag("--explain", options->explain, std::string(explain) + " (with --all: of the shortest)");
     plan->callback([options, &context] { make_plans(*options, context); });
 
     auto* score = add_verb(app, context, "score", "Evaluate and check a plan, whoever made it (exit 0 even with violations)",
-                           "  skippipe score authors-20.json plan.json\n  skippipe score authors-20.json plan.json --json");
+                           "  skippipe score authors-20.json plan.json\n  skippipe score authors-20.json plan.json --json\n"
+                           "  skippipe score authors-20.json plan.json --jitter 20% --samples 5000");
     score->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     score->add_option("PLAN", options->plan_file, "Plan file")->required();
+    score->add_option("--seed", options->seed, "Of the networks drawn for --jitter; default: the experiment's");
+    score->add_option("--threads", options->threads, "Default: one a core; never changes the numbers")->check(CLI::Range(1, 1024));
+    add_jitter_options(*score, options->jitter);
     score->add_flag("--explain", options->explain, explain);
     score->callback([options, &context] { score_plan(*options, context); });
 

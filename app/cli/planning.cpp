@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/cli/jitter.h"
 #include "core/base/format.h"
 
 namespace skippipe::cli {
@@ -56,9 +57,11 @@ Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest reque
 }
 
 nlohmann::ordered_json to_json(const Score& s) {
-    return {{"planner", s.planner}, {"makespan_seconds", s.makespan_seconds}, {"iteration_seconds", s.iteration_seconds},
+    nlohmann::ordered_json row{{"planner", s.planner}, {"makespan_seconds", s.makespan_seconds}, {"iteration_seconds", s.iteration_seconds},
             {"lower_bound_seconds", s.lower_bound_seconds}, {"gap", s.gap}, {"idle_fraction", s.idle_fraction}, {"bytes", s.bytes},
             {"violations", s.violations}, {"bound", s.bound}, {"note", s.note}};
+    if (s.jitter) row["jitter"] = to_json(*s.jitter);
+    return row;
 }
 
 nlohmann::ordered_json to_json(const Score& s, const std::optional<Accounting>& accounting) {

@@ -16,7 +16,7 @@ PlanRequest plan_request(const Experiment& experiment, int threads);
 /// Plans with a progress line on a terminal's standard error where `talk` is set.
 Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest request, bool talk);
 
-/// What scripts rely on, plus "bound" and "note".
+/// What scripts rely on, plus "bound", "note" and, where asked for, "jitter".
 nlohmann::ordered_json to_json(const Score& score);
 /// The same with "block_flops" (forth and back, one iteration) and "bytes_by_line"; null and {} where the plan has no timeline.
 nlohmann::ordered_json to_json(const Score& score, const std::optional<Accounting>& accounting);

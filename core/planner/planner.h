@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "core/planner/jitter.h"
 #include "core/planner/plan.h"
 
 namespace skippipe {
@@ -16,6 +18,12 @@ struct PlanProgress {
     double best_iteration_s = 0;  ///< of the best plan so far; 0: none yet
 };
 
+/// Asks for the plan that is shortest in the bad iterations of a network that varies, not in the network as drawn.
+struct Robustness {
+    Jitter jitter;
+    int samples = 1000;  ///< of `distribution` with the request's seed: on them the plan has the least 95th percentile of those compared
+};
+
 struct PlanRequest {
     std::uint64_t seed = 1;
     std::int64_t steps = 0;       ///< 0: the planner's default; the plan depends on steps and seed alone
@@ -23,6 +31,7 @@ struct PlanRequest {
     int threads = 1;              ///< never changes the result
     std::stop_token stop;         ///< cancels; the best plan so far is returned
     const Plan* warm_start = nullptr;
+    std::optional<Robustness> robust;  ///< for planners that are able to; never a greater 95th percentile than the plan without it
     std::function<void(const PlanProgress&)> progress;  ///< may be empty; called from any thread, one at a time
 };
 
@@ -32,6 +41,7 @@ public:
     virtual std::string name() const = 0;         ///< "skippipe-joint"
     virtual std::string description() const = 0;  ///< one sentence for people
     virtual bool full_pipeline() const = 0;       ///< ignores the skip ratio: p = S
+    virtual bool robust() const { return false; }   ///< heeds PlanRequest::robust
     /// Throws InputError where no plan can exist, naming the constraint and what would make it feasible.
     virtual Plan plan(const Problem& problem, const PlanRequest& request) const = 0;
 };
@@ -58,6 +68,7 @@ struct Score {
     double makespan_seconds = 0, iteration_seconds = 0, lower_bound_seconds = 0, gap = 0, idle_fraction = 0, bytes = 0;
     std::vector<std::string> violations;
     std::string bound, note;
+    std::optional<Distribution> jitter;  ///< where asked for; `score` leaves it empty
 };
 
 /// Evaluates, validates and bounds a plan. With violations of structure the times are 0.

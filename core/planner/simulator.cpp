@@ -271,12 +271,14 @@ template <bool Ordered, bool Local, bool Record> bool Simulator::run(double cuto
 }
 
 bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
+    bare_done_ = false;
     if (schedule.order.empty() && !schedule.split_backward && schedule.length > 1 && record_ == nullptr) {
         prepare_bare(schedule);
         const auto outcome = run_bare(cutoff_s);
         if (outcome != Outcome::too_fine) {
             set_stage_ends();
-            return outcome == Outcome::done;
+            bare_done_ = outcome == Outcome::done;
+            return bare_done_;
         }
     }
     prepare(schedule);
@@ -288,6 +290,13 @@ bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
     for (std::size_t n = 0; n < nodes_.size(); ++n) last_end_[n] = nodes_[n].last_end_s;
     set_stage_ends();
     return done;
+}
+
+bool Simulator::operation_ends(std::vector<double>& end_s) const {
+    if (!bare_done_) return false;
+    end_s.resize(bare_records_.size());
+    for (std::size_t slot = 0; slot < end_s.size(); ++slot) end_s[slot] = bare_records_[slot].end_s;
+    return true;
 }
 
 void Simulator::set_stage_ends() {

@@ -59,6 +59,9 @@ public:
     const std::vector<double>& stage_end_s() const { return stage_end_; }
     /// After times(): end of each node's last operation, negative where nothing ran.
     const std::vector<double>& node_end_s() const { return last_end_; }
+    /// After times() that were finite, of a schedule without order and split: end of each operation, [release index x (2p+1) + step].
+    /// False, and `end_s` as it was, where that is not known (other schedules; times too small for the quick way).
+    bool operation_ends(std::vector<double>& end_s) const;
 
 private:
     /// (time, number, operation or node) in one integer that sorts as the events do: the bits of a time >= 0 sort as it does.
@@ -166,6 +169,7 @@ private:
     std::vector<double> last_end_, shortest_way_out_s_;
     double shortest_operation_s_ = 0, shortest_hop_s_ = 0;
     int slots_count_ = -1, slots_length_ = -1;
+    bool bare_done_ = false;                  ///< bare_records_ are those of the last run
     std::uint32_t number_ = 0;
     int operations_left_ = 0;
     double makespan_ = 0;

@@ -22,8 +22,10 @@ Cooling Cooling::of(const Problem& problem) {
     return {0.004 * factor, 0.0002 * factor};
 }
 
-AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream)
+AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
+                               const Scenarios* scenarios)
     : problem_(problem), network_(network), rng_(seed, stream), simulator_(problem), draft_(start), best_(start) {
+    if (scenarios != nullptr) tail_cost_.emplace(problem, *scenarios);
     length_ = start.schedule.length;
     count_ = start.schedule.count();
     cap_ = problem.constraints.uniform_execution ? problem.visits_cap(length_) : count_;
@@ -90,10 +92,20 @@ bool AnnealingChain::step(double temperature_s) {
 }
 
 AnnealingChain::Cost AnnealingChain::cost(double cutoff_s) {
+    if (tail_cost_) return robust_cost(cutoff_s);
     const double seconds = simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s;
     double sum_s = 0;
     for (const int node : draft_.stages[0]) sum_s += std::max(0.0, simulator_.node_end_s()[at(node)]);
     return {seconds, sum_s / static_cast<double>(draft_.stages[0].size())};
+}
+
+/// What takes longer on the network as drawn than it may in the worse half of the drawn networks is ruled out by that alone.
+AnnealingChain::Cost AnnealingChain::robust_cost(double cutoff_s) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    if (!std::isfinite(simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s)) return {infinite, 0};
+    if (!simulator_.operation_ends(operation_end_s_)) return {infinite, 0};
+    const auto value = (*tail_cost_)(draft_, operation_end_s_);
+    return {value.iteration_s, value.mean_end_s};
 }
 
 void AnnealingChain::keep_best() {

@@ -4,9 +4,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "core/base/rng.h"
-#include "plugins/planners/draft.h"
+#include "plugins/planners/robust.h"
 
 namespace skippipe {
 
@@ -20,7 +21,9 @@ struct Cooling {
 class AnnealingChain {
 public:
     /// `start` is complete and within CC1-CC3, without a binding order. Keeps a reference to problem and network.
-    AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream);
+    /// With `scenarios` (kept by reference) their TailCost is minimised instead of the iteration on the network as drawn, and best_s is that.
+    AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
+                   const Scenarios* scenarios = nullptr);
 
     /// Takes up to `steps` steps; `clock_fraction` (may be empty) sets the temperature by the clock instead. `go_on` is asked every
     /// few hundred steps with the fraction done.
@@ -46,6 +49,7 @@ private:
     static constexpr double mean_weight = 0.5;
 
     Cost cost(double cutoff_s);
+    Cost robust_cost(double cutoff_s);
     bool step(double temperature_s);
     bool propose(Change& change);
     bool propose_exchange(Change& change);
@@ -76,6 +80,8 @@ private:
     const Network& network_;
     Rng rng_;
     Simulator simulator_;
+    std::optional<TailCost> tail_cost_;
+    std::vector<double> operation_end_s_;  ///< for tail_cost_
     Draft draft_, best_;
     Cost current_;
     double best_s_ = 0;

@@ -43,11 +43,12 @@ public:
         return "Placement, paths and priorities searched together against the exact timeline by simulated annealing; stops at any time.";
     }
     bool full_pipeline() const override { return false; }
+    bool robust() const override { return true; }
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
         auto start = any_start(problem, request);
         const Division division = division_of(problem);
-        const double orders_begin = 0.1 + 0.9 * division.paths_share;
+        const double plain_end = request.robust ? 0.4 : 1, orders_begin = 0.1 + (plain_end - 0.1) * division.paths_share;
         const Budget rest(request, 0.1, orders_begin);
         double start_s = iteration_s(problem, start.draft);
         warm_start(problem, request, start, start_s);
@@ -63,11 +64,12 @@ public:
         const Cooling cooling = Cooling::of(problem);
         run_all(all, for_paths, request, rest, [&](AnnealingChain& chain, std::int64_t own, const auto& clock, const auto& go_on) { chain.run(own, cooling, clock, go_on); });
         std::int64_t done = take_best(all, start, start_s);
-        const Budget last(request, orders_begin, 1);
+        const Budget last(request, orders_begin, plain_end);
         std::vector<Draft> ends{start.draft};
         for (const auto& chain : all)
             if (chain->best_s() > start_s && chain->best_s() < start_s * division.near_best && static_cast<int>(ends.size()) < count) ends.push_back(chain->best());
         done += search_orders(problem, request, last, steps - for_paths, cooling, ends, start, start_s);
+        if (request.robust) done += make_robust(problem, network, request, steps, count, cooling, start);
         if (request.progress) request.progress({1, start_s});
         return make_plan(problem, start.draft, name(), request, rest.by_clock() ? done : steps, start.note);
     }
@@ -133,9 +135,34 @@ private:
         return take_best(all, start, start_s);
     }
 
-    /// Runs every chain, on as many threads as there are, each with its share of the steps.
+    /// From the plan for the network as drawn, as many steps again against drawn networks. What it found is taken where a fresh and
+    /// larger sample confirms it, so that the plan is never worse for having been asked for. Returns the steps taken.
+    static std::int64_t make_robust(const Problem& problem, const Network& network, const PlanRequest& request, std::int64_t steps, int count,
+                                    const Cooling& cooling, SkipDraft& start) {
+        const auto scenarios = draw_scenarios(problem, request.robust->jitter, request.seed);
+        Draft chain_start = start.draft;
+        chain_start.schedule.order.clear();
+        const Budget budget(request, 0.4, 1);
+        std::vector<std::unique_ptr<AnnealingChain>> all;
+        for (int c = 0; c < count; ++c) all.push_back(std::make_unique<AnnealingChain>(problem, network, chain_start, request.seed, at(c) + 201, &scenarios));
+        const Cooling gentle{cooling.first / 2, cooling.last};  // not so hot as to lose the start
+        const auto run = [&](AnnealingChain& chain, std::int64_t own, const auto& clock, const auto& go_on) { chain.run(own, gentle, clock, go_on); };
+        run_all(all, steps, request, budget, run, iteration_s(problem, start.draft));
+        std::vector<Draft> drafts{start.draft};
+        std::int64_t done = 0;
+        for (const auto& chain : all) {
+            done += chain->steps();
+            if (std::isfinite(iteration_s(problem, chain->best()))) drafts.push_back(chain->best());
+        }
+        if (done > 0 || !request.stop.stop_requested()) start.draft = most_robust(problem, drafts, request, start.note);
+        return done;
+    }
+
+    /// Runs every chain, on as many threads as there are, each with its share of the steps. `shown_s`: what progress shows as the best
+    /// so far; 0: the chain's own.
     template <typename Chain, typename Run>
-    static void run_all(std::vector<std::unique_ptr<Chain>>& all, std::int64_t steps, const PlanRequest& request, const Budget& budget, const Run& run) {
+    static void run_all(std::vector<std::unique_ptr<Chain>>& all, std::int64_t steps, const PlanRequest& request, const Budget& budget, const Run& run,
+                        double shown_s = 0) {
         const int count = static_cast<int>(all.size());
         std::mutex one_at_a_time;
         std::atomic<int> next{0};
@@ -146,7 +173,7 @@ private:
                 const std::int64_t own = budget.by_clock() ? std::numeric_limits<std::int64_t>::max() : steps / count + (c < steps % count ? 1 : 0);
                 const std::function<bool(double)> go_on = [&](double fraction) {
                     const std::lock_guard lock(one_at_a_time);
-                    return budget.go_on(fraction, chain.best_s());
+                    return budget.go_on(fraction, shown_s > 0 ? shown_s : chain.best_s());
                 };
                 run(chain, own, clock, go_on);
             }

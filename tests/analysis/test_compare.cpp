@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/analysis/compare.h"
-#include "core/analysis/statistics.h"
+#include "core/base/statistics.h"
 
 using namespace skippipe;
 using Json = nlohmann::ordered_json;

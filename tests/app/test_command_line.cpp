@@ -190,6 +190,25 @@ private Q_SLOTS:
         QVERIFY(!bad.array()[0].toObject().contains("explanation"));
     }
 
+    void jitter_adds_a_distribution() {
+        const auto experiment = source("resources/experiments/quick-start.json");
+        const QStringList asked{"plan", experiment, "--planner", "dtfm-skip", "--steps", "20", "--jitter", "20%", "--samples", "50", "--json"};
+        const auto planned = run(asked);
+        const auto row = planned.array()[0].toObject();
+        const auto jitter = row["jitter"].toObject();
+        QCOMPARE(jitter["samples"].toInt(), 50);
+        QCOMPARE(jitter["links"].toDouble(), 0.2);
+        QCOMPARE(jitter["nominal_seconds"].toDouble(), row["iteration_seconds"].toDouble());
+        QVERIFY(jitter["p50_seconds"].toDouble() < jitter["p95_seconds"].toDouble());
+        QCOMPARE(run(asked).array(), planned.array());
+        const QStringList gpipe{"plan", experiment, "--planner", "gpipe"};
+        QVERIFY(!run(gpipe + QStringList{"--json"}).array()[0].toObject().contains("jitter"));
+        QVERIFY(run(gpipe + QStringList{"--jitter", "0.2"}).out.contains("p95"));
+        QCOMPARE(run(gpipe + QStringList{"--jitter", "20"}).exit_code, 2);
+        QCOMPARE(run(gpipe + QStringList{"--robust"}).exit_code, 2);
+        QCOMPARE(run(gpipe + QStringList{"--jitter", "20%", "--robust"}).exit_code, 2);
+    }
+
     /// Predicted time equals executed network time for every planner, and every plan is valid.
     void every_planner_runs_as_predicted() {
         if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/analysis/statistics.h"
+#include "core/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ double quantile(std::vector<double> values, double q) {
     const double low = values[below], part = place - static_cast<double>(below);
     if (part == 0) return low;
     const double high = *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(below) + 1, values.end());
-    return low + part * (high - low);
+    return high == low ? low : low + part * (high - low);
 }
 
 }  // namespace skippipe
