@@ -40,7 +40,8 @@ public:
             if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which};
         };
         offer(all_work_s(), "work of all nodes");
-        for (int s = 0; s < problem_.stages; ++s) offer(stage_work_s(s), s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
+        for (int s = 0; s < problem_.stages; ++s)
+            offer(stage_work_s(s), s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
         const auto loops = loops_s();
         offer(data_nodes_s(loops, false), "shortest path of a microbatch");
         offer(data_nodes_s(loops, true), "memory and work of the data nodes, with the shortest paths");
@@ -173,7 +174,8 @@ private:
         double least_s = infinite;
         for (const int r : sizes) {
             const double finish_s = shortest_reduce_s(0, r) + problem_.step_seconds;
-            least_s = std::min(least_s, bounds::sharing_s(problem_, length_, r, finish_s, from_s + problem_.step_seconds, 1.0 / static_cast<double>(sizes.size())));
+            const double effort = 1.0 / static_cast<double>(sizes.size());
+            least_s = std::min(least_s, bounds::sharing_s(problem_, length_, r, finish_s, from_s + problem_.step_seconds, effort));
         }
         return least_s - problem_.step_seconds;
     }

@@ -151,8 +151,8 @@ namespace {
 class Sharing {
 public:
     Sharing(const Problem& problem, int length, int data_nodes, double finish_s, double effort)
-        : problem_(problem), length_(length), data_nodes_(data_nodes), own_(problem.microbatches / data_nodes), finish_s_(finish_s), walks_(problem, length),
-          stage_of_(stages_given(problem)), most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
+        : problem_(problem), length_(length), data_nodes_(data_nodes), own_(problem.microbatches / data_nodes), finish_s_(finish_s),
+          walks_(problem, length), stage_of_(stages_given(problem)), most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
 
     /// True: no plan ends its iteration by `time_s`. False: not shown.
     bool refuted(double time_s) {
@@ -214,8 +214,9 @@ private:
             double in_s = infinite, out_s = infinite;
             for (int a = 0; a < n; ++a) {
                 if (a == x) continue;
-                if (problem_.reachable(a, x)) in_s = std::min(in_s, problem_.hop(a, x).latency_s + problem_.overhead_s + problem_.hop(a, x).seconds_per_forward);
-                if (problem_.reachable(x, a)) out_s = std::min(out_s, problem_.hop(x, a).latency_s + problem_.overhead_s + problem_.hop(x, a).seconds_per_backward);
+                const Hop &in = problem_.hop(a, x), &out = problem_.hop(x, a);
+                if (problem_.reachable(a, x)) in_s = std::min(in_s, in.latency_s + problem_.overhead_s + in.seconds_per_forward);
+                if (problem_.reachable(x, a)) out_s = std::min(out_s, out.latency_s + problem_.overhead_s + out.seconds_per_backward);
             }
             const double visit_s = least_forward_s(problem_, x, stage_of_) * (1 + problem_.backward_factor);
             const double tail_s = problem_.split_backward ? 0 : out_s + backward_s;

@@ -82,7 +82,8 @@ private:
                 Op op{.microbatch = m, .node = node, .before = before};
                 op.kind = step < length ? OpKind::F : step == length ? OpKind::L : problem_.split_backward ? OpKind::I : OpKind::B;
                 const double backward_s = problem_.backward_s(node, stage);
-                op.duration_s = step < length ? problem_.forward_s(node, stage) : step == length ? problem_.loss_s(node) : problem_.split_backward ? backward_s / 2 : backward_s;
+                op.duration_s = step < length ? problem_.forward_s(node, stage) : step == length ? problem_.loss_s(node) : backward_s;
+                if (op.kind == OpKind::I) op.duration_s = backward_s / 2;
                 op.takes = step < length ? 1 : 0;
                 op.frees = op.kind == OpKind::B ? 1 : 0;
                 if (before >= 0 && ops_[at(before)].node != node) {
