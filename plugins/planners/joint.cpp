@@ -79,6 +79,7 @@ private:
 
     /// The published method's paths; where lines are missing and it finds none, any that are allowed.
     static SkipDraft any_start(const Problem& problem, const PlanRequest& request) {
+        check_solvable(problem);
         try {
             return conflict_free_paths(problem, request, Budget(request, 0, 0.1), default_expansions);
         } catch (const InputError&) {
@@ -86,6 +87,7 @@ private:
             if (!found) throw;
             SkipDraft start{std::move(*found), 0, {}};
             ensure_complete(problem, start.draft, start.note);
+            if (!std::isfinite(iteration_s(problem, start.draft))) throw;
             return start;
         }
     }
