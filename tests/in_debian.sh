@@ -17,7 +17,7 @@ if ! grep -q '^tester:' "$folder/etc/passwd"; then
   chroot "$folder" useradd --create-home --shell /bin/bash tester
   echo 'tester ALL=(ALL) NOPASSWD: ALL' >"$folder/etc/sudoers.d/tester"
 fi
-# Only files that changed are written, so that a second call builds little.
+# Only what changed is written or removed, so that a second call builds little.
 fresh="$(mktemp -d)"
 trap 'rm -rf "$fresh"' EXIT
 git -C "$root" archive HEAD | tar -x -C "$fresh"
@@ -25,6 +25,9 @@ mkdir -p "$folder/home/tester/skippipe-studio"
 (cd "$fresh" && find . -type f) | while read -r file; do
   target="$folder/home/tester/skippipe-studio/$file"
   cmp -s "$fresh/$file" "$target" || { mkdir -p "$(dirname "$target")"; cp -p "$fresh/$file" "$target"; }
+done
+(cd "$folder/home/tester/skippipe-studio" && find . -type f -not -path './build*') | while read -r file; do
+  [ -e "$fresh/$file" ] || rm "$folder/home/tester/skippipe-studio/$file"
 done
 cp -L /etc/resolv.conf "$folder/etc/resolv.conf"
 # Its own process and mount namespace: whatever a test leaves behind ends with it, and is no mount of this machine's.
