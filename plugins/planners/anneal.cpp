@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/planner/paths.h"
+#include "plugins/planners/search.h"
 
 namespace skippipe {
 
@@ -64,7 +65,7 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
 void AnnealingChain::run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
                          const std::function<bool(double)>& go_on) {
     if (moves_.empty() || !std::isfinite(best_s_)) return;
-    constexpr int batch = 256;
+    const int batch = steps_between_questions(count_ * (2 * length_ + 1));
     const double scale_s = best_s_;
     for (std::int64_t done = 0; done < steps;) {
         const double fraction = clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);

@@ -46,10 +46,11 @@ public:
     bool robust() const override { return true; }
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
-        auto start = any_start(problem, request);
+        const Budget first(request, 0, 0.1);
+        auto start = any_start(problem, request, first);
         const Division division = division_of(problem);
         const double plain_end = request.robust ? 0.4 : 1, orders_begin = 0.1 + (plain_end - 0.1) * division.paths_share;
-        const Budget rest(request, 0.1, orders_begin);
+        const Budget rest = first.part(0.1, orders_begin);
         double start_s = iteration_s(problem, start.draft);
         warm_start(problem, request, start, start_s);
         const Network network(problem);
@@ -64,12 +65,12 @@ public:
         const Cooling cooling = Cooling::of(problem);
         run_all(all, for_paths, request, rest, [&](AnnealingChain& chain, std::int64_t own, const auto& clock, const auto& go_on) { chain.run(own, cooling, clock, go_on); });
         std::int64_t done = take_best(all, start, start_s);
-        const Budget last(request, orders_begin, plain_end);
+        const Budget last = first.part(orders_begin, plain_end);
         std::vector<Draft> ends{start.draft};
         for (const auto& chain : all)
             if (chain->best_s() > start_s && chain->best_s() < start_s * division.near_best && static_cast<int>(ends.size()) < count) ends.push_back(chain->best());
         done += search_orders(problem, request, last, steps - for_paths, cooling, ends, start, start_s);
-        if (request.robust) done += make_robust(problem, network, request, steps, count, cooling, start);
+        if (request.robust) done += make_robust(problem, network, request, first.part(plain_end, 1), steps, count, cooling, start);
         if (request.progress) request.progress({1, start_s});
         return make_plan(problem, start.draft, name(), request, rest.by_clock() ? done : steps, start.note);
     }
@@ -78,10 +79,10 @@ private:
     static std::uint64_t at(int chain) { return static_cast<std::uint64_t>(chain); }
 
     /// The published method's paths; where lines are missing and it finds none, any that are allowed.
-    static SkipDraft any_start(const Problem& problem, const PlanRequest& request) {
+    static SkipDraft any_start(const Problem& problem, const PlanRequest& request, const Budget& budget) {
         check_solvable(problem);
         try {
-            return conflict_free_paths(problem, request, Budget(request, 0, 0.1), default_expansions);
+            return conflict_free_paths(problem, request, budget, default_expansions);
         } catch (const InputError&) {
             auto found = any_paths(problem, request.seed);
             if (!found) throw;
@@ -139,12 +140,11 @@ private:
 
     /// From the plan for the network as drawn, as many steps again against drawn networks. What it found is taken where a fresh and
     /// larger sample confirms it, so that the plan is never worse for having been asked for. Returns the steps taken.
-    static std::int64_t make_robust(const Problem& problem, const Network& network, const PlanRequest& request, std::int64_t steps, int count,
-                                    const Cooling& cooling, SkipDraft& start) {
+    static std::int64_t make_robust(const Problem& problem, const Network& network, const PlanRequest& request, const Budget& budget, std::int64_t steps,
+                                    int count, const Cooling& cooling, SkipDraft& start) {
         const auto scenarios = draw_scenarios(problem, request.robust->jitter, request.seed);
         Draft chain_start = start.draft;
         chain_start.schedule.order.clear();
-        const Budget budget(request, 0.4, 1);
         std::vector<std::unique_ptr<AnnealingChain>> all;
         for (int c = 0; c < count; ++c) all.push_back(std::make_unique<AnnealingChain>(problem, network, chain_start, request.seed, at(c) + 201, &scenarios));
         const Cooling gentle{cooling.first / 2, cooling.last};  // not so hot as to lose the start

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "plugins/planners/search.h"
+
 namespace skippipe {
 
 namespace {
@@ -71,7 +73,7 @@ OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t
 void OrderChain::run(std::int64_t steps, double first_s, double last_s, const std::function<double()>& clock_fraction,
                      const std::function<bool(double)>& go_on) {
     if (!std::isfinite(best_s_)) return;
-    constexpr int batch = 256;
+    const int batch = steps_between_questions(draft_.schedule.count() * (2 * draft_.schedule.length + 1));
     for (std::int64_t done = 0; done < steps;) {
         const double fraction = clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);
         if (!go_on(fraction)) break;

@@ -21,7 +21,15 @@ double clock_s() { return std::chrono::duration<double>(std::chrono::steady_cloc
 
 Budget::Budget(const PlanRequest& request, double begin, double end) : request_(request), begin_(begin), end_(end), started_s_(clock_s()) {}
 
-double Budget::clock_fraction() const { return by_clock() ? (clock_s() - started_s_) / (request_.seconds * (end_ - begin_)) : 0; }
+Budget Budget::part(double begin, double end) const {
+    Budget other(request_, begin, end);
+    other.started_s_ = started_s_;
+    return other;
+}
+
+double Budget::clock_fraction() const {
+    return by_clock() ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) / (request_.seconds * (end_ - begin_)) : 0;
+}
 
 bool Budget::go_on(double fraction, double best_s) const {
     if (request_.stop.stop_requested()) return false;
@@ -29,6 +37,8 @@ bool Budget::go_on(double fraction, double best_s) const {
     if (request_.progress) request_.progress({begin_ + (end_ - begin_) * std::min(1.0, std::max(fraction, used)), best_s});
     return used < 1;
 }
+
+int steps_between_questions(int operations) { return std::clamp(64 * 1024 / std::max(1, operations), 1, 256); }
 
 Draft full_pipeline_draft(const Problem& problem, const PlanRequest& request) {
     check_solvable(problem);

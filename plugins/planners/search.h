@@ -13,6 +13,8 @@ class Budget {
 public:
     /// `share`: part of the request's seconds and progress that this search has, from `begin` on.
     Budget(const PlanRequest& request, double begin, double end);
+    /// Another part of the same time: what an earlier part took too much is missing here.
+    Budget part(double begin, double end) const;
     /// False once cancelled or out of time; reports `fraction` of this search. Cheap, but not for every step.
     bool go_on(double fraction, double best_s = 0) const;
     /// Part of the time that is used up where the clock decides, else 0.
@@ -23,6 +25,9 @@ private:
     const PlanRequest& request_;
     double begin_, end_, started_s_;
 };
+
+/// Steps that a search may take before it asks again whether to go on: about a millisecond of timelines.
+int steps_between_questions(int operations);
 
 /// Paths of stages 0..S-1 in order for every microbatch, every node of a stage as often as its siblings, blind to the network;
 /// on the listed placement, or, where lines are missing there, on one that has them.

@@ -8,13 +8,17 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include "core/experiment/io.h"
+#include "core/planner/bounds.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/replan.h"
 #include "core/planner/simulator.h"
 #include "core/base/rng.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/authors.h"
+#include "tests/planner/random_problems.h"
 
 using namespace skippipe;
 
@@ -158,6 +162,78 @@ void growth(const authors::Authors& authors, const PlannerRegistry& registry) {
     }
 }
 
+/// Five clusters of four nodes in five far regions: 0.1 to 0.25 s and 0.1 to 0.3 GB/s between them, a line a pair of regions and direction.
+Problem five_clusters(const authors::Authors& authors) {
+    Problem problem = authors.problem;
+    problem.shared_links = problem.charge_all_reduce = true;
+    problem.gradient_bytes.assign(6, 5e7);
+    problem.forward_bytes = problem.backward_bytes = 8.0 * 1024 * 1024 * 4;
+    problem.hops.clear();
+    problem.line_names.clear();
+    const auto line = [&](const std::string& name) {
+        problem.line_names.push_back(name);
+        return static_cast<int>(problem.line_names.size()) - 1;
+    };
+    std::vector<int> between(25, -1);
+    for (int a = 0; a < 20; ++a)
+        for (int b = 0; b < 20; ++b) {
+            const int from = a / 4, to = b / 4, apart = std::abs(from - to);
+            auto& shared = between[static_cast<std::size_t>(from * 5 + to)];
+            if (from != to && shared < 0) shared = line(fmt::format("r{}->r{}", from, to));
+            const double latency_s = from == to ? 0.001 : 0.07 + 0.045 * apart, rate = from == to ? 2e9 : 3.5e8 - 6e7 * apart;
+            problem.hops.push_back({latency_s, rate, problem.forward_bytes / rate, problem.backward_bytes / rate, from == to ? line(fmt::format("n{}->n{}", a, b)) : shared});
+        }
+    return problem;
+}
+
+/// How much shorter the iterations of skippipe-joint are than those of skippipe, default steps of both.
+void against_skippipe(const authors::Authors& authors, const PlannerRegistry& registry) {
+    std::vector<std::pair<std::string, Problem>> problems;
+    for (const char* name : {"authors-18", "authors-42", "single-cluster", "quick-start"}) {
+        const auto experiment = load_experiment(fmt::format("{}/resources/experiments/{}.json", SKIPPIPE_SOURCE_DIR, name)).experiment;
+        problems.emplace_back(name, make_problem(experiment));
+    }
+    problems.emplace_back("five clusters of four", five_clusters(authors));
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        problems.emplace_back(fmt::format("random network {}", seed), examples::random_problem(seed));
+        problems.back().second.shared_links = true;
+    }
+    std::vector<double> ratios;
+    for (const auto& [name, problem] : problems) {
+        PlanRequest request;
+        request.threads = 2;
+        const double joint_s = evaluate(problem, registry.find("skippipe-joint")->plan(problem, request)).iteration_s;
+        const double theirs_s = evaluate(problem, registry.find("skippipe")->plan(problem, request)).iteration_s;
+        ratios.push_back(joint_s / theirs_s);
+        print({"iteration by skippipe-joint, " + name, "s", joint_s, "skippipe", theirs_s, 2, "search", 1});
+    }
+    std::sort(ratios.begin(), ratios.end());
+    print({"iteration by skippipe-joint, median over the networks", "x", ratios[ratios.size() / 2], "skippipe; goal 0.92", 1, 2, "search", static_cast<int>(ratios.size())});
+    print({"iteration by skippipe-joint, worst of the networks", "x", ratios.back(), "skippipe; goal 1", 1, 2, "search", static_cast<int>(ratios.size())});
+}
+
+/// How soon skippipe-joint has a plan of a large network, and how good it is then.
+void large(const authors::Authors& authors, const PlannerRegistry& registry, int nodes, int microbatches, double seconds, double goal_s) {
+    auto problem = grown(authors, nodes);
+    problem.microbatches = microbatches;
+    const auto name = fmt::format("{} nodes x {} microbatches", nodes, microbatches);
+    double first_s = 0;
+    const double begin_s = wall_s();
+    PlanRequest request;
+    request.seconds = seconds;
+    request.threads = 2;
+    request.progress = [&](const PlanProgress& progress) {
+        if (first_s == 0 && progress.best_iteration_s > 0) first_s = wall_s() - begin_s;
+    };
+    const auto plan = registry.find("skippipe-joint")->plan(problem, request);
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    print({"first plan of skippipe-joint, " + name, "s", first_s, "goal", goal_s, 2, "search", 1});
+    print({fmt::format("iteration after {:g} s of skippipe-joint, {}", seconds, name), "s", evaluate(problem, plan).iteration_s, "bound",
+           lower_bound(problem, problem.path_length).seconds, 2, "search", 1});
+    print({"peak memory of the whole program after that", "MB", static_cast<double>(usage.ru_maxrss) / 1024, "goal", 2048, 2, "", 1});
+}
+
 /// A node of stage 1 dies in the middle of an iteration.
 void replanning(const std::string& name, const Problem& problem, const Plan& plan, double goal_s) {
     const auto timeline = evaluate(problem, plan);
@@ -211,6 +287,9 @@ int main(int argc, char** argv) {
     joint_after(authors, registry, 5);
     if (longer) joint_after(authors, registry, 30);
     planner_times(authors, registry);
+    against_skippipe(authors, registry);
     growth(authors, registry);
     replanning(authors);
+    large(authors, registry, 200, 1000, longer ? 20 : 5, 1);
+    large(authors, registry, 1000, 5000, 10, 10);
 }
