@@ -153,12 +153,7 @@ void score_plan(const PlanOptions& options, Context& context) {
     const auto experiment = read_experiment(options.experiment);
     const auto problem = make_problem(experiment);
     const auto jitter = jitter_of(options.jitter);
-    Faults faults;
-    const auto text = read_file(options.plan_file, faults);
-    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
-    if (has_errors(faults)) throw InputError(faults);
-    const auto plan = parse_plan(json, problem, faults);
-    if (has_errors(faults)) throw InputError(faults);
+    const auto plan = read_plan(options.plan_file, problem);
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
         std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
     Row row{score(problem, plan), account_plan(experiment.model, problem, plan), explain_where_asked(options, problem, plan)};

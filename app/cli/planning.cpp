@@ -11,6 +11,7 @@
 
 #include "app/cli/jitter.h"
 #include "core/base/format.h"
+#include "core/experiment/io.h"
 
 namespace skippipe::cli {
 
@@ -38,6 +39,16 @@ PlanRequest plan_request(const Experiment& experiment, int threads) {
     request.steps = experiment.pipeline.plan_steps;
     request.threads = threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     return request;
+}
+
+Plan read_plan(const std::string& file, const Problem& problem) {
+    Faults faults;
+    const auto text = read_file(file, faults);
+    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    auto plan = parse_plan(json, problem, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    return plan;
 }
 
 Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest request, bool talk) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <optional>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,9 @@ PlanRequest plan_request(const Experiment& experiment, int threads);
 
 /// Plans with a progress line on a terminal's standard error where `talk` is set.
 Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest request, bool talk);
+
+/// A plan file against its problem; throws InputError with all of its faults.
+Plan read_plan(const std::string& file, const Problem& problem);
 
 /// What scripts rely on, plus "bound", "note" and, where asked for, "jitter".
 nlohmann::ordered_json to_json(const Score& score);

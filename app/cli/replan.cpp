@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/planning.h"
 #include "app/cli/verbs.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
@@ -110,12 +111,7 @@ void print(const Replan& result, double planned_s, double milliseconds, bool jso
 void replan_file(const ReplanOptions& options, Context& context) {
     const auto experiment = read_experiment(options.experiment);
     const auto problem = make_problem(experiment);
-    Faults faults;
-    const auto text = read_file(options.plan_file, faults);
-    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
-    if (has_errors(faults)) throw InputError(faults);
-    const auto plan = parse_plan(json, problem, faults);
-    if (has_errors(faults)) throw InputError(faults);
+    const auto plan = read_plan(options.plan_file, problem);
     if (const auto found = check_structure(problem, plan); !found.empty())
         throw InputError("PLAN", found.front().rule + ": " + found.front().what, "only a plan that can run can be replanned", "See `skippipe score`");
     const auto timeline = evaluate(problem, plan);

@@ -65,15 +65,8 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
 void AnnealingChain::run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
                          const std::function<bool(double)>& go_on) {
     if (moves_.empty() || !std::isfinite(best_s_)) return;
-    const int batch = steps_between_questions(count_ * (2 * length_ + 1));
-    const double scale_s = best_s_;
-    for (std::int64_t done = 0; done < steps;) {
-        const double fraction = clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);
-        if (!go_on(fraction)) break;
-        const double temperature_s = scale_s * cooling.first * std::pow(cooling.last / cooling.first, std::min(1.0, fraction));
-        const auto until = std::min<std::int64_t>(steps, done + batch);
-        for (; done < until; ++done) step(temperature_s);
-    }
+    cool_down(steps, count_ * (2 * length_ + 1), best_s_ * cooling.first, cooling.last / cooling.first, clock_fraction, go_on,
+              [this](double temperature_s) { step(temperature_s); });
 }
 
 bool AnnealingChain::step(double temperature_s) {

@@ -73,14 +73,8 @@ OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t
 void OrderChain::run(std::int64_t steps, double first_s, double last_s, const std::function<double()>& clock_fraction,
                      const std::function<bool(double)>& go_on) {
     if (!std::isfinite(best_s_)) return;
-    const int batch = steps_between_questions(draft_.schedule.count() * (2 * draft_.schedule.length + 1));
-    for (std::int64_t done = 0; done < steps;) {
-        const double fraction = clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);
-        if (!go_on(fraction)) break;
-        const double temperature_s = first_s * std::pow(last_s / first_s, std::min(1.0, fraction));
-        const auto until = std::min<std::int64_t>(steps, done + batch);
-        for (; done < until; ++done) step(temperature_s);
-    }
+    cool_down(steps, draft_.schedule.count() * (2 * draft_.schedule.length + 1), first_s, last_s / first_s, clock_fraction, go_on,
+              [this](double temperature_s) { step(temperature_s); });
 }
 
 double OrderChain::cost_s(double cutoff_s) {

@@ -38,7 +38,17 @@ bool Budget::go_on(double fraction, double best_s) const {
     return used < 1;
 }
 
-int steps_between_questions(int operations) { return std::clamp(64 * 1024 / std::max(1, operations), 1, 256); }
+void cool_down(std::int64_t steps, int operations, double first_s, double ratio, const std::function<double()>& clock_fraction,
+               const std::function<bool(double)>& go_on, const std::function<void(double)>& step) {
+    const int batch = std::clamp(64 * 1024 / std::max(1, operations), 1, 256);
+    for (std::int64_t done = 0; done < steps;) {
+        const double fraction = clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);
+        if (!go_on(fraction)) break;
+        const double temperature_s = first_s * std::pow(ratio, std::min(1.0, fraction));
+        const auto until = std::min<std::int64_t>(steps, done + batch);
+        for (; done < until; ++done) step(temperature_s);
+    }
+}
 
 Draft full_pipeline_draft(const Problem& problem, const PlanRequest& request) {
     check_solvable(problem);

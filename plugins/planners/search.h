@@ -26,8 +26,11 @@ private:
     double begin_, end_, started_s_;
 };
 
-/// Steps that a search may take before it asks again whether to go on: about a millisecond of timelines.
-int steps_between_questions(int operations);
+/// Simulated annealing's outer loop: calls `step(temperature_s)` up to `steps` times, the temperature falling from `first_s` to
+/// `first_s * ratio`; by the clock where `clock_fraction` is given. `go_on` is asked about every millisecond of timelines of so many
+/// operations, with the fraction done.
+void cool_down(std::int64_t steps, int operations, double first_s, double ratio, const std::function<double()>& clock_fraction,
+               const std::function<bool(double)>& go_on, const std::function<void(double)>& step);
 
 /// Paths of stages 0..S-1 in order for every microbatch, every node of a stage as often as its siblings, blind to the network;
 /// on the listed placement, or, where lines are missing there, on one that has them.
