@@ -53,6 +53,16 @@ void make_small(Experiment& e, int iterations) {
 
 class TestMainWindow : public QObject {
     Q_OBJECT
+    static Experiment three_linked_nodes() {
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+        for (const char* to : {"node-2", "node-3"}) add_link(e, "node-1", to);
+        add_link(e, "node-2", "node-3");
+        make_small(e, 2);
+        e.data.source = DataSource::bible_kjv;
+        return e;
+    }
+
 private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
 
@@ -285,12 +295,7 @@ private Q_SLOTS:
     void another_planner_is_planned_with_at_once() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
-        Experiment e;
-        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
-        for (const char* to : {"node-2", "node-3"}) add_link(e, "node-1", to);
-        add_link(e, "node-2", "node-3");
-        make_small(e, 2);
-        e.data.source = DataSource::bible_kjv;
+        const Experiment e = three_linked_nodes();
         window.document().start_new(e);
         QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
         QCOMPARE(window.plans().previous_iteration_s(), 0.0);
@@ -327,12 +332,7 @@ private Q_SLOTS:
     void why_a_plan_takes_as_long_as_it_does() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
-        Experiment e;
-        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
-        for (const char* to : {"node-2", "node-3"}) add_link(e, "node-1", to);
-        add_link(e, "node-2", "node-3");
-        make_small(e, 2);
-        e.data.source = DataSource::bible_kjv;
+        const Experiment e = three_linked_nodes();
         window.document().start_new(e);
         QTRY_VERIFY_WITH_TIMEOUT(window.plans().explanation() != nullptr, patient_ms);
         const auto why = window.plans().explanation();
