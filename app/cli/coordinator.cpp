@@ -2,7 +2,10 @@
 #include "app/cli/coordinator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -44,14 +47,14 @@ public:
 
     RunOutcome go() {
         protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads};
-        WorkerProcess worker;
+        WorkerProcess worker(environment_of(0, 0));
         bool closed = !worker.write_line(protocol::encode(job));
         std::string line;
         while (!closed && !ended_) {
             switch (worker.read_line(line, 0.2)) {
                 case WorkerProcess::Read::line: handle(line); break;
                 case WorkerProcess::Read::closed: closed = true; break;
-                case WorkerProcess::Read::timeout: break;
+                case WorkerProcess::Read::timeout: look_after_ranks(); break;
             }
             if (started_) obey(worker);
         }
@@ -62,6 +65,31 @@ public:
     }
 
 private:
+    /// What tells a worker which rank it is; nothing where there is one rank, or a launcher has said it already.
+    std::vector<std::string> environment_of(int rank, int port) const {
+        const int ranks = job_.experiment.execution.ranks;
+        if (ranks == 1 || job_.launched) return {};
+        return {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(ranks), "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
+                "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(port), "TORCHELASTIC_USE_AGENT_STORE=False"};
+    }
+
+    /// Rank 0 is up: the others follow.
+    void receive(const protocol::Listening& m) {
+        for (int rank = 1; rank < job_.experiment.execution.ranks; ++rank) others_.push_back(std::make_unique<WorkerProcess>(environment_of(rank, m.port)));
+    }
+
+    /// Rank 0 finds out by itself when another is gone, and says more about it; this is for when it cannot.
+    void look_after_ranks() {
+        for (std::size_t i = 0; i < others_.size(); ++i) {
+            if (others_[i]->running()) continue;
+            if (!lost_since_) lost_since_ = std::chrono::steady_clock::now();
+            if (std::chrono::steady_clock::now() - *lost_since_ < std::chrono::seconds(15)) return;
+            const auto how = others_[i]->wait();
+            fail({{"rank " + std::to_string(i + 1), "its worker " + (how.empty() ? "ended early" : how), "the run cannot go on without it", "Look at its messages above"}});
+            return;
+        }
+    }
+
     void begin(const std::string& versions) {
         if (started_) return;
         started_ = true;
@@ -81,7 +109,7 @@ private:
     }
 
     void receive(const protocol::Hello& m) {
-        nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler}, {"build", build_type}, {"blas_gflops", m.blas_gflops}, {"data", m.data}};
+        nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler}, {"build", build_type}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", m.ranks}};
         try {
             versions.update(nlohmann::ordered_json::parse(m.versions_json));
         } catch (const nlohmann::json::exception&) {
@@ -164,6 +192,8 @@ private:
     RunOutcome outcome_;
     double explained_s_ = -1;
     bool started_ = false, ended_ = false, told_ = false;
+    std::vector<std::unique_ptr<WorkerProcess>> others_;  ///< ranks 1 and up, where this process starts them
+    std::optional<std::chrono::steady_clock::time_point> lost_since_;
 };
 
 }  // namespace

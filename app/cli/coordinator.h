@@ -20,6 +20,7 @@ struct RunJob {
     Plan plan;
     std::filesystem::path record, base_dir;
     int threads = 0;
+    bool launched = false;  ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
 };
 
 /// How a run ended.

@@ -7,7 +7,9 @@
 #include "app/cli/coordinator.h"
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
+#include "app/cli/worker_process.h"
 #include "core/base/format.h"
+#include "core/engine/launch.h"
 #include "core/experiment/io.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
@@ -18,21 +20,32 @@ namespace {
 
 struct RunOptions {
     std::string file, planner, plan_file;
-    int threads = 0, iterations = 0;
+    int threads = 0, iterations = 0, ranks = 0;
     std::uint64_t seed = 0;
 };
 
 /// What the document may ask for and this version cannot do is refused before anything starts.
 void check_executable(const Experiment& e) {
     Faults faults;
-    const auto refuse = [&](const char* pointer, std::string what, const char* remedy) {
-        faults.push_back({pointer, std::move(what), "this version trains in one process under the virtual clock", remedy});
-    };
-    if (e.execution.clock != Clock::virtual_time) refuse("/execution/clock", "the wall clock is not available", "Set it to \"virtual\"");
-    if (e.execution.transport != Transport::local) refuse("/execution/transport", "only the local transport is available", "Set it to \"local\"");
-    if (e.execution.ranks != 1) refuse("/execution/ranks", fmt::format("{} ranks are not available", e.execution.ranks), "Set it to 1; use execution.threads for more cores");
-    if (!e.failures.empty()) refuse("/failures", "failures cannot be injected", "Remove them to train; `plan` and `validate` accept them");
+    const auto refuse = [&](const char* pointer, std::string what, const char* why, const char* remedy) { faults.push_back({pointer, std::move(what), why, remedy}); };
+    const auto& how = e.execution;
+    if (how.transport == Transport::nccl) refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA", "Set it to \"gloo\", or to \"local\" with one rank");
+    if (how.ranks > 1 && how.clock == Clock::virtual_time)
+        refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks), "the drawn network's time passes in one process",
+               "Set execution.clock to \"wall\", or ranks to 1; execution.threads uses more cores");
+    if (how.ranks > 1 && how.clock == Clock::wall && how.transport == Transport::local)
+        refuse("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks), "it joins the nodes of one process", "Set it to \"gloo\"");
+    if (!e.failures.empty()) refuse("/failures", "failures cannot be injected", "this version trains undisturbed", "Remove them to train; `plan` and `validate` accept them");
     if (!faults.empty()) throw InputError(faults);
+}
+
+/// Under a launcher the number of its processes counts.
+void take_launch(const std::optional<LaunchEnvironment>& launch, RunJob& job) {
+    if (!launch || launch->world_size == 1) return;
+    job.launched = true;
+    if (job.experiment.execution.ranks != launch->world_size)
+        std::cerr << fmt::format("note: {} started {} ranks; execution.ranks was {}\n", launch->launcher, launch->world_size, job.experiment.execution.ranks);
+    job.experiment.execution.ranks = launch->world_size;
 }
 
 nlohmann::ordered_json read_json(const std::string& file) {
@@ -63,7 +76,7 @@ Plan plan_of(const nlohmann::ordered_json& json, const Problem& problem) {
     return plan;
 }
 
-RunJob make_job(const RunOptions& options, Context& context) {
+RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment>& launch, Context& context) {
     const auto json = read_json(options.file);
     const bool is_plan = json.is_object() && json.contains("paths");
     if (is_plan && !json.contains("experiment"))
@@ -74,6 +87,8 @@ RunJob make_job(const RunOptions& options, Context& context) {
     if (options.iterations > 0) job.experiment.training.iterations = options.iterations;
     if (options.seed > 0) job.experiment.seed = options.seed;
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
+    if (options.ranks > 0) job.experiment.execution.ranks = options.ranks;
+    take_launch(launch, job);
     check_executable(job.experiment);
     job.problem = make_problem(job.experiment);
     job.record = context.record;
@@ -188,7 +203,9 @@ bool run_one(const RunJob& job, Context& context) {
 }
 
 void run(const RunOptions& options, Context& context) {
-    auto job = make_job(options, context);
+    const auto launch = launch_environment();
+    if (launch && launch->rank > 0) become_worker();  // the job comes from rank 0
+    auto job = make_job(options, launch, context);
     const int seeds = job.experiment.seeds;
     for (int i = 0; i < seeds; ++i) {
         if (!run_one(job, context)) return;
@@ -207,6 +224,7 @@ void add_run(CLI::App& app, Context& context) {
     verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");
     verb->add_option("--planner", options->planner, "Planner instead of the experiment's");
     verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core; never changes the losses")->check(CLI::Range(1, 1024));
+    verb->add_option("--ranks", options->ranks, "Processes instead of the experiment's (wall clock); under torchrun, srun or mpirun theirs counts")->check(CLI::Range(1, 4096));
     verb->add_option("--iterations", options->iterations, "Iterations instead of the experiment's")->check(CLI::PositiveNumber);
     verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
     verb->callback([options, &context] { run(*options, context); });

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/worker_process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,10 +30,32 @@ std::filesystem::path worker_path() {
     return path;
 }
 
+/// This process' environment with some variables set anew.
+std::vector<std::string> merged_environment(const std::vector<std::string>& added) {
+    std::vector<std::string> variables = added;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view text = *entry;
+        const auto name = text.substr(0, text.find('=') + 1);
+        if (std::none_of(added.begin(), added.end(), [&](const std::string& a) { return a.starts_with(name); })) variables.emplace_back(text);
+    }
+    return variables;
+}
+
 }  // namespace
 
-WorkerProcess::WorkerProcess() {
+void become_worker() {
     const auto path = worker_path();
+    ::execl(path.c_str(), path.c_str(), static_cast<char*>(nullptr));
+    throw InputError(path.string(), fmt::format("cannot become the worker: {}", std::strerror(errno)), "", "Check that the file may be executed");
+}
+
+WorkerProcess::WorkerProcess(const std::vector<std::string>& environment) {
+    const auto path = worker_path();
+    const auto variables = merged_environment(environment);
+    std::vector<char*> pointers;
+    for (const auto& variable : variables) pointers.push_back(const_cast<char*>(variable.c_str()));
+    pointers.push_back(nullptr);
+    char* const arguments[] = {const_cast<char*>(path.c_str()), nullptr};
     int in[2], out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
         throw InputError(path.string(), fmt::format("no pipe to the worker: {}", std::strerror(errno)), "", "Close other programs and try again");
@@ -45,7 +69,7 @@ WorkerProcess::WorkerProcess() {
         if (::getppid() != parent) ::_exit(1);
         ::dup2(in[0], STDIN_FILENO);
         ::dup2(out[1], STDOUT_FILENO);
-        ::execl(path.c_str(), path.c_str(), static_cast<char*>(nullptr));
+        ::execve(path.c_str(), arguments, pointers.data());
         ::_exit(127);
     }
     ::close(in[0]);
@@ -96,11 +120,21 @@ WorkerProcess::Read WorkerProcess::read_line(std::string& line, double timeout_s
     }
 }
 
-std::string WorkerProcess::wait() {
+bool WorkerProcess::running() {
     int status = 0;
-    if (pid_ <= 0) return "";
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    if (pid_ <= 0) return false;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
+    status_ = status;
     pid_ = -1;
+    return false;
+}
+
+std::string WorkerProcess::wait() {
+    int status = status_.value_or(0);
+    if (pid_ <= 0 && !status_) return "";
+    while (pid_ > 0 && ::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    pid_ = -1;
+    status_.reset();
     if (WIFSIGNALED(status)) return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (WEXITSTATUS(status) == 127) return "could not be executed";
     return WEXITSTATUS(status) == 0 ? "" : fmt::format("exited with {}", WEXITSTATUS(status));

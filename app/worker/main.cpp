@@ -9,16 +9,23 @@
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <torch/version.h>
 
 #include "core/data/corpus.h"
 #include "core/engine/protocol.h"
+#include "core/engine/launch.h"
 #include "core/engine/trainer.h"
+#include "core/engine/wall_trainer.h"
 #include "core/experiment/io.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "core/model/torch_compute.h"
+#include "core/model/torch_rank.h"
+#ifdef SKIPPIPE_GLOO
+#include "plugins/transports/gloo.h"
+#endif
 
 namespace {
 
@@ -32,7 +39,12 @@ std::int64_t peak_memory_bytes() {
     return 0;
 }
 
-void say(const protocol::Message& message) { std::cout << protocol::encode(message) << std::endl; }
+/// From the training thread and from the one that watches the other ranks.
+void say(const protocol::Message& message) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    std::cout << protocol::encode(message) << std::endl;
+}
 
 /// Commands of the coordinator, read beside the training. It dies with its coordinator, so a closed input means stop.
 class Commands {
@@ -99,24 +111,26 @@ Work understand(const protocol::Job& job) {
     return work;
 }
 
-std::unique_ptr<ComputeBackend> make_compute(const Work& work, const protocol::Job& job, protocol::Hello& hello) {
-    if (work.experiment.execution.compute == Compute::cost) {
-        hello.data = "none: compute is cost";
-        return std::make_unique<CostCompute>();
-    }
-    auto corpus = load_corpus(work.experiment.data, job.base_dir);
+/// What is trained on, and how fast and by what.
+Batches make_batches(const Experiment& experiment, const protocol::Job& job, protocol::Hello& hello) {
+    auto corpus = load_corpus(experiment.data, job.base_dir);
     hello.data = corpus.description;
-    hello.blas_gflops = measure_blas_gflops();
-    hello.versions_json = nlohmann::json{{"libtorch", TORCH_VERSION}}.dump();
-    Batches batches(std::move(corpus.bytes), work.experiment.data, work.experiment.pipeline.microbatch_samples, work.experiment.model.sequence, work.experiment.seed);
-    return std::make_unique<TorchCompute>(work.experiment, work.plan, std::move(batches), work.experiment.seed, job.threads);
+    return {std::move(corpus.bytes), experiment.data, experiment.pipeline.microbatch_samples, experiment.model.sequence, experiment.seed};
 }
 
-void work_off(const std::string& line) {
-    const auto job = protocol::decode_job(line);
-    const auto work = understand(job);
-    protocol::Hello hello{.versions_json = "{}"};
-    const auto compute = make_compute(work, job, hello);
+protocol::Hello make_hello(const Experiment& experiment, int ranks) {
+    protocol::Hello hello{.versions_json = "{}", .data = "none: compute is cost", .ranks = ranks};
+    if (experiment.execution.compute == Compute::cost) return hello;
+    hello.blas_gflops = measure_blas_gflops();
+    hello.versions_json = nlohmann::json{{"libtorch", TORCH_VERSION}}.dump();
+    return hello;
+}
+
+void train_virtual(const protocol::Job& job, const Work& work) {
+    auto hello = make_hello(work.experiment, 1);
+    std::unique_ptr<ComputeBackend> compute = std::make_unique<CostCompute>();
+    if (work.experiment.execution.compute == Compute::torch)
+        compute = std::make_unique<TorchCompute>(work.experiment, work.plan, make_batches(work.experiment, job, hello), work.experiment.seed, job.threads);
     Commands commands;
     Reporter reporter(commands);
     say(hello);
@@ -124,22 +138,118 @@ void work_off(const std::string& line) {
     say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
 }
 
+/// The share of this rank; rank 0 talks to the coordinator.
+void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankTransport& transport, int ranks_on_host) {
+    const int rank = transport.rank();
+    if (const auto why = find_deadlock(work.problem, schedule))
+        throw InputError("/execution/ranks", "the order of transfers between ranks comes to a deadlock: " + *why, "every rank posts them in one order", "Plan again, or use another number of ranks");
+    auto hello = make_hello(work.experiment, schedule.ranks);
+    const int workers = job.threads > 0 ? job.threads : default_workers(work.experiment, schedule, rank, ranks_on_host);
+    std::unique_ptr<RankCompute> compute = std::make_unique<CostRankCompute>(work.problem, schedule, rank);
+    if (work.experiment.execution.compute == Compute::torch) {
+        std::optional<Batches> batches;
+        if (TorchRank::needs_data(schedule, rank)) batches = make_batches(work.experiment, job, hello);
+        compute = std::make_unique<TorchRank>(work.experiment, schedule, rank, std::move(batches), workers);
+    }
+    const auto described = transport.gather(hello.data);
+    if (rank != 0) return train_wall(work.experiment, work.problem, schedule, *compute, transport, workers, nullptr);
+    hello.data = described.at(static_cast<std::size_t>(schedule.rank_of[static_cast<std::size_t>(schedule.plan.stages.front().front())]));
+    Commands commands;
+    Reporter reporter(commands);
+    say(hello);
+    train_wall(work.experiment, work.problem, schedule, *compute, transport, workers, &reporter);
+    say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
+}
+
+RankSchedule schedule_of(const Work& work) {
+    const int ranks = work.experiment.execution.ranks;
+    return make_schedule(work.problem, work.plan, assign_ranks(work.experiment.topology, work.plan, ranks), ranks);
+}
+
+#ifdef SKIPPIPE_GLOO
+/// A rank is gone: rank 0 says so to its coordinator, the others on standard error, and this process ends.
+[[noreturn]] void end_after_loss(const Loss& loss, const Work& work, const RankSchedule& schedule, int rank) {
+    Faults faults = loss.faults;
+    if (faults.empty()) {
+        std::string nodes;
+        for (const int node : schedule.nodes_of(loss.rank)) nodes += (nodes.empty() ? "" : ", ") + work.problem.node_ids[static_cast<std::size_t>(node)];
+        faults.push_back({fmt::format("rank {}", loss.rank), fmt::format("rank {} is gone ({}): {}", loss.rank, nodes.empty() ? "its nodes are unknown" : "nodes " + nodes, loss.how),
+                          "its part of the model is lost to this run", "Look at its messages and its host, then start the run again"});
+    }
+    if (rank == 0)
+        say(protocol::Failed{faults});
+    else
+        std::cerr << fmt::format("rank {}: {}\n", rank, to_string(faults.front()));
+    std::quick_exit(rank == 0 ? 0 : 3);
+}
+
+void train_ranks(const LaunchEnvironment& launch, const std::string& given_job) {
+    Rendezvous rendezvous(launch);
+    if (launch.rank == 0 && launch.master_port == 0) say(protocol::Listening{rendezvous.port()});
+    const auto line = rendezvous.share("job", given_job);
+    const auto job = protocol::decode_job(line);
+    try {
+        const auto work = understand(job);
+        const auto schedule = schedule_of(work);
+        rendezvous.watch([&](const Loss& loss) { end_after_loss(loss, work, schedule, launch.rank); }, 5);
+        GlooTransport transport(rendezvous, schedule);
+        train_rank(job, work, schedule, transport, launch.local_world_size);
+        rendezvous.leave();
+    } catch (const InputError& error) {
+        if (launch.rank > 0) rendezvous.report_failed(error.faults());
+        throw;
+    } catch (const std::exception& error) {
+        if (launch.rank > 0) rendezvous.report_failed({{fmt::format("rank {}", launch.rank), error.what(), "training cannot go on", "See the message"}});
+        throw;
+    }
+}
+#endif
+
+void work_off(const std::string& line, const std::optional<LaunchEnvironment>& launch) {
+    const auto job = protocol::decode_job(line);
+    const auto work = understand(job);
+    if (work.experiment.execution.clock == Clock::virtual_time) return train_virtual(job, work);
+    if (work.experiment.execution.ranks == 1) {
+        LocalTransport transport;
+        return train_rank(job, work, schedule_of(work), transport, 1);
+    }
+#ifdef SKIPPIPE_GLOO
+    if (launch) return train_ranks(*launch, line);
+    throw InputError("RANK", "no rank", "a run of several ranks tells each which one it is", "Start it with `skippipe run`, alone or under a launcher");
+#else
+    throw InputError("/execution/transport", "this build has no Gloo", "its headers were not there when it was built", "Install libgloo-dev and build again");
+#endif
+}
+
+/// Rank 0, and every run of one rank, is given its job on standard input; the others ask rank 0.
+void work(const std::optional<LaunchEnvironment>& launch) {
+#ifdef SKIPPIPE_GLOO
+    if (launch && launch->rank > 0) return train_ranks(*launch, "");
+#endif
+    std::string line;
+    if (!std::getline(std::cin, line)) {
+        std::cerr << "skippipe-worker trains for `skippipe run`, which starts it; it is not called by hand\n";
+        std::quick_exit(2);
+    }
+    work_off(line, launch);
+}
+
 }  // namespace
 
 int main() {
     keep_freed_memory();
-    prepare_blas();  // where the BLAS is not safe to share, TorchCompute falls back to one worker
-    std::string line;
-    if (!std::getline(std::cin, line)) {
-        std::cerr << "skippipe-worker trains for `skippipe run`, which starts it; it is not called by hand\n";
-        return 2;
-    }
+    prepare_blas();  // where the BLAS is not safe to share, its users fall back to one worker
+    int rank = 0;
     try {
-        work_off(line);
+        const auto launch = launch_environment();
+        rank = launch ? launch->rank : 0;
+        work(launch);
     } catch (const InputError& error) {
         say(protocol::Failed{error.faults()});
+        if (rank > 0) std::cerr << fmt::format("rank {}: {}\n", rank, error.what());
     } catch (const std::exception& error) {
         say(protocol::Failed{{{"training", error.what(), "training cannot go on", "See the message; with less memory or another device try a smaller model"}}});
+        if (rank > 0) std::cerr << fmt::format("rank {}: {}\n", rank, error.what());
     }
     std::cout.flush();
     // The command reader may still wait for input: nothing is left to destroy that matters.

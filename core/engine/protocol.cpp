@@ -20,7 +20,10 @@ Span read_span(const json& v) {
 }
 
 struct Writer {
-    json operator()(const Hello& m) const { return {{"type", "hello"}, {"versions", m.versions_json}, {"blas_gflops", m.blas_gflops}, {"data", m.data}}; }
+    json operator()(const Listening& m) const { return {{"type", "listening"}, {"port", m.port}}; }
+    json operator()(const Hello& m) const {
+        return {{"type", "hello"}, {"versions", m.versions_json}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", m.ranks}};
+    }
     json operator()(const Validated& m) const {
         return {{"type", "validated"}, {"iterations_done", m.iterations_done}, {"network_s", m.network_s}, {"machine_s", m.machine_s},
                 {"tokens", m.tokens}, {"loss", m.result.loss_nats}, {"bits_per_byte", m.result.bits_per_byte}};
@@ -42,7 +45,8 @@ struct Writer {
 
 Message read(const json& v) {
     const auto type = v.at("type").get<std::string>();
-    if (type == "hello") return Hello{v.at("versions"), v.at("blas_gflops"), v.at("data")};
+    if (type == "listening") return Listening{v.at("port")};
+    if (type == "hello") return Hello{v.at("versions"), v.at("blas_gflops"), v.at("data"), v.at("ranks")};
     if (type == "validated")
         return Validated{v.at("iterations_done"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {v.at("loss"), v.at("bits_per_byte")}};
     if (type == "iterated") {

@@ -19,11 +19,17 @@ struct Job {
     int threads = 0;
 };
 
+/// Rank 0 to coordinator: where the other ranks find it.
+struct Listening {
+    int port = 0;
+};
+
 /// Worker to coordinator, once it is ready to train.
 struct Hello {
     std::string versions_json;  ///< LibTorch and BLAS
     double blas_gflops = 0;     ///< fp32 matrix product on one thread; 0: compute is cost
     std::string data;           ///< what is read
+    int ranks = 1;
 };
 
 struct Validated {
@@ -51,7 +57,7 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Hello, Validated, Iterated, Done, Failed>;
+using Message = std::variant<Listening, Hello, Validated, Iterated, Done, Failed>;
 
 std::string encode(const Job& job);
 Job decode_job(const std::string& line);

@@ -8,7 +8,7 @@ namespace skippipe {
 
 namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
-bool is_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::I; }
+}  // namespace
 
 SpanKind span_kind(OpKind kind) {
     switch (kind) {
@@ -20,7 +20,6 @@ SpanKind span_kind(OpKind kind) {
     }
     return SpanKind::forward;
 }
-}  // namespace
 
 VirtualNetwork::Transfer VirtualNetwork::send(int from, int to, bool backward, double handed_over_s) {
     const Hop& hop = problem_.hop(from, to);
@@ -35,14 +34,14 @@ VirtualNetwork::Transfer VirtualNetwork::send(int from, int to, bool backward, d
 VirtualDriver::VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute)
     : problem_(problem), plan_(plan), compute_(compute), itinerary_(plan), stage_of_(stage_of_nodes(plan, problem.nodes())), network_(problem) {}
 
-double VirtualDriver::duration_s(int node, const Operation& operation) const {
-    const double forward_s = problem_.forward_s(node, stage_of_[at(node)]);
-    switch (operation.kind) {
+double operation_seconds(const Problem& problem, OpKind kind, int node, int stage) {
+    const double forward_s = problem.forward_s(node, stage);
+    switch (kind) {
         case OpKind::F: return forward_s;
-        case OpKind::L: return problem_.loss_factor * forward_s;
-        case OpKind::B: return problem_.backward_factor * forward_s;
+        case OpKind::L: return problem.loss_factor * forward_s;
+        case OpKind::B: return problem.backward_factor * forward_s;
         case OpKind::I:
-        case OpKind::W: return problem_.backward_factor * forward_s / 2;
+        case OpKind::W: return problem.backward_factor * forward_s / 2;
     }
     return 0;
 }
@@ -62,7 +61,7 @@ VirtualDriver::Event VirtualDriver::pop() {
 void VirtualDriver::start(int node, const NodeAction& action, double now_s) {
     compute_.submit({action.operation, node, stage_of_[at(node)], itinerary_.hop(action.operation.microbatch, node)});
     running_[at(node)] = {action.ready_s, now_s};
-    push({now_s + duration_s(node, action.operation), action.number, NodeInput::Kind::end, node, action.operation});
+    push({now_s + operation_seconds(problem_, action.operation.kind, node, stage_of_[at(node)]), action.number, NodeInput::Kind::end, node, action.operation});
 }
 
 void VirtualDriver::send(int node, const NodeAction& action, double now_s) {

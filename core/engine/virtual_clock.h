@@ -9,6 +9,15 @@
 
 namespace skippipe {
 
+/// How long an operation takes on a node that hosts `stage` (README, "What a plan means", Operations).
+double operation_seconds(const Problem& problem, OpKind kind, int node, int stage);
+
+/// Messages of these go the way back.
+inline bool is_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::I; }
+
+/// What a timeline calls an operation.
+SpanKind span_kind(OpKind kind);
+
 /// The drawn network's lines: who may send when (README, "What a plan means", Lines).
 class VirtualNetwork {
 public:
@@ -54,7 +63,6 @@ private:
     /// Handles events until none is left; counts `expected` operations down. Returns each stage's last end.
     std::vector<double> run_events(std::size_t& expected);
     void describe_blocked();
-    double duration_s(int node, const Operation& operation) const;
     void start(int node, const NodeAction& action, double now_s);
     void send(int node, const NodeAction& action, double now_s);
     void record(int node, const Operation& operation, double end_s);

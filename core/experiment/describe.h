@@ -85,6 +85,7 @@ template <class V> void describe(V& v, Node& n) {
       Info{.doc = "Most microbatches held at once (TC1); absent: derived from memory_bytes, else the pipeline's", .min = 1, .max = 1e6});
     v("memory_bytes", n.memory_bytes, Info{.doc = "Memory of the device", .unit = "B", .min = 0, .max = 1e18, .above_min = true});
     v("device", n.device, Info{.doc = "Where its tensors live: cpu, cuda or cuda:N"});
+    v("rank", n.rank, Info{.doc = "Process that hosts it under the wall clock; absent: dealt out in order", .min = 0, .max = 4095});
     v("x", n.x, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
     v("y", n.y, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
 }
@@ -196,7 +197,9 @@ template <class V> void describe(V& v, Execution& e) {
     v("compute", e.compute, Info{.doc = "torch: real tensors; cost: none, the simulator"});
     v("transport", e.transport, Info{.doc = "local: one process; gloo, nccl: many"});
     v("ranks", e.ranks, Info{.doc = "Processes", .min = 1, .max = 4096});
-    v("threads", e.threads, Info{.doc = "Workers of a process; 0: one a core", .min = 0, .max = 1024});
+    v("threads", e.threads, Info{.doc = "Workers of a process; 0: this machine's cores, shared by its processes", .min = 0, .max = 1024});
+    v("shape_links", e.shape_links, Info{.doc = "Wall clock: transfers take the drawn links' latency and bandwidth, queueing included"});
+    v("link_jitter", e.link_jitter, Info{.doc = "Of shaped links: standard deviation of a transfer's time, as a share of it", .min = 0, .max = 10});
 }
 
 template <class V> void describe(V& v, Experiment& e) {

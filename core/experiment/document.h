@@ -24,6 +24,7 @@ struct Node {
     std::optional<int> memory_microbatches;       ///< M of TC1; overrides pipeline.memory_microbatches
     std::optional<double> memory_bytes;           ///< M is derived from it where memory_microbatches is absent
     std::string device = "cpu";                   ///< "cpu", "cuda", "cuda:1": where its tensors live
+    std::optional<int> rank;                      ///< process that hosts it under the wall clock; absent: dealt out in order
     double x = 0, y = 0;
     bool operator==(const Node&) const = default;
 };
@@ -156,7 +157,9 @@ struct Execution {
     Compute compute = Compute::torch;
     Transport transport = Transport::local;
     int ranks = 1;
-    int threads = 0;                             ///< workers; 0: one a core
+    int threads = 0;                             ///< workers of a rank; 0: this machine's cores, shared by its ranks
+    bool shape_links = false;                    ///< wall clock: transfers take the drawn links' time, queueing included
+    double link_jitter = 0;                      ///< of shaped links: standard deviation of a transfer's time, as a share of it
     bool operator==(const Execution&) const = default;
 };
 

@@ -21,7 +21,7 @@ torch::Tensor arrived(NodeState& node, Journey& journey, WireType wire) {
     return deliver(std::exchange(journey.message, {}), wire, node.stage.device());
 }
 
-void count_tokens(NodeState& node, const Journey& journey) { node.tokens += journey.tokens.numel(); }
+void count_tokens(NodeState& node, const Journey& journey) { node.tokens += journey.token_count; }
 
 }  // namespace
 

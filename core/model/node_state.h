@@ -7,7 +7,7 @@
 #include "core/data/batches.h"
 #include "core/engine/compute.h"
 #include "core/model/llama.h"
-#include "core/model/task_graph.h"
+#include "core/engine/task_graph.h"
 #include "core/model/torch_compat.h"
 
 namespace skippipe {
@@ -32,7 +32,8 @@ struct Visit {
 /// A microbatch under way.
 struct Journey {
     std::vector<Visit> visits;  ///< capacity is reserved: tasks hold pointers into it
-    torch::Tensor tokens, targets;  ///< int64 [samples x sequence]
+    torch::Tensor tokens, targets;  ///< int64 [samples x sequence], where its data node is
+    std::int64_t token_count = 0;
     torch::Tensor message;      ///< activation forwards, gradient backwards
     double loss = 0;            ///< nats, summed
     std::int64_t loss_tokens = 0;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/model/node_state.h"
-#include "core/model/task_graph.h"
+#include "core/engine/task_graph.h"
 #include "kernels/vector.h"
 
 namespace skippipe {

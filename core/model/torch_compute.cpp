@@ -10,40 +10,14 @@
 
 #include <fmt/format.h>
 
-#include "core/base/fault.h"
 #include "core/model/blas.h"
-#include "core/model/node_state.h"
+#include "core/model/node_build.h"
 #include "core/model/optimizer.h"
 #include "core/model/reduction.h"
 
 namespace skippipe {
 
 namespace {
-
-void require_fit(const Experiment& experiment, const Plan& plan) {
-    const auto& model = experiment.model;
-    const auto refuse = [](std::string pointer, std::string what, std::string why, std::string remedy) {
-        throw InputError(std::move(pointer), std::move(what), std::move(why), std::move(remedy));
-    };
-    if (model.vocabulary < 256)
-        refuse("/model/vocabulary", fmt::format("a vocabulary of {} cannot hold bytes", model.vocabulary), "tokens are bytes", "Set it to 256 or more");
-    if (model.heads < 1 || model.width % (2 * model.heads) != 0)
-        refuse("/model/heads", fmt::format("a width of {} is not {} heads of even width", model.width, model.heads), "rotary attention turns pairs",
-               "Choose a width that 2 x heads divides");
-    int blocks = 0;
-    for (const int count : plan.blocks) blocks += count;
-    if (plan.stages.size() != plan.blocks.size() || blocks != model.blocks)
-        refuse("/blocks", fmt::format("the plan's stages have {} blocks, the model {}", blocks, model.blocks), "every block is in one stage", "Plan again");
-    std::vector<bool> used(experiment.topology.nodes.size());
-    for (const auto& nodes : plan.stages) {
-        if (nodes.empty()) refuse("/stages", "a stage has no node", "its blocks would be nowhere", "Plan again");
-        for (const int node : nodes) {
-            if (node < 0 || static_cast<std::size_t>(node) >= used.size() || used[static_cast<std::size_t>(node)])
-                refuse("/stages", fmt::format("node number {} is unknown or in two stages", node), "a node hosts one stage", "Plan again");
-            used[static_cast<std::size_t>(node)] = true;
-        }
-    }
-}
 
 std::vector<float> to_vector(const torch::Tensor& flat) {
     const auto values = flat.to(torch::kCPU).contiguous();
@@ -60,22 +34,11 @@ bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
 struct TorchCompute::Implementation {
     Implementation(const Experiment& given, const Plan& given_plan, Batches given_batches, std::uint64_t seed, int threads)
         : experiment(given), stages(given_plan.stages), batches(std::move(given_batches)), graph(prepare_blas() ? threads : 1, use_one_thread) {
-        require_fit(experiment, given_plan);
-        nodes.resize(experiment.topology.nodes.size());
+        nodes = build_nodes(experiment, given_plan, seed, [](int) { return true; });
         steps.assign(stages.size(), 0);
-        for (std::size_t stage = 0; stage < stages.size(); ++stage)
-            for (const int node : stages[stage]) make_node(node, static_cast<int>(stage), given_plan.blocks[stage], seed);
         std::size_t longest = stages.size();
         for (const auto& path : given_plan.paths) longest = std::max(longest, path.nodes.size());
         most_visits = longest;
-    }
-
-    void make_node(int node, int stage, int blocks, std::uint64_t seed) {
-        const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
-        Stage copy(experiment.model, stage, blocks, parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node)));
-        copy.initialise(seed);
-        auto m = torch::zeros_like(copy.weights()), v = torch::zeros_like(copy.weights());
-        nodes[static_cast<std::size_t>(node)].emplace(NodeState{.stage = std::move(copy), .m = std::move(m), .v = std::move(v)});
     }
 
     NodeState& node(int index) { return nodes.at(static_cast<std::size_t>(index)).value(); }
@@ -134,7 +97,10 @@ std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task
     switch (task.operation.kind) {
         case OpKind::F:
             return [this, task, wire, &node, &journey, visit] {
-                if (task.hop == 0) set_tokens(batches.batch(iteration, task.operation.microbatch), node.stage.device(), journey.tokens, journey.targets);
+                if (task.hop == 0) {
+                    set_tokens(batches.batch(iteration, task.operation.microbatch), node.stage.device(), journey.tokens, journey.targets);
+                    journey.token_count = journey.tokens.numel();
+                }
                 run_forward(node, journey, *visit, wire);
             };
         case OpKind::L: return [wire, &node, &journey] { run_loss(node, journey, wire); };

@@ -19,16 +19,6 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// Keeps these streams apart from those that planners draw from with the same seed.
 constexpr std::uint64_t jitter_streams = 0x6A69'7474'6572'0000;
 
-/// Lognormal with mean 1; two at a time by Box and Muller. The standard library's own would differ between implementations.
-void draw(double share, Rng& rng, std::vector<double>& factors) {
-    const double variance = std::log1p(share * share), sigma = std::sqrt(variance);
-    for (std::size_t i = 0; i < factors.size(); i += 2) {
-        const double radius = sigma * std::sqrt(-2 * std::log(1 - rng.uniform())), angle = 2 * std::numbers::pi * rng.uniform();
-        factors[i] = std::exp(radius * std::cos(angle) - variance / 2);
-        if (i + 1 < factors.size()) factors[i + 1] = std::exp(radius * std::sin(angle) - variance / 2);
-    }
-}
-
 /// Draws network after network into the same problem, so that a sample copies no names and allocates nothing.
 class Sampler {
 public:
@@ -59,11 +49,21 @@ private:
 
 }  // namespace
 
+// Two at a time by Box and Muller. The standard library's own would differ between implementations.
+void draw_lognormal(double share, Rng& rng, std::vector<double>& factors) {
+    const double variance = std::log1p(share * share), sigma = std::sqrt(variance);
+    for (std::size_t i = 0; i < factors.size(); i += 2) {
+        const double radius = sigma * std::sqrt(-2 * std::log(1 - rng.uniform())), angle = 2 * std::numbers::pi * rng.uniform();
+        factors[i] = std::exp(radius * std::cos(angle) - variance / 2);
+        if (i + 1 < factors.size()) factors[i + 1] = std::exp(radius * std::sin(angle) - variance / 2);
+    }
+}
+
 void draw_factors(const Problem& problem, const Jitter& jitter, Rng& rng, Factors& factors) {
     factors.node.resize(problem.node_ids.size());
     factors.line.resize(problem.line_names.size());
-    draw(jitter.compute, rng, factors.node);
-    draw(jitter.links, rng, factors.line);
+    draw_lognormal(jitter.compute, rng, factors.node);
+    draw_lognormal(jitter.links, rng, factors.line);
 }
 
 Problem sample_problem(const Problem& problem, const Jitter& jitter, Rng& rng) {

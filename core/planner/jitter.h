@@ -19,6 +19,9 @@ struct Jitter {
     bool operator==(const Jitter&) const = default;
 };
 
+/// Fills `factors` with lognormal numbers of mean 1 and standard deviation `share`.
+void draw_lognormal(double share, Rng& rng, std::vector<double>& factors);
+
 /// How many times longer everything takes on each node and each line in one drawn network.
 struct Factors {
     std::vector<double> node, line;

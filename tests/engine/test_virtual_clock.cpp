@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/engine/schedule.h"
 #include "core/engine/virtual_clock.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
@@ -23,23 +24,6 @@ std::vector<Span> sorted(std::vector<Span> spans) {
         return std::tie(a.start_s, a.kind, a.node, a.to_node, a.microbatch) < std::tie(b.start_s, b.kind, b.node, b.to_node, b.microbatch);
     });
     return spans;
-}
-
-/// The order in which a timeline ran each node's operations, as a binding order.
-std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes) {
-    std::vector<std::vector<std::pair<std::pair<double, double>, Operation>>> runs(static_cast<std::size_t>(nodes));
-    for (const auto& span : timeline.spans) {
-        if (!is_compute(span.kind)) continue;
-        const OpKind kinds[] = {OpKind::F, OpKind::L, OpKind::B, OpKind::I, OpKind::W};
-        runs[static_cast<std::size_t>(span.node)].push_back({{span.start_s, span.end_s}, {kinds[static_cast<int>(span.kind)], span.microbatch}});
-    }
-    std::vector<std::vector<Operation>> order;
-    for (auto& run : runs) {
-        std::stable_sort(run.begin(), run.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        auto& operations = order.emplace_back();
-        for (const auto& [time, operation] : run) operations.push_back(operation);
-    }
-    return order;
 }
 
 }  // namespace

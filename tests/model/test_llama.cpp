@@ -5,7 +5,7 @@
 #include "core/model/blas.h"
 #include "core/model/layers.h"
 #include "core/model/optimizer.h"
-#include "core/model/task_graph.h"
+#include "core/engine/task_graph.h"
 #include "core/model/torch_compat.h"
 #include "tests/model/training_fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/model/task_graph.h"
+#include "core/engine/task_graph.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/launch.h"
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+
+namespace skippipe {
+
+namespace {
+
+class Reader {
+public:
+    explicit Reader(const Variable& variable) : variable_(variable) {}
+
+    std::optional<std::string> text(std::initializer_list<const char*> names) const {
+        for (const char* name : names)
+            if (auto value = variable_(name); value && !value->empty()) return value;
+        return std::nullopt;
+    }
+    std::optional<int> number(std::initializer_list<const char*> names, int least, int most) const {
+        for (const char* name : names) {
+            const auto value = variable_(name);
+            if (!value || value->empty()) continue;
+            int number = 0;
+            const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+            if (error != std::errc() || end != value->data() + value->size() || number < least || number > most)
+                throw InputError(name, fmt::format("{} is not a whole number from {} to {}", *value, least, most), "the launcher's environment says which rank this is",
+                                 "Correct the variable, or unset the launcher's variables to start ranks from here");
+            return number;
+        }
+        return std::nullopt;
+    }
+
+private:
+    const Variable& variable_;
+};
+
+constexpr int most_ranks = 4096;
+
+/// The same on every rank of a job, and seldom that of another: in the range that systems leave free.
+int port_of(const std::string& job) {
+    std::uint32_t hash = 2166136261u;
+    for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    return 20000 + static_cast<int>(hash % 10000);
+}
+
+void fill(LaunchEnvironment& launch, const Reader& read) {
+    launch.master_address = read.text({"MASTER_ADDR", "PET_MASTER_ADDR"}).value_or(launch.master_address);
+    launch.master_port = read.number({"MASTER_PORT", "PET_MASTER_PORT"}, 0, 65535).value_or(launch.master_port);
+}
+
+std::optional<LaunchEnvironment> torchrun(const Reader& read) {
+    const auto rank = read.number({"RANK"}, 0, most_ranks - 1), world = read.number({"WORLD_SIZE"}, 1, most_ranks);
+    if (!rank || !world) return std::nullopt;
+    LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "torchrun"};
+    launch.local_rank = read.number({"LOCAL_RANK"}, 0, most_ranks - 1).value_or(0);
+    launch.local_world_size = read.number({"LOCAL_WORLD_SIZE"}, 1, most_ranks).value_or(1);
+    launch.agent_store = read.text({"TORCHELASTIC_USE_AGENT_STORE"}).value_or("") == "True";
+    fill(launch, read);
+    return launch;
+}
+
+std::optional<LaunchEnvironment> slurm(const Reader& read) {
+    const auto rank = read.number({"SLURM_PROCID"}, 0, most_ranks - 1), world = read.number({"SLURM_NTASKS", "SLURM_NPROCS"}, 1, most_ranks);
+    // A batch script has no step of its own: there is nobody to join yet.
+    if (!rank || !world || !read.text({"SLURM_STEP_ID"})) return std::nullopt;
+    LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "slurm"};
+    launch.local_rank = read.number({"SLURM_LOCALID"}, 0, most_ranks - 1).value_or(0);
+    const int hosts = read.number({"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}, 1, most_ranks).value_or(1);
+    launch.local_world_size = (*world + hosts - 1) / hosts;
+    if (hosts > 1) launch.master_address = read.text({"SLURM_LAUNCH_NODE_IPADDR"}).value_or(launch.master_address);
+    launch.master_port = port_of(read.text({"SLURM_JOB_ID"}).value_or("") + "." + read.text({"SLURM_STEP_ID"}).value_or(""));
+    fill(launch, read);
+    return launch;
+}
+
+std::optional<LaunchEnvironment> open_mpi(const Reader& read) {
+    const auto rank = read.number({"OMPI_COMM_WORLD_RANK"}, 0, most_ranks - 1), world = read.number({"OMPI_COMM_WORLD_SIZE"}, 1, most_ranks);
+    if (!rank || !world) return std::nullopt;
+    LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "mpi"};
+    launch.local_rank = read.number({"OMPI_COMM_WORLD_LOCAL_RANK"}, 0, most_ranks - 1).value_or(0);
+    launch.local_world_size = read.number({"OMPI_COMM_WORLD_LOCAL_SIZE"}, 1, most_ranks).value_or(1);
+    const auto address = read.text({"MASTER_ADDR", "PET_MASTER_ADDR"});
+    if (!address && launch.local_world_size < launch.world_size)
+        throw InputError("MASTER_ADDR", "not set", "ranks on several hosts must know where rank 0 is", "Pass it: mpirun -x MASTER_ADDR=FIRST_HOST ...");
+    launch.master_port = port_of(read.text({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}).value_or(""));
+    fill(launch, read);
+    return launch;
+}
+
+}  // namespace
+
+std::optional<std::string> environment_variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::optional<LaunchEnvironment> launch_environment(const Variable& variable) {
+    const Reader read(variable);
+    auto launch = torchrun(read);
+    if (!launch) launch = slurm(read);
+    if (!launch) launch = open_mpi(read);
+    if (launch && launch->rank >= launch->world_size)
+        throw InputError("RANK", fmt::format("rank {} of {} ranks", launch->rank, launch->world_size), "ranks count from 0", "Correct the launcher's variables");
+    return launch;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace skippipe {
+
+/// Where a process stands among those that were started together: torchrun's environment, or what Slurm and Open MPI say.
+struct LaunchEnvironment {
+    int rank = 0, world_size = 1;
+    int local_rank = 0, local_world_size = 1;  ///< on this host
+    std::string master_address = "127.0.0.1";
+    int master_port = 0;                       ///< 0: rank 0 chooses one (only where it can tell the others)
+    bool agent_store = false;                  ///< torchrun's agent hosts the store: rank 0 is a client as well
+    std::string launcher;                      ///< "torchrun", "slurm", "mpi", for messages
+};
+
+/// Reads an environment variable; nothing where it is not set.
+using Variable = std::function<std::optional<std::string>(const char* name)>;
+std::optional<std::string> environment_variable(const char* name);
+
+/// Understands, in this order: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT (torchrun; PET_ before the
+/// last two as a fallback), SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_LAUNCH_NODE_IPADDR, SLURM_JOB_ID, and
+/// OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE. Without a port Slurm and MPI ranks agree on one that the job's number
+/// fixes. Nothing where no launcher is to be seen. Throws InputError where variables contradict each other.
+std::optional<LaunchEnvironment> launch_environment(const Variable& variable = environment_variable);
+
+}  // namespace skippipe

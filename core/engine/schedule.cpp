@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/engine/node.h"
+#include "core/planner/evaluator.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+OpKind op_kind(SpanKind kind) {
+    constexpr OpKind kinds[] = {OpKind::F, OpKind::L, OpKind::B, OpKind::I, OpKind::W};
+    return kinds[static_cast<int>(kind)];
+}
+
+std::vector<RankTransfer> transfers_of(const Timeline& timeline, const Plan& plan, const std::vector<int>& rank_of) {
+    const Itinerary itinerary(plan);
+    std::vector<const Span*> spans;
+    for (const auto& span : timeline.spans)
+        if (is_transfer(span.kind) && rank_of[at(span.node)] != rank_of[at(span.to_node)]) spans.push_back(&span);
+    std::stable_sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) { return a->ready_s < b->ready_s; });
+    std::vector<RankTransfer> transfers;
+    for (const Span* span : spans) {
+        const bool backward = span->kind == SpanKind::transfer_backward;
+        const auto kind = backward ? (plan.split_backward ? OpKind::I : OpKind::B) : itinerary.hop(span->microbatch, span->to_node) == 0 ? OpKind::L : OpKind::F;
+        transfers.push_back({static_cast<int>(transfers.size()), {kind, span->microbatch}, span->node, span->to_node});
+    }
+    return transfers;
+}
+
+std::vector<int> stages_by_end(const Timeline& timeline, std::size_t stages) {
+    std::vector<double> end_s(stages, -1);
+    for (const auto& span : timeline.spans)
+        if (is_compute(span.kind)) end_s[at(span.stage)] = std::max(end_s[at(span.stage)], span.end_s);
+    std::vector<int> order(stages);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return end_s[at(a)] < end_s[at(b)]; });
+    return order;
+}
+
+/// Operations and transfers as a graph of "before", walked from what waits for nothing.
+class Dependencies {
+public:
+    Dependencies(const Problem& problem, const RankSchedule& schedule) : problem_(problem), schedule_(schedule), itinerary_(schedule.plan) {
+        for (std::size_t n = 0; n < schedule.plan.order.size(); ++n) add_order(static_cast<int>(n));
+        for (const auto& transfer : schedule.transfers) crossing_[{transfer.to_node, transfer.operation}] = transfer.number;
+        add_inputs();
+        add_transfers();
+    }
+
+    std::optional<std::string> stuck() {
+        std::vector<std::size_t> open;
+        for (std::size_t i = 0; i < waits_.size(); ++i)
+            if (waits_[i] == 0) open.push_back(i);
+        std::size_t done = 0;
+        for (; !open.empty(); ++done) {
+            const auto item = open.back();
+            open.pop_back();
+            for (const auto follower : followers_[item])
+                if (--waits_[follower] == 0) open.push_back(follower);
+        }
+        if (done == waits_.size()) return std::nullopt;
+        std::string text;
+        for (std::size_t i = 0, named = 0; i < waits_.size() && named < 4; ++i)
+            if (waits_[i] > 0) {
+                text += (named++ ? "; " : "") + names_[i];
+            }
+        return text + " wait for each other";
+    }
+
+private:
+    using Key = std::pair<int, Operation>;
+    struct Before {
+        bool operator()(const Key& a, const Key& b) const {
+            return std::tie(a.first, a.second.microbatch, a.second.kind) < std::tie(b.first, b.second.microbatch, b.second.kind);
+        }
+    };
+
+    std::size_t add(std::string name) {
+        names_.push_back(std::move(name));
+        waits_.push_back(0);
+        followers_.emplace_back();
+        return names_.size() - 1;
+    }
+    void precede(std::size_t first, std::size_t then) {
+        followers_[first].push_back(then);
+        ++waits_[then];
+    }
+
+    /// The node's order, and TC1: the F that would be one too many comes after the end that makes room, if the order has one before it.
+    void add_order(int node) {
+        std::optional<std::size_t> last;
+        int held = 0;
+        for (const auto& operation : schedule_.plan.order[at(node)]) {
+            const auto item = add(problem_.node_ids[at(node)] + " " + to_string(operation));
+            items_[{node, operation}] = item;
+            if (last) precede(*last, item);
+            if (operation.kind == OpKind::F && ++held > problem_.memory[at(node)]) precede(item, item);
+            if (operation.kind == (schedule_.plan.split_backward ? OpKind::W : OpKind::B)) --held;
+            last = item;
+        }
+    }
+
+    void add_inputs() {
+        for (const auto& [key, item] : std::map<Key, std::size_t, Before>(items_)) {
+            const auto next = itinerary_.after(key.second, key.first);
+            if (key.second.kind == OpKind::I) precede(item, items_.at({key.first, {OpKind::W, key.second.microbatch}}));
+            if (next.node >= 0 && !crossing_.contains({next.node, next.operation})) precede(item, items_.at({next.node, next.operation}));
+            if (next.node >= 0) source_[{next.node, next.operation}] = item;
+        }
+    }
+
+    void add_transfers() {
+        std::map<std::pair<int, int>, std::size_t> last;
+        for (const auto& transfer : schedule_.transfers) {
+            const auto item = add(fmt::format("{} from {} to {}", to_string(transfer.operation), problem_.node_ids[at(transfer.from_node)], problem_.node_ids[at(transfer.to_node)]));
+            const Key target{transfer.to_node, transfer.operation};
+            const auto source = source_.find(target);
+            // Without a source nothing ever hands it over.
+            precede(source == source_.end() ? item : source->second, item);
+            if (items_.contains(target)) precede(item, items_.at(target));
+            const std::pair pair{schedule_.rank_of[at(transfer.from_node)], schedule_.rank_of[at(transfer.to_node)]};
+            if (last.contains(pair)) precede(last[pair], item);
+            last[pair] = item;
+        }
+    }
+
+    const Problem& problem_;
+    const RankSchedule& schedule_;
+    Itinerary itinerary_;
+    std::vector<std::string> names_;
+    std::vector<int> waits_;
+    std::vector<std::vector<std::size_t>> followers_;
+    std::map<Key, std::size_t, Before> items_, source_;
+    std::map<Key, int, Before> crossing_;
+};
+
+}  // namespace
+
+std::vector<int> RankSchedule::nodes_of(int rank) const {
+    std::vector<int> nodes;
+    for (std::size_t n = 0; n < rank_of.size(); ++n)
+        if (rank_of[n] == rank) nodes.push_back(static_cast<int>(n));
+    return nodes;
+}
+
+std::vector<int> RankSchedule::ranks_of_stage(int stage) const {
+    std::set<int> found;
+    for (const int node : plan.stages[at(stage)]) found.insert(rank_of[at(node)]);
+    return {found.begin(), found.end()};
+}
+
+std::vector<int> RankSchedule::stages_of(int rank) const {
+    std::vector<int> stages;
+    for (const int stage : reduce_order) {
+        const auto hosts = ranks_of_stage(stage);
+        if (std::find(hosts.begin(), hosts.end(), rank) != hosts.end()) stages.push_back(stage);
+    }
+    return stages;
+}
+
+std::vector<RankTransfer> RankSchedule::between(int from_rank, int to_rank) const {
+    std::vector<RankTransfer> found;
+    for (const auto& transfer : transfers)
+        if (rank_of[at(transfer.from_node)] == from_rank && rank_of[at(transfer.to_node)] == to_rank) found.push_back(transfer);
+    return found;
+}
+
+std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes) {
+    std::vector<std::vector<const Span*>> runs(at(nodes));
+    for (const auto& span : timeline.spans)
+        if (is_compute(span.kind)) runs[at(span.node)].push_back(&span);
+    std::vector<std::vector<Operation>> order(at(nodes));
+    for (std::size_t n = 0; n < runs.size(); ++n) {
+        std::stable_sort(runs[n].begin(), runs[n].end(), [](const Span* a, const Span* b) { return std::tie(a->start_s, a->end_s) < std::tie(b->start_s, b->end_s); });
+        for (const Span* span : runs[n]) order[n].push_back({op_kind(span->kind), span->microbatch});
+    }
+    return order;
+}
+
+std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ranks) {
+    std::vector<int> rank_of(topology.nodes.size(), -1), unnamed, load(at(ranks), 0);
+    for (const auto& stage : plan.stages)
+        for (const int node : stage) {
+            const auto& named = topology.nodes[at(node)].rank;
+            if (!named) {
+                unnamed.push_back(node);
+                continue;
+            }
+            if (*named < 0 || *named >= ranks)
+                throw InputError(fmt::format("/topology/nodes/{}/rank", node), fmt::format("rank {} is not there", *named), fmt::format("the run has ranks 0 to {}", ranks - 1),
+                                 "Name one of these, or leave it out, or raise execution.ranks");
+            rank_of[at(node)] = *named;
+            ++load[at(*named)];
+        }
+    const auto region = [&](int node) {
+        const auto& id = topology.nodes[at(node)].region;
+        return std::find_if(topology.regions.begin(), topology.regions.end(), [&](const Region& r) { return r.id == id; }) - topology.regions.begin();
+    };
+    std::sort(unnamed.begin(), unnamed.end(), [&](int a, int b) { return std::pair(region(a), a) < std::pair(region(b), b); });
+    // Neighbours stay together: each rank is filled to its share before the next one.
+    const int total = static_cast<int>(unnamed.size()) + std::accumulate(load.begin(), load.end(), 0);
+    std::size_t dealt = 0;
+    for (int rank = 0; rank < ranks; ++rank)
+        for (const int share = total / ranks + (rank < total % ranks ? 1 : 0); dealt < unnamed.size() && (load[at(rank)] < share || rank + 1 == ranks); ++load[at(rank)])
+            rank_of[at(unnamed[dealt++])] = rank;
+    for (int rank = 0; rank < ranks; ++rank)
+        if (load[at(rank)] == 0)
+            throw InputError("/execution/ranks", fmt::format("rank {} would host no node", rank), fmt::format("the plan uses {} nodes", total),
+                             fmt::format("Use at most {} ranks, or spread the nodes' ranks", total));
+    return rank_of;
+}
+
+RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks) {
+    const auto timeline = evaluate(problem, plan);
+    RankSchedule schedule{ranks, plan, std::move(rank_of), {}, stages_by_end(timeline, plan.stages.size())};
+    if (ranks == 1) return schedule;
+    if (plan.order.empty()) schedule.plan.order = order_of(timeline, problem.nodes());
+    schedule.transfers = transfers_of(timeline, plan, schedule.rank_of);
+    return schedule;
+}
+
+std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule) {
+    if (schedule.plan.order.empty()) return std::nullopt;
+    return Dependencies(problem, schedule).stuck();
+}
+
+}  // namespace skippipe

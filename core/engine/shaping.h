@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Links under the wall clock: a transfer arrives when the drawn network would have delivered it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/planner/problem.h"
+
+namespace skippipe {
+
+/// Of one transfer, seconds of one clock.
+struct TransferTimes {
+    double handed_over_s = 0;
+    double start_s = 0;    ///< the line begins to carry it
+    double arrival_s = 0;
+};
+
+/// When each line is free; a line is booked by every rank that sends over it.
+class LineBook {
+public:
+    virtual ~LineBook() = default;
+    /// Occupies the line for `occupied_s`, from `earliest_s` or when it is free; returns the start.
+    virtual double reserve(int line, double earliest_s, double occupied_s) = 0;
+};
+
+class LocalLineBook final : public LineBook {
+public:
+    explicit LocalLineBook(std::size_t lines) : free_s_(lines, 0.0) {}
+    double reserve(int line, double earliest_s, double occupied_s) override;
+
+private:
+    std::mutex mutex_;
+    std::vector<double> free_s_;
+};
+
+/// Times of transfers: README, "What a plan means", Lines; with jitter every transfer's latency and occupancy are multiplied by a
+/// lognormal factor of mean 1 that seed, iteration and the transfer's number fix.
+class LinkShaper {
+public:
+    /// `problem` outlives it. `jitter`: standard deviation of the factor. `shared` books lines marked in `across`, a book of its own the others.
+    LinkShaper(const Problem& problem, double jitter, std::uint64_t seed, std::vector<bool> across, std::unique_ptr<LineBook> shared);
+
+    TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
+
+private:
+    double factor(int from_node, int to_node, bool backward, int iteration, int microbatch) const;
+
+    const Problem& problem_;
+    double jitter_;
+    std::uint64_t seed_;
+    std::vector<bool> across_;
+    std::unique_ptr<LineBook> shared_;
+    LocalLineBook own_;
+};
+
+}  // namespace skippipe

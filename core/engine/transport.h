@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What carries messages and sums between ranks. Plug-ins fill it (plugins/transports); it knows no tensors.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/engine/schedule.h"
+#include "core/engine/shaping.h"
+
+namespace skippipe {
+
+/// Bytes on their way; not cleared when made.
+class Buffer {
+public:
+    Buffer() = default;
+    explicit Buffer(std::size_t bytes) : data_(std::make_unique_for_overwrite<std::byte[]>(bytes)), size_(bytes) {}
+    std::byte* data() { return data_.get(); }
+    const std::byte* data() const { return data_.get(); }
+    std::size_t size() const { return size_; }
+
+private:
+    std::unique_ptr<std::byte[]> data_;
+    std::size_t size_ = 0;
+};
+
+/// A message with the times of its transfer, in seconds of the run's common clock.
+struct Delivery {
+    RankTransfer transfer;
+    TransferTimes times;
+    Buffer bytes;
+};
+
+/// Between the ranks of one run. Calls of the collectives block, and are made by every rank concerned in the same order.
+class RankTransport {
+public:
+    virtual ~RankTransport() = default;
+
+    virtual int rank() const = 0;
+    virtual int ranks() const = 0;
+    /// The run's common clock: seconds, the same on every rank up to what the measurement of clocks leaves (well below 1 ms).
+    virtual double now_s() const = 0;
+
+    /// Posts the receives of one iteration, transfer by transfer in the schedule's order, each of `bytes(transfer)`; `deliver` is
+    /// called from the transport's threads.
+    virtual void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver) = 0;
+    /// Returns at once; sent when all earlier ones of the same pair of ranks have been. `times` travel with it.
+    virtual void send(Delivery message) = 0;
+    /// Until everything of the iteration is sent and received.
+    virtual void end_iteration() = 0;
+
+    /// Sums in place over the ranks that host nodes of the stage, which all get the same bits.
+    virtual void all_reduce(int stage, std::span<float> values) = 0;
+    /// Largest of what the ranks of the stage give.
+    virtual double latest(int stage, double value) = 0;
+    /// What every rank gave, by rank; all give equally many.
+    virtual std::vector<std::vector<double>> all_gather(const std::vector<double>& values) = 0;
+    /// On rank 0 what every rank gave, by rank; elsewhere empty.
+    virtual std::vector<std::string> gather(const std::string& text) = 0;
+    /// Rank 0's text, on every rank.
+    virtual std::string broadcast(const std::string& text) = 0;
+    /// From one rank to another, waiting for both; for what is not part of the plan (validation, probes).
+    virtual void send_to(int rank, std::span<const std::byte> bytes) = 0;
+    virtual void receive_from(int rank, std::span<std::byte> bytes) = 0;
+
+    /// Books lines whose senders live on several ranks.
+    virtual std::unique_ptr<LineBook> line_book(std::size_t lines) = 0;
+};
+
+/// `transport: local`: one rank, nothing to carry.
+class LocalTransport final : public RankTransport {
+public:
+    int rank() const override { return 0; }
+    int ranks() const override { return 1; }
+    double now_s() const override;
+    void begin_iteration(std::function<std::size_t(const RankTransfer&)>, std::function<void(Delivery)>) override {}
+    void send(Delivery) override;
+    void end_iteration() override {}
+    void all_reduce(int, std::span<float>) override {}
+    double latest(int, double value) override { return value; }
+    std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override { return {values}; }
+    std::vector<std::string> gather(const std::string& text) override { return {text}; }
+    std::string broadcast(const std::string& text) override { return text; }
+    void send_to(int, std::span<const std::byte>) override;
+    void receive_from(int, std::span<std::byte>) override;
+    std::unique_ptr<LineBook> line_book(std::size_t lines) override { return std::make_unique<LocalLineBook>(lines); }
+};
+
+/// Seconds of this machine's steady clock.
+double steady_s();
+/// The time point of a reading of steady_s().
+std::chrono::steady_clock::time_point steady_point(double steady_s);
+
+}  // namespace skippipe
