@@ -61,12 +61,27 @@ VirtualDriver::Event VirtualDriver::pop() {
 void VirtualDriver::start(int node, const NodeAction& action, double now_s) {
     compute_.submit({action.operation, node, stage_of_[at(node)], itinerary_.hop(action.operation.microbatch, node)});
     running_[at(node)] = {action.ready_s, now_s};
-    push({now_s + operation_seconds(problem_, action.operation.kind, node, stage_of_[at(node)]), action.number, NodeInput::Kind::end, node, action.operation});
+    const auto measured_s = durations_ ? durations_->operation_s(node, action.operation) : std::nullopt;
+    push({now_s + (measured_s ? *measured_s : operation_seconds(problem_, action.operation.kind, node, stage_of_[at(node)])), action.number, NodeInput::Kind::end, node, action.operation});
+}
+
+/// What waits for a worker or a core, in the order in which it became ready.
+void VirtualDriver::start_admitted(double now_s) {
+    for (std::size_t i = 0; i < admitted_later_.size();) {
+        const auto [node, action] = admitted_later_[i];
+        if (!admission_->enter(node)) {
+            ++i;
+            continue;
+        }
+        admitted_later_.erase(admitted_later_.begin() + static_cast<std::ptrdiff_t>(i));
+        start(node, action, now_s);
+    }
 }
 
 void VirtualDriver::send(int node, const NodeAction& action, double now_s) {
     const bool backward = is_backward(action.operation.kind);
-    const auto transfer = network_.send(node, action.to, backward, now_s);
+    const auto measured_s = durations_ ? durations_->transfer_s(node, action.to, action.operation) : std::nullopt;
+    const auto transfer = measured_s ? VirtualNetwork::Transfer{now_s, now_s + *measured_s} : network_.send(node, action.to, backward, now_s);
     timeline_.spans.push_back({backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, node, action.to,
                                stage_of_[at(action.to)], action.operation.microbatch, now_s, transfer.start_s, transfer.arrival_s,
                                backward ? problem_.backward_bytes : problem_.forward_bytes});
@@ -87,6 +102,7 @@ Timeline VirtualDriver::run_iteration() {
     for (int n = 0; n < problem_.nodes(); ++n)
         machines_.emplace_back(n, problem_.memory[at(n)], !plan_.order.empty(), plan_.order.empty() ? std::vector<Operation>{} : plan_.order[at(n)], itinerary_);
     queue_.clear();
+    admitted_later_.clear();
     next_number_ = 0;
     for (const auto& path : plan_.paths) push({0, next_number_++, NodeInput::Kind::arrive, path.nodes.front(), {OpKind::F, path.microbatch}});
 
@@ -104,6 +120,7 @@ std::vector<double> VirtualDriver::run_events(std::size_t& expected) {
         const Event event = pop();
         if (event.kind == NodeInput::Kind::end) {
             record(event.node, event.operation, event.time_s);
+            if (admission_) admission_->leave(event.node);
             timeline_.makespan_s = event.time_s;
             last_end_s[at(stage_of_[at(event.node)])] = event.time_s;
             --expected;
@@ -111,9 +128,12 @@ std::vector<double> VirtualDriver::run_events(std::size_t& expected) {
         for (const auto& action : machines_[at(event.node)].handle({event.kind, event.operation, event.time_s, event.number}, next_number_)) {
             if (action.kind == NodeAction::Kind::send)
                 send(event.node, action, event.time_s);
+            else if (admission_)
+                admitted_later_.emplace_back(event.node, action);
             else
                 start(event.node, action, event.time_s);
         }
+        if (admission_) start_admitted(event.time_s);
     }
     return last_end_s;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/engine/compute.h"
@@ -35,12 +38,35 @@ private:
     std::vector<double> free_s_;  ///< of each line, where they are shared
 };
 
+/// Times to use instead of the cost model's.
+class Durations {
+public:
+    virtual ~Durations() = default;
+    virtual std::optional<double> operation_s(int node, const Operation& operation) const = 0;
+    /// From hand-over to arrival, whatever else is on the line.
+    virtual std::optional<double> transfer_s(int from, int to, const Operation& next) const = 0;
+};
+
+/// What an operation needs beside its node.
+class Admission {
+public:
+    virtual ~Admission() = default;
+    virtual bool enter(int node) = 0;
+    virtual void leave(int node) = 0;
+};
+
 /// Drives the nodes' state machines through one iteration by an event queue, in the drawn network's time: the same to the bit on
 /// every machine. Hands every operation to `compute` in the order in which they start. `clock: virtual`, `transport: local`.
 class VirtualDriver {
 public:
     /// The plan must have passed check_structure. Problem, plan and compute outlive the driver.
     VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute);
+
+    /// From the next iteration on; null: the cost model, and nodes that wait for nothing but themselves. Both outlive the driver.
+    void use(const Durations* durations, Admission* admission) {
+        durations_ = durations;
+        admission_ = admission;
+    }
 
     /// One iteration from time 0. An incomplete one (deadlock) comes back with `complete` false and what is blocked.
     Timeline run_iteration();
@@ -64,6 +90,7 @@ private:
     std::vector<double> run_events(std::size_t& expected);
     void describe_blocked();
     void start(int node, const NodeAction& action, double now_s);
+    void start_admitted(double now_s);
     void send(int node, const NodeAction& action, double now_s);
     void record(int node, const Operation& operation, double end_s);
     Event pop();
@@ -80,6 +107,9 @@ private:
     std::vector<Event> queue_;  ///< a heap, earliest first
     std::uint64_t next_number_ = 0;
     Timeline timeline_;
+    const Durations* durations_ = nullptr;
+    Admission* admission_ = nullptr;
+    std::deque<std::pair<int, NodeAction>> admitted_later_;
 };
 
 }  // namespace skippipe

@@ -114,9 +114,12 @@ private Q_SLOTS:
         QCOMPARE(planner.exit_code, 2);
         QVERIFY(planner.error.contains("skippipe-joint"));
         QCOMPARE(run({"show", "77"}).exit_code, 2);
-        const auto wall = run({"run", tiny("wall.json", [](QJsonObject& d) { d["execution"] = QJsonObject{{"clock", "wall"}}; })});
-        QCOMPARE(wall.exit_code, 2);
-        QVERIFY(wall.error.contains("/execution/clock"));
+        const auto ranks = run({"run", tiny("ranks.json", [](QJsonObject& d) { d["execution"] = QJsonObject{{"ranks", 2}}; })});
+        QCOMPARE(ranks.exit_code, 2);
+        QVERIFY(ranks.error.contains("/execution/ranks") && ranks.error.contains("\"wall\""));
+        const auto nccl = run({"run", tiny("nccl.json", [](QJsonObject& d) { d["execution"] = QJsonObject{{"clock", "wall"}, {"transport", "nccl"}}; })});
+        QCOMPARE(nccl.exit_code, 2);
+        QVERIFY(nccl.error.contains("/execution/transport"));
         write("no-database", "This is not a record of runs, whatever its name says");
         QProcess process;
         process.start(program, {"runs", "--db", file("no-database")});

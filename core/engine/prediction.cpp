@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/prediction.h"
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "core/engine/virtual_clock.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Free workers and cores as the virtual clock goes on.
+class FreeCores final : public Admission {
+public:
+    FreeCores(const RankSchedule& schedule, const Machines& machines) : schedule_(schedule), machines_(machines), free_(machines.cores) {
+        for (const auto& rank : machines.ranks) workers_.push_back(rank.workers);
+    }
+    bool enter(int node) override {
+        const int rank = schedule_.rank_of[at(node)], host = machines_.ranks[at(rank)].host;
+        if (workers_[at(rank)] == 0 || free_[at(host)] == 0) return false;
+        --workers_[at(rank)];
+        --free_[at(host)];
+        return true;
+    }
+    void leave(int node) override {
+        const int rank = schedule_.rank_of[at(node)];
+        ++workers_[at(rank)];
+        ++free_[at(machines_.ranks[at(rank)].host)];
+    }
+
+private:
+    const RankSchedule& schedule_;
+    const Machines& machines_;
+    std::vector<int> workers_, free_;
+};
+
+/// Measured seconds instead of drawn ones.
+class MeasuredTimes final : public Durations {
+public:
+    MeasuredTimes(const Timeline& measured, bool transfers) {
+        for (const auto& span : measured.spans) {
+            if (is_compute(span.kind)) operations_[{span.node, span.microbatch, span.kind}] = span.end_s - span.start_s;
+            if (transfers && is_transfer(span.kind)) transfers_[{span.node, span.to_node, span.microbatch, span.kind}] = span.end_s - span.ready_s;
+        }
+    }
+    std::optional<double> operation_s(int node, const Operation& operation) const override {
+        const auto found = operations_.find({node, operation.microbatch, span_kind(operation.kind)});
+        return found == operations_.end() ? std::nullopt : std::optional(found->second);
+    }
+    std::optional<double> transfer_s(int from, int to, const Operation& next) const override {
+        const auto kind = is_backward(next.kind) ? SpanKind::transfer_backward : SpanKind::transfer_forward;
+        const auto found = transfers_.find({from, to, next.microbatch, kind});
+        return found == transfers_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+private:
+    std::map<std::tuple<int, int, SpanKind>, double> operations_;
+    std::map<std::tuple<int, int, int, SpanKind>, double> transfers_;
+};
+
+Timeline replay(const Problem& problem, const Plan& plan, const Durations& durations) {
+    CostCompute none;
+    VirtualDriver driver(problem, plan, none);
+    driver.use(&durations, nullptr);
+    return driver.run_iteration();
+}
+
+}  // namespace
+
+Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines) {
+    CostCompute none;
+    FreeCores cores(schedule, machines);
+    VirtualDriver driver(problem, schedule.plan, none);
+    driver.use(nullptr, &cores);
+    return driver.run_iteration();
+}
+
+Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Timeline& measured) {
+    const auto predicted = predict(problem, schedule, machines);
+    const MeasuredTimes operations(measured, false), everything(measured, true);
+    const double with_operations_s = replay(problem, schedule.plan, operations).makespan_s, with_transfers_s = replay(problem, schedule.plan, everything).makespan_s;
+    Difference difference{.predicted_s = predicted.iteration_s, .measured_s = measured.iteration_s};
+    difference.operations_s = with_operations_s - predicted.makespan_s;
+    difference.transfers_s = with_transfers_s - with_operations_s;
+    difference.coordination_s = measured.makespan_s - with_transfers_s;
+    difference.reduction_s = (measured.iteration_s - measured.makespan_s) - (predicted.iteration_s - predicted.makespan_s);
+    return difference;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/engine/prediction.h"
+#include "core/planner/evaluator.h"
+#include "tests/engine/random_plans.h"
+
+using namespace skippipe;
+
+namespace {
+
+Machines machines(int ranks, int workers, int cores) { return {std::vector<Machines::Rank>(static_cast<std::size_t>(ranks), {0, workers}), {cores}}; }
+
+RankSchedule one_rank(const Problem& problem, const Plan& plan) { return make_schedule(problem, plan, std::vector<int>(static_cast<std::size_t>(problem.nodes()), 0), 1); }
+
+}  // namespace
+
+class TestPrediction : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void with_cores_for_all_it_is_the_evaluator() {
+        int complete = 0;
+        for (std::uint64_t seed = 0; seed < 100; ++seed) {
+            const auto [problem, plan] = examples::random_plan(seed);
+            const auto expected = evaluate(problem, plan);
+            if (!expected.complete) continue;
+            ++complete;
+            const auto schedule = one_rank(problem, plan);
+            QCOMPARE(predict(problem, schedule, machines(1, problem.nodes(), problem.nodes())).iteration_s, expected.iteration_s);
+        }
+        QVERIFY(complete > 20);
+    }
+
+    /// Two data nodes, no other stage, one core: F, L, B of both one after the other.
+    void operations_wait_for_a_core_of_their_host() {
+        auto problem = examples::toy({"D", "E"}, 1, 1, 2);
+        const Plan plan{.stages = {{0, 1}}, .blocks = {1}, .paths = {{0, {0}}, {1, {1}}}};
+        const auto schedule = one_rank(problem, plan);
+        QCOMPARE(predict(problem, schedule, machines(1, 2, 2)).makespan_s, 3.5);
+        QCOMPARE(predict(problem, schedule, machines(1, 2, 1)).makespan_s, 7.0);
+        QCOMPARE(predict(problem, schedule, machines(1, 1, 2)).makespan_s, 7.0);
+    }
+
+    /// What is put in by hand comes out under its name.
+    void differences_are_found_and_add_up() {
+        const auto example = examples::collision();
+        const auto schedule = one_rank(example.problem, example.plan);
+        const auto cores = machines(1, 2, 2);
+        auto bound = schedule;
+        bound.plan.order = order_of(evaluate(example.problem, example.plan), 2);
+        auto slower = example.problem;
+        for (auto& s : slower.seconds_per_sample_per_block) s *= 1.5;
+        const auto operations = explain_difference(example.problem, bound, cores, evaluate(slower, bound.plan));
+        QVERIFY(operations.operations_s > 4);
+        QVERIFY(std::abs(operations.transfers_s) < 1e-9 && std::abs(operations.coordination_s) < 1e-9 && std::abs(operations.reduction_s) < 1e-9);
+        auto farther = example.problem;
+        for (auto& hop : farther.hops) hop.latency_s = 2;
+        const auto transfers = explain_difference(example.problem, bound, cores, evaluate(farther, bound.plan));
+        QVERIFY(transfers.transfers_s > 3);
+        QVERIFY(std::abs(transfers.operations_s) < 1e-9 && std::abs(transfers.coordination_s) < 1e-9);
+        auto late = evaluate(example.problem, bound.plan);
+        late.makespan_s += 0.5;
+        late.iteration_s += 0.75;
+        const auto rest = explain_difference(example.problem, bound, cores, late);
+        QCOMPARE(rest.coordination_s, 0.5);
+        QCOMPARE(rest.reduction_s, 0.25);
+        QCOMPARE(rest.predicted_s + rest.operations_s + rest.transfers_s + rest.coordination_s + rest.reduction_s, rest.measured_s);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPrediction)
+#include "test_prediction.moc"
