@@ -2,9 +2,8 @@
 #include "app/cli/coordinator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
-#include <memory>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -13,7 +12,7 @@
 #include <unistd.h>
 
 #include "app/cli/planning.h"
-#include "app/cli/worker_process.h"
+#include "app/cli/worker_group.h"
 #include "core/base/build_info.h"
 #include "core/experiment/io.h"
 #include "core/planner/evaluator.h"
@@ -47,74 +46,69 @@ public:
 
     RunOutcome go() {
         protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads};
-        WorkerProcess worker(environment_of(0, 0));
-        bool closed = !worker.write_line(protocol::encode(job));
-        std::string line;
-        while (!closed && !ended_) {
-            switch (worker.read_line(line, 0.2)) {
-                case WorkerProcess::Read::line: handle(line); break;
-                case WorkerProcess::Read::closed: closed = true; break;
-                case WorkerProcess::Read::timeout: look_after_ranks(); break;
-            }
-            if (started_) obey(worker);
+        WorkerGroup workers(job, job_.experiment.execution.ranks, job_.launched);
+        const auto handle = [this](const protocol::Message& message) { std::visit([this](const auto& m) { receive(m); }, message); };
+        try {
+            if (const auto fault = workers.listen(handle, [this] { return ended_; }, [&] { obey(workers); })) fail({*fault});
+        } catch (const InputError& error) {
+            fail(error.faults());
         }
-        const auto how = worker.wait();
-        if (!ended_) fail({{"worker", "the training worker " + (how.empty() ? "ended without a word" : how), "the run cannot go on without it",
-                            "Look at its messages above; if memory ran out, use a smaller model, fewer samples or fewer threads"}});
         return finish();
     }
 
 private:
-    /// What tells a worker which rank it is; nothing where there is one rank, or a launcher has said it already.
-    std::vector<std::string> environment_of(int rank, int port) const {
-        const int ranks = job_.experiment.execution.ranks;
-        if (ranks == 1 || job_.launched) return {};
-        return {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(ranks), "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
-                "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(port), "TORCHELASTIC_USE_AGENT_STORE=False"};
-    }
-
-    /// Rank 0 is up: the others follow.
-    void receive(const protocol::Listening& m) {
-        for (int rank = 1; rank < job_.experiment.execution.ranks; ++rank) others_.push_back(std::make_unique<WorkerProcess>(environment_of(rank, m.port)));
-    }
-
-    /// Rank 0 finds out by itself when another is gone, and says more about it; this is for when it cannot.
-    void look_after_ranks() {
-        for (std::size_t i = 0; i < others_.size(); ++i) {
-            if (others_[i]->running()) continue;
-            if (!lost_since_) lost_since_ = std::chrono::steady_clock::now();
-            if (std::chrono::steady_clock::now() - *lost_since_ < std::chrono::seconds(15)) return;
-            const auto how = others_[i]->wait();
-            fail({{"rank " + std::to_string(i + 1), "its worker " + (how.empty() ? "ended early" : how), "the run cannot go on without it", "Look at its messages above"}});
-            return;
-        }
-    }
+    void receive(const protocol::Listening&) {}
+    void receive(const protocol::Probed&) {}
 
     void begin(const std::string& versions) {
         if (started_) return;
         started_ = true;
         RunStart start{job_.experiment.name, job_.plan.planner, to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), versions,
-                       machine_json(), job_.experiment.seed, job_.experiment.training.iterations, evaluate(job_.problem, job_.plan).iteration_s};
+                       machine_json(), job_.experiment.seed, job_.experiment.training.iterations, predicted_s()};
         outcome_.run = recorder_.begin(start);
         outcome_.info.id = outcome_.run;
         if (progress_.started) progress_.started(outcome_.run);
     }
 
-    void handle(const std::string& line) {
-        try {
-            std::visit([this](const auto& message) { receive(message); }, protocol::decode(line));
-        } catch (const InputError& error) {
-            fail(error.faults());
+    /// Under the wall clock the prediction knows what the ranks run on.
+    void know_machines(const protocol::Hello& m) {
+        if (m.machines.empty()) return;
+        Machines machines;
+        std::map<std::string, int> hosts;
+        for (const auto& rank : m.machines) {
+            const auto [host, added] = hosts.try_emplace(rank.host, static_cast<int>(hosts.size()));
+            // Sleeping takes no core.
+            const bool sleeps = job_.experiment.execution.compute == Compute::cost;
+            if (added) machines.cores.push_back(sleeps ? job_.problem.nodes() : rank.cores);
+            machines.ranks.push_back({host->second, rank.workers});
         }
+        machines_ = std::move(machines);
+        const int ranks = job_.experiment.execution.ranks;
+        schedule_ = make_schedule(job_.problem, job_.plan, assign_ranks(job_.experiment.topology, job_.plan, ranks), ranks);
+    }
+
+    double predicted_s() const { return machines_ ? predict(job_.problem, *schedule_, *machines_).iteration_s : evaluate(job_.problem, job_.plan).iteration_s; }
+
+    /// Predicted against measured, under the wall clock.
+    void weigh(const protocol::Iterated& m) {
+        if (!machines_) return;
+        Timeline measured;
+        measured.spans = m.spans;
+        measured.iteration_s = m.iteration_s;
+        for (const auto& span : m.spans)
+            if (is_compute(span.kind)) measured.makespan_s = std::max(measured.makespan_s, span.end_s);
+        outcome_.differences.push_back(explain_difference(job_.problem, *schedule_, *machines_, measured));
+        metric(m.iteration, "predicted_iteration_s", outcome_.differences.back().predicted_s, m.offset_s + m.iteration_s, m.machine_s, m.tokens);
     }
 
     void receive(const protocol::Hello& m) {
-        nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler}, {"build", build_type}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", m.ranks}};
+        nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler}, {"build", build_type}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", job_.experiment.execution.ranks}};
         try {
             versions.update(nlohmann::ordered_json::parse(m.versions_json));
         } catch (const nlohmann::json::exception&) {
             versions["worker"] = m.versions_json;
         }
+        know_machines(m);
         begin(versions.dump());
         if (progress_.ready) progress_.ready(m);
     }
@@ -148,6 +142,7 @@ private:
             outcome_.idle_by_cause = idle_shares(job_.problem, job_.plan, m.spans, m.iteration_s);
             explained_s_ = m.iteration_s;
         }
+        weigh(m);
         if (progress_.iterated) progress_.iterated(m);
     }
 
@@ -171,17 +166,19 @@ private:
         recorder_.metric(outcome_.run, {0, iteration, name, value, network_s, machine_s, tokens});
     }
 
-    void obey(WorkerProcess& worker) {
+    void obey(WorkerGroup& workers) {
+        if (!started_) return;
         recorder_.heartbeat(outcome_.run);
-        for (const auto& command : recorder_.take_commands(outcome_.run)) worker.write_line(command.kind);
-        if (interrupted() && !told_) told_ = worker.write_line("stop");
+        for (const auto& command : recorder_.take_commands(outcome_.run)) workers.tell(command.kind);
+        if (interrupted() && !told_) told_ = workers.tell("stop");
     }
 
     RunOutcome finish() {
         nlohmann::ordered_json idle;
         for (std::size_t c = 0; c < idle_causes; ++c) idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome_.idle_by_cause[c];
         outcome_.info.state = outcome_.state;
-        const nlohmann::ordered_json summary{{"idle_by_cause", idle}, {"bits_per_byte", outcome_.bits_per_byte}, {"peak_memory_bytes", outcome_.peak_memory_bytes}};
+        nlohmann::ordered_json summary{{"idle_by_cause", idle}, {"bits_per_byte", outcome_.bits_per_byte}, {"peak_memory_bytes", outcome_.peak_memory_bytes}};
+        if (const auto middle = median_difference(outcome_.differences)) summary["prediction"] = to_json(*middle);
         recorder_.finish(outcome_.run, outcome_.state, outcome_.info, summary.dump());
         return std::move(outcome_);
     }
@@ -192,11 +189,24 @@ private:
     RunOutcome outcome_;
     double explained_s_ = -1;
     bool started_ = false, ended_ = false, told_ = false;
-    std::vector<std::unique_ptr<WorkerProcess>> others_;  ///< ranks 1 and up, where this process starts them
-    std::optional<std::chrono::steady_clock::time_point> lost_since_;
+    std::optional<Machines> machines_;
+    std::optional<RankSchedule> schedule_;
 };
 
 }  // namespace
+
+std::optional<Difference> median_difference(const std::vector<Difference>& differences) {
+    // The first iteration warms up.
+    std::vector<Difference> sorted(differences.begin() + (differences.size() > 2 ? 1 : 0), differences.end());
+    if (sorted.empty()) return std::nullopt;
+    std::sort(sorted.begin(), sorted.end(), [](const Difference& a, const Difference& b) { return a.measured_s < b.measured_s; });
+    return sorted[sorted.size() / 2];
+}
+
+nlohmann::ordered_json to_json(const Difference& d) {
+    return {{"predicted_s", d.predicted_s}, {"measured_s", d.measured_s}, {"operations_s", d.operations_s}, {"transfers_s", d.transfers_s},
+            {"coordination_s", d.coordination_s}, {"reduction_s", d.reduction_s}};
+}
 
 std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans, double iteration_s) {
     Timeline timeline;

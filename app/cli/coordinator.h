@@ -6,7 +6,10 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "core/analysis/idle.h"
+#include "core/engine/prediction.h"
 #include "core/engine/protocol.h"
 #include "core/experiment/document.h"
 #include "core/record/record.h"
@@ -31,6 +34,7 @@ struct RunOutcome {
     std::array<double, idle_causes> idle_by_cause{};
     double bits_per_byte = 0;             ///< last validation
     std::int64_t peak_memory_bytes = 0;   ///< of the worker
+    std::vector<Difference> differences;  ///< wall clock: of each iteration, predicted against measured
     Faults faults;                        ///< why it failed
 };
 
@@ -45,6 +49,10 @@ struct RunProgress {
 /// Runs a job to its end: starts the worker, writes everything to the record as its only writer, obeys commands that windows
 /// insert ("stop", "pause", "resume") and Ctrl+C.
 RunOutcome coordinate(const RunJob& job, const RunProgress& progress);
+
+/// That of the iteration of median length; nothing under the virtual clock.
+std::optional<Difference> median_difference(const std::vector<Difference>& differences);
+nlohmann::ordered_json to_json(const Difference& difference);
 
 /// Share of idle time by cause, of one iteration.
 std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans, double iteration_s);

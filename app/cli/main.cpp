@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     cli::add_validate(app, context);
     cli::add_plan(app, context);
     cli::add_replan(app, context);
+    cli::add_probe(app, context);
     cli::add_run(app, context);
     cli::add_runs(app, context);
     cli::add_export(app, context);

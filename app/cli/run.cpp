@@ -158,6 +158,7 @@ nlohmann::ordered_json summary(const RunOutcome& outcome) {
                                 {"first_validation_loss", optional_number(outcome.info.first_validation_loss)},
                                 {"last_validation_loss", optional_number(outcome.info.last_validation_loss)}, {"idle_by_cause", idle},
                                 {"peak_memory_bytes", outcome.peak_memory_bytes}};
+    if (const auto middle = median_difference(outcome.differences)) json["prediction"] = to_json(*middle);
     if (!outcome.faults.empty()) json["faults"] = to_json(outcome.faults);
     return json;
 }
@@ -167,7 +168,15 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
     std::cout << fmt::format("\nrun {} {}: {} of {} iterations\n", outcome.run, to_string(outcome.state), info.iterations_done, job.experiment.training.iterations);
     std::vector<std::vector<std::string>> rows;
     const auto row = [&](const std::string& name, const std::string& value) { rows.push_back({name, value}); };
-    if (info.iteration_s) row("iteration time of the network", fmt::format("{:.3f} s", *info.iteration_s));
+    if (info.iteration_s) row(job.experiment.execution.clock == Clock::wall ? "iteration time here" : "iteration time of the network", fmt::format("{:.3f} s", *info.iteration_s));
+    if (const auto d = median_difference(outcome.differences)) {
+        row("median iteration", fmt::format("{:.3f} s, predicted {:.3f} s ({:+.1f} %)", d->measured_s, d->predicted_s, 100 * (d->measured_s / d->predicted_s - 1)));
+        const auto cause = [&](const char* name, double seconds) { row(std::string("  ") + name, fmt::format("{:+.3f} s", seconds)); };
+        cause("operations took another time", d->operations_s);
+        cause("transfers took another time", d->transfers_s);
+        cause("coordination", d->coordination_s);
+        cause("all-reduce, step, slowest rank", d->reduction_s);
+    }
     if (info.tokens_per_second) row("tokens per second here", fmt::format("{:.0f}", *info.tokens_per_second));
     double idle = 0;
     for (const double share : outcome.idle_by_cause) idle += share;

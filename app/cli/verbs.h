@@ -29,6 +29,7 @@ struct Context {
 void add_validate(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
 void add_replan(CLI::App& app, Context& context);
+void add_probe(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_runs(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/utsname.h>
 #include <torch/version.h>
 
 #include "core/data/corpus.h"
@@ -21,6 +22,7 @@
 #include "core/experiment/io.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
+#include "core/model/probe.h"
 #include "core/model/torch_compute.h"
 #include "core/model/torch_rank.h"
 #ifdef SKIPPIPE_GLOO
@@ -118,8 +120,8 @@ Batches make_batches(const Experiment& experiment, const protocol::Job& job, pro
     return {std::move(corpus.bytes), experiment.data, experiment.pipeline.microbatch_samples, experiment.model.sequence, experiment.seed};
 }
 
-protocol::Hello make_hello(const Experiment& experiment, int ranks) {
-    protocol::Hello hello{.versions_json = "{}", .data = "none: compute is cost", .ranks = ranks};
+protocol::Hello make_hello(const Experiment& experiment) {
+    protocol::Hello hello{.versions_json = "{}", .data = "none: compute is cost"};
     if (experiment.execution.compute == Compute::cost) return hello;
     hello.blas_gflops = measure_blas_gflops();
     hello.versions_json = nlohmann::json{{"libtorch", TORCH_VERSION}}.dump();
@@ -127,7 +129,7 @@ protocol::Hello make_hello(const Experiment& experiment, int ranks) {
 }
 
 void train_virtual(const protocol::Job& job, const Work& work) {
-    auto hello = make_hello(work.experiment, 1);
+    auto hello = make_hello(work.experiment);
     std::unique_ptr<ComputeBackend> compute = std::make_unique<CostCompute>();
     if (work.experiment.execution.compute == Compute::torch)
         compute = std::make_unique<TorchCompute>(work.experiment, work.plan, make_batches(work.experiment, job, hello), work.experiment.seed, job.threads);
@@ -138,13 +140,35 @@ void train_virtual(const protocol::Job& job, const Work& work) {
     say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
 }
 
+std::string host_name() {
+    utsname system{};
+    ::uname(&system);
+    return system.nodename;
+}
+
+/// Speeds of this rank's nodes while all ranks compute, then of the links while nobody does.
+void probe_rank(const Work& work, const RankSchedule& schedule, RankTransport& transport, int workers) {
+    RankProbe probe{.host = host_name(), .cores = static_cast<int>(std::thread::hardware_concurrency())};
+    transport.all_gather({0});
+    if (work.experiment.execution.compute == Compute::torch) probe.nodes = measure_nodes(work.experiment, schedule, transport.rank(), workers);
+    transport.all_gather({0});
+    probe.links = measure_links(transport);
+    probe.handover_s = measure_handover();
+    probe.copy_bytes_per_s = measure_copy_bytes_per_s();
+    auto ranks = transport.gather(to_json_text(probe));
+    if (transport.rank() != 0) return;
+    say(protocol::Probed{std::move(ranks)});
+    say(protocol::Done{});
+}
+
 /// The share of this rank; rank 0 talks to the coordinator.
 void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankTransport& transport, int ranks_on_host) {
     const int rank = transport.rank();
     if (const auto why = find_deadlock(work.problem, schedule))
         throw InputError("/execution/ranks", "the order of transfers between ranks comes to a deadlock: " + *why, "every rank posts them in one order", "Plan again, or use another number of ranks");
-    auto hello = make_hello(work.experiment, schedule.ranks);
     const int workers = job.threads > 0 ? job.threads : default_workers(work.experiment, schedule, rank, ranks_on_host);
+    if (job.probe) return probe_rank(work, schedule, transport, workers);
+    auto hello = make_hello(work.experiment);
     std::unique_ptr<RankCompute> compute = std::make_unique<CostRankCompute>(work.problem, schedule, rank);
     if (work.experiment.execution.compute == Compute::torch) {
         std::optional<Batches> batches;
@@ -152,8 +176,11 @@ void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& 
         compute = std::make_unique<TorchRank>(work.experiment, schedule, rank, std::move(batches), workers);
     }
     const auto described = transport.gather(hello.data);
+    const auto hosts = transport.gather(host_name());
+    const auto sizes = transport.all_gather({static_cast<double>(std::thread::hardware_concurrency()), static_cast<double>(workers)});
     if (rank != 0) return train_wall(work.experiment, work.problem, schedule, *compute, transport, workers, nullptr);
     hello.data = described.at(static_cast<std::size_t>(schedule.rank_of[static_cast<std::size_t>(schedule.plan.stages.front().front())]));
+    for (std::size_t r = 0; r < hosts.size(); ++r) hello.machines.push_back({hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
     Commands commands;
     Reporter reporter(commands);
     say(hello);

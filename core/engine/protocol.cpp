@@ -22,7 +22,9 @@ Span read_span(const json& v) {
 struct Writer {
     json operator()(const Listening& m) const { return {{"type", "listening"}, {"port", m.port}}; }
     json operator()(const Hello& m) const {
-        return {{"type", "hello"}, {"versions", m.versions_json}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", m.ranks}};
+        json machines = json::array();
+        for (const auto& machine : m.machines) machines.push_back({machine.host, machine.cores, machine.workers});
+        return {{"type", "hello"}, {"versions", m.versions_json}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"machines", std::move(machines)}};
     }
     json operator()(const Validated& m) const {
         return {{"type", "validated"}, {"iterations_done", m.iterations_done}, {"network_s", m.network_s}, {"machine_s", m.machine_s},
@@ -35,6 +37,7 @@ struct Writer {
                 {"tokens", m.tokens}, {"loss_sum", m.result.loss_sum_nats}, {"loss_tokens", m.result.tokens}, {"gradient_norm", m.result.gradient_norm},
                 {"stage_tokens", m.result.stage_tokens}, {"spans", std::move(spans)}};
     }
+    json operator()(const Probed& m) const { return {{"type", "probed"}, {"ranks", m.ranks}}; }
     json operator()(const Done& m) const { return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}}; }
     json operator()(const Failed& m) const {
         json faults = json::array();
@@ -46,7 +49,11 @@ struct Writer {
 Message read(const json& v) {
     const auto type = v.at("type").get<std::string>();
     if (type == "listening") return Listening{v.at("port")};
-    if (type == "hello") return Hello{v.at("versions"), v.at("blas_gflops"), v.at("data"), v.at("ranks")};
+    if (type == "hello") {
+        Hello m{v.at("versions"), v.at("blas_gflops"), v.at("data"), {}};
+        for (const auto& machine : v.at("machines")) m.machines.push_back({machine.at(0), machine.at(1), machine.at(2)});
+        return m;
+    }
     if (type == "validated")
         return Validated{v.at("iterations_done"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {v.at("loss"), v.at("bits_per_byte")}};
     if (type == "iterated") {
@@ -55,6 +62,7 @@ Message read(const json& v) {
         for (const auto& span : v.at("spans")) m.spans.push_back(read_span(span));
         return m;
     }
+    if (type == "probed") return Probed{v.at("ranks").get<std::vector<std::string>>()};
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
     if (type == "failed") {
         Failed m;
@@ -76,11 +84,11 @@ template <class Read> auto guarded(const std::string& line, Read read) {
 }  // namespace
 
 std::string encode(const Job& job) {
-    return json{{"experiment", job.experiment_json}, {"plan", job.plan_json}, {"base_dir", job.base_dir}, {"threads", job.threads}}.dump();
+    return json{{"experiment", job.experiment_json}, {"plan", job.plan_json}, {"base_dir", job.base_dir}, {"threads", job.threads}, {"probe", job.probe}}.dump();
 }
 
 Job decode_job(const std::string& line) {
-    return guarded(line, [](const json& v) { return Job{v.at("experiment"), v.at("plan"), v.at("base_dir"), v.at("threads")}; });
+    return guarded(line, [](const json& v) { return Job{v.at("experiment"), v.at("plan"), v.at("base_dir"), v.at("threads"), v.at("probe")}; });
 }
 
 // Text from outside (paths, messages of the system) may not be UTF-8: it is shown with replacement characters.

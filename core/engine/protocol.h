@@ -17,6 +17,7 @@ struct Job {
     std::string experiment_json, plan_json;
     std::string base_dir;  ///< where relative data paths start
     int threads = 0;
+    bool probe = false;    ///< measure the ranks and their links instead of training
 };
 
 /// Rank 0 to coordinator: where the other ranks find it.
@@ -24,12 +25,18 @@ struct Listening {
     int port = 0;
 };
 
+/// What a rank runs on.
+struct RankMachine {
+    std::string host;
+    int cores = 1, workers = 1;
+};
+
 /// Worker to coordinator, once it is ready to train.
 struct Hello {
     std::string versions_json;  ///< LibTorch and BLAS
     double blas_gflops = 0;     ///< fp32 matrix product on one thread; 0: compute is cost
     std::string data;           ///< what is read
-    int ranks = 1;
+    std::vector<RankMachine> machines;  ///< of each rank; under the virtual clock none
 };
 
 struct Validated {
@@ -52,12 +59,17 @@ struct Done {
     std::int64_t peak_memory_bytes = 0;
 };
 
+/// What a probe found: of each rank its RankProbe (core/engine/probe.h) as text.
+struct Probed {
+    std::vector<std::string> ranks;
+};
+
 /// The worker cannot go on.
 struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Hello, Validated, Iterated, Done, Failed>;
+using Message = std::variant<Listening, Hello, Validated, Iterated, Probed, Done, Failed>;
 
 std::string encode(const Job& job);
 Job decode_job(const std::string& line);

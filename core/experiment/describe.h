@@ -110,6 +110,7 @@ template <class V> void describe(V& v, Topology& t) {
     v("nodes", t.nodes, Info{.doc = "Machines that hold a stage each", .required = true});
     v("links", t.links, Info{.doc = "Between two nodes or two regions; a pair without one is unreachable"});
     v("within_region", t.within_region, Info{.doc = "The switch inside a region"});
+    v("measured_at", t.measured_at, Info{.doc = "When speeds and links were measured (UTC); empty: drawn by hand"});
     v("hop_matrix_s", t.hop_matrix_s,
       Info{.doc = "Explicit seconds of a hop [from][to] in the order of `nodes`; replaces the links, unlimited, all-reduce free", .unit = "s", .min = 0, .max = 1e6});
 }

@@ -49,6 +49,7 @@ struct Topology {
     std::vector<Node> nodes;
     std::vector<Link> links;
     WithinRegion within_region;
+    std::string measured_at;                        ///< when speeds and links were measured (UTC, "2026-01-31T12:00:00Z"); empty: drawn
     std::vector<std::vector<double>> hop_matrix_s;  ///< explicit seconds [from][to]; empty: from the links
     bool operator==(const Topology&) const = default;
 };

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/calibrate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/planner/plan.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+std::string region_of(int rank) { return fmt::format("rank-{}", rank); }
+
+void take_speeds(Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
+    const auto stage_of = stage_of_nodes(schedule.plan, static_cast<int>(experiment.topology.nodes.size()));
+    std::vector<double> backward, loss;
+    for (const auto& rank : ranks)
+        for (const auto& speed : rank.nodes) {
+            const int stage = stage_of.at(at(speed.node));
+            if (stage < 0 || speed.forward_s.median <= 0) continue;
+            experiment.topology.nodes[at(speed.node)].seconds_per_sample_per_block =
+                speed.forward_s.median / (experiment.pipeline.microbatch_samples * schedule.plan.blocks.at(at(stage)));
+            backward.push_back(speed.backward_s.median / speed.forward_s.median);
+            if (stage == 0) loss.push_back(speed.loss_s.median / speed.forward_s.median);
+        }
+    if (!backward.empty()) experiment.costs.backward_factor = summarize(std::move(backward)).median;
+    if (!loss.empty()) experiment.costs.loss_factor = summarize(std::move(loss)).median;
+}
+
+void take_links(Topology& topology, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
+    double left = topology.regions.empty() ? 0 : topology.regions.front().x, top = topology.regions.empty() ? 0 : topology.regions.front().y;
+    topology.regions.clear();
+    topology.links.clear();
+    topology.hop_matrix_s.clear();
+    std::vector<double> handover, copy;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+        topology.regions.push_back({region_of(static_cast<int>(r)), left + 320.0 * static_cast<double>(r), top});
+        for (const auto& link : ranks[r].links)
+            topology.links.push_back({region_of(link.from), region_of(link.to), link.latency_s.median, link.bandwidth_bytes_per_s.median, false});
+        handover.push_back(ranks[r].handover_s.median);
+        copy.push_back(ranks[r].copy_bytes_per_s);
+    }
+    topology.within_region = {summarize(std::move(handover)).median, std::max(1.0, summarize(std::move(copy)).median)};
+    for (std::size_t n = 0; n < topology.nodes.size(); ++n) {
+        const int rank = std::max(0, schedule.rank_of[n]);
+        topology.nodes[n].region = region_of(rank);
+        topology.nodes[n].rank = rank;
+    }
+}
+
+}  // namespace
+
+Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, const std::string& when) {
+    auto measured = experiment;
+    take_speeds(measured, schedule, ranks);
+    take_links(measured.topology, schedule, ranks);
+    measured.topology.measured_at = when;
+    return measured;
+}
+
+}  // namespace skippipe

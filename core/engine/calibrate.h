@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/engine/probe.h"
+#include "core/engine/schedule.h"
+#include "core/experiment/document.h"
+
+namespace skippipe {
+
+/// The experiment with measured instead of drawn values: speeds of the nodes that were measured, backward and loss factor, one region
+/// a rank with the measured links between them, hand-over and copy inside. `when`: UTC, "2026-01-31T12:00:00Z". Nodes are fixed to
+/// their ranks; those that no rank hosts keep their speed, in the region of rank 0.
+Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, const std::string& when);
+
+}  // namespace skippipe

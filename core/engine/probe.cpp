@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/probe.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/fault.h"
+#include "core/engine/delay_queue.h"
+#include "core/engine/task_graph.h"
+
+namespace skippipe {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t sizes[] = {64, 1 << 10, 16 << 10, 256 << 10, 1 << 20, 4 << 20};
+constexpr int warm_ups = 3, repeats = 15;
+
+/// One way of a message, by round trips: the first sends, the second answers with as much.
+std::vector<double> round_trips(RankTransport& transport, int peer, bool first, std::vector<std::byte>& message) {
+    std::vector<double> one_way_s;
+    for (int i = 0; i < warm_ups + repeats; ++i) {
+        const double start_s = steady_s();
+        if (first) transport.send_to(peer, message);
+        transport.receive_from(peer, message);
+        if (!first) transport.send_to(peer, message);
+        if (first && i >= warm_ups) one_way_s.push_back((steady_s() - start_s) / 2);
+    }
+    return one_way_s;
+}
+
+/// The largest message one way, ended by an answer of one byte.
+std::vector<double> one_way(RankTransport& transport, int peer, bool sends, std::vector<std::byte>& message, double latency_s) {
+    std::vector<double> bytes_per_s;
+    std::byte answer{};
+    for (int i = 0; i < warm_ups + repeats; ++i) {
+        const double start_s = steady_s();
+        if (sends) {
+            transport.send_to(peer, message);
+            transport.receive_from(peer, std::span(&answer, 1));
+        } else {
+            transport.receive_from(peer, message);
+            transport.send_to(peer, std::span(&answer, 1));
+        }
+        if (sends && i >= warm_ups) bytes_per_s.push_back(static_cast<double>(message.size()) / std::max(1e-9, steady_s() - start_s - 2 * latency_s));
+    }
+    return bytes_per_s;
+}
+
+json write(const Measured& m) { return {m.median, m.spread}; }
+Measured read_measured(const json& v) { return {v.at(0), v.at(1)}; }
+
+}  // namespace
+
+Measured summarize(std::vector<double> values) {
+    if (values.empty()) return {};
+    std::sort(values.begin(), values.end());
+    const auto percentile = [&](double share) { return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)]; };
+    return {percentile(0.5), (percentile(0.84) - percentile(0.16)) / 2};
+}
+
+std::vector<LinkSpeed> measure_links(RankTransport& transport) {
+    std::vector<LinkSpeed> links;
+    const int me = transport.rank();
+    for (int a = 0; a < transport.ranks(); ++a)
+        for (int b = 0; b < transport.ranks(); ++b) {
+            if (a != b && (a == me || b == me)) {
+                LinkSpeed link{.from = a, .to = b};
+                std::vector<std::byte> message;
+                for (const auto size : sizes) {
+                    message.assign(size, std::byte{1});
+                    const auto times = summarize(round_trips(transport, a == me ? b : a, a == me, message));
+                    if (size == sizes[0]) link.latency_s = times;
+                    link.sweep.emplace_back(size, times.median);
+                }
+                link.bandwidth_bytes_per_s = summarize(one_way(transport, a == me ? b : a, a == me, message, link.latency_s.median));
+                if (a == me) links.push_back(std::move(link));
+            }
+            transport.all_gather({0});  // the others wait, so that nothing else is on the line
+        }
+    return links;
+}
+
+Measured measure_handover() {
+    DelayQueue<int> inbox;
+    TaskGraph worker(1, [] {});
+    std::vector<double> seconds;
+    double ended_s = steady_s();
+    for (int i = 0; i < 400; ++i) {
+        inbox.put(i);
+        inbox.take();
+        worker.add([&, i] {
+            if (i >= 50) seconds.push_back(steady_s() - ended_s);
+            // The node would compute here, and everybody else sleep.
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            ended_s = steady_s();
+        });
+        worker.wait();
+    }
+    return summarize(std::move(seconds));
+}
+
+double measure_copy_bytes_per_s() {
+    const std::size_t bytes = 64 << 20;
+    std::vector<std::byte> from(bytes, std::byte{1}), to(bytes);
+    double best_s = 1e9;
+    for (int i = 0; i < 3; ++i) {
+        const double start_s = steady_s();
+        std::memcpy(to.data(), from.data(), bytes);
+        best_s = std::min(best_s, steady_s() - start_s);
+    }
+    return static_cast<double>(bytes) / best_s;
+}
+
+std::string to_json_text(const RankProbe& probe) {
+    json value{{"host", probe.host}, {"cores", probe.cores}, {"handover_s", write(probe.handover_s)}, {"copy_bytes_per_s", probe.copy_bytes_per_s}, {"nodes", json::array()}, {"links", json::array()}};
+    for (const auto& n : probe.nodes) value["nodes"].push_back({{"node", n.node}, {"forward_s", write(n.forward_s)}, {"backward_s", write(n.backward_s)}, {"loss_s", write(n.loss_s)}});
+    for (const auto& l : probe.links)
+        value["links"].push_back({{"from", l.from}, {"to", l.to}, {"latency_s", write(l.latency_s)}, {"bandwidth_bytes_per_s", write(l.bandwidth_bytes_per_s)}, {"sweep", l.sweep}});
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+RankProbe parse_rank_probe(const std::string& text) {
+    try {
+        const auto value = json::parse(text);
+        RankProbe probe{value.at("host"), value.at("cores"), {}, {}, read_measured(value.at("handover_s")), value.at("copy_bytes_per_s")};
+        for (const auto& n : value.at("nodes")) probe.nodes.push_back({n.at("node"), read_measured(n.at("forward_s")), read_measured(n.at("backward_s")), read_measured(n.at("loss_s"))});
+        for (const auto& l : value.at("links"))
+            probe.links.push_back({l.at("from"), l.at("to"), read_measured(l.at("latency_s")), read_measured(l.at("bandwidth_bytes_per_s")),
+                                   l.at("sweep").get<std::vector<std::pair<std::size_t, double>>>()});
+        return probe;
+    } catch (const json::exception& error) {
+        throw InputError("probe", std::string("unreadable measurements: ") + error.what(), "all ranks must run the same build", "Install the same version everywhere");
+    }
+}
+
+}  // namespace skippipe

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Measuring what a topology says: links over the very transport that trains, and what handing over inside a rank costs.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/engine/transport.h"
+
+namespace skippipe {
+
+/// Median and spread (half the distance between the 16th and 84th percentile) of repeated measurements.
+struct Measured {
+    double median = 0, spread = 0;
+};
+Measured summarize(std::vector<double> values);
+
+/// From one rank to another.
+struct LinkSpeed {
+    int from = 0, to = 0;
+    Measured latency_s;                ///< half a round trip of the smallest message
+    Measured bandwidth_bytes_per_s;    ///< of the largest, the latency left out
+    std::vector<std::pair<std::size_t, double>> sweep;  ///< bytes, median seconds one way
+};
+
+/// One node's work, in seconds of its thread while its rank's other workers compute as well.
+struct NodeSpeed {
+    int node = 0;
+    Measured forward_s, backward_s, loss_s;  ///< loss: data nodes only
+};
+
+/// What one rank found.
+struct RankProbe {
+    std::string host;
+    int cores = 1;
+    std::vector<NodeSpeed> nodes;
+    std::vector<LinkSpeed> links;
+    Measured handover_s;               ///< from the end of an operation to the start of the next one it lets go, on this rank
+    double copy_bytes_per_s = 0;       ///< memory, one thread
+};
+
+/// Every ordered pair of ranks, one pair after the other; each rank returns the links from itself. All ranks at once.
+std::vector<LinkSpeed> measure_links(RankTransport& transport);
+Measured measure_handover();
+double measure_copy_bytes_per_s();
+
+std::string to_json_text(const RankProbe& probe);
+/// Throws InputError where the text is not of a RankProbe.
+RankProbe parse_rank_probe(const std::string& text);
+
+}  // namespace skippipe

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/probe.h"
+
+#include <ctime>
+#include <optional>
+
+#include "core/base/rng.h"
+#include "core/engine/task_graph.h"
+#include "core/model/blas.h"
+#include "core/model/node_build.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr int warm_ups = 3, repeats = 9;
+
+double thread_s() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Batch random_batch(const Experiment& experiment, std::uint64_t seed) {
+    Batch batch{experiment.pipeline.microbatch_samples, experiment.model.sequence, {}};
+    Rng rng(seed);
+    batch.tokens.resize(static_cast<std::size_t>(batch.samples) * static_cast<std::size_t>(batch.sequence + 1));
+    for (auto& token : batch.tokens) token = static_cast<std::uint8_t>(rng.below(256));
+    return batch;
+}
+
+NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index) {
+    const bool device_is_cpu = node.stage.device().is_cpu();
+    const auto now_s = [&] { return device_is_cpu ? thread_s() : steady_s(); };
+    // Reading one number back waits for a device's queue.
+    const auto settle = [&](const torch::Tensor& tensor) {
+        if (!device_is_cpu && tensor.defined()) tensor.view(-1)[0].item<float>();
+    };
+    const bool first = node.stage.stage() == 0;
+    const auto wire = experiment.costs.wire;
+    const auto batch = random_batch(experiment, static_cast<std::uint64_t>(index));
+    const std::int64_t rows = std::int64_t{batch.samples} * batch.sequence;
+    std::vector<double> forward, backward, loss;
+    for (int i = 0; i < warm_ups + repeats; ++i) {
+        Journey journey{.token_count = rows};
+        Visit visit{.node = index};
+        set_tokens(batch, node.stage.device(), journey.tokens, journey.targets);
+        const auto message = torch::randn({rows, experiment.model.width});
+        if (!first) journey.message = message.clone();
+        const double start_s = now_s();
+        run_forward(node, journey, visit, wire);
+        settle(journey.message);
+        const double forward_s = now_s();
+        if (first) run_loss(node, journey, wire);
+        settle(journey.message);
+        const double loss_s = now_s();
+        if (!first) journey.message = message.clone();
+        const double back_s = now_s();
+        run_backward(node, journey, visit, wire);
+        settle(journey.message);
+        if (i < warm_ups) continue;
+        forward.push_back(forward_s - start_s);
+        if (first) loss.push_back(loss_s - forward_s);
+        backward.push_back(now_s() - back_s);
+    }
+    return {index, summarize(std::move(forward)), summarize(std::move(backward)), summarize(std::move(loss))};
+}
+
+}  // namespace
+
+std::vector<NodeSpeed> measure_nodes(const Experiment& experiment, const RankSchedule& schedule, int rank, int workers) {
+    auto nodes = build_nodes(experiment, schedule.plan, experiment.seed, [&](int node) { return schedule.rank_of[static_cast<std::size_t>(node)] == rank; });
+    const auto hosted = schedule.nodes_of(rank);
+    std::vector<NodeSpeed> speeds(hosted.size());
+    TaskGraph graph(prepare_blas() ? workers : 1, use_one_thread);
+    graph.for_each(hosted.size(), [&](std::size_t i) { speeds[i] = measure_node(experiment, nodes[static_cast<std::size_t>(hosted[i])].value(), hosted[i]); });
+    return speeds;
+}
+
+}  // namespace skippipe

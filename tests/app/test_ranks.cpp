@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Several processes, for real: `skippipe run` and `skippipe probe` with ranks over Gloo on loopback.
+#include <QTest>
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+
+#include <functional>
+
+namespace {
+
+const QString program = QString(SKIPPIPE_BIN_DIR) + "/skippipe";
+
+struct Result {
+    int exit_code = -1;
+    QString output, error;
+    QJsonObject last() const { return QJsonDocument::fromJson(output.trimmed().split('\n').last().toUtf8()).object(); }
+};
+
+}  // namespace
+
+class TestRanks : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+
+    QString file(const QString& name) const { return folder_.filePath(name); }
+
+    Result run(QStringList arguments, int limit_ms = 120'000) const {
+        QProcess process;
+        process.start(program, arguments << "--db" << file("record.sqlite"));
+        Result result;
+        if (!process.waitForFinished(limit_ms)) {
+            process.kill();
+            process.waitForFinished();
+            return result;
+        }
+        result.exit_code = process.exitCode();
+        result.output = process.readAllStandardOutput();
+        result.error = process.readAllStandardError();
+        return result;
+    }
+
+    /// The tiny training with another way to execute it.
+    QString tiny(const QString& name, const QJsonObject& execution, const std::function<void(QJsonObject&)>& change = {}) const {
+        QFile source(QString(SKIPPIPE_SOURCE_DIR) + "/tests/data/tiny-training.json");
+        if (!source.open(QIODevice::ReadOnly)) return {};
+        auto document = QJsonDocument::fromJson(source.readAll()).object();
+        document["execution"] = execution;
+        if (change) change(document);
+        QFile copy(file(name));
+        if (!copy.open(QIODevice::WriteOnly)) return {};
+        copy.write(QJsonDocument(document).toJson());
+        return copy.fileName();
+    }
+
+    static QJsonObject ranks(int count) { return {{"clock", "wall"}, {"transport", "gloo"}, {"ranks", count}}; }
+
+private Q_SLOTS:
+    void initTestCase() {
+        QFile corpus(file("corpus.txt"));
+        QVERIFY(corpus.open(QIODevice::WriteOnly));
+        for (int i = 0; i < 4000; ++i) corpus.write("line " + QByteArray::number(i * 7919 % 1009) + " of the corpus\n");
+    }
+
+    /// The arithmetic is the same wherever the nodes live: one process under the virtual clock, one, two and three under the wall clock.
+    void losses_are_those_of_one_process() {
+        const auto alone = run({"run", tiny("virtual.json", {}), "--json"});
+        QCOMPARE(alone.exit_code, 0);
+        const double expected = alone.last()["last_validation_loss"].toDouble();
+        QVERIFY(expected > 0 && expected < alone.last()["first_validation_loss"].toDouble());
+        for (const int count : {1, 2, 3}) {
+            const auto many = run({"run", tiny(QString("ranks%1.json").arg(count), ranks(count)), "--json"});
+            QVERIFY2(many.exit_code == 0, qPrintable(many.error));
+            QCOMPARE(many.last()["state"].toString(), "finished");
+            const double loss = many.last()["last_validation_loss"].toDouble();
+            QVERIFY2(std::abs(loss - expected) < 1e-4 * expected, qPrintable(QString("%1 ranks: %2 against %3").arg(count).arg(loss, 0, 'g', 10).arg(expected, 0, 'g', 10)));
+            QVERIFY(many.last()["prediction"].toObject()["predicted_s"].toDouble() > 0);
+        }
+    }
+
+    /// Measured by `probe`, then run with the measured links kept: prediction and clock agree. The goal is 10 %; the machine may be busy.
+    void a_probed_experiment_takes_what_is_predicted() {
+        const auto drawn = tiny("drawn.json", ranks(2), [](QJsonObject& d) {
+            auto training = d["training"].toObject();
+            training["iterations"] = 12;
+            d["training"] = training;
+        });
+        const auto probe = run({"probe", drawn, "-o", file("measured.json"), "--json"});
+        QVERIFY2(probe.exit_code == 0, qPrintable(probe.error));
+        const auto found = probe.last()["ranks"].toArray();
+        QCOMPARE(found.size(), 2);
+        for (const auto& rank : found) {
+            QVERIFY(!rank.toObject()["nodes"].toArray().isEmpty());
+            QCOMPARE(rank.toObject()["links"].toArray().size(), 1);
+        }
+        const auto validated = run({"validate", file("measured.json")});
+        QCOMPARE(validated.exit_code, 0);
+        const auto measured = run({"run", file("measured.json"), "--json"});
+        QVERIFY2(measured.exit_code == 0, qPrintable(measured.error));
+        const auto prediction = measured.last()["prediction"].toObject();
+        const double predicted_s = prediction["predicted_s"].toDouble(), measured_s = prediction["measured_s"].toDouble();
+        QVERIFY2(measured_s > 0.5 * predicted_s && measured_s < 3 * predicted_s, qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
+    }
+
+    /// A drawn planet on one machine: under the cost model the clock shows the virtual clock's time.
+    void shaped_links_make_the_drawn_network() {
+        auto execution = ranks(3);
+        execution["compute"] = "cost";
+        execution["shape_links"] = true;
+        const auto shaped = run({"run", tiny("shaped.json", execution), "--json"});
+        QVERIFY2(shaped.exit_code == 0, qPrintable(shaped.error));
+        const auto prediction = shaped.last()["prediction"].toObject();
+        const double predicted_s = prediction["predicted_s"].toDouble(), measured_s = prediction["measured_s"].toDouble();
+        QVERIFY2(measured_s > 0.99 * predicted_s && measured_s < 1.5 * predicted_s, qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRanks)
+#include "test_ranks.moc"
