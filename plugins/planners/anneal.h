@@ -34,7 +34,7 @@ public:
     std::int64_t steps() const { return steps_; }
 
 private:
-    enum class Move { exchange_hops, reorder, exchange_data, exchange_priority, shift_priority, sibling, exchange_nodes, restage, resize, turn_ring };
+    enum class Move { exchange_hops, reorder, exchange_data, exchange_priority, shift_priority, sibling, exchange_nodes, restage, resize, turn_ring, move_blocks, exchange_sizes };
     struct Change {
         Move move = Move::exchange_hops;
         int i = 0, j = 0, a = 0, b = 0;
@@ -60,6 +60,9 @@ private:
     bool propose_restage(Change& change);
     bool propose_resize();
     bool propose_ring(Change& change);
+    bool propose_blocks(Change& change);
+    bool propose_sizes(Change& change);
+    void move_blocks(int from, int to, int count);
     void leave_stage(int node);
     void enter_stage(int node, int stage);
     bool fill_stage_0(bool more);
@@ -76,6 +79,7 @@ private:
     int stage_of(int node) const { return draft_.schedule.stage_of[static_cast<std::size_t>(node)]; }
     void keep_best();
 
+    std::optional<Problem> own_;  ///< where blocks are planned: with the draft's
     const Problem& problem_;
     const Network& network_;
     Rng rng_;

@@ -96,6 +96,33 @@ void AnnealingChain::spread_data() {
     }
 }
 
+/// Blocks go from one stage to another: mostly one, or up to all but one of them.
+bool AnnealingChain::propose_blocks(Change& change) {
+    change.i = pick(at(problem_.stages));
+    change.j = pick(at(problem_.stages));
+    const int spare = draft_.blocks[at(change.i)] - 1;
+    if (change.i == change.j || spare < 1) return false;
+    change.a = rng_.below(4) == 0 ? 1 + pick(at(spare)) : 1;
+    move_blocks(change.i, change.j, change.a);
+    return true;
+}
+
+void AnnealingChain::move_blocks(int from, int to, int count) {
+    draft_.blocks[at(from)] -= count;
+    draft_.blocks[at(to)] += count;
+    own_->set_blocks(draft_.blocks);
+}
+
+/// Two microbatches of different sizes take each other's path and place in the release order.
+bool AnnealingChain::propose_sizes(Change& change) {
+    change.i = pick(at(count_));
+    change.j = pick(at(count_));
+    int &first = draft_.schedule.microbatches[at(change.i)], &second = draft_.schedule.microbatches[at(change.j)];
+    if (problem_.samples_of(first) == problem_.samples_of(second)) return false;
+    std::swap(first, second);
+    return true;
+}
+
 bool AnnealingChain::propose_ring(Change& change) {
     change.i = pick(draft_.stages.size());
     auto& ring = draft_.stages[at(change.i)];

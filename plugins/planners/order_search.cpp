@@ -40,8 +40,7 @@ std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, c
     const Schedule& schedule = draft.schedule;
     Plan plan;
     plan.stages = draft.stages;
-    plan.blocks = problem.blocks;
-    const auto timeline = Simulator(problem).timeline(schedule, plan);
+    const auto timeline = Simulator(PlannedProblem(problem, draft.blocks).get()).timeline(schedule, plan);
     if (!timeline.complete) return {};
     std::vector<int> index_of(at(problem.microbatches), 0);
     for (int i = 0; i < schedule.count(); ++i) index_of[at(schedule.microbatches[at(i)])] = i;
@@ -65,7 +64,7 @@ std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, c
 }
 
 OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t seed, std::uint64_t stream)
-    : problem_(problem), rng_(seed, stream), simulator_(problem), draft_(start), best_(start) {
+    : planned_(problem, start.blocks), problem_(planned_.get()), rng_(seed, stream), simulator_(problem_), draft_(start), best_(start) {
     current_s_ = cost_s(infinite);
     best_s_ = iteration_s_;
 }

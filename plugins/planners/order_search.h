@@ -51,6 +51,7 @@ private:
     double cost_s(double cutoff_s);
     int pick(std::size_t n) { return static_cast<int>(rng_.below(n)); }
 
+    PlannedProblem planned_;
     const Problem& problem_;
     Rng rng_;
     Simulator simulator_;
