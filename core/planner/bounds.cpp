@@ -34,9 +34,29 @@ public:
 
     int spare = 0;  ///< blocks that the stages have together more than in the problem of the bounds
 
+    /// Over the smallest, sorted; empty where all are alike.
+    std::vector<double> relative_sizes() const {
+        std::vector<double> relative;
+        for (const double size : sizes_) relative.push_back(size / sizes_.front());
+        return relative;
+    }
+
 private:
     std::vector<double> sizes_;  ///< sorted
 };
+
+/// Every microbatch `factor` times as large.
+Problem resized(Problem problem, double factor) {
+    problem.samples *= factor;
+    problem.forward_bytes *= factor;
+    problem.backward_bytes *= factor;
+    for (auto& hop : problem.hops) {
+        hop.seconds_per_forward *= factor;
+        hop.seconds_per_backward *= factor;
+    }
+    problem.sizes.clear();
+    return problem;
+}
 
 /// Shared figures of all bounds; where placement is free, whatever it could be at best.
 class Bounds {
@@ -68,6 +88,7 @@ public:
         const auto loops = loops_s();
         offer(data_nodes_s(loops, false), "shortest path of a microbatch");
         offer(data_nodes_s(loops, true), "memory and work of the data nodes, with the shortest paths");
+        offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch");
         if (effort > 0) offer(shared_s(bound.seconds, effort), "memory and work of the data nodes, with what the other nodes can serve");
         bound.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
         // Sums in another order than the evaluator's: a hair below, so that rounding never breaks the bound.
@@ -195,6 +216,32 @@ private:
         return least_s < infinite ? least_s : 0;
     }
 
+    /// Where microbatches differ in size: each holds a place on a data node for its own shortest path, and r nodes have no more places than the r largest
+    /// of them. And the largest is on its way at least that long.
+    double holding_s() const {
+        const auto relative = totals_.relative_sizes();
+        if (relative.empty()) return 0;
+        double all_s = 0, longest_s = 0, size = 0;
+        for (const double next : relative) {
+            if (next != size) {
+                const Problem alike = resized(problem_, next);
+                const auto loops = Bounds(alike, length_, totals_).loops_s();
+                longest_s = *std::min_element(loops.begin(), loops.end());
+                size = next;
+            }
+            all_s += longest_s;
+        }
+        std::vector<double> places;
+        for (const int d : candidates(0)) places.push_back(std::min(problem_.memory[at(d)], problem_.microbatches));
+        std::sort(places.rbegin(), places.rend());
+        double least_s = infinite;
+        for (const int r : sizes_of_stage_0()) {
+            const double held = std::accumulate(places.begin(), places.begin() + std::min<std::ptrdiff_t>(r, std::ssize(places)), 0.0);
+            if (held > 0) least_s = std::min(least_s, std::max(longest_s, all_s / held) + shortest_reduce_s(0, r));
+        }
+        return least_s;
+    }
+
     /// How many data nodes there may be.
     std::vector<int> sizes_of_stage_0() const {
         if (const int r = size(0); r > 0) return {r};
@@ -221,19 +268,6 @@ private:
     double shortest_forward_s_ = infinite, shortest_backward_s_ = infinite, work_factor_ = 1, way_factor_ = 1;
     int fewest_blocks_ = 0;
 };
-
-/// Every microbatch as small as the smallest.
-void shrink(Problem& problem) {
-    const double factor = problem.smallest_size();
-    problem.samples *= factor;
-    problem.forward_bytes *= factor;
-    problem.backward_bytes *= factor;
-    for (auto& hop : problem.hops) {
-        hop.seconds_per_forward *= factor;
-        hop.seconds_per_backward *= factor;
-    }
-    problem.sizes.clear();
-}
 
 /// Over all numbers of blocks that stage 0 may hold, in as many ranges as time allows: no plan is shorter than the least of their bounds.
 LowerBound over_blocks(Problem problem, int length, Totals totals) {
@@ -273,8 +307,7 @@ LowerBound over_blocks(Problem problem, int length, Totals totals) {
 LowerBound lower_bound(const Problem& problem, int length) {
     const Totals totals(problem);
     if (problem.sizes.empty() && !problem.plan_blocks) return Bounds(problem, length, totals).best(1);
-    Problem least = problem;
-    if (!least.sizes.empty()) shrink(least);
+    Problem least = problem.sizes.empty() ? problem : resized(problem, problem.smallest_size());
     return problem.plan_blocks ? over_blocks(std::move(least), length, totals) : Bounds(least, length, totals).best(1);
 }
 
