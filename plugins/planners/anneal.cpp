@@ -62,7 +62,8 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     add(Move::resize, 2, free_sizes);
     add(Move::turn_ring, 1, problem.placement.empty() && problem.charge_all_reduce &&
                                 std::any_of(draft_.stages.begin(), draft_.stages.end(), [](const auto& ring) { return ring.size() > 2; }));
-    add(Move::move_blocks, 4, own_ && problem.stages > 1);
+    may_move_blocks_ = own_ && problem.stages > 1;
+    add(Move::move_blocks, 4, may_move_blocks_);
     add(Move::exchange_sizes, 3, several && problem.sizes.size() > 1);
 }
 

@@ -25,6 +25,9 @@ public:
     AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
                    const Scenarios* scenarios = nullptr);
 
+    /// The blocks of the stages stay as they are.
+    void hold_blocks();
+
     /// Takes up to `steps` steps; `clock_fraction` (may be empty) sets the temperature by the clock instead. `go_on` is asked every
     /// few hundred steps with the fraction done.
     void run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on);
@@ -91,6 +94,7 @@ private:
     double best_s_ = 0;
     std::int64_t steps_ = 0;
     int length_ = 0, count_ = 0, cap_ = 0, replaced_ = 0;
+    bool may_move_blocks_ = false;
     bool missing_lines_ = false, may_reorder_ = false, may_restage_ = false, free_placement_ = false;
     std::vector<int> visits_;      ///< [stages]
     std::vector<int> place_;       ///< [nodes] index within its stage

@@ -25,7 +25,7 @@ bool AnnealingChain::propose_resize() {
     if (from >= 0) leave_stage(node);
     if (to >= 0) enter_stage(node, to);
     // Work follows the node.
-    if (own_ && from >= 0 && to >= 0 && draft_.blocks[at(from)] > 1 && rng_.below(2) == 0) move_blocks(from, to, 1);
+    if (may_move_blocks_ && from >= 0 && to >= 0 && draft_.blocks[at(from)] > 1 && rng_.below(2) == 0) move_blocks(from, to, 1);
     const bool possible = (from != 0 && to != 0) || fill_stage_0(to == 0);
     if (possible && (!missing_lines_ || reaches_all())) return true;
     restore();
@@ -97,6 +97,11 @@ void AnnealingChain::spread_data() {
         node = needy.back();
         needy.pop_back();
     }
+}
+
+void AnnealingChain::hold_blocks() {
+    may_move_blocks_ = false;
+    std::erase(moves_, Move::move_blocks);
 }
 
 /// Blocks go from one stage to another: mostly one, or up to all but one of them, or so many that the two stages exchange theirs.

@@ -66,6 +66,8 @@ public:
             if (c > 1) scatter(problem, Rng(request.seed, at(c) + 301), chain_start);
             all.push_back(std::make_unique<AnnealingChain>(problem, network, chain_start, request.seed, at(c) + 1));
         }
+        // Where there are several, the first searches as it would if the blocks were given: freedom to move them must not make a plan longer.
+        if (count > 1) all.front()->hold_blocks();
         const auto for_paths = static_cast<std::int64_t>(static_cast<double>(steps) * division.paths_share);
         const Cooling cooling = Cooling::of(problem);
         run_all(all, for_paths, request, rest, [&](AnnealingChain& chain, std::int64_t own, const auto& clock, const auto& go_on) { chain.run(own, cooling, clock, go_on); });
