@@ -97,6 +97,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_sizes = 16;
+
     double arrival_s(const Hop& hop, double transfer_s) const { return hop.latency_s + problem_.overhead_s + transfer_s; }
     double sample_block_s(int node) const { return problem_.samples * problem_.seconds_per_sample_per_block[at(node)]; }
 
@@ -221,13 +223,17 @@ private:
     double holding_s() const {
         const auto relative = totals_.relative_sizes();
         if (relative.empty()) return 0;
-        double all_s = 0, longest_s = 0, size = 0;
-        for (const double next : relative) {
-            if (next != size) {
-                const Problem alike = resized(problem_, next);
+        auto sizes = relative;
+        sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+        const std::size_t stride = (sizes.size() + most_sizes - 1) / most_sizes;  // of many sizes, those between count as the next smaller one taken
+        double all_s = 0, longest_s = 0;
+        std::size_t next = 0;
+        for (const double size : relative) {
+            if (next < sizes.size() && size >= sizes[next]) {
+                const Problem alike = resized(problem_, sizes[next]);
                 const auto loops = Bounds(alike, length_, totals_).loops_s();
                 longest_s = *std::min_element(loops.begin(), loops.end());
-                size = next;
+                next += stride;
             }
             all_s += longest_s;
         }
