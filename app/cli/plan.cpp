@@ -57,10 +57,12 @@ struct Row {
     Score score;
     std::optional<Accounting> account;
     std::optional<Explained> explained;
+    std::vector<int> blocks;  ///< of each stage, where they are planned
 };
 
 nlohmann::ordered_json row_json(const Row& row, const Problem& problem) {
     auto json = to_json(row.score, row.account);
+    if (!row.blocks.empty()) json["blocks"] = row.blocks;
     if (row.explained) json["explanation"] = to_json(row.explained->why, problem);
     return json;
 }
@@ -77,9 +79,10 @@ void print(const std::vector<Row>& rows, bool json, const Problem& problem) {
     if (with_jitter) insert_before_last(lines.front(), jitter_headings());
     for (const auto& row : rows) lines.push_back(row_of(row.score, with_jitter));
     std::cout << table(lines);
-    for (const auto& [score, account, explained] : rows) {
+    for (const auto& [score, account, explained, blocks] : rows) {
         for (const auto& violation : score.violations) std::cout << score.planner << ": " << violation << '\n';
         if (!score.note.empty()) std::cout << score.planner << ": " << score.note << '\n';
+        if (!blocks.empty()) std::cout << fmt::format("{}: blocks of the stages {}\n", score.planner, fmt::join(blocks, " "));
     }
     for (const auto& row : rows)
         if (row.explained) std::cout << explanation_text(row.explained->why, problem, row.explained->plan);
@@ -91,6 +94,8 @@ std::optional<Explained> explain_where_asked(const PlanOptions& options, const P
     std::cerr << "note: a plan that cannot be executed to its end takes no time that could be explained\n";
     return std::nullopt;
 }
+
+std::vector<int> planned_blocks(const Problem& problem, const Plan& plan) { return problem.plan_blocks ? plan.blocks : std::vector<int>{}; }
 
 /// What --robust asks for; throws InputError where nothing could come of it.
 Robustness robustness(const PlanOptions& options, const std::optional<Jitter>& jitter, const std::vector<const Planner*>& chosen) {
@@ -125,7 +130,7 @@ void make_plans(const PlanOptions& options, Context& context) {
     for (const auto* planner : chosen) {
         try {
             const auto plan = make_plan(*planner, problem, request, !context.json);
-            rows.push_back({score(problem, plan), account_plan(experiment.model, problem, plan), {}});
+            rows.push_back({score(problem, plan), account_plan(experiment.model, problem, plan), {}, planned_blocks(problem, plan)});
             Score& scored = rows.back().score;
             if (jitter) add_jitter(problem, plan, *jitter, options.jitter.samples, request.seed, request.threads, scored);
             if (!scored.violations.empty()) continue;
@@ -137,7 +142,7 @@ void make_plans(const PlanOptions& options, Context& context) {
             }
         } catch (const InputError& error) {
             if (chosen.size() == 1) throw;
-            rows.push_back({{.planner = planner->name(), .violations = {error.what()}}, {}, {}});
+            rows.push_back({{.planner = planner->name(), .violations = {error.what()}}, {}, {}, {}});
         }
     }
     if (best_s > 0) rows[best_row].explained = explain_where_asked(options, problem, best);
@@ -156,7 +161,7 @@ void score_plan(const PlanOptions& options, Context& context) {
     const auto plan = read_plan(options.plan_file, problem);
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
         std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
-    Row row{score(problem, plan), account_plan(experiment.model, problem, plan), explain_where_asked(options, problem, plan)};
+    Row row{score(problem, plan), account_plan(experiment.model, problem, plan), explain_where_asked(options, problem, plan), planned_blocks(problem, plan)};
     const auto request = plan_request(experiment, options.threads);
     if (jitter) add_jitter(problem, plan, *jitter, options.jitter.samples, options.seed > 0 ? options.seed : request.seed, request.threads, row.score);
     print({row}, context.json, problem);

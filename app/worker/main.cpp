@@ -117,7 +117,8 @@ Work understand(const protocol::Job& job) {
 Batches make_batches(const Experiment& experiment, const protocol::Job& job, protocol::Hello& hello) {
     auto corpus = load_corpus(experiment.data, job.base_dir);
     hello.data = corpus.description;
-    return {std::move(corpus.bytes), experiment.data, experiment.pipeline.microbatch_samples, experiment.model.sequence, experiment.seed};
+    return {std::move(corpus.bytes), experiment.data, experiment.pipeline.microbatch_samples, experiment.model.sequence, experiment.seed,
+            experiment.pipeline.microbatch_sizes};
 }
 
 protocol::Hello make_hello(const Experiment& experiment) {

@@ -78,17 +78,24 @@ const LineBytes* Accounting::busiest_line() const {
 
 Accounting account_iteration(const ModelSpec& model, const Problem& problem, const Plan& plan, const Timeline& timeline) {
     Accounting one{.iterations = 1, .microbatches = static_cast<std::int64_t>(plan.paths.size()), .nodes = problem.nodes(), .used_nodes = timeline.used_nodes};
-    one.samples = std::llround(static_cast<double>(one.microbatches) * problem.samples);
-    one.tokens = one.samples * model.sequence;
+    double samples = 0, block_samples = 0;  // and samples through each block of their way
     const auto stage_of = stage_of_nodes(plan, problem.nodes());
     std::set<int> working;
-    for (const auto& path : plan.paths)
+    for (const auto& path : plan.paths) {
+        int blocks = 0;
         for (const int node : path.nodes) {
-            one.block_executions += plan.blocks[static_cast<std::size_t>(stage_of[static_cast<std::size_t>(node)])];
+            blocks += plan.blocks[static_cast<std::size_t>(stage_of[static_cast<std::size_t>(node)])];
             working.insert(node);
         }
+        const double own = problem.samples_of(path.microbatch);
+        one.block_executions += blocks;
+        samples += own;
+        block_samples += own * blocks;
+    }
+    one.samples = std::llround(samples);
+    one.tokens = one.samples * model.sequence;
     one.working_nodes = static_cast<int>(working.size());
-    one.forward_block_flops = static_cast<double>(one.block_executions) * problem.samples * model.sequence * block_flops_per_token(model);
+    one.forward_block_flops = block_samples * model.sequence * block_flops_per_token(model);
     one.backward_block_flops = backward_flops_factor * one.forward_block_flops;
     one.head_flops = (1 + backward_flops_factor) * static_cast<double>(one.tokens) * head_flops_per_token(model);
     for (auto& [number, line] : bytes_of_lines(problem, plan, timeline)) {

@@ -171,7 +171,7 @@ std::string_view describe(IdleCause cause) {
 }
 
 IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline& timeline) {
-    const SpanIndex index{problem, timeline};
+    const SpanIndex index{PlannedProblem(problem, plan.blocks).get(), timeline};
     IdleReport report;
     report.node_seconds.resize(problem.node_ids.size());
     report.node_busy_s.resize(problem.node_ids.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/batches.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -28,9 +29,10 @@ void require_length(std::size_t bytes, int sequence, const char* part, const cha
 
 }  // namespace
 
-Batches::Batches(std::string corpus, const DataSpec& spec, int microbatch_samples, int sequence, std::uint64_t seed)
-    : corpus_(std::move(corpus)), samples_(microbatch_samples), sequence_(sequence), validation_samples_(spec.validation_samples), seed_(seed) {
-    if (samples_ < 1 || sequence_ < 1 || validation_samples_ < 1 || !(spec.validation_fraction > 0 && spec.validation_fraction < 1))
+Batches::Batches(std::string corpus, const DataSpec& spec, int microbatch_samples, int sequence, std::uint64_t seed, std::vector<int> sizes)
+    : corpus_(std::move(corpus)), samples_(microbatch_samples), sequence_(sequence), validation_samples_(spec.validation_samples), seed_(seed), sizes_(std::move(sizes)) {
+    const bool sized = std::all_of(sizes_.begin(), sizes_.end(), [](int samples) { return samples >= 1; });
+    if (samples_ < 1 || !sized || sequence_ < 1 || validation_samples_ < 1 || !(spec.validation_fraction > 0 && spec.validation_fraction < 1))
         throw InputError("/data", "samples, sequence or the held-out share is out of range", "a batch has at least one token", "Validate the experiment");
     const auto held_out = static_cast<std::size_t>(std::ceil(static_cast<double>(corpus_.size()) * spec.validation_fraction));
     training_bytes_ = corpus_.size() - std::min(held_out, corpus_.size());
@@ -42,9 +44,10 @@ Batch Batches::batch(int iteration, int microbatch) const {
     const auto stream = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(iteration)) << 32) | static_cast<std::uint32_t>(microbatch);
     Rng rng(Rng(seed_, data_stream).next(), stream);
     const auto length = static_cast<std::size_t>(sequence_) + 1;
+    const int samples = sizes_.empty() ? samples_ : sizes_[static_cast<std::size_t>(microbatch) % sizes_.size()];
     Batch batch{.sequence = sequence_};
-    batch.tokens.reserve(length * static_cast<std::size_t>(samples_));
-    for (int sample = 0; sample < samples_; ++sample) append(training_part(), rng.below(training_bytes_ - length + 1), length, batch);
+    batch.tokens.reserve(length * static_cast<std::size_t>(samples));
+    for (int sample = 0; sample < samples; ++sample) append(training_part(), rng.below(training_bytes_ - length + 1), length, batch);
     return batch;
 }
 

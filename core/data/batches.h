@@ -21,8 +21,9 @@ struct Batch {
 /// alone, not on who asks, when, or from which thread.
 class Batches {
 public:
+    /// `sizes`: samples of microbatch m, entry m modulo their number; empty: `microbatch_samples` each.
     /// Throws InputError where either part is shorter than one sample.
-    Batches(std::string corpus, const DataSpec& spec, int microbatch_samples, int sequence, std::uint64_t seed);
+    Batches(std::string corpus, const DataSpec& spec, int microbatch_samples, int sequence, std::uint64_t seed, std::vector<int> sizes = {});
 
     /// Drawn uniformly, with replacement, from the training part.
     Batch batch(int iteration, int microbatch) const;
@@ -38,6 +39,7 @@ private:
     std::size_t training_bytes_ = 0;
     int samples_, sequence_, validation_samples_;
     std::uint64_t seed_;
+    std::vector<int> sizes_;
 };
 
 }  // namespace skippipe

@@ -66,6 +66,7 @@ public:
     ValidationResult validate(RankTransport&) override { return {}; }
 
 private:
+    PlannedProblem planned_;
     const Problem& problem_;
     std::size_t stages_;
 };

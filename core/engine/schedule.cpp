@@ -233,7 +233,7 @@ RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector
 
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule) {
     if (schedule.plan.order.empty()) return std::nullopt;
-    return Dependencies(problem, schedule).stuck();
+    return Dependencies(PlannedProblem(problem, schedule.plan.blocks).get(), schedule).stuck();
 }
 
 }  // namespace skippipe

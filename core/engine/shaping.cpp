@@ -33,7 +33,7 @@ double LinkShaper::factor(int from_node, int to_node, bool backward, int iterati
 TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch) {
     const Hop& hop = problem_.hop(from_node, to_node);
     const double times = factor(from_node, to_node, backward, iteration, microbatch);
-    const double occupied_s = times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward);
+    const double occupied_s = times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) * problem_.relative_size(microbatch);
     const double way_s = times * hop.latency_s + problem_.overhead_s;
     if (!problem_.shared_links) return {handed_over_s, handed_over_s, handed_over_s + occupied_s + way_s};
     LineBook& book = across_[static_cast<std::size_t>(hop.line)] ? *shared_ : own_;

@@ -21,9 +21,9 @@ SpanKind span_kind(OpKind kind) {
     return SpanKind::forward;
 }
 
-VirtualNetwork::Transfer VirtualNetwork::send(int from, int to, bool backward, double handed_over_s) {
+VirtualNetwork::Transfer VirtualNetwork::send(int from, int to, bool backward, double size, double handed_over_s) {
     const Hop& hop = problem_.hop(from, to);
-    const double transfer_s = backward ? hop.seconds_per_backward : hop.seconds_per_forward;
+    const double transfer_s = (backward ? hop.seconds_per_backward : hop.seconds_per_forward) * size;
     if (!problem_.shared_links) return {handed_over_s, handed_over_s + hop.latency_s + problem_.overhead_s + transfer_s};
     auto& free_s = free_s_[at(hop.line)];
     const double start_s = std::max(handed_over_s, free_s);
@@ -32,16 +32,17 @@ VirtualNetwork::Transfer VirtualNetwork::send(int from, int to, bool backward, d
 }
 
 VirtualDriver::VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute)
-    : problem_(problem), plan_(plan), compute_(compute), itinerary_(plan), stage_of_(stage_of_nodes(plan, problem.nodes())), network_(problem) {}
+    : planned_(problem, plan.blocks), problem_(planned_.get()), plan_(plan), compute_(compute), itinerary_(plan),
+      stage_of_(stage_of_nodes(plan, problem.nodes())), network_(problem_) {}
 
-double operation_seconds(const Problem& problem, OpKind kind, int node, int stage) {
-    const double forward_s = problem.forward_s(node, stage);
-    switch (kind) {
-        case OpKind::F: return forward_s;
-        case OpKind::L: return problem.loss_factor * forward_s;
-        case OpKind::B: return problem.backward_factor * forward_s;
+double operation_seconds(const Problem& problem, const Operation& operation, int node, int stage) {
+    const double forward_s = problem.forward_s(node, stage), size = problem.relative_size(operation.microbatch);
+    switch (operation.kind) {
+        case OpKind::F: return forward_s * size;
+        case OpKind::L: return problem.loss_factor * forward_s * size;
+        case OpKind::B: return problem.backward_factor * forward_s * size;
         case OpKind::I:
-        case OpKind::W: return problem.backward_factor * forward_s / 2;
+        case OpKind::W: return problem.backward_factor * forward_s / 2 * size;
     }
     return 0;
 }
@@ -62,7 +63,7 @@ void VirtualDriver::start(int node, const NodeAction& action, double now_s) {
     compute_.submit({action.operation, node, stage_of_[at(node)], itinerary_.hop(action.operation.microbatch, node)});
     running_[at(node)] = {action.ready_s, now_s};
     const auto measured_s = durations_ ? durations_->operation_s(node, action.operation) : std::nullopt;
-    push({now_s + (measured_s ? *measured_s : operation_seconds(problem_, action.operation.kind, node, stage_of_[at(node)])), action.number, NodeInput::Kind::end, node, action.operation});
+    push({now_s + (measured_s ? *measured_s : operation_seconds(problem_, action.operation, node, stage_of_[at(node)])), action.number, NodeInput::Kind::end, node, action.operation});
 }
 
 /// What waits for a worker or a core, in the order in which it became ready.
@@ -80,11 +81,12 @@ void VirtualDriver::start_admitted(double now_s) {
 
 void VirtualDriver::send(int node, const NodeAction& action, double now_s) {
     const bool backward = is_backward(action.operation.kind);
+    const double size = problem_.relative_size(action.operation.microbatch);
     const auto measured_s = durations_ ? durations_->transfer_s(node, action.to, action.operation) : std::nullopt;
-    const auto transfer = measured_s ? VirtualNetwork::Transfer{now_s, now_s + *measured_s} : network_.send(node, action.to, backward, now_s);
+    const auto transfer = measured_s ? VirtualNetwork::Transfer{now_s, now_s + *measured_s} : network_.send(node, action.to, backward, size, now_s);
     timeline_.spans.push_back({backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, node, action.to,
                                stage_of_[at(action.to)], action.operation.microbatch, now_s, transfer.start_s, transfer.arrival_s,
-                               backward ? problem_.backward_bytes : problem_.forward_bytes});
+                               (backward ? problem_.backward_bytes : problem_.forward_bytes) * size});
     push({transfer.arrival_s, action.number, NodeInput::Kind::arrive, action.to, action.operation});
 }
 

@@ -13,7 +13,7 @@
 namespace skippipe {
 
 /// How long an operation takes on a node that hosts `stage` (README, "What a plan means", Operations).
-double operation_seconds(const Problem& problem, OpKind kind, int node, int stage);
+double operation_seconds(const Problem& problem, const Operation& operation, int node, int stage);
 
 /// Messages of these go the way back.
 inline bool is_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::I; }
@@ -31,7 +31,8 @@ public:
     };
     /// Every line free, as at the start of an iteration.
     void reset() { free_s_.assign(free_s_.size(), 0.0); }
-    Transfer send(int from, int to, bool backward, double handed_over_s);
+    /// `size`: relative (Problem::relative_size).
+    Transfer send(int from, int to, bool backward, double size, double handed_over_s);
 
 private:
     const Problem& problem_;
@@ -96,6 +97,7 @@ private:
     Event pop();
     void push(const Event& event);
 
+    PlannedProblem planned_;
     const Problem& problem_;
     const Plan& plan_;
     ComputeBackend& compute_;

@@ -18,7 +18,7 @@ int default_workers(const Experiment& experiment, const RankSchedule& schedule, 
 }
 
 WallDriver::WallDriver(const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport, LinkShaper* shaper, int workers)
-    : problem_(problem), schedule_(schedule), compute_(compute), transport_(transport), shaper_(shaper), itinerary_(schedule.plan),
+    : planned_(problem, schedule.plan.blocks), problem_(planned_.get()), schedule_(schedule), compute_(compute), transport_(transport), shaper_(shaper), itinerary_(schedule.plan),
       stage_of_(stage_of_nodes(schedule.plan, problem.nodes())), nodes_(schedule.nodes_of(transport.rank())), stages_(schedule.stages_of(transport.rank())),
       operations_of_stage_(schedule.plan.stages.size(), 0), workers_(compute.most_workers() > 0 ? std::min(workers, compute.most_workers()) : workers, compute.at_start()) {
     for (const auto& transfer : schedule.transfers)

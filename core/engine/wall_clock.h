@@ -56,6 +56,7 @@ private:
     double now_s() const { return transport_.now_s() - origin_s_; }
     TransferTimes times_of(int from, int to, const Operation& operation, double handed_over_s);
 
+    PlannedProblem planned_;
     const Problem& problem_;
     const RankSchedule& schedule_;
     RankCompute& compute_;

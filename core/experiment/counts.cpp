@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <utility>
+#include <vector>
 
 #include "core/experiment/validate.h"
 
@@ -65,8 +65,21 @@ int uniform_cap(int microbatches, int path_length, int stages) {
 std::vector<int> stage_blocks(const Experiment& experiment) {
     const auto& pipeline = experiment.pipeline;
     if (!pipeline.blocks_per_stage.empty()) return pipeline.blocks_per_stage;
-    const int stages = std::max(1, pipeline.stages);
-    return std::vector<int>(static_cast<std::size_t>(stages), experiment.model.blocks / stages);
+    const int stages = std::max(1, pipeline.stages), blocks = experiment.model.blocks;
+    std::vector<int> shares(static_cast<std::size_t>(stages), blocks / stages);
+    if (pipeline.plan_blocks)
+        for (int s = stages - blocks % stages; s < stages; ++s) ++shares[static_cast<std::size_t>(s)];
+    return shares;
+}
+
+int samples_of(const Pipeline& pipeline, int microbatch) {
+    const auto& sizes = pipeline.microbatch_sizes;
+    return sizes.empty() ? pipeline.microbatch_samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()];
+}
+
+int most_samples(const Pipeline& pipeline) {
+    const auto& sizes = pipeline.microbatch_sizes;
+    return sizes.empty() ? pipeline.microbatch_samples : *std::max_element(sizes.begin(), sizes.end());
 }
 
 int ffn_width(const ModelSpec& model) {
@@ -87,37 +100,43 @@ double stage_parameters(const ModelSpec& model, int blocks, bool first) {
 
 double activation_bytes(const Experiment& experiment, int blocks) {
     const auto& model = experiment.model;
-    const double tokens = static_cast<double>(experiment.pipeline.microbatch_samples) * model.sequence;
+    const double tokens = static_cast<double>(most_samples(experiment.pipeline)) * model.sequence;
     const double per_token =
         16.0 * model.width + 3.0 * ffn_width(model) + 2.0 * model.heads * static_cast<double>(model.sequence);
     return 4 * tokens * blocks * per_token;
 }
 
-namespace {
-
-/// Bytes of weights, gradients and optimizer state of the largest stage, and of the activations of one microbatch in it.
-std::pair<double, double> largest_stage_bytes(const Experiment& experiment) {
-    const auto blocks = stage_blocks(experiment);
-    double parameters = 0;
-    for (std::size_t s = 0; s < blocks.size(); ++s)
-        parameters = std::max(parameters, stage_parameters(experiment.model, blocks[s], s == 0));
-    const int largest = blocks.empty() ? 1 : *std::max_element(blocks.begin(), blocks.end());
-    return {16 * parameters, activation_bytes(experiment, largest)};
+StageBytes stage_bytes(const Experiment& experiment) {
+    constexpr double bytes_a_parameter = 16;
+    const auto& model = experiment.model;
+    return {bytes_a_parameter * block_parameters(model), bytes_a_parameter * stage_parameters(model, 0, true), activation_bytes(experiment, 1)};
 }
 
-}  // namespace
+double StageBytes::state(const std::vector<int>& blocks) const {
+    double bytes = 0;
+    for (std::size_t s = 0; s < blocks.size(); ++s) bytes = std::max(bytes, blocks[s] * state_per_block + (s == 0 ? state_besides : 0));
+    return bytes;
+}
+
+double StageBytes::activations(const std::vector<int>& blocks) const {
+    return activations_per_block * (blocks.empty() ? 1 : std::max(1, *std::max_element(blocks.begin(), blocks.end())));
+}
+
+int StageBytes::microbatches(double memory_bytes, const std::vector<int>& blocks) const {
+    const double held = std::floor((memory_bytes - state(blocks)) / activations(blocks));
+    return static_cast<int>(std::clamp(held, 0.0, 1e6));
+}
 
 double memory_for_one(const Experiment& experiment) {
-    const auto [state, each] = largest_stage_bytes(experiment);
-    return state + each;
+    const auto bytes = stage_bytes(experiment);
+    const auto blocks = stage_blocks(experiment);
+    return bytes.state(blocks) + bytes.activations(blocks);
 }
 
 int memory_limit(const Experiment& experiment, const Node& node) {
     if (node.memory_microbatches) return *node.memory_microbatches;
     if (!node.memory_bytes) return experiment.pipeline.memory_microbatches;
-    const auto [state, each] = largest_stage_bytes(experiment);
-    const double held = std::floor((*node.memory_bytes - state) / each);
-    return static_cast<int>(std::clamp(held, 0.0, 1e6));
+    return stage_bytes(experiment).microbatches(*node.memory_bytes, stage_blocks(experiment));
 }
 
 }  // namespace skippipe

@@ -138,8 +138,10 @@ template <class V> void describe(V& v, Pipeline& p) {
     v("stage_sizes", p.stage_sizes, Info{.doc = "Nodes of each stage; empty: the planner's choice", .min = 1, .max = 1e6});
     v("placement", p.placement, Info{.doc = "Node ids of each stage, fixed by hand; empty: planned"});
     v("blocks_per_stage", p.blocks_per_stage, Info{.doc = "Blocks of each stage; empty: equal shares", .min = 1, .max = 1024});
+    v("plan_blocks", p.plan_blocks, Info{.doc = "The planner may move blocks from stage to stage (skippipe-joint does); blocks_per_stage is what it starts from"});
     v("microbatches", p.microbatches, Info{.doc = "Microbatches of one iteration (T)", .min = 1, .max = 1e6});
     v("microbatch_samples", p.microbatch_samples, Info{.doc = "Samples of a microbatch", .unit = "samples", .min = 1, .max = 1e6});
+    v("microbatch_sizes", p.microbatch_sizes, Info{.doc = "Samples of each microbatch, from the first again after the last; empty: microbatch_samples each", .unit = "samples", .min = 1, .max = 1e6});
     v("skip_ratio", p.skip_ratio, Info{.doc = "Share of the stages each microbatch skips (k)", .min = 0, .max = 1});
     v("memory_microbatches", p.memory_microbatches, Info{.doc = "Most microbatches a node holds (M of TC1) where it has no limit of its own", .min = 1, .max = 1e6});
     v("balance_data_nodes", p.balance_data_nodes, Info{.doc = "Every data node starts the same number of microbatches"});
@@ -157,7 +159,7 @@ template <class V> void describe(V& v, Costs& c) {
     v("links", c.links, Info{.doc = "Messages queue for a shared line, or lines carry everything at once"});
     v("all_reduce", c.all_reduce, Info{.doc = "Charge the gradient all-reduce of each stage, or count it as free"});
     v("wire", c.wire, Info{.doc = "Type of activations and gradients on the network"});
-    v("forward_bytes", c.forward_bytes, Info{.doc = "Bytes of an activation message; absent: samples x sequence x width x bytes of the wire type", .unit = "B", .min = 0, .max = 1e15});
+    v("forward_bytes", c.forward_bytes, Info{.doc = "Bytes of an activation message of microbatch_samples samples; absent: samples x sequence x width x bytes of the wire type", .unit = "B", .min = 0, .max = 1e15});
     v("backward_bytes", c.backward_bytes, Info{.doc = "Bytes of a gradient message; absent: as forward", .unit = "B", .min = 0, .max = 1e15});
     v("gradient_bytes", c.gradient_bytes, Info{.doc = "Gradient bytes of each stage for its all-reduce; empty: the model's own", .unit = "B", .min = 0, .max = 1e15});
 }

@@ -81,8 +81,10 @@ struct Pipeline {
     std::vector<int> stage_sizes;                ///< nodes of each stage; empty: the planner's choice
     std::vector<std::vector<std::string>> placement;  ///< node ids of each stage, fixed by hand; empty: planned
     std::vector<int> blocks_per_stage;           ///< empty: L / S each
+    bool plan_blocks = false;                    ///< the planner may move blocks from stage to stage; blocks_per_stage is what it starts from
     int microbatches = 30;                       ///< T, of one iteration
     int microbatch_samples = 8;
+    std::vector<int> microbatch_sizes;           ///< samples of microbatch m: entry m modulo their number; empty: microbatch_samples each
     double skip_ratio = 0;                       ///< k; p = S (1 - k) rounded, a half upwards
     int memory_microbatches = 3;                 ///< M where a node has none of its own
     bool balance_data_nodes = true;              ///< every data node starts T / |stage 0| microbatches
@@ -105,7 +107,7 @@ struct Costs {
     LinkRule links = LinkRule::shared;
     AllReduceRule all_reduce = AllReduceRule::charged;
     WireType wire = WireType::fp32;
-    std::optional<double> forward_bytes;         ///< measured; replaces samples x sequence x width x wire bytes
+    std::optional<double> forward_bytes;         ///< measured with microbatch_samples; replaces samples x sequence x width x wire bytes
     std::optional<double> backward_bytes;
     std::vector<double> gradient_bytes;          ///< of each stage, measured; empty: the model's own
     bool operator==(const Costs&) const = default;

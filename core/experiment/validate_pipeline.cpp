@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
@@ -43,16 +44,31 @@ void check_blocks(Checker& check) {
     const auto& pipeline = check.experiment.pipeline;
     const int blocks = check.experiment.model.blocks;
     if (!check.sound("/model/blocks") || !stages_sound(check) || !check.sound("/pipeline/blocks_per_stage")) return;
+    if (pipeline.plan_blocks && blocks < pipeline.stages)
+        check.error("/model/blocks", fmt::format("{} blocks over {} stages", blocks, pipeline.stages), "every stage holds at least one block",
+                    fmt::format("Make it {} or more, or use fewer stages", pipeline.stages));
+    if (pipeline.plan_blocks && !check.experiment.costs.gradient_bytes.empty())
+        check.error("/costs/gradient_bytes", "they are given, and the blocks of the stages are to be planned", "the bytes of a gradient follow from its stage's blocks",
+                    "Leave them out, or set \"plan_blocks\" to false");
     if (pipeline.blocks_per_stage.empty()) {
-        if (blocks % pipeline.stages != 0)
+        if (blocks % pipeline.stages != 0 && !pipeline.plan_blocks)
             check.error("/model/blocks", fmt::format("{} blocks over {} stages", blocks, pipeline.stages),
-                        "every stage holds the same number of whole blocks", "Make it a multiple, or give \"blocks_per_stage\"");
+                        "every stage holds the same number of whole blocks", "Make it a multiple, give \"blocks_per_stage\", or let the planner choose (\"plan_blocks\")");
         return;
     }
     if (pipeline.blocks_per_stage.size() == static_cast<std::size_t>(pipeline.stages) && sum(pipeline.blocks_per_stage) != blocks)
         check.error("/pipeline/blocks_per_stage",
                     fmt::format("{} blocks in all, but the model has {}", sum(pipeline.blocks_per_stage), blocks),
                     "every block is in one stage", "Make the sum equal to the model's blocks");
+}
+
+void check_sizes(Checker& check) {
+    const auto& pipeline = check.experiment.pipeline;
+    if (!check.sound("/pipeline/microbatch_sizes") || !check.sound("/pipeline/microbatches")) return;
+    const auto count = pipeline.microbatch_sizes.size();
+    if (count > static_cast<std::size_t>(std::max(0, pipeline.microbatches)))
+        check.error("/pipeline/microbatch_sizes", fmt::format("{} sizes for {} microbatches", count, pipeline.microbatches), "each is the size of a microbatch",
+                    fmt::format("Give {} or fewer", pipeline.microbatches));
 }
 
 void check_skipping(Checker& check) {
@@ -101,7 +117,7 @@ void check_balance(Checker& check) {
 void check_memory(Checker& check) {
     const auto& experiment = check.experiment;
     if (experiment.pipeline.constraints.memory == MemoryRule::ignore) return;
-    for (const char* field : {"/model", "/pipeline/stages", "/pipeline/blocks_per_stage", "/pipeline/microbatch_samples"})
+    for (const char* field : {"/model", "/pipeline/stages", "/pipeline/blocks_per_stage", "/pipeline/microbatch_samples", "/pipeline/microbatch_sizes"})
         if (!check.sound(field)) return;
     for (std::size_t i = 0; i < experiment.topology.nodes.size(); ++i) {
         const Node& node = experiment.topology.nodes[i];
@@ -124,6 +140,7 @@ void check_pipeline(Checker& check) {
     check_length(check, "/costs/gradient_bytes", experiment.costs.gradient_bytes.size(), "sizes");
     check_model(check);
     check_blocks(check);
+    check_sizes(check);
     check_skipping(check);
     check_nodes_suffice(check);
     check_balance(check);

@@ -100,6 +100,9 @@ std::string experiment_hash(const Experiment& experiment) {
         }
     all["pipeline"].erase("planner");
     all["pipeline"].erase("plan_steps");
+    // Where they are not used, plans made before there were such fields keep their hash.
+    if (!experiment.pipeline.plan_blocks) all["pipeline"].erase("plan_blocks");
+    if (experiment.pipeline.microbatch_sizes.empty()) all["pipeline"].erase("microbatch_sizes");
     const Json part = {{"topology", all["topology"]}, {"model", all["model"]}, {"pipeline", all["pipeline"]}, {"costs", all["costs"]}};
     const std::string text = part.dump(-1, ' ', false, Json::error_handler_t::replace);
     return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));

@@ -57,7 +57,7 @@ struct TorchRank::Implementation {
     }
 
     NodeState& node(int index) { return nodes.at(at(index)).value(); }
-    std::int64_t tokens_a_microbatch() const { return std::int64_t{experiment.pipeline.microbatch_samples} * experiment.model.sequence; }
+    std::int64_t tokens_of(int microbatch) const { return std::int64_t{samples_of(experiment.pipeline, microbatch)} * experiment.model.sequence; }
     std::int64_t width() const { return experiment.model.width; }
     WireType wire() const { return experiment.costs.wire; }
 
@@ -95,7 +95,7 @@ void TorchRank::Implementation::run(const ComputeTask& task) {
         case OpKind::F:
             visit.node = task.node;
             if (task.hop == 0) set_tokens(batches.value().batch(iteration, task.operation.microbatch), on.stage.device(), journey.tokens, journey.targets);
-            journey.token_count = tokens_a_microbatch();
+            journey.token_count = tokens_of(task.operation.microbatch);
             return run_forward(on, journey, visit, wire());
         case OpKind::L: return run_loss(on, journey, wire());
         case OpKind::B: return run_backward(on, journey, visit, wire());
@@ -137,9 +137,9 @@ void TorchRank::begin_iteration(int iteration) {
 
 void TorchRank::run(const ComputeTask& task) { implementation_->run(task); }
 
-std::size_t TorchRank::message_bytes(const Operation&) const {
+std::size_t TorchRank::message_bytes(const Operation& operation) const {
     const auto& self = *implementation_;
-    return static_cast<std::size_t>(self.tokens_a_microbatch() * self.width() * element_bytes(self.wire()));
+    return static_cast<std::size_t>(self.tokens_of(operation.microbatch) * self.width() * element_bytes(self.wire()));
 }
 
 Buffer TorchRank::take_message(const RankTransfer& transfer) {

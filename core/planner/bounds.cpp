@@ -2,6 +2,8 @@
 #include "core/planner/bounds.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -16,10 +18,50 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
+/// What is summed over microbatches and blocks whatever each of them is: the problem of the bounds itself has, where microbatches differ in size, only
+/// the smallest, and where blocks are planned, the fewest.
+class Totals {
+public:
+    explicit Totals(const Problem& problem) : sizes_(problem.sizes.empty() ? 0 : at(problem.microbatches)) {
+        for (std::size_t m = 0; m < sizes_.size(); ++m) sizes_[m] = problem.samples_of(static_cast<int>(m));
+        std::sort(sizes_.begin(), sizes_.end());
+    }
+    /// So many of the smallest microbatches are as much work as this many of the smallest one.
+    double work_of(int microbatches) const {
+        if (sizes_.empty()) return microbatches;
+        return std::accumulate(sizes_.begin(), sizes_.begin() + microbatches, 0.0) / sizes_.front();
+    }
+
+    int spare = 0;  ///< blocks that the stages have together more than in the problem of the bounds
+
+    /// Over the smallest, sorted; empty where all are alike.
+    std::vector<double> relative_sizes() const {
+        std::vector<double> relative;
+        for (const double size : sizes_) relative.push_back(size / sizes_.front());
+        return relative;
+    }
+
+private:
+    std::vector<double> sizes_;  ///< sorted
+};
+
+/// Every microbatch `factor` times as large.
+Problem resized(Problem problem, double factor) {
+    problem.samples *= factor;
+    problem.forward_bytes *= factor;
+    problem.backward_bytes *= factor;
+    for (auto& hop : problem.hops) {
+        hop.seconds_per_forward *= factor;
+        hop.seconds_per_backward *= factor;
+    }
+    problem.sizes.clear();
+    return problem;
+}
+
 /// Shared figures of all bounds; where placement is free, whatever it could be at best.
 class Bounds {
 public:
-    Bounds(const Problem& problem, int length) : problem_(problem), length_(length) {
+    Bounds(const Problem& problem, int length, const Totals& totals) : problem_(problem), length_(length), totals_(totals) {
         const int n = problem.nodes();
         for (int a = 0; a < n; ++a)
             for (int b = 0; b < n; ++b) {
@@ -34,7 +76,8 @@ public:
         for (int s = 1; s < problem.stages; ++s) fewest_blocks_ = fewest_blocks_ == 0 ? problem.blocks[at(s)] : std::min(fewest_blocks_, problem.blocks[at(s)]);
     }
 
-    LowerBound best() const {
+    /// The bounds that cost little to compute, and with `effort` > 0 those that take up to effort x 0.2 s.
+    LowerBound best(double effort) const {
         LowerBound bound{0, "nothing"};
         const auto offer = [&](double seconds, const char* which) {
             if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which};
@@ -45,7 +88,8 @@ public:
         const auto loops = loops_s();
         offer(data_nodes_s(loops, false), "shortest path of a microbatch");
         offer(data_nodes_s(loops, true), "memory and work of the data nodes, with the shortest paths");
-        offer(shared_s(bound.seconds), "memory and work of the data nodes, with what the other nodes can serve");
+        offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch");
+        if (effort > 0) offer(shared_s(bound.seconds, effort), "memory and work of the data nodes, with what the other nodes can serve");
         bound.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
         // Sums in another order than the evaluator's: a hair below, so that rounding never breaks the bound.
         bound.seconds *= 1 - 1e-12;
@@ -53,6 +97,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_sizes = 16;
+
     double arrival_s(const Hop& hop, double transfer_s) const { return hop.latency_s + problem_.overhead_s + transfer_s; }
     double sample_block_s(int node) const { return problem_.samples * problem_.seconds_per_sample_per_block[at(node)]; }
 
@@ -75,7 +121,19 @@ private:
         std::vector<int> blocks(problem_.blocks.begin() + 1, problem_.blocks.end());
         std::sort(blocks.begin(), blocks.end());
         const double others = std::accumulate(blocks.begin(), blocks.begin() + std::max(0, length_ - 1), 0.0);
-        return problem_.microbatches * (problem_.blocks[0] * (work_factor_ + problem_.loss_factor) + others * work_factor_) / rate;
+        const double work = totals_.work_of(problem_.microbatches) * (problem_.blocks[0] * (work_factor_ + problem_.loss_factor) + others * work_factor_);
+        return (work + spare_work()) / rate;
+    }
+
+    /// The spare blocks all on the stage that is passed over most often: none is visited as often as stage 0.
+    double spare_work() const { return totals_.spare * totals_.work_of(fewest_visits(problem_.stages - 1)) * work_factor_; }
+
+    /// The same of one microbatch that visits every stage, seconds on the fastest node.
+    double spare_way_s() const {
+        if (totals_.spare == 0 || length_ < problem_.stages) return 0;
+        double fastest_s = infinite;
+        for (int n = 0; n < problem_.nodes(); ++n) fastest_s = std::min(fastest_s, sample_block_s(n));
+        return totals_.spare * fastest_s * way_factor_;
     }
 
     int fewest_visits(int stage) const {
@@ -95,7 +153,7 @@ private:
         if (static_cast<int>(seconds.size()) < r) return 0;
         double rate = 0;
         for (int i = 0; i < r; ++i) rate += 1 / seconds[at(i)];
-        const double work_s = std::max(visits / rate, ceil_div(visits, r) * seconds.front());
+        const double work_s = std::max(totals_.work_of(visits) / rate, totals_.work_of(ceil_div(visits, r)) * seconds.front());
         if (stage == 0) return work_s + shortest_reduce_s(0, r);
         double first_forward_s = infinite, last_backward_s = infinite;
         for (const int n : candidates(0)) {
@@ -134,11 +192,11 @@ private:
             double fastest_s = infinite;
             for (int b = 0; b < problem_.nodes(); ++b) fastest_s = std::min(fastest_s, sample_block_s(b) * fewest_blocks_ * way_factor_);
             for (const int d : candidates(0))
-                loops.push_back(problem_.forward_s(d, 0) * (work_factor_ + problem_.loss_factor) + (length_ - 1) * fastest_s +
+                loops.push_back(problem_.forward_s(d, 0) * (work_factor_ + problem_.loss_factor) + (length_ - 1) * fastest_s + spare_way_s() +
                                 length_ * (shortest_forward_s_ + shortest_backward_s_));
             return loops;
         }
-        const bounds::Walks walks(problem_, length_);
+        const bounds::Walks walks(problem_, length_, spare_way_s());
         for (const int d : candidates(0)) loops.push_back(walks.shortest_s(d));
         return loops;
     }
@@ -160,6 +218,36 @@ private:
         return least_s < infinite ? least_s : 0;
     }
 
+    /// Where microbatches differ in size: each holds a place on a data node for its own shortest path, and r nodes have no more places than the r largest
+    /// of them. And the largest is on its way at least that long.
+    double holding_s() const {
+        const auto relative = totals_.relative_sizes();
+        if (relative.empty()) return 0;
+        auto sizes = relative;
+        sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+        const std::size_t stride = (sizes.size() + most_sizes - 1) / most_sizes;  // of many sizes, those between count as the next smaller one taken
+        double all_s = 0, longest_s = 0;
+        std::size_t next = 0;
+        for (const double size : relative) {
+            if (next < sizes.size() && size >= sizes[next]) {
+                const Problem alike = resized(problem_, sizes[next]);
+                const auto loops = Bounds(alike, length_, totals_).loops_s();
+                longest_s = *std::min_element(loops.begin(), loops.end());
+                next += stride;
+            }
+            all_s += longest_s;
+        }
+        std::vector<double> places;
+        for (const int d : candidates(0)) places.push_back(std::min(problem_.memory[at(d)], problem_.microbatches));
+        std::sort(places.rbegin(), places.rend());
+        double least_s = infinite;
+        for (const int r : sizes_of_stage_0()) {
+            const double held = std::accumulate(places.begin(), places.begin() + std::min<std::ptrdiff_t>(r, std::ssize(places)), 0.0);
+            if (held > 0) least_s = std::min(least_s, std::max(longest_s, all_s / held) + shortest_reduce_s(0, r));
+        }
+        return least_s;
+    }
+
     /// How many data nodes there may be.
     std::vector<int> sizes_of_stage_0() const {
         if (const int r = size(0); r > 0) return {r};
@@ -169,25 +257,64 @@ private:
         return sizes;
     }
 
-    double shared_s(double from_s) const {
+    double shared_s(double from_s, double effort) const {
         const auto sizes = sizes_of_stage_0();
         double least_s = infinite;
         for (const int r : sizes) {
             const double finish_s = shortest_reduce_s(0, r) + problem_.step_seconds;
-            const double effort = 1.0 / static_cast<double>(sizes.size());
-            least_s = std::min(least_s, bounds::sharing_s(problem_, length_, r, finish_s, from_s + problem_.step_seconds, effort));
+            const double share = effort / static_cast<double>(sizes.size());
+            least_s = std::min(least_s, bounds::sharing_s(problem_, length_, r, finish_s, spare_way_s(), from_s + problem_.step_seconds, share));
         }
         return least_s - problem_.step_seconds;
     }
 
     const Problem& problem_;
     int length_;
+    const Totals& totals_;
     double shortest_forward_s_ = infinite, shortest_backward_s_ = infinite, work_factor_ = 1, way_factor_ = 1;
     int fewest_blocks_ = 0;
 };
 
+/// Over all numbers of blocks that stage 0 may hold, in as many ranges as time allows: no plan is shorter than the least of their bounds.
+LowerBound over_blocks(Problem problem, int length, Totals totals) {
+    const int all = std::accumulate(problem.blocks.begin(), problem.blocks.end(), 0), choices = all - problem.stages + 1;
+    const double once = std::pow(problem.nodes(), 3) * length;
+    const int ranges = std::clamp(static_cast<int>(2e8 / once), 1, choices);
+    struct Range {
+        int first = 1;
+        Totals totals;
+        LowerBound bound;
+    };
+    std::vector<Range> found;
+    std::vector<int> blocks(at(problem.stages), 1);
+    const auto with = [&](const Range& range, double effort) {
+        blocks[0] = range.first;
+        problem.set_blocks(blocks);
+        return Bounds(problem, length, range.totals).best(effort);
+    };
+    for (int k = 0; k < ranges; ++k) {
+        Range range{1 + static_cast<int>(std::int64_t{k} * choices / ranges), totals, {}};
+        range.totals.spare = choices - range.first;
+        range.bound = with(range, 0);
+        found.push_back(range);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Range& a, const Range& b) { return a.bound.seconds < b.bound.seconds; });
+    LowerBound least{infinite, {}};
+    for (const auto& range : found) {
+        if (range.bound.seconds >= least.seconds) break;
+        if (const auto bound = with(range, 1.0 / ranges); bound.seconds < least.seconds) least = bound;
+    }
+    least.which += ", however the blocks are divided";
+    return least;
+}
+
 }  // namespace
 
-LowerBound lower_bound(const Problem& problem, int length) { return Bounds(problem, length).best(); }
+LowerBound lower_bound(const Problem& problem, int length) {
+    const Totals totals(problem);
+    if (problem.sizes.empty() && !problem.plan_blocks) return Bounds(problem, length, totals).best(1);
+    Problem least = problem.sizes.empty() ? problem : resized(problem, problem.smallest_size());
+    return problem.plan_blocks ? over_blocks(std::move(least), length, totals) : Bounds(least, length, totals).best(1);
+}
 
 }  // namespace skippipe

@@ -34,7 +34,8 @@ double least_forward_s(const Problem& problem, int node, const std::vector<int>&
 
 }  // namespace
 
-Walks::Walks(const Problem& problem, int length) : problem_(problem), length_(length), data_(at(problem.nodes()), false), free_(at(problem.nodes()), 0) {
+Walks::Walks(const Problem& problem, int length, double besides_s)
+    : problem_(problem), length_(length), besides_s_(besides_s), data_(at(problem.nodes()), false), free_(at(problem.nodes()), 0) {
     const int n = problem.nodes();
     const auto stage_of = stages_given(problem);
     // Where the backward is split, what a microbatch waits for on other nodes is I alone, half of it.
@@ -50,7 +51,7 @@ Walks::Walks(const Problem& problem, int length) : problem_(problem), length_(le
         for (int b = 0; b < n; ++b) edges_s_.push_back(seconds(a, b));
 }
 
-double Walks::own_s(int data_node) const { return problem_.forward_s(data_node, 0) * (1 + problem_.backward_factor + problem_.loss_factor); }
+double Walks::own_s(int data_node) const { return problem_.forward_s(data_node, 0) * (1 + problem_.backward_factor + problem_.loss_factor) + besides_s_; }
 
 double Walks::shortest_s(int data_node) const { return length_ == 1 ? own_s(data_node) : cheapest(data_node, 1, free_).seconds; }
 
@@ -150,9 +151,9 @@ namespace {
 /// The first prunes the choices, one data node after another; the second is asked for each complete choice that is left.
 class Sharing {
 public:
-    Sharing(const Problem& problem, int length, int data_nodes, double finish_s, double effort)
+    Sharing(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double effort)
         : problem_(problem), length_(length), data_nodes_(data_nodes), own_(problem.microbatches / data_nodes), finish_s_(finish_s),
-          walks_(problem, length), stage_of_(stages_given(problem)), most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
+          walks_(problem, length, besides_s), stage_of_(stages_given(problem)), most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
 
     /// True: no plan ends its iteration by `time_s`. False: not shown.
     bool refuted(double time_s) {
@@ -284,9 +285,9 @@ private:
 
 }  // namespace
 
-double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double from_s, double effort) {
+double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double from_s, double effort) {
     if (!problem.balance_data_nodes || problem.nodes() > 64 || length < 2 || !(from_s > 0)) return from_s;
-    Sharing sharing(problem, length, data_nodes, finish_s, effort);
+    Sharing sharing(problem, length, data_nodes, finish_s, besides_s, effort);
     double refuted_s = from_s, open_s = 1.5 * from_s;
     for (int round = 0; round < 11 && !sharing.out_of_work(); ++round) {
         const double middle_s = 0.5 * (refuted_s + open_s);

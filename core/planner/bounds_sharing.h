@@ -11,7 +11,8 @@ namespace skippipe::bounds {
 /// with one between: less than a path costs, so that it bounds it from below. Seconds count an activation and a gradient on each edge.
 class Walks {
 public:
-    Walks(const Problem& problem, int length);
+    /// `besides_s`: what every walk takes at least besides what the problem says.
+    Walks(const Problem& problem, int length, double besides_s = 0);
 
     /// Sets who is a data node (`data` [nodes]): no walk passes through one, but for its own.
     void set_data_nodes(const std::vector<bool>& data) { data_ = data; }
@@ -31,6 +32,7 @@ private:
 
     const Problem& problem_;
     int length_;
+    double besides_s_;
     std::vector<bool> data_;
     std::vector<double> edges_s_, visit_s_;
     std::vector<double> free_;  ///< prices of nothing
@@ -40,7 +42,8 @@ private:
 double data_node_s(const Problem& problem, int node, int own, double loop_s);
 
 /// A bound that no set of `data_nodes` data nodes undercuts, seen together with what the other nodes can serve; at least `from_s`, which must
-/// be a bound itself. `finish_s`: least time from the last operation of stage 0 to the end of the iteration. Takes up to `effort` x 0.2 s.
-double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double from_s, double effort = 1);
+/// be a bound itself. `finish_s`: least time from the last operation of stage 0 to the end of the iteration; `besides_s`: as for Walks. Takes up to
+/// `effort` x 0.2 s.
+double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double from_s, double effort = 1);
 
 }  // namespace skippipe::bounds

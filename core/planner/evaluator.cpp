@@ -58,7 +58,8 @@ Schedule make_schedule(const Problem& problem, const Plan& plan) {
 }
 
 Timeline evaluate(const Problem& problem, const Plan& plan) {
-    Simulator simulator(problem);
+    const PlannedProblem planned(problem, plan.blocks);
+    Simulator simulator(planned.get());
     return simulator.timeline(make_schedule(problem, plan), plan);
 }
 

@@ -235,8 +235,10 @@ Plan with_executed_order(Plan plan, const Problem& problem, const Timeline& time
     return plan;
 }
 
-Explanation explain(const Problem& problem, const Plan& plan, const Timeline& timeline, const ExplainOptions& options) {
+Explanation explain(const Problem& given, const Plan& plan, const Timeline& timeline, const ExplainOptions& options) {
     if (!timeline.complete) throw std::invalid_argument("an incomplete timeline has no end to explain");
+    const PlannedProblem planned(given, plan.blocks);
+    const Problem& problem = planned.get();
     const Ways ways(problem, plan, timeline);
     Explanation why;
     why.iteration_s = timeline.iteration_s;

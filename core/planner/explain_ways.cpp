@@ -99,7 +99,7 @@ const Span* Ways::previous_on_line(const Span& transfer) const {
 
 double Ways::occupied_s(const Span& transfer) const {
     const Hop& hop = problem_.hop(transfer.node, transfer.to_node);
-    return transfer.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward;
+    return (transfer.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward) * problem_.relative_size(transfer.microbatch);
 }
 
 WaitCause Ways::cause_of(const Span& operation, const Stand& stand) const {

@@ -74,11 +74,12 @@ Problem sample_problem(const Problem& problem, const Jitter& jitter, Rng& rng) {
 
 std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed,
                                         int threads) {
+    const PlannedProblem planned(problem, plan.blocks);
     const Schedule schedule = make_schedule(problem, plan);
     std::vector<double> seconds(at(samples));
     std::atomic<int> next{0};
     const auto work = [&] {
-        Sampler sampler(problem, jitter);
+        Sampler sampler(planned.get(), jitter);
         for (int i = next++; i < samples; i = next++) {
             Rng rng(seed, jitter_streams + at(i));
             const Problem& drawn = sampler.draw(rng);
@@ -95,7 +96,7 @@ std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan
 Distribution distribution(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed, int threads) {
     const auto seconds = sampled_iteration_s(problem, plan, jitter, samples, seed, threads);
     Distribution result{.jitter = jitter, .samples = samples, .seed = seed};
-    result.nominal_s = Simulator(problem).times(make_schedule(problem, plan), plan.stages).iteration_s;
+    result.nominal_s = Simulator(PlannedProblem(problem, plan.blocks).get()).times(make_schedule(problem, plan), plan.stages).iteration_s;
     result.deadlocks = static_cast<int>(std::count_if(seconds.begin(), seconds.end(), [](double s) { return std::isinf(s); }));
     const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
     result.least_s = *least;

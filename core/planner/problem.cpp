@@ -99,7 +99,10 @@ void set_nodes(const Experiment& experiment, Problem& problem) {
         problem.node_ids.push_back(node.id);
         problem.seconds_per_sample_per_block.push_back(node.seconds_per_sample_per_block);
         problem.memory.push_back(ignore ? unlimited_memory : memory_limit(experiment, node));
+        const bool from_bytes = experiment.pipeline.plan_blocks && !ignore && !node.memory_microbatches && node.memory_bytes;
+        problem.memory_bytes.push_back(from_bytes ? *node.memory_bytes : 0);
     }
+    problem.stage_bytes = stage_bytes(experiment);
 }
 
 void set_pipeline(const Experiment& experiment, Problem& problem) {
@@ -108,7 +111,9 @@ void set_pipeline(const Experiment& experiment, Problem& problem) {
     problem.path_length = path_length(pipeline.stages, pipeline.skip_ratio);
     problem.microbatches = pipeline.microbatches;
     problem.samples = pipeline.microbatch_samples;
+    problem.sizes.assign(pipeline.microbatch_sizes.begin(), pipeline.microbatch_sizes.end());
     problem.blocks = stage_blocks(experiment);
+    problem.plan_blocks = pipeline.plan_blocks;
     problem.balance_data_nodes = pipeline.balance_data_nodes;
     problem.split_backward = pipeline.split_backward;
     problem.constraints = pipeline.constraints;
@@ -137,6 +142,8 @@ void set_costs(const Experiment& experiment, Problem& problem) {
     if (problem.gradient_bytes.empty())
         for (std::size_t s = 0; s < problem.blocks.size(); ++s)
             problem.gradient_bytes.push_back(4 * stage_parameters(experiment.model, problem.blocks[s], s == 0));
+    problem.gradient_bytes_per_block = 4 * block_parameters(experiment.model);
+    problem.gradient_bytes_besides = 4 * stage_parameters(experiment.model, 0, true);
 }
 
 /// Most microbatches a node executes, and how far the stages are apart in that, with r0 data nodes.
@@ -149,6 +156,15 @@ std::tuple<double, double> load(const Problem& problem, int data_nodes) {
 }
 
 }  // namespace
+
+double Problem::smallest_size() const { return sizes.empty() ? 1 : *std::min_element(sizes.begin(), sizes.end()) / samples; }
+
+void Problem::set_blocks(const std::vector<int>& chosen) {
+    blocks = chosen;
+    for (std::size_t s = 0; s < blocks.size(); ++s) gradient_bytes[s] = blocks[s] * gradient_bytes_per_block + (s == 0 ? gradient_bytes_besides : 0);
+    for (std::size_t n = 0; n < memory_bytes.size(); ++n)
+        if (memory_bytes[n] > 0) memory[n] = stage_bytes.microbatches(memory_bytes[n], blocks);
+}
 
 int Problem::visits_cap(int length) const { return uniform_cap(microbatches, length, stages); }
 

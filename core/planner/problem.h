@@ -3,10 +3,12 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/experiment/document.h"
+#include "core/experiment/validate.h"
 
 namespace skippipe {
 
@@ -17,8 +19,8 @@ inline constexpr int no_line = -1;
 struct Hop {
     double latency_s = 0;
     double bandwidth_bytes_per_s = 1;
-    double seconds_per_forward = 0;   ///< forward message bytes / bandwidth
-    double seconds_per_backward = 0;  ///< backward message bytes / bandwidth
+    double seconds_per_forward = 0;   ///< forward message bytes / bandwidth, of a microbatch of Problem::samples
+    double seconds_per_backward = 0;  ///< backward message bytes / bandwidth, of the same
     int line = no_line;               ///< queue it shares (`links: shared`); no_line: unreachable
 };
 
@@ -28,13 +30,18 @@ struct Problem {
     int stages = 1;          ///< S
     int path_length = 1;     ///< p
     int microbatches = 1;    ///< T
-    double samples = 1;      ///< of a microbatch
+    double samples = 1;      ///< of a microbatch, or what the times and bytes below are of where `sizes` differ
+    std::vector<double> sizes;  ///< samples of microbatch m: entry m modulo their number; empty: `samples` each
     std::vector<double> seconds_per_sample_per_block;  ///< of each node
-    std::vector<int> blocks;                           ///< of each stage
+    std::vector<int> blocks;                           ///< of each stage; where they are planned, what a planner starts from
+    bool plan_blocks = false;                          ///< a plan may have other blocks: set_blocks
     std::vector<int> memory;                           ///< M of each node; unlimited_memory: TC1 off
+    std::vector<double> memory_bytes;                  ///< of each node where M follows from them and blocks are planned, else 0; empty: of none
+    StageBytes stage_bytes;                            ///< for memory_bytes
     double backward_factor = 1.5, loss_factor = 0.25, overhead_s = 0, step_seconds = 0;
     double forward_bytes = 0, backward_bytes = 0;
     std::vector<double> gradient_bytes;                ///< of each stage
+    double gradient_bytes_per_block = 0, gradient_bytes_besides = 0;  ///< for set_blocks: of any stage, and of stage 0 besides
     std::vector<Hop> hops;                             ///< [from * nodes + to]
     std::vector<std::string> line_names;               ///< "A->B", by line number
     bool shared_links = true;
@@ -50,6 +57,13 @@ struct Problem {
     const Hop& hop(int from, int to) const { return hops[static_cast<std::size_t>(from) * node_ids.size() + static_cast<std::size_t>(to)]; }
     bool reachable(int from, int to) const { return hop(from, to).line != no_line; }
 
+    double samples_of(int microbatch) const { return sizes.empty() ? samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()]; }
+    /// Its samples over `samples`: its times and bytes are this many times those of the problem.
+    double relative_size(int microbatch) const { return sizes.empty() ? 1 : samples_of(microbatch) / samples; }
+    /// The least of them.
+    double smallest_size() const;
+    /// Gives the stages these blocks: their times, gradients, and M where it follows from bytes. `chosen`: as many stages, as many blocks in all.
+    void set_blocks(const std::vector<int>& chosen);
     /// F(n, s) = samples x blocks(s) x seconds per sample and block of n.
     double forward_s(int node, int stage) const {
         return samples * blocks[static_cast<std::size_t>(stage)] * seconds_per_sample_per_block[static_cast<std::size_t>(node)];
@@ -60,6 +74,22 @@ struct Problem {
     int visits_cap(int length) const;
     /// Nodes of each stage when neither sizes nor placement are given: as even a load as CC2 gives.
     std::vector<int> default_stage_sizes() const;
+};
+
+/// The problem as a plan sees it: with the plan's blocks. No copy where they are the problem's own. Keeps a reference to the problem.
+class PlannedProblem {
+public:
+    PlannedProblem(const Problem& problem, const std::vector<int>& blocks) : given_(problem) {
+        if (problem.plan_blocks && blocks != problem.blocks) own_.emplace(problem).set_blocks(blocks);
+    }
+    PlannedProblem(const PlannedProblem&) = delete;
+    PlannedProblem& operator=(const PlannedProblem&) = delete;
+
+    const Problem& get() const { return own_ ? *own_ : given_; }
+
+private:
+    const Problem& given_;
+    std::optional<Problem> own_;
 };
 
 /// Experiment to numbers. Throws InputError where `validate` finds errors.

@@ -179,7 +179,8 @@ private:
             if (!is_transfer(span.kind) || span.ready_s > at_s_) continue;
             const Hop& hop = problem_.hop(span.node, span.to_node);
             auto& free = free_s[at(hop.line)];
-            free = std::max(free, span.start_s + (span.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward));
+            const double transfer_s = span.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward;
+            free = std::max(free, span.start_s + transfer_s * problem_.relative_size(span.microbatch));
         }
         return free_s;
     }

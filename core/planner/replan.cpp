@@ -171,7 +171,7 @@ private:
     double work_s(int i, int hop, int node) const {
         const auto& net = network();
         const int next = rest_.next_step[at(i)];
-        const double forward_s = net.forward_s(node, std::max(0, stage_of(node)));
+        const double forward_s = net.forward_s(node, std::max(0, stage_of(node))) * net.relative_size(rest_.microbatches[at(i)]);
         double seconds = hop >= next || rest_.redo[at(i * length_ + hop)] != 0 ? forward_s : 0;
         if (hop == 0 && next <= length_) seconds += net.loss_factor * forward_s;
         if (2 * length_ - hop >= next) seconds += net.backward_factor * forward_s;
@@ -695,7 +695,9 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
     return network;
 }
 
-Replan replan(const Problem& problem, const Plan& plan, const ReplanRequest& request) {
+Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& request) {
+    const PlannedProblem planned(given, plan.blocks);
+    const Problem& problem = planned.get();
     check_start(problem, plan, request.progress);
     return Replanner(problem, plan, request).run();
 }

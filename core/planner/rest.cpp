@@ -205,11 +205,11 @@ void RestSimulator::send_again() {
 }
 
 double RestSimulator::duration_s(int node, int id) const {
-    const double forward_s = network_.forward_s(node, plan_->stage_of[at(node)]);
-    if (is_forward(id)) return forward_s;
-    if (step_of(id) == rest_.length) return network_.loss_factor * forward_s;
+    const double forward_s = network_.forward_s(node, plan_->stage_of[at(node)]), size = relative_size(index_of(id));
+    if (is_forward(id)) return forward_s * size;
+    if (step_of(id) == rest_.length) return network_.loss_factor * forward_s * size;
     const double backward_s = network_.backward_factor * forward_s;
-    return rest_.split_backward ? backward_s / 2 : backward_s;
+    return (rest_.split_backward ? backward_s / 2 : backward_s) * size;
 }
 
 void RestSimulator::ready(int node, const Item& item) {
@@ -241,7 +241,7 @@ void RestSimulator::send(int from, int index, int step, Variant variant, double 
     if (to == from) return arrive(to, id(index, step, variant), now_s, number_++);
     const Hop& hop = network_.hop(from, to);
     const bool forwards = step <= rest_.length;
-    const double transfer_s = forwards ? hop.seconds_per_forward : hop.seconds_per_backward;
+    const double size = relative_size(index), transfer_s = (forwards ? hop.seconds_per_forward : hop.seconds_per_backward) * size;
     double start_s = now_s, arrival_s = 0;
     if (network_.shared_links) {
         auto& free_s = line_free_[at(hop.line)];
@@ -253,7 +253,7 @@ void RestSimulator::send(int from, int index, int step, Variant variant, double 
     }
     if (timeline_ != nullptr)
         timeline_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, plan_->stage_of[at(to)],
-                                    rest_.microbatches[at(index)], now_s, start_s, arrival_s, forwards ? network_.forward_bytes : network_.backward_bytes});
+                                    rest_.microbatches[at(index)], now_s, start_s, arrival_s, (forwards ? network_.forward_bytes : network_.backward_bytes) * size});
     push({arrival_s, number_++, to, id(index, step, variant), true});
 }
 

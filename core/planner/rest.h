@@ -123,6 +123,7 @@ private:
     void push(const Event& event);
     int node_of(int index, int step) const { return step_node(plan_->nodes.data() + static_cast<std::ptrdiff_t>(index) * rest_.length, rest_.length, step); }
     double duration_s(int node, int id) const;
+    double relative_size(int index) const { return network_.relative_size(rest_.microbatches[static_cast<std::size_t>(index)]); }
     bool is_forward(int id) const { return variant_of(id) == redo || (variant_of(id) == plain && step_of(id) < rest_.length); }
     bool is_fresh(int id) const { return variant_of(id) == plain && step_of(id) == 0; }
     void record(int node, int id, double now_s);

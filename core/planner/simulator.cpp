@@ -43,7 +43,6 @@ Simulator::Simulator(const Problem& problem) : problem_(problem) {
 }
 
 void Simulator::prepare(const Schedule& schedule) {
-    schedule_ = &schedule;
     length_ = schedule.length;
     split_ = schedule.split_backward;
     const int count = schedule.count(), steps = 2 * length_ + 1;
@@ -135,7 +134,9 @@ inline void Simulator::start(int node, std::uint32_t operation, double ready_s, 
     state.started_s = time_of(now);
     state.busy = true;
     const int kind = (step >= length_ ? 1 : 0) + (step > length_ ? 1 : 0);
-    set_event(node, make_key(state.started_s + state.duration_s[kind], number_++, static_cast<std::uint32_t>(node)));
+    double duration_s = state.duration_s[kind];
+    if (sized_) duration_s *= size_[at(packed_index(operation))];
+    set_event(node, make_key(state.started_s + duration_s, number_++, static_cast<std::uint32_t>(node)));
 }
 
 template <bool Ordered, bool Local> inline void Simulator::dispatch(int node, Key now) {
@@ -195,7 +196,8 @@ inline void Simulator::hand_over(int from, std::uint32_t operation, double now_s
     if (to == from) return ready_at_once<Ordered>(to, operation, now_s);
     const Hop& hop = problem_.hop(from, to);
     const bool forwards = step <= length_;
-    const double transfer_s = forwards ? hop.seconds_per_forward : hop.seconds_per_backward;
+    double transfer_s = forwards ? hop.seconds_per_forward : hop.seconds_per_backward;
+    if (sized_) transfer_s *= size_[at(index)];
     double start_s = now_s, arrival_s = 0;
     if (problem_.shared_links) {
         auto& line_free_s = line_free_s_[at(hop.line)];
@@ -208,7 +210,7 @@ inline void Simulator::hand_over(int from, std::uint32_t operation, double now_s
     if constexpr (Record)
         record_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to,
                                   schedule_->stage_of[at(to)], schedule_->microbatches[at(index)], now_s, start_s, arrival_s,
-                                  forwards ? problem_.forward_bytes : problem_.backward_bytes});
+                                  (forwards ? problem_.forward_bytes : problem_.backward_bytes) * (sized_ ? size_[at(index)] : 1)});
     const Key key = make_key(arrival_s, number_++, operation);
     auto& target = nodes_[at(to)];
     if constexpr (Ordered) {
@@ -270,8 +272,17 @@ template <bool Ordered, bool Local, bool Record> bool Simulator::run(double cuto
     return operations_left_ == 0;
 }
 
+void Simulator::prepare_sizes() {
+    sized_ = !problem_.sizes.empty();
+    if (!sized_) return;
+    size_.clear();
+    for (const int microbatch : schedule_->microbatches) size_.push_back(problem_.relative_size(microbatch));
+}
+
 bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
     bare_done_ = false;
+    schedule_ = &schedule;
+    prepare_sizes();
     if (schedule.order.empty() && !schedule.split_backward && schedule.length > 1 && record_ == nullptr) {
         prepare_bare(schedule);
         const auto outcome = run_bare(cutoff_s);

@@ -116,8 +116,9 @@ private:
     enum class Outcome { done, cut, too_fine };
 
     Outcome run_bare(double cutoff_s);
-    template <bool Shared, int Groups> Outcome run_bare(double cutoff_s);
+    template <bool Shared, bool Sized, int Groups> Outcome run_bare(double cutoff_s);
     void prepare_bare(const Schedule& schedule);
+    void prepare_sizes();
     void prepare_bare_hops();
     [[gnu::noinline]] bool precedes(BareEvent x, BareEvent y) const;
     [[gnu::noinline]] std::size_t first_pending(std::size_t n) const;
@@ -146,6 +147,8 @@ private:
     Timeline* record_ = nullptr;
     int length_ = 0;                  ///< p
     bool split_ = false;
+    bool sized_ = false;              ///< microbatches differ in size
+    std::vector<double> size_;        ///< [release index] relative, where they do
     std::vector<NodeState> nodes_;
     std::vector<Key> events_;         ///< [nodes] the node's next event
     std::vector<Key> group_events_;   ///< the least of each group of 4 << group_shift_ nodes
@@ -166,6 +169,7 @@ private:
     /// backward of a microbatch.
     std::vector<std::uint32_t> slot_place_;
     std::vector<BareRecord> bare_records_;    ///< of each slot
+    std::vector<double> slot_size_;           ///< of each slot, where microbatches differ in size
     std::vector<double> last_end_, shortest_way_out_s_;
     double shortest_operation_s_ = 0, shortest_hop_s_ = 0;
     int slots_count_ = -1, slots_length_ = -1;

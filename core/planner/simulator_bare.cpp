@@ -79,11 +79,12 @@ void Simulator::prepare_bare_hops() {
     std::vector<int> source(problem_.line_names.size(), -1);
     std::vector<bool> shared(problem_.line_names.size(), false);
     shortest_hop_s_ = std::numeric_limits<double>::infinity();
+    const double smallest = problem_.smallest_size();
     for (int a = 0; a < problem_.nodes(); ++a)
         for (int b = 0; b < problem_.nodes(); ++b) {
             const Hop& hop = problem_.hop(a, b);
             if (a == b || hop.line == no_line) continue;
-            shortest_way_out_s_[at(a)] = std::min(shortest_way_out_s_[at(a)], hop.latency_s + problem_.overhead_s + hop.seconds_per_backward);
+            shortest_way_out_s_[at(a)] = std::min(shortest_way_out_s_[at(a)], hop.latency_s + problem_.overhead_s + hop.seconds_per_backward * smallest);
             if (!problem_.shared_links) continue;
             shared[at(hop.line)] = shared[at(hop.line)] || (source[at(hop.line)] >= 0 && source[at(hop.line)] != a);
             source[at(hop.line)] = a;
@@ -93,17 +94,20 @@ void Simulator::prepare_bare_hops() {
             const Hop& hop = problem_.hop(a, b);
             const bool waits = problem_.shared_links && hop.line != no_line && shared[at(hop.line)];
             bare_hops_.push_back({hop.latency_s, {hop.seconds_per_forward, hop.seconds_per_backward}, static_cast<std::uint32_t>(hop.line), waits});
-            if (waits) shortest_hop_s_ = std::min(shortest_hop_s_, hop.latency_s + problem_.overhead_s + std::min(hop.seconds_per_forward, hop.seconds_per_backward));
+            if (waits) shortest_hop_s_ = std::min(shortest_hop_s_, hop.latency_s + problem_.overhead_s + std::min(hop.seconds_per_forward, hop.seconds_per_backward) * smallest);
         }
     const std::size_t groups = (nodes_.size() + 3) / 4, tops = (groups + wide - 1) / wide;
     bare_events_.resize(tops * wide * 4 + tops * wide + tops);
 }
 
 void Simulator::prepare_bare(const Schedule& schedule) {
-    schedule_ = &schedule;
     length_ = schedule.length;
     if (bare_hops_.empty()) prepare_bare_hops();
     prepare_bare_slots(schedule.count(), schedule.length);
+    if (sized_) {
+        slot_size_.clear();
+        for (const double size : size_) slot_size_.insert(slot_size_.end(), at(2 * length_ + 1), size);
+    }
     if (problem_.shared_links) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
     std::memset(bare_items_.data(), 0xFF, bare_items_.size() * sizeof(BareItem));
     std::memset(bare_events_.data(), 0xFF, bare_events_.size() * sizeof(TimeBits));
@@ -122,6 +126,9 @@ void Simulator::prepare_bare_nodes() {
     shortest_operation_s_ = std::numeric_limits<double>::infinity();
     BareItem* item = bare_items_.data();
     int own = 0;
+    std::vector<double> load(sized_ ? nodes_.size() : 0, 0);
+    for (int i = 0; sized_ && i < schedule.count(); ++i)
+        for (int hop = 0; hop < length_; ++hop) load[at(schedule.path(i)[hop])] += size_[at(i)];
     // A queue lies between a guard earlier than all and one later than all.
     const auto queue = [&](BareNode& node, int which, int size) {
         item->arrival = 0;
@@ -146,9 +153,14 @@ void Simulator::prepare_bare_nodes() {
         node.duration_s[0] = forward_s;
         node.duration_s[1] = problem_.loss_factor * forward_s;
         node.duration_s[2] = problem_.backward_factor * forward_s;
-        node.left_s = visits * (forward_s + node.duration_s[2] + (stage == 0 ? node.duration_s[1] : 0));
+        node.left_s = (sized_ ? load[at(n)] : visits) * (forward_s + node.duration_s[2] + (stage == 0 ? node.duration_s[1] : 0));
         shortest_operation_s_ = std::min({shortest_operation_s_, forward_s, node.duration_s[2], stage == 0 ? node.duration_s[1] : forward_s});
         if (stage == 0) last_backward_s = std::min(last_backward_s, node.duration_s[2]);
+    }
+    if (sized_) {
+        const double smallest = problem_.smallest_size();
+        shortest_operation_s_ *= smallest;
+        last_backward_s *= smallest;
     }
     for (int n = 0; n < problem_.nodes(); ++n)
         if (schedule.stage_of[at(n)] > 0) bare_nodes_[at(n)].left_s += shortest_way_out_s_[at(n)] + last_backward_s;
@@ -192,7 +204,7 @@ std::size_t Simulator::first_pending(std::size_t n) const {
     return n;
 }
 
-template <bool Shared, int Groups> Simulator::Outcome Simulator::run_bare(double cutoff_s) {
+template <bool Shared, bool Sized, int Groups> Simulator::Outcome Simulator::run_bare(double cutoff_s) {
     constexpr bool is_wide = Groups == 0;
     const std::size_t node_count = nodes_.size(), tops = ((node_count + 3) / 4 + wide - 1) / wide;
     BareNode* const nodes = bare_nodes_.data();
@@ -201,6 +213,7 @@ template <bool Shared, int Groups> Simulator::Outcome Simulator::run_bare(double
     const std::uint32_t* const places = slot_place_.data();
     double* const line_free_s = line_free_s_.data();
     BareRecord* const records = bare_records_.data();
+    [[maybe_unused]] const double* const slot_sizes = slot_size_.data();
     const double overhead_s = problem_.overhead_s;
     const std::uint32_t steps = static_cast<std::uint32_t>(2 * length_ + 1);
     // Work left is summed in another order than the timeline's: a hair of room, so that rounding never cuts too early. Past
@@ -251,7 +264,8 @@ template <bool Shared, int Groups> Simulator::Outcome Simulator::run_bare(double
         const std::uint32_t place = places[slot], kind = place & kind_mask, queue = kind > 0 ? 1 : 0;
         const auto to = at(path_nodes[place >> 2]);
         const BareHop& hop = node.hops[to];
-        const double transfer_s = hop.transfer_s[kind >> 1];
+        double transfer_s = hop.transfer_s[kind >> 1];
+        if constexpr (Sized) transfer_s *= slot_sizes[slot];
         double arrival_s;
         if constexpr (Shared) {
             double& free_s = line_free_s[hop.line];
@@ -339,7 +353,9 @@ template <bool Shared, int Groups> Simulator::Outcome Simulator::run_bare(double
         const std::uint32_t running = select(from_own, static_cast<std::uint32_t>(own) * steps << 2, select(from_other, first_other.running, first_forward.running));
         const std::uint32_t kind = running & kind_mask;
         const double start_s = seconds_of(select(from_own, free, most(free, best)));
-        const double duration_s = node.duration_s[kind - (kind >> 1 & kind)], end_s = start_s + duration_s;
+        double duration_s = node.duration_s[kind - (kind >> 1 & kind)];
+        if constexpr (Sized) duration_s *= slot_sizes[running >> 2];
+        const double end_s = start_s + duration_s;
         node.own += from_own;
         node.head[1] += from_other & !from_own;
         node.head[0] += !from_other & !from_own;
@@ -380,13 +396,14 @@ template <bool Shared, int Groups> Simulator::Outcome Simulator::run_bare(double
 
 Simulator::Outcome Simulator::run_bare(double cutoff_s) {
     if (problem_.nodes() > static_cast<int>(node_mask)) return Outcome::too_fine;
-    const auto run = [&]<bool Shared>() {
+    const auto run = [&]<bool Shared, bool Sized>() {
         const int groups = (problem_.nodes() + 3) / 4;
-        if (groups <= 4) return run_bare<Shared, 4>(cutoff_s);
-        if (groups <= 5) return run_bare<Shared, 5>(cutoff_s);
-        return groups <= 8 ? run_bare<Shared, 8>(cutoff_s) : run_bare<Shared, 0>(cutoff_s);
+        if (groups <= 4) return run_bare<Shared, Sized, 4>(cutoff_s);
+        if (groups <= 5) return run_bare<Shared, Sized, 5>(cutoff_s);
+        return groups <= 8 ? run_bare<Shared, Sized, 8>(cutoff_s) : run_bare<Shared, Sized, 0>(cutoff_s);
     };
-    return problem_.shared_links ? run.template operator()<true>() : run.template operator()<false>();
+    if (sized_) return problem_.shared_links ? run.template operator()<true, true>() : run.template operator()<false, true>();
+    return problem_.shared_links ? run.template operator()<true, false>() : run.template operator()<false, false>();
 }
 
 }  // namespace skippipe

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -17,6 +18,19 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 using Violations = std::vector<Violation>;
 
 const std::string& id(const Problem& problem, int node) { return problem.node_ids[at(node)]; }
+
+void check_blocks(const Problem& problem, const Plan& plan, Violations& found) {
+    const auto all = [](const std::vector<int>& blocks) { return std::accumulate(blocks.begin(), blocks.end(), 0LL); };
+    if (!problem.plan_blocks && plan.blocks != problem.blocks)
+        found.push_back({"structure", "the blocks of its stages are not those of the experiment"});
+    if (!problem.plan_blocks) return;
+    if (plan.blocks.size() != at(problem.stages))
+        return found.push_back({"structure", fmt::format("blocks of {} stages, the experiment has {}", plan.blocks.size(), problem.stages)});
+    for (std::size_t s = 0; s < plan.blocks.size(); ++s)
+        if (plan.blocks[s] < 1) found.push_back({"structure", fmt::format("stage {} holds {} blocks, every stage holds at least one", s, plan.blocks[s])});
+    if (all(plan.blocks) != all(problem.blocks))
+        found.push_back({"structure", fmt::format("its stages hold {} blocks, the model has {}", all(plan.blocks), all(problem.blocks))});
+}
 
 bool check_stages(const Problem& problem, const Plan& plan, Violations& found) {
     const auto before = found.size();
@@ -37,8 +51,7 @@ bool check_stages(const Problem& problem, const Plan& plan, Violations& found) {
             }
         }
     }
-    if (plan.blocks != problem.blocks)
-        found.push_back({"structure", "the blocks of its stages are not those of the experiment"});
+    check_blocks(problem, plan, found);
     return found.size() == before;
 }
 
@@ -336,7 +349,7 @@ std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, cons
         found.push_back({"deadlock", what});
     }
     check_causes(plan, timeline, found);
-    check_nodes(problem, plan, timeline, {}, false, found);
+    check_nodes(PlannedProblem(problem, plan.blocks).get(), plan, timeline, {}, false, found);
     return found;
 }
 
@@ -373,7 +386,8 @@ std::vector<Violation> check_rest(const Problem& network, const Plan& before, co
     check_counts(network, whole, stage_of, length, network.balance_data_nodes && same_data_nodes, cap, found);
     check_disorder(network, whole, stage_of, found);
     if (!rest.complete) found.push_back({"deadlock", "events run out before all operations ran"});
-    RestCheck(network, before, progress, lost, after, rest).run(found);
+    const PlannedProblem planned(network, after.blocks);
+    RestCheck(planned.get(), before, progress, lost, after, rest).run(found);
     return found;
 }
 

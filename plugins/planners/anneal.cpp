@@ -25,8 +25,10 @@ Cooling Cooling::of(const Problem& problem) {
 
 AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
                                const Scenarios* scenarios)
-    : problem_(problem), network_(network), rng_(seed, stream), simulator_(problem), draft_(start), best_(start) {
-    if (scenarios != nullptr) tail_cost_.emplace(problem, *scenarios);
+    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt), problem_(own_ ? *own_ : problem), network_(network), rng_(seed, stream),
+      simulator_(problem_), draft_(start), best_(start) {
+    if (own_) own_->set_blocks(start.blocks);
+    if (scenarios != nullptr) tail_cost_.emplace(problem_, *scenarios);
     length_ = start.schedule.length;
     count_ = start.schedule.count();
     cap_ = problem.constraints.uniform_execution ? problem.visits_cap(length_) : count_;
@@ -60,6 +62,9 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     add(Move::resize, 2, free_sizes);
     add(Move::turn_ring, 1, problem.placement.empty() && problem.charge_all_reduce &&
                                 std::any_of(draft_.stages.begin(), draft_.stages.end(), [](const auto& ring) { return ring.size() > 2; }));
+    may_move_blocks_ = own_ && problem.stages > 1;
+    add(Move::move_blocks, 4, may_move_blocks_);
+    add(Move::exchange_sizes, 3, several && problem.sizes.size() > 1);
 }
 
 void AnnealingChain::run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
@@ -107,6 +112,8 @@ void AnnealingChain::keep_best() {
     std::copy(draft_.schedule.nodes.begin(), draft_.schedule.nodes.end(), best_.schedule.nodes.begin());
     best_.schedule.stage_of = draft_.schedule.stage_of;
     best_.stages = draft_.stages;
+    best_.blocks = draft_.blocks;
+    best_.schedule.microbatches = draft_.schedule.microbatches;
 }
 
 bool AnnealingChain::propose(Change& change) {
@@ -120,6 +127,8 @@ bool AnnealingChain::propose(Change& change) {
         case Move::restage: return propose_restage(change);
         case Move::resize: return propose_resize();
         case Move::turn_ring: return propose_ring(change);
+        case Move::move_blocks: return propose_blocks(change);
+        case Move::exchange_sizes: return propose_sizes(change);
         case Move::exchange_priority:
             change.i = pick(at(count_));
             change.j = pick(at(count_));
@@ -231,6 +240,8 @@ void AnnealingChain::undo(const Change& change) {
             std::swap(draft_.stages[at(change.i)][at(change.a)], draft_.stages[at(change.i)][at(change.b)]);
             set_places(change.i);
             break;
+        case Move::move_blocks: move_blocks(change.j, change.i, change.a); break;
+        case Move::exchange_sizes: std::swap(draft_.schedule.microbatches[at(change.i)], draft_.schedule.microbatches[at(change.j)]); break;
         case Move::restage: {
             int& node = path(change.i)[change.a];
             --visits_[at(stage_of(node))];

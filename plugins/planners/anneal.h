@@ -25,6 +25,9 @@ public:
     AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
                    const Scenarios* scenarios = nullptr);
 
+    /// The blocks of the stages stay as they are.
+    void hold_blocks();
+
     /// Takes up to `steps` steps; `clock_fraction` (may be empty) sets the temperature by the clock instead. `go_on` is asked every
     /// few hundred steps with the fraction done.
     void run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on);
@@ -34,7 +37,7 @@ public:
     std::int64_t steps() const { return steps_; }
 
 private:
-    enum class Move { exchange_hops, reorder, exchange_data, exchange_priority, shift_priority, sibling, exchange_nodes, restage, resize, turn_ring };
+    enum class Move { exchange_hops, reorder, exchange_data, exchange_priority, shift_priority, sibling, exchange_nodes, restage, resize, turn_ring, move_blocks, exchange_sizes };
     struct Change {
         Move move = Move::exchange_hops;
         int i = 0, j = 0, a = 0, b = 0;
@@ -60,6 +63,9 @@ private:
     bool propose_restage(Change& change);
     bool propose_resize();
     bool propose_ring(Change& change);
+    bool propose_blocks(Change& change);
+    bool propose_sizes(Change& change);
+    void move_blocks(int from, int to, int count);
     void leave_stage(int node);
     void enter_stage(int node, int stage);
     bool fill_stage_0(bool more);
@@ -76,6 +82,7 @@ private:
     int stage_of(int node) const { return draft_.schedule.stage_of[static_cast<std::size_t>(node)]; }
     void keep_best();
 
+    std::optional<Problem> own_;  ///< where blocks are planned: with the draft's
     const Problem& problem_;
     const Network& network_;
     Rng rng_;
@@ -87,6 +94,7 @@ private:
     double best_s_ = 0;
     std::int64_t steps_ = 0;
     int length_ = 0, count_ = 0, cap_ = 0, replaced_ = 0;
+    bool may_move_blocks_ = false;
     bool missing_lines_ = false, may_reorder_ = false, may_restage_ = false, free_placement_ = false;
     std::vector<int> visits_;      ///< [stages]
     std::vector<int> place_;       ///< [nodes] index within its stage

@@ -24,6 +24,8 @@ bool AnnealingChain::propose_resize() {
     before_ = draft_;
     if (from >= 0) leave_stage(node);
     if (to >= 0) enter_stage(node, to);
+    // Work follows the node.
+    if (may_move_blocks_ && from >= 0 && to >= 0 && draft_.blocks[at(from)] > 1 && rng_.below(2) == 0) move_blocks(from, to, 1);
     const bool possible = (from != 0 && to != 0) || fill_stage_0(to == 0);
     if (possible && (!missing_lines_ || reaches_all())) return true;
     restore();
@@ -32,6 +34,7 @@ bool AnnealingChain::propose_resize() {
 
 void AnnealingChain::restore() {
     std::swap(draft_, before_);
+    if (own_) own_->set_blocks(draft_.blocks);
     std::fill(place_.begin(), place_.end(), -1);
     for (int s = 0; s < problem_.stages; ++s) set_places(s);
 }
@@ -94,6 +97,40 @@ void AnnealingChain::spread_data() {
         node = needy.back();
         needy.pop_back();
     }
+}
+
+void AnnealingChain::hold_blocks() {
+    may_move_blocks_ = false;
+    std::erase(moves_, Move::move_blocks);
+}
+
+/// Blocks go from one stage to another: mostly one, or up to all but one of them, or so many that the two stages exchange theirs.
+bool AnnealingChain::propose_blocks(Change& change) {
+    change.i = pick(at(problem_.stages));
+    change.j = pick(at(problem_.stages));
+    const int spare = draft_.blocks[at(change.i)] - 1;
+    if (change.i == change.j || spare < 1) return false;
+    const auto kind = rng_.below(4);
+    const int difference = draft_.blocks[at(change.i)] - draft_.blocks[at(change.j)];
+    change.a = kind == 0 ? 1 + pick(at(spare)) : kind == 1 && difference > 0 ? difference : 1;
+    move_blocks(change.i, change.j, change.a);
+    return true;
+}
+
+void AnnealingChain::move_blocks(int from, int to, int count) {
+    draft_.blocks[at(from)] -= count;
+    draft_.blocks[at(to)] += count;
+    own_->set_blocks(draft_.blocks);
+}
+
+/// Two microbatches of different sizes take each other's path and place in the release order.
+bool AnnealingChain::propose_sizes(Change& change) {
+    change.i = pick(at(count_));
+    change.j = pick(at(count_));
+    int &first = draft_.schedule.microbatches[at(change.i)], &second = draft_.schedule.microbatches[at(change.j)];
+    if (problem_.samples_of(first) == problem_.samples_of(second)) return false;
+    std::swap(first, second);
+    return true;
 }
 
 bool AnnealingChain::propose_ring(Change& change) {

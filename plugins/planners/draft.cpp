@@ -140,7 +140,7 @@ void check_reach(const Problem& problem, const Draft& draft) {
 }
 
 Draft make_draft(const Problem& problem, const Placement& stages, int length) {
-    Draft draft{stages, {}};
+    Draft draft{stages, {}, problem.blocks};
     auto& schedule = draft.schedule;
     schedule.length = length;
     schedule.split_backward = problem.split_backward;
@@ -152,7 +152,7 @@ Draft make_draft(const Problem& problem, const Placement& stages, int length) {
     return draft;
 }
 
-Draft draft_of(const Problem& problem, const Plan& plan) { return {plan.stages, make_schedule(problem, plan)}; }
+Draft draft_of(const Problem& problem, const Plan& plan) { return {plan.stages, make_schedule(problem, plan), plan.blocks}; }
 
 Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request, std::int64_t steps,
                std::string note) {
@@ -163,7 +163,7 @@ Plan make_plan(const Problem& problem, const Draft& draft, const std::string& pl
     plan.experiment_hash = problem.experiment_hash;
     plan.split_backward = draft.schedule.split_backward;
     plan.stages = draft.stages;
-    plan.blocks = problem.blocks;
+    plan.blocks = draft.blocks;
     for (int i = 0; i < draft.schedule.count(); ++i) {
         const int* path = draft.schedule.path(i);
         plan.paths.push_back({draft.schedule.microbatches[at(i)], std::vector<int>(path, path + draft.schedule.length)});
@@ -176,6 +176,8 @@ Plan make_plan(const Problem& problem, const Draft& draft, const std::string& pl
     return plan;
 }
 
-double iteration_s(const Problem& problem, const Draft& draft) { return Simulator(problem).times(draft.schedule, draft.stages).iteration_s; }
+double iteration_s(const Problem& problem, const Draft& draft) {
+    return Simulator(PlannedProblem(problem, draft.blocks).get()).times(draft.schedule, draft.stages).iteration_s;
+}
 
 }  // namespace skippipe

@@ -14,6 +14,7 @@ using Placement = std::vector<std::vector<int>>;  ///< nodes of each stage, in r
 struct Draft {
     Placement stages;
     Schedule schedule;
+    std::vector<int> blocks;  ///< of each stage: the problem's, or chosen where they are planned
 };
 
 /// Added for each hop that has no line: far above any time, and still a number to compare.

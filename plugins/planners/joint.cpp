@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "core/planner/validator.h"
@@ -27,7 +28,8 @@ struct Division {
     double near_best;    ///< orders are searched for the ends of all chains that came as near to the best
 };
 Division division_of(const Problem& problem) {
-    return problem.microbatches * (2 * problem.path_length + 1) < 100 ? Division{8, 0.5, 1.3} : Division{2, 0.85, 1.05};
+    const bool uneven = problem.plan_blocks || problem.sizes.size() > 1;
+    return problem.microbatches * (2 * problem.path_length + 1) < 100 ? Division{uneven ? 12 : 8, 0.5, 1.3} : Division{2, 0.85, 1.05};
 }
 
 /// As long a search for every problem: a step costs about as much as the operations of a timeline.
@@ -60,7 +62,12 @@ public:
         std::vector<std::unique_ptr<AnnealingChain>> all;
         // By the clock, each chain needs a thread of its own.
         const int count = rest.by_clock() ? std::clamp(request.threads, 1, division.chains) : division.chains;
-        for (int c = 0; c < count; ++c) all.push_back(std::make_unique<AnnealingChain>(problem, network, chain_start, request.seed, at(c) + 1));
+        for (int c = 0; c < count; ++c) {
+            if (c > 1) scatter(problem, Rng(request.seed, at(c) + 301), chain_start);
+            all.push_back(std::make_unique<AnnealingChain>(problem, network, chain_start, request.seed, at(c) + 1));
+        }
+        // Where there are several, the first searches as it would if the blocks were given: freedom to move them must not make a plan longer.
+        if (count > 1) all.front()->hold_blocks();
         const auto for_paths = static_cast<std::int64_t>(static_cast<double>(steps) * division.paths_share);
         const Cooling cooling = Cooling::of(problem);
         run_all(all, for_paths, request, rest, [&](AnnealingChain& chain, std::int64_t own, const auto& clock, const auto& go_on) { chain.run(own, cooling, clock, go_on); });
@@ -91,6 +98,19 @@ private:
             if (!std::isfinite(iteration_s(problem, start.draft))) throw;
             return start;
         }
+    }
+
+    /// Another beginning where blocks are planned or microbatches differ in size: each block beyond the first of its stage anywhere, the microbatches in
+    /// any order.
+    static void scatter(const Problem& problem, Rng rng, Draft& draft) {
+        const Draft before = draft;
+        if (problem.plan_blocks) {
+            int spare = std::accumulate(draft.blocks.begin(), draft.blocks.end(), 0) - problem.stages;
+            draft.blocks.assign(draft.blocks.size(), 1);
+            for (; spare > 0; --spare) ++draft.blocks[rng.below(draft.blocks.size())];
+        }
+        if (problem.sizes.size() > 1) rng.shuffle(draft.schedule.microbatches);
+        if (!std::isfinite(iteration_s(problem, draft))) draft = before;  // memory does not take that
     }
 
     /// Takes over a given plan where it is valid here and better.

@@ -51,11 +51,14 @@ private:
     int step_of(std::uint32_t operation) const { return packed_step(operation) & ~weight_gradient_bit; }
     static bool is_weight(std::uint32_t operation) { return (packed_step(operation) & weight_gradient_bit) != 0; }
 
+    double relative_size(std::uint32_t operation) const { return problem_.relative_size(schedule_.microbatches[at(packed_index(operation))]); }
+
     double duration_s(int node, std::uint32_t operation) const {
         const int stage = schedule_.stage_of[at(node)], step = step_of(operation);
-        if (step < schedule_.length) return problem_.forward_s(node, stage);
-        if (step == schedule_.length) return problem_.loss_s(node);
-        return schedule_.split_backward ? problem_.backward_s(node, stage) / 2 : problem_.backward_s(node, stage);
+        const double size = relative_size(operation);
+        if (step < schedule_.length) return problem_.forward_s(node, stage) * size;
+        if (step == schedule_.length) return problem_.loss_s(node) * size;
+        return (schedule_.split_backward ? problem_.backward_s(node, stage) / 2 : problem_.backward_s(node, stage)) * size;
     }
 
     void arrive(int node, std::uint32_t operation) {
@@ -88,7 +91,7 @@ private:
             return;
         }
         const Hop& hop = problem_.hop(from, to);
-        const double transfer_s = step <= schedule_.length ? hop.seconds_per_forward : hop.seconds_per_backward;
+        const double transfer_s = (step <= schedule_.length ? hop.seconds_per_forward : hop.seconds_per_backward) * relative_size(operation);
         double start_s = now_s_;
         if (problem_.shared_links) {
             start_s = std::max(start_s, line_free_s_[at(hop.line)]);

@@ -40,8 +40,7 @@ std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, c
     const Schedule& schedule = draft.schedule;
     Plan plan;
     plan.stages = draft.stages;
-    plan.blocks = problem.blocks;
-    const auto timeline = Simulator(problem).timeline(schedule, plan);
+    const auto timeline = Simulator(PlannedProblem(problem, draft.blocks).get()).timeline(schedule, plan);
     if (!timeline.complete) return {};
     std::vector<int> index_of(at(problem.microbatches), 0);
     for (int i = 0; i < schedule.count(); ++i) index_of[at(schedule.microbatches[at(i)])] = i;
@@ -65,7 +64,9 @@ std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, c
 }
 
 OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t seed, std::uint64_t stream)
-    : problem_(problem), rng_(seed, stream), simulator_(problem), draft_(start), best_(start) {
+    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt), problem_(own_ ? *own_ : problem), rng_(seed, stream), simulator_(problem_),
+      draft_(start), best_(start) {
+    if (own_) own_->set_blocks(start.blocks);
     current_s_ = cost_s(infinite);
     best_s_ = iteration_s_;
 }
@@ -105,6 +106,8 @@ bool OrderChain::step(double temperature_s) {
 }
 
 bool OrderChain::propose(Change& change) {
+    if (own_ && rng_.below(6) == 0) return propose_blocks(change);
+    if (problem_.sizes.size() > 1 && rng_.below(8) == 0) return propose_sizes(change);
     const auto kind = rng_.below(16);
     const bool paths = draft_.schedule.count() > 1 && draft_.schedule.length > 1;
     if (kind < 4 && paths) return propose_exchange(change);
@@ -224,6 +227,30 @@ bool OrderChain::propose_places(Change& change) {
     return fits;
 }
 
+bool OrderChain::propose_blocks(Change& change) {
+    change = {.move = Move::blocks, .i = pick(draft_.blocks.size()), .j = pick(draft_.blocks.size()), .a = 1};
+    if (change.i == change.j || draft_.blocks[at(change.i)] < 2) return false;
+    const int difference = draft_.blocks[at(change.i)] - draft_.blocks[at(change.j)];
+    if (difference > 0 && rng_.below(4) == 0) change.a = difference;  // the two stages exchange theirs
+    move_blocks(change.i, change.j, change.a);
+    return true;
+}
+
+void OrderChain::move_blocks(int from, int to, int count) {
+    draft_.blocks[at(from)] -= count;
+    draft_.blocks[at(to)] += count;
+    own_->set_blocks(draft_.blocks);
+}
+
+/// Two microbatches of different sizes take each other's path and places in every order.
+bool OrderChain::propose_sizes(Change& change) {
+    change = {.move = Move::sizes, .i = pick(draft_.schedule.microbatches.size()), .j = pick(draft_.schedule.microbatches.size())};
+    int &first = draft_.schedule.microbatches[at(change.i)], &second = draft_.schedule.microbatches[at(change.j)];
+    if (problem_.samples_of(first) == problem_.samples_of(second)) return false;
+    std::swap(first, second);
+    return true;
+}
+
 void OrderChain::exchange_places(int u, int v) {
     auto& schedule = draft_.schedule;
     const auto other = [&](int node) { return node == u ? v : node == v ? u : node; };
@@ -263,6 +290,8 @@ void OrderChain::undo(const Change& change) {
     if (change.move == Move::exchange) return apply_exchange(change);
     if (change.move == Move::sibling) return restore(change);
     if (change.move == Move::places) return exchange_places(change.from, change.to);
+    if (change.move == Move::blocks) return move_blocks(change.j, change.i, change.a);
+    if (change.move == Move::sizes) return std::swap(draft_.schedule.microbatches[at(change.i)], draft_.schedule.microbatches[at(change.j)]);
     auto& order = draft_.schedule.order[at(change.node)];
     const auto begin = order.begin();
     if (change.to < change.from) std::rotate(begin + change.to, begin + change.to + 1, begin + change.from + 1);

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "core/base/rng.h"
 #include "plugins/planners/draft.h"
@@ -27,12 +28,13 @@ public:
     std::int64_t steps() const { return steps_; }
 
 private:
-    enum class Move { shift, exchange, sibling, places };
+    enum class Move { shift, exchange, sibling, places, blocks, sizes };
     struct Change {
         Move move = Move::shift;
         int node = 0, from = 0, to = 0;  ///< shift: places in the node's order
         int i = 0, j = 0, a = 0, b = 0;  ///< exchange: release indices and hops; sibling: of i, hop a, from node `from` to node `to`;
                                          ///< places: nodes `from` and `to` hold each other's stage
+                                         ///< blocks: `a` of them from stage i to stage j; sizes: i and j take each other's microbatch
     };
 
     bool step(double temperature_s);
@@ -41,6 +43,9 @@ private:
     bool propose_exchange(Change& change);
     bool propose_sibling(Change& change);
     bool propose_places(Change& change);
+    bool propose_blocks(Change& change);
+    bool propose_sizes(Change& change);
+    void move_blocks(int from, int to, int count);
     void exchange_places(int u, int v);
     void restore(const Change& change);
     bool reaches(int index, int hop, int node) const;
@@ -51,6 +56,7 @@ private:
     double cost_s(double cutoff_s);
     int pick(std::size_t n) { return static_cast<int>(rng_.below(n)); }
 
+    std::optional<Problem> own_;  ///< where blocks are planned: with the draft's
     const Problem& problem_;
     Rng rng_;
     Simulator simulator_;

@@ -87,14 +87,15 @@ void TailCost::run(const Schedule& schedule) {
     for (const Moment& moment : moments_) {
         const int* path = schedule.path(moment.index);
         const int node = step_node(path, length, moment.step), step = moment.step;
-        const double forward_s = problem_.forward_s(node, schedule.stage_of[at(node)]);
+        const double size = problem_.relative_size(schedule.microbatches[at(moment.index)]);
+        const double forward_s = problem_.forward_s(node, schedule.stage_of[at(node)]) * size;
         const double duration_s = forward_s * (step < length ? 1 : step == length ? problem_.loss_factor : problem_.backward_factor);
         Lanes &free = node_free_[at(node)], &arrival = arrival_[at(moment.index)];
         const Lanes& factor = scenarios_.node[at(node)];
         for (int k = 0; k < lanes; ++k) free.of[k] = (arrival.of[k] > free.of[k] ? arrival.of[k] : free.of[k]) + duration_s * factor.of[k];
         if (step == 2 * length) continue;
         const Hop& hop = problem_.hop(node, step_node(path, length, step + 1));
-        hand_over(hop, step < length ? hop.seconds_per_forward : hop.seconds_per_backward, free, arrival);
+        hand_over(hop, (step < length ? hop.seconds_per_forward : hop.seconds_per_backward) * size, free, arrival);
     }
 }
 

@@ -94,6 +94,28 @@ private Q_SLOTS:
         for (const char* name : {"A->B", "B->C", "C->A"}) QVERIFY2(line(one, name) && line(one, name)->all_reduce_bytes == 16, name);
     }
 
+    /// Microbatches of 1, 2 and 1 samples; the plan has moved a block from stage 1 to stage 0.
+    void an_uneven_iteration_by_hand() {
+        auto example = examples::all_reduce();
+        example.problem.sizes = {1, 2};
+        example.problem.plan_blocks = true;
+        example.problem.blocks = {1, 2};
+        example.plan.blocks = {2, 1};
+        example.problem.forward_bytes = 10;
+        example.problem.backward_bytes = 7;
+        example.problem.gradient_bytes_per_block = 12;
+        const auto one = account_iteration(tiny(), example.problem, example.plan, evaluate(example.problem, example.plan));
+        QCOMPARE(one.samples, 4);
+        QCOMPARE(one.tokens, 12);
+        QCOMPARE(one.block_executions, 9);
+        QCOMPARE(one.forward_block_flops, 4 * 3.0 * 3 * 368);
+        QCOMPARE(one.head_flops, 3 * 12.0 * 80);
+        QCOMPARE(one.busy_node_s, 4 * (2 * (1 + 0.5 + 2) + (1 + 2.0)));
+        QCOMPARE(one.transfer_bytes, 4 * 2 * 17.0);
+        QCOMPARE(line(one, "D->B")->forward_bytes, 20.0);
+        QCOMPARE(one.all_reduce_bytes, 3 * 16.0);
+    }
+
     /// A hop out and a hop back, the gradient's the other way round; every byte of the timeline is on a line.
     void bytes_of_lines_are_those_of_the_timeline() {
         auto example = examples::deadlock(2);

@@ -77,6 +77,26 @@ class TestCommandLine : public QObject {
         document[section] = object;
     }
 
+    /// The same with two slow nodes, eight blocks to be planned, and microbatches of two sizes.
+    QString uneven(const QString& name) const {
+        return tiny(name, [](QJsonObject& d) {
+            auto topology = d["topology"].toObject();
+            auto nodes = topology["nodes"].toArray();
+            for (const int slow : {2, 3}) {
+                auto node = nodes[slow].toObject();
+                node["seconds_per_sample_per_block"] = 0.06;
+                nodes[slow] = node;
+            }
+            topology["nodes"] = nodes;
+            d["topology"] = topology;
+            set(d, "model", "blocks", 8);
+            set(d, "pipeline", "plan_blocks", true);
+            set(d, "pipeline", "microbatch_sizes", QJsonArray{1, 3});
+            set(d, "pipeline", "planner", "skippipe-joint");
+            set(d, "pipeline", "plan_steps", 2000);
+        });
+    }
+
 private Q_SLOTS:
     void initTestCase() { QVERIFY(folder_.isValid()); }
 
@@ -191,6 +211,41 @@ private Q_SLOTS:
         const auto bad = run({"score", experiment, write("no-way.json", QJsonDocument(plan).toJson()), "--explain", "--json"});
         QCOMPARE(bad.exit_code, 0);
         QVERIFY(!bad.array()[0].toObject().contains("explanation"));
+    }
+
+    /// Two slow nodes: the plan moves blocks, says which stage holds how many, and `score` and `run` (below) read them back.
+    void planned_blocks_are_said_and_read_back() {
+        const auto experiment = uneven("uneven.json");
+        const auto planned = run({"plan", experiment, "--json", "-o", file("uneven-plan.json")});
+        QCOMPARE(planned.exit_code, 0);
+        const auto row = planned.array()[0].toObject();
+        QCOMPARE(row["blocks"].toArray().size(), 3);
+        int sum = 0;
+        for (const auto& blocks : row["blocks"].toArray()) sum += blocks.toInt();
+        QCOMPARE(sum, 8);
+        QVERIFY(row["blocks"].toArray() != QJsonArray({2, 3, 3}));  // what it starts from
+        QVERIFY(row["violations"].toArray().isEmpty());
+        QCOMPARE(read_json(file("uneven-plan.json"))["blocks"].toArray(), row["blocks"].toArray());
+        const auto scored = run({"score", experiment, file("uneven-plan.json"), "--json"}).array()[0].toObject();
+        QCOMPARE(scored["iteration_seconds"].toDouble(), row["iteration_seconds"].toDouble());
+        QCOMPARE(scored["blocks"].toArray(), row["blocks"].toArray());
+        QVERIFY(run({"plan", experiment}).out.contains("skippipe-joint: blocks of the stages "));
+        QVERIFY(!run({"plan", tiny("even.json")}).out.contains("blocks of the stages"));
+        auto plan = read_json(file("uneven-plan.json"));
+        plan["blocks"] = QJsonArray{1, 1, 1};
+        const auto bad = run({"score", experiment, write("uneven-bad.json", QJsonDocument(plan).toJson()), "--json"});
+        QVERIFY(bad.array()[0].toObject()["violations"].toArray()[0].toString().contains("3 blocks, the model has 8"));
+    }
+
+    /// Trained with the blocks of the plan and microbatches of two sizes, in the network time that was planned.
+    void an_uneven_experiment_trains() {
+        if (!has_worker) QSKIP("no worker");
+        const auto experiment = uneven("uneven.json");
+        const auto planned = run({"plan", experiment, "--json"}).array()[0].toObject();
+        const auto done = run({"run", experiment, "--json"});
+        QVERIFY2(done.exit_code == 0, done.error.constData());
+        const auto result = done.last();
+        QVERIFY2(std::abs(result["iteration_seconds"].toDouble() - planned["iteration_seconds"].toDouble()) < 1e-9, done.out.constData());
     }
 
     void jitter_adds_a_distribution() {

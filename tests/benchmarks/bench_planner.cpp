@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures of the planners, one JSON line each. `bench_planner [--long]`; --long adds the 30 s search.
+// Figures of the planners, one JSON line each. `bench_planner [--long | --blocks]`; --long adds the 30 s search, --blocks prints what planning blocks
+// gives alone.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -212,6 +213,53 @@ void against_skippipe(const authors::Authors& authors, const PlannerRegistry& re
     print({"iteration by skippipe-joint, worst of the networks", "x", ratios.back(), "skippipe; goal 1", 1, 2, "search", static_cast<int>(ratios.size())});
 }
 
+/// The median of three seeds with the blocks as they are, with planned blocks, and how many blocks the microbatches run through (where they skip, blocks
+/// that leave stage 0, which none skips, are also less work).
+void planned_blocks(const std::string& name, Problem problem, const Planner& joint) {
+    const auto blocks_run = [&](const Plan& plan) {
+        const auto stage_of = stage_of_nodes(plan, problem.nodes());
+        double run = 0;
+        for (const auto& path : plan.paths)
+            for (const int node : path.nodes) run += plan.blocks[static_cast<std::size_t>(stage_of[static_cast<std::size_t>(node)])];
+        return run;
+    };
+    const auto median = [&] {
+        std::vector<std::pair<double, Plan>> found;
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            PlanRequest request;
+            request.seed = seed;
+            request.threads = 2;
+            const auto plan = joint.plan(problem, request);
+            found.emplace_back(evaluate(problem, plan).iteration_s, plan);
+        }
+        std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        return found[1];
+    };
+    problem.plan_blocks = false;
+    const auto [fixed_s, fixed] = median();
+    problem.plan_blocks = true;
+    const auto [planned_s, planned] = median();
+    print({"iteration by skippipe-joint with planned blocks, " + name, "s", planned_s, "four blocks a stage", fixed_s, 2, "search", 3});
+    print({fmt::format("blocks run by all microbatches, planned as {}, {}", fmt::join(planned.blocks, " "), name), "", blocks_run(planned), "four blocks a stage", blocks_run(fixed), 2, "", 3});
+}
+
+/// 24 blocks over six stages, every second node three times as slow: the authors' nodes, and six in one room, one a stage.
+void planned_blocks(const authors::Authors& authors, const PlannerRegistry& registry) {
+    const auto& joint = *registry.find("skippipe-joint");
+    Problem problem = authors.problem;
+    problem.stage_sizes.clear();
+    for (std::size_t n = 1; n < problem.node_ids.size(); n += 2) problem.seconds_per_sample_per_block[n] *= 3;
+    for (const int length : {4, 6}) {
+        problem.path_length = length;
+        planned_blocks(fmt::format("authors' 20 nodes, every second 3 x slower, paths of {} of 6 stages", length), problem, joint);
+    }
+    problem.node_ids.resize(6);
+    problem.seconds_per_sample_per_block.resize(6);
+    problem.memory.assign(6, 6);
+    problem.hops.assign(36, {0.001, 1e300, 0, 0, 0});
+    planned_blocks("6 nodes in one room, every second 3 x slower, paths of 6 of 6 stages", problem, joint);
+}
+
 /// How soon skippipe-joint has a plan of a large network, and how good it is then.
 void large(const authors::Authors& authors, const PlannerRegistry& registry, int nodes, int microbatches, double seconds, double goal_s) {
     auto problem = grown(authors, nodes);
@@ -278,9 +326,11 @@ void replanning(const authors::Authors& authors) {
 
 int main(int argc, char** argv) {
     const bool longer = argc > 1 && std::strcmp(argv[1], "--long") == 0;
+    const bool blocks_alone = argc > 1 && std::strcmp(argv[1], "--blocks") == 0;
     const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
     PlannerRegistry registry;
     register_planners(registry);
+    if (blocks_alone) return planned_blocks(authors, registry), 0;
     timelines(authors, false);
     timelines(authors, true);
     candidates(authors, registry);
@@ -288,6 +338,7 @@ int main(int argc, char** argv) {
     if (longer) joint_after(authors, registry, 30);
     planner_times(authors, registry);
     against_skippipe(authors, registry);
+    planned_blocks(authors, registry);
     growth(authors, registry);
     replanning(authors);
     large(authors, registry, 200, 1000, longer ? 20 : 5, 1);

@@ -41,6 +41,17 @@ private Q_SLOTS:
         }
     }
 
+    void sizes_repeat() {
+        const Batches even(text(1000), {}, 3, 16, 1), batches(text(1000), {}, 3, 16, 1, {1, 3, 2});
+        for (int m = 0; m < 9; ++m) {
+            const auto batch = batches.batch(4, m);
+            QCOMPARE(batch.samples, m % 3 == 0 ? 1 : m % 3 == 1 ? 3 : 2);
+            QCOMPARE(batch.tokens.size(), static_cast<std::size_t>(batch.samples) * 17);
+            QCOMPARE(sample(batch, 0), sample(even.batch(4, m), 0));
+        }
+        QVERIFY_THROWS_EXCEPTION(InputError, Batches(text(1000), {}, 3, 16, 1, {1, 0}));
+    }
+
     void depends_on_seed_and_numbers_alone() {
         const Batches first(text(5000), {}, 3, 8, 7), second(text(5000), {}, 3, 8, 7), other(text(5000), {}, 3, 8, 8);
         std::vector<Batch> forwards(40), backwards(40);

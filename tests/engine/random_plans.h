@@ -3,6 +3,7 @@
 #pragma once
 #include "core/base/rng.h"
 #include "tests/planner/examples.h"
+#include "tests/planner/random_problems.h"
 
 namespace skippipe::examples {
 
@@ -51,6 +52,17 @@ inline std::pair<Problem, Plan> random_plan(std::uint64_t seed) {
         plan.paths.push_back(path);
     }
     rng.shuffle(plan.paths);
+    return {problem, plan};
+}
+
+/// The same with microbatches of several sizes, planned blocks, or both (seed mod 3).
+inline std::pair<Problem, Plan> uneven_plan(std::uint64_t seed) {
+    auto [problem, plan] = random_plan(seed);
+    Rng rng(seed, 6);
+    for (int& blocks : problem.blocks) blocks += static_cast<int>(rng.below(3));
+    plan.blocks = problem.blocks;
+    problem = uneven(std::move(problem), seed);
+    if (problem.plan_blocks) plan.blocks = divided_blocks(problem, rng);
     return {problem, plan};
 }
 

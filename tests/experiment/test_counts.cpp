@@ -66,8 +66,21 @@ private Q_SLOTS:
         QCOMPARE(memory_limit(e, node), 5);
         node.memory_bytes = weights;
         QCOMPARE(memory_limit(e, node), 0);
+        node.memory_bytes = weights + 5.5 * 736;
+        e.pipeline.microbatch_sizes = {1, 2};  // the largest counts
+        QCOMPARE(memory_limit(e, node), 2);
         node.memory_microbatches = 9;
         QCOMPARE(memory_limit(e, node), 9);
+    }
+
+    void planned_blocks_begin_evenly() {
+        Experiment e;
+        e.model.blocks = 14;
+        e.pipeline.stages = 4;
+        e.pipeline.plan_blocks = true;
+        QCOMPARE(stage_blocks(e), (std::vector<int>{3, 3, 4, 4}));
+        e.pipeline.blocks_per_stage = {1, 1, 1, 11};
+        QCOMPARE(stage_blocks(e), e.pipeline.blocks_per_stage);
     }
 };
 

@@ -53,6 +53,22 @@ const std::vector<Case>& faulty() {
         {"blocks over stages", "/model/blocks", [](Experiment& e) { e.model.blocks = 5; }},
         {"blocks of each stage", "/pipeline/blocks_per_stage", [](Experiment& e) { e.pipeline.blocks_per_stage = {1, 2}; }},
         {"number of block counts", "/pipeline/blocks_per_stage", [](Experiment& e) { e.pipeline.blocks_per_stage = {1, 1, 2}; }},
+        {"fewer planned blocks than stages", "/model/blocks",
+         [](Experiment& e) {
+             e.pipeline.plan_blocks = true;
+             e.model.blocks = 1;
+         }},
+        {"planned blocks to begin with", "/pipeline/blocks_per_stage",
+         [](Experiment& e) {
+             e.pipeline.plan_blocks = true;
+             e.pipeline.blocks_per_stage = {1, 2};
+         }},
+        {"gradients of planned blocks", "/costs/gradient_bytes",
+         [](Experiment& e) {
+             e.pipeline.plan_blocks = true;
+             e.costs.gradient_bytes = {1, 2};
+         }},
+        {"sizes of no microbatch", "/pipeline/microbatch_sizes", [](Experiment& e) { e.pipeline.microbatch_sizes.assign(99, 1); }},
         {"heads over width", "/model/heads", [](Experiment& e) { e.model.heads = 3; }},
         {"odd head", "/model/heads", [](Experiment& e) { e.model.heads = 16; }},
         {"vocabulary", "/model/vocabulary", [](Experiment& e) { e.model.vocabulary = 255; }},
@@ -106,6 +122,11 @@ const std::vector<std::pair<const char*, Change>>& fine() {
              e.pipeline.stage_sizes.clear();
              e.pipeline.microbatches = 5;
          }},
+        {"planned blocks that do not divide", [](Experiment& e) {
+             e.pipeline.plan_blocks = true;
+             e.model.blocks = 5;
+         }},
+        {"sizes of microbatches", [](Experiment& e) { e.pipeline.microbatch_sizes = {1, 3, 2}; }},
         {"a region's own switch", [](Experiment& e) { e.topology.links.push_back({"west", "west", 0.002, 1e6}); }},
         {"blocks of each stage", [](Experiment& e) { e.pipeline.blocks_per_stage = {1, 3}; }},
         {"placement", [](Experiment& e) { e.pipeline.placement = {{"a", "d"}, {"c", "b"}}; }},

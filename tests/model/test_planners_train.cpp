@@ -25,6 +25,15 @@ Experiment experiment_for(double skip_ratio) {
     return experiment;
 }
 
+/// Two nodes slower than the others, so that it pays to move blocks.
+void make_uneven(Experiment& experiment) {
+    experiment.model.blocks = 7;
+    experiment.pipeline.plan_blocks = true;
+    experiment.pipeline.microbatch_sizes = {1, 4, 2};
+    experiment.topology.nodes[0].seconds_per_sample_per_block *= 3;
+    experiment.topology.nodes[1].seconds_per_sample_per_block *= 3;
+}
+
 Plan planned(const Planner& planner, const Experiment& experiment, const Problem& problem) {
     PlanRequest request;
     request.steps = experiment.pipeline.plan_steps;
@@ -39,7 +48,7 @@ struct Difference {
 Difference train_both(const Experiment& experiment, const Problem& problem, const Plan& plan, int dropped = -1) {
     TorchCompute compute(experiment, plan, make_batches(experiment), 1, 2);
     VirtualDriver driver(problem, plan, compute);
-    WholeModel whole(experiment.model, experiment.training, problem.blocks, 1);
+    WholeModel whole(experiment.model, experiment.training, plan.blocks, 1);
     auto paths = stage_paths(plan);
     std::erase_if(paths, [&](const StagePath& path) { return path.microbatch == dropped; });
     const auto batches = make_batches(experiment);
@@ -53,7 +62,7 @@ Difference train_both(const Experiment& experiment, const Problem& problem, cons
         const auto reference = whole.step(i);
         largest.loss = std::max(largest.loss, std::abs(result.loss_sum_nats - reference.loss_sum_nats) / reference.loss_sum_nats);
         for (int stage = 0; stage < problem.stages; ++stage)
-            largest.gradient = std::max(largest.gradient, largest_difference(stage_segments(experiment.model, stage, problem.blocks[static_cast<std::size_t>(stage)]),
+            largest.gradient = std::max(largest.gradient, largest_difference(stage_segments(experiment.model, stage, plan.blocks[static_cast<std::size_t>(stage)]),
                                                                              compute.reduced_gradient(stage), whole.gradient(stage)));
     }
     return largest;
@@ -74,6 +83,7 @@ private Q_SLOTS:
             const auto name = QString::fromStdString(planner->name());
             QTest::newRow(qPrintable(name + ", skip 0.25")) << name << 0.25;
         }
+        QTest::newRow("skippipe-joint, blocks planned, microbatches of three sizes") << "skippipe-joint" << 0.25;
         QTest::newRow("skippipe-joint, skip 0: plain LLaMA training") << "skippipe-joint" << 0.0;
     }
 
@@ -82,9 +92,12 @@ private Q_SLOTS:
         QFETCH(double, skip_ratio);
         PlannerRegistry planners;
         register_planners(planners);
-        const auto experiment = experiment_for(skip_ratio);
+        auto experiment = experiment_for(skip_ratio);
+        const bool uneven = QString(QTest::currentDataTag()).contains("three sizes");
+        if (uneven) make_uneven(experiment);
         const auto problem = make_problem(experiment);
         const auto plan = planned(*planners.find(name.toStdString()), experiment, problem);
+        if (uneven) QVERIFY(plan.blocks != problem.blocks);
         QVERIFY(check_structure(problem, plan).empty());
         const auto difference = train_both(experiment, problem, plan);
         QVERIFY2(difference.gradient <= 1e-5, qPrintable(QString("gradients differ by %1").arg(difference.gradient)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The best plan of a tiny problem, by looking at all of them. Two classes of plans:
-//   dispatched: no `order`; all placements (where free), paths, and release orders;
+//   dispatched: no `order`; all placements and blocks of stages (where free), paths, and release orders;
 //   ordered:    binding orders; all placements, paths, and orders of the operations on each node.
 // Both are all that a plan file can say, and the second contains the timelines of the first. Written apart from planners and bounds.
 #pragma once
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/planner/plan.h"
@@ -84,11 +85,12 @@ private:
                 const double backward_s = problem_.backward_s(node, stage);
                 op.duration_s = step < length ? problem_.forward_s(node, stage) : step == length ? problem_.loss_s(node) : backward_s;
                 if (op.kind == OpKind::I) op.duration_s = backward_s / 2;
+                op.duration_s *= problem_.relative_size(m);
                 op.takes = step < length ? 1 : 0;
                 op.frees = op.kind == OpKind::B ? 1 : 0;
                 if (before >= 0 && ops_[at(before)].node != node) {
                     const Hop& hop = problem_.hop(ops_[at(before)].node, node);
-                    op.transfer_s = step <= length ? hop.seconds_per_forward : hop.seconds_per_backward;
+                    op.transfer_s = (step <= length ? hop.seconds_per_forward : hop.seconds_per_backward) * problem_.relative_size(m);
                     op.latency_s = hop.latency_s + problem_.overhead_s;
                     op.line = hop.line;
                 }
@@ -174,9 +176,9 @@ private:
         for (const auto& [end_s, k] : candidates) branch(k, end_s);
     }
 
-    /// Microbatches with the same path are the same: the first to start is the one with the lowest number.
+    /// Microbatches of one size with the same path are the same: the first to start is the one with the lowest number.
     bool twin_waits(int m) const {
-        if (m == 0 || paths_[at(m)] != paths_[at(m - 1)]) return false;
+        if (m == 0 || paths_[at(m)] != paths_[at(m - 1)] || problem_.samples_of(m) != problem_.samples_of(m - 1)) return false;
         return std::any_of(open_.begin(), open_.end(), [&](int k) { return ops_[at(k)].microbatch == m - 1 && ops_[at(k)].before < 0; });
     }
 
@@ -359,7 +361,7 @@ private:
             if (!fits) continue;
             change(path, +1);
             chosen_.push_back(static_cast<int>(k));
-            choose(k);
+            choose(problem_.sizes.empty() ? k : 0);  // microbatches are all alike, or not
             chosen_.pop_back();
             change(path, -1);
         }
@@ -378,12 +380,17 @@ private:
         schedule.length = length_;
         schedule.split_backward = problem_.split_backward;
         schedule.stage_of = stage_of_;
-        schedule.microbatches.resize(chosen_.size());
-        std::iota(schedule.microbatches.begin(), schedule.microbatches.end(), 0);
-        auto released = chosen_;
+        // What is released: a path, of the microbatch of that number or, where they are alike, of any.
+        std::vector<std::pair<int, int>> released;
+        for (std::size_t m = 0; m < chosen_.size(); ++m) released.emplace_back(chosen_[m], problem_.sizes.empty() ? 0 : static_cast<int>(m));
+        std::sort(released.begin(), released.end());
         while (bound_s < best_->dispatched.iteration_s) {
             schedule.nodes.clear();
-            for (const int k : released) schedule.nodes.insert(schedule.nodes.end(), all_paths_[at(k)].begin(), all_paths_[at(k)].end());
+            schedule.microbatches.clear();
+            for (const auto& [k, m] : released) {
+                schedule.microbatches.push_back(problem_.sizes.empty() ? schedule.count() : m);
+                schedule.nodes.insert(schedule.nodes.end(), all_paths_[at(k)].begin(), all_paths_[at(k)].end());
+            }
             ++best_->timelines;
             const double seconds = simulator_.times(schedule, stages_, best_->dispatched.iteration_s).iteration_s;
             if (seconds < best_->dispatched.iteration_s) best_->dispatched = {seconds, plan_of(schedule)};
@@ -401,7 +408,8 @@ private:
         plan.split_backward = schedule.split_backward;
         plan.stages = stages_;
         plan.blocks = problem_.blocks;
-        for (int m = 0; m < schedule.count(); ++m) plan.paths.push_back({m, std::vector<int>(schedule.path(m), schedule.path(m) + length_)});
+        for (int i = 0; i < schedule.count(); ++i)
+            plan.paths.push_back({schedule.microbatches[at(i)], std::vector<int>(schedule.path(i), schedule.path(i) + length_)});
         return plan;
     }
 
@@ -409,18 +417,19 @@ private:
     double alone_s() const {
         std::vector<double> work_s(at(problem_.nodes()), 0);
         double longest_s = 0;
-        for (const int k : chosen_) {
-            const auto& path = all_paths_[at(k)];
-            double seconds = problem_.loss_s(path[0]);
+        for (std::size_t m = 0; m < chosen_.size(); ++m) {
+            const auto& path = all_paths_[at(chosen_[m])];
+            const double size = problem_.relative_size(static_cast<int>(m));
+            double seconds = problem_.loss_s(path[0]) * size;
             work_s[at(path[0])] += seconds;
             for (int hop = 0; hop < length_; ++hop) {
                 const int a = path[at(hop)], b = path[at((hop + 1) % length_)], stage = stage_of_[at(a)];
-                const double forward_s = problem_.forward_s(a, stage), backward_s = problem_.backward_s(a, stage);
+                const double forward_s = problem_.forward_s(a, stage) * size, backward_s = problem_.backward_s(a, stage) * size;
                 seconds += forward_s + (problem_.split_backward ? backward_s / 2 : backward_s);
                 work_s[at(a)] += forward_s + backward_s;
                 if (a == b) continue;
-                seconds += problem_.hop(a, b).latency_s + problem_.overhead_s + problem_.hop(a, b).seconds_per_forward;
-                seconds += problem_.hop(b, a).latency_s + problem_.overhead_s + problem_.hop(b, a).seconds_per_backward;
+                seconds += problem_.hop(a, b).latency_s + problem_.overhead_s + problem_.hop(a, b).seconds_per_forward * size;
+                seconds += problem_.hop(b, a).latency_s + problem_.overhead_s + problem_.hop(b, a).seconds_per_backward * size;
             }
             longest_s = std::max(longest_s, seconds);
         }
@@ -437,10 +446,32 @@ private:
     std::vector<int> stage_of_, chosen_, visits_, starts_;
 };
 
+/// All ways to divide `left` blocks over the stages from `stage` on, at least one each.
+template <class Visit> void divide(std::vector<int>& blocks, std::size_t stage, int left, const Visit& visit) {
+    if (stage + 1 == blocks.size()) {
+        blocks[stage] = left;
+        return visit(blocks);
+    }
+    for (int here = 1; here <= left - static_cast<int>(blocks.size() - stage - 1); ++here) {
+        blocks[stage] = here;
+        divide(blocks, stage + 1, left - here, visit);
+    }
+}
+
 /// Best plans with paths of `length`. `complete` (may be null): false where the limits were reached.
 inline Optima optimum(const Problem& problem, int length, const Limits& limits = {}, bool* complete = nullptr) {
     Optima best;
-    const bool all = Enumeration(problem, length, limits).run(best);
+    bool all = true;
+    if (problem.plan_blocks) {
+        std::vector<int> blocks = problem.blocks;
+        Problem divided = problem;
+        divide(blocks, 0, std::accumulate(blocks.begin(), blocks.end(), 0), [&](const std::vector<int>& chosen) {
+            divided.set_blocks(chosen);
+            all = all && Enumeration(divided, length, limits).run(best);
+        });
+    } else {
+        all = Enumeration(problem, length, limits).run(best);
+    }
     if (complete != nullptr) *complete = all;
     return best;
 }

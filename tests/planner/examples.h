@@ -99,10 +99,32 @@ inline Example ordered(const char* d, const char* a, double seconds) {
     return example;
 }
 
-/// All six, the variants that the page gives times for included.
+/// As the collision, but microbatch 1 has two samples. D: F0 0-1, F1 1-3, L0 4-4.5, L1 7-8, B0 9-11, B1 14-18; A: F0 2-3, F1 4-6, B0 6-8, B1 9-13.
+inline Example two_sizes() {
+    auto example = collision();
+    example.name = "two sizes";
+    example.problem.sizes = {1, 2};
+    example.makespan_s = example.iteration_s = 18;
+    return example;
+}
+
+/// As the collision, but the plan has given D two of three blocks. D: F0 0-2, F1 2-4, L0 5-6, L1 7-8, B0 10-14, B1 14-18; A: F0 3-4, F1 5-6, B0 7-9,
+/// B1 9-11.
+inline Example moved_block() {
+    auto example = collision();
+    example.name = "moved block";
+    example.problem.plan_blocks = true;
+    example.problem.blocks = {1, 2};
+    example.plan.blocks = {2, 1};
+    example.makespan_s = example.iteration_s = 18;
+    return example;
+}
+
+/// All six, the variants that the page gives times for included, and uneven ones.
 inline std::vector<Example> all() {
     return {collision(), memory(), deadlock(1), deadlock(2), shared_line(true), shared_line(false), all_reduce(),
-            ordered("F1 F0 L1 L0 B1 B0 ", "F1 F0 B1 B0 ", 12.5), ordered("F1 F0 L1 L0 B1 B0 ", "F0 F1 B1 B0 ", 14.5)};
+            ordered("F1 F0 L1 L0 B1 B0 ", "F1 F0 B1 B0 ", 12.5), ordered("F1 F0 L1 L0 B1 B0 ", "F0 F1 B1 B0 ", 14.5),
+            two_sizes(), moved_block()};
 }
 
 }  // namespace skippipe::examples

@@ -74,4 +74,30 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
     return problem;
 }
 
+/// As many blocks over as many stages, at least one each.
+inline std::vector<int> divided_blocks(const Problem& problem, Rng& rng) {
+    std::vector<int> blocks(problem.blocks.size(), 1);
+    int spare = -static_cast<int>(blocks.size());
+    for (const int each : problem.blocks) spare += each;
+    for (; spare > 0; --spare) ++blocks[rng.below(blocks.size())];
+    return blocks;
+}
+
+/// The problem with its blocks to be planned, or with microbatches of several sizes, or both (seed mod 3).
+inline Problem uneven(Problem problem, std::uint64_t seed) {
+    Rng rng(seed, 78);
+    if (seed % 3 != 0)
+        for (auto left = 1 + rng.below(4); left > 0; --left) problem.sizes.push_back(static_cast<double>(1 + rng.below(8)));
+    if (seed % 3 == 1) return problem;
+    problem.plan_blocks = true;
+    problem.gradient_bytes_per_block = 1e7;
+    problem.gradient_bytes_besides = rng.below(2) == 0 ? 0 : 2e7;
+    problem.stage_bytes = {16, 8, 4};
+    problem.memory_bytes.assign(problem.node_ids.size(), 0);
+    if (rng.below(3) == 0)
+        for (auto& bytes : problem.memory_bytes) bytes = rng.below(2) == 0 ? 0 : 200 + static_cast<double>(rng.below(100));
+    problem.set_blocks(problem.blocks);
+    return problem;
+}
+
 }  // namespace skippipe::examples

@@ -4,6 +4,7 @@
 #include <stop_token>
 
 #include "core/base/fault.h"
+#include "core/planner/bounds.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
 #include "plugins/planners/all.h"
@@ -55,6 +56,33 @@ private Q_SLOTS:
         }
     }
 
+    /// Planned blocks, microbatches of several sizes.
+    void every_uneven_plan_is_valid() {
+        int moved = 0;
+        for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+            const auto problem = examples::uneven(examples::random_problem(500 + seed), seed);
+            double skippipe_s = 0;
+            for (const auto& planner : registry_.all()) {
+                std::string found;
+                try {
+                    const auto plan = planner->plan(problem, quick(*planner, seed));
+                    found = faults_of(problem, plan);
+                    const double seconds = evaluate(problem, plan).iteration_s;
+                    if (planner->name() == "skippipe") skippipe_s = seconds;
+                    if (planner->name() == "skippipe-joint" && seconds > skippipe_s) found += "longer than skippipe";
+                    if (lower_bound(problem, static_cast<int>(plan.paths.front().nodes.size())).seconds > seconds && plan.split_backward == problem.split_backward)
+                        found += "shorter than the bound";
+                    moved += plan.blocks != problem.blocks ? 1 : 0;
+                    if (plan.blocks != problem.blocks && planner->name() != "skippipe-joint") found += "moved blocks";
+                } catch (const InputError& error) {
+                    found = error.what();
+                }
+                QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ", " + planner->name() + ": " + found).c_str());
+            }
+        }
+        QVERIFY2(moved > 30, std::to_string(moved).c_str());
+    }
+
     /// Thousands of small networks, every third with lines missing, some one way only. The searches over skipping run their course on an eighth
     /// of them; on the others they are cancelled at once, and have to hand back a valid plan all the same.
     void thousands_of_small_networks() {
@@ -95,6 +123,10 @@ private Q_SLOTS:
                 const auto one = planner->plan(problem, request);
                 request.threads = 2;
                 QVERIFY2(one == planner->plan(problem, request), (planner->name() + ", seed " + std::to_string(seed)).c_str());
+                const auto uneven = examples::uneven(problem, seed);
+                const auto two = planner->plan(uneven, request);
+                request.threads = 1;
+                QVERIFY2(two == planner->plan(uneven, request), (planner->name() + ", uneven, seed " + std::to_string(seed)).c_str());
             }
         }
     }

@@ -20,7 +20,8 @@ class TestPlannersSimulator : public QObject {
     static void compare(const Problem& problem, const Plan& plan, const std::string& where) {
         const auto timeline = evaluate(problem, plan);
         const auto schedule = make_schedule(problem, plan);
-        Simulator simulator(problem);
+        const PlannedProblem planned(problem, plan.blocks);
+        Simulator simulator(planned.get());
         for (int repeat = 0; repeat < 2; ++repeat) {
             const auto times = simulator.times(schedule, plan.stages);
             if (!timeline.complete) {
@@ -45,6 +46,26 @@ private Q_SLOTS:
             request.seed = seed;
             request.steps = 100;
             auto plan = registry.find("dtfm-skip")->plan(problem, request);
+            compare(problem, plan, "seed " + std::to_string(seed));
+            plan.order.clear();
+            plan.split_backward = !plan.split_backward;
+            compare(problem, plan, "dispatch, seed " + std::to_string(seed));
+        }
+    }
+
+    /// Planned blocks, microbatches of several sizes.
+    void uneven_plans() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+            const auto problem = examples::uneven(examples::random_problem(seed, {.most_nodes = seed % 10 == 0 ? 90 : 24}), seed);
+            PlanRequest request;
+            request.seed = seed;
+            request.steps = 100;
+            auto plan = registry.find("dtfm-skip")->plan(problem, request);
+            Rng rng(seed, 3);
+            if (problem.plan_blocks) plan.blocks = examples::divided_blocks(problem, rng);
+            rng.shuffle(plan.paths);
             compare(problem, plan, "seed " + std::to_string(seed));
             plan.order.clear();
             plan.split_backward = !plan.split_backward;

@@ -85,6 +85,40 @@ private Q_SLOTS:
         QCOMPARE(other.gradient_bytes, (std::vector<double>{5, 6}));
     }
 
+    void planned_blocks_carry_times_gradients_and_memory() {
+        Experiment e = sample_;
+        e.model.blocks = 5;
+        e.pipeline.plan_blocks = true;
+        const Problem p = make_problem(e);
+        QCOMPARE(p.blocks, (std::vector<int>{2, 3}));
+        e.pipeline.blocks_per_stage = {4, 1};
+        const Problem other = make_problem(e);
+        const PlannedProblem planned(p, {4, 1});
+        QCOMPARE(planned.get().blocks, other.blocks);
+        QCOMPARE(planned.get().gradient_bytes, other.gradient_bytes);
+        QCOMPARE(planned.get().memory, other.memory);
+        QVERIFY(other.memory[2] != p.memory[2] && other.memory[0] == p.memory[0]);
+        QCOMPARE(planned.get().forward_s(2, 0), other.forward_s(2, 0));
+        QVERIFY(&PlannedProblem(p, p.blocks).get() == &p);
+        Problem fixed = p;
+        fixed.plan_blocks = false;
+        QVERIFY(&PlannedProblem(fixed, {4, 1}).get() == &fixed);
+    }
+
+    void sizes_of_microbatches() {
+        Experiment e = sample_;
+        const Problem even = make_problem(e);
+        QCOMPARE(even.relative_size(7), 1.0);
+        e.pipeline.microbatch_sizes = {2, 5, 1};
+        const Problem p = make_problem(e);
+        QCOMPARE(p.samples, even.samples);
+        QCOMPARE(p.samples_of(4), 5.0);
+        QCOMPARE(p.relative_size(4), 5 / even.samples);
+        QCOMPARE(p.smallest_size(), 1 / even.samples);
+        QVERIFY(p.memory[2] < even.memory[2] && p.memory[2] > 0);  // the largest counts
+        QVERIFY(p.experiment_hash != even.experiment_hash);
+    }
+
     void faults_stop_it() {
         Experiment e = sample_;
         e.pipeline.microbatches = 5;

@@ -69,6 +69,45 @@ private Q_SLOTS:
         QCOMPARE(broken([](Problem&, Plan& p) { for (auto& path : p.paths) path.nodes.pop_back(); }), "skip-ratio");
     }
 
+    void planned_blocks() {
+        const auto with = [](bool planned, std::vector<int> blocks) {
+            auto [problem, plan] = valid();
+            problem.constraints.uniform_execution = false;
+            problem.plan_blocks = planned;
+            plan.blocks = std::move(blocks);
+            return rules(problem, plan);
+        };
+        QCOMPARE(with(true, {1, 1, 1, 1, 1}), "");
+        for (const auto& blocks : {std::vector{2, 1, 1, 1, 0}, std::vector{1, 1, 1, 2}, std::vector{1, 1, 1, 1, 2}, std::vector{3, 1, 1, 1, -1}, std::vector<int>{}})
+            QCOMPARE(with(true, blocks), "structure");
+        auto [problem, plan] = valid();
+        problem.constraints.uniform_execution = false;
+        problem.blocks = {1, 2, 3, 1, 1};
+        plan.blocks = {3, 2, 1, 1, 1};
+        QCOMPARE(rules(problem, plan), "structure");
+        problem.plan_blocks = true;
+        QCOMPARE(rules(problem, plan), "");
+    }
+
+    /// What memory takes follows from the plan's blocks, not from those it began with.
+    void memory_of_planned_blocks() {
+        auto [problem, plan] = valid();
+        problem.constraints.uniform_execution = false;
+        problem.plan_blocks = true;
+        problem.blocks = {2, 2, 2, 2, 2};
+        problem.stage_bytes = {1, 0, 1};
+        problem.memory_bytes.assign(10, 40);
+        problem.set_blocks(problem.blocks);
+        QCOMPARE(problem.memory[3], 19);
+        plan.blocks = {1, 1, 1, 1, 6};
+        const auto planned = evaluate(problem, plan);
+        QVERIFY(check_plan(problem, plan, planned).empty());
+        problem.memory_bytes.assign(10, 12);
+        QCOMPARE(PlannedProblem(problem, plan.blocks).get().memory[3], 1);
+        const auto found = check_plan(problem, plan, planned);
+        QVERIFY(!found.empty() && found.front().rule == "TC1");
+    }
+
     void malformed_orders_are_found_before_a_run() {
         auto example = examples::ordered("F1 F0 L1 L0 B1 B0 ", "F1 F0 B1 B0 ", 12.5);
         QCOMPARE(rules(example.problem, example.plan), "");

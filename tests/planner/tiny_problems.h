@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Seeded random problems that are small enough to go through all of their plans.
 #pragma once
+#include <algorithm>
 #include <string>
 
 #include "core/base/rng.h"
@@ -74,6 +75,41 @@ inline Problem tiny_problem(std::uint64_t seed) {
         auto& stage = problem.placement.emplace_back();
         for (int i = 0; i < size; ++i) stage.push_back(node++);
     }
+    return problem;
+}
+
+/// A tiny problem whose blocks are to be planned (one to three more than there are stages), or whose microbatches differ in size, or both. Some nodes
+/// have their M from bytes.
+inline Problem uneven_tiny_problem(std::uint64_t seed) {
+    Problem problem = tiny_problem(seed + 5000);
+    Rng rng(seed, 4712);
+    const auto between = [&](int low, int high) { return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1))); };
+    const auto kind = seed % 3;
+    const int data_nodes = problem.stage_sizes.empty() ? 1 : problem.stage_sizes[0];
+    problem.microbatches = problem.balance_data_nodes ? data_nodes * std::max(1, 3 / data_nodes) : between(2, 3);
+    if (kind != 0) {
+        problem.samples = between(1, 2);
+        problem.sizes = {static_cast<double>(between(1, 3))};
+        problem.sizes.push_back(problem.sizes[0] + (problem.sizes[0] > 1 ? -1 : between(1, 2)));
+        if (rng.below(2) == 0) problem.sizes.push_back(between(1, 3));
+    }
+    if (kind == 1) return problem;
+    problem.plan_blocks = true;
+    problem.blocks.assign(problem.blocks.size(), 1);
+    for (int more = between(1, 3); more > 0; --more) ++problem.blocks[rng.below(problem.blocks.size())];
+    problem.gradient_bytes_per_block = 0.25 * between(1, 4);
+    problem.gradient_bytes_besides = rng.below(2) == 0 ? 0 : 0.5;
+    problem.memory_bytes.assign(problem.node_ids.size(), 0);
+    problem.stage_bytes = {1, 2, 1};
+    if (rng.below(3) == 0)
+        for (auto& bytes : problem.memory_bytes) bytes = rng.below(2) == 0 ? 0 : between(6, 12);
+    problem.set_blocks(problem.blocks);
+    // A document in which a node cannot hold one microbatch with the blocks to start from is refused.
+    for (std::size_t n = 0; n < problem.memory.size(); ++n)
+        while (problem.memory[n] < 1) {
+            ++problem.memory_bytes[n];
+            problem.set_blocks(problem.blocks);
+        }
     return problem;
 }
 

@@ -183,7 +183,7 @@ void DesignPage::show_plan() {
 
 void DesignPage::show_stages(const PlanOutcome& outcome) {
     stages_->setColumnCount(3);
-    stages_->setHorizontalHeaderLabels({tr("Blocks"), tr("Microbatches"), tr("Nodes")});
+    stages_->setHorizontalHeaderLabels({outcome.problem.plan_blocks ? tr("Blocks, planned") : tr("Blocks"), tr("Microbatches"), tr("Nodes")});
     stages_->horizontalHeader()->setStretchLastSection(true);
     stages_->setRowCount(static_cast<int>(outcome.plan.stages.size()));
     const auto stage_of = stage_of_nodes(outcome.plan, outcome.problem.nodes());
