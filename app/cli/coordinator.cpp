@@ -46,7 +46,7 @@ public:
     Run(const RunJob& job, const RunProgress& progress) : job_(job), progress_(progress), recorder_(job.record) {}
 
     RunOutcome go() {
-        protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads};
+        protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads, job_.save_weights.string()};
         WorkerProcess worker(environment_of(0, 0));
         bool closed = !worker.write_line(protocol::encode(job));
         std::string line;
@@ -56,7 +56,10 @@ public:
                 case WorkerProcess::Read::closed: closed = true; break;
                 case WorkerProcess::Read::timeout: look_after_ranks(); break;
             }
-            if (started_) obey(worker);
+            if (started_)
+                obey(worker);
+            else
+                obey_interrupt(worker);
         }
         const auto how = worker.wait();
         if (!ended_) fail({{"worker", "the training worker " + (how.empty() ? "ended without a word" : how), "the run cannot go on without it",
@@ -108,6 +111,10 @@ private:
         }
     }
 
+    void receive(const protocol::Preparing& m) {
+        if (progress_.preparing) progress_.preparing(m);
+    }
+
     void receive(const protocol::Hello& m) {
         nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler}, {"build", build_type}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", m.ranks}};
         try {
@@ -121,7 +128,7 @@ private:
 
     void receive(const protocol::Validated& m) {
         metric(m.iterations_done, "validation_loss", m.result.loss_nats, m.network_s, m.machine_s, m.tokens);
-        metric(m.iterations_done, "bits_per_byte", m.result.bits_per_byte, m.network_s, m.machine_s, m.tokens);
+        if (m.result.bits_per_byte > 0) metric(m.iterations_done, "bits_per_byte", m.result.bits_per_byte, m.network_s, m.machine_s, m.tokens);
         if (!outcome_.info.first_validation_loss) outcome_.info.first_validation_loss = m.result.loss_nats;
         outcome_.info.last_validation_loss = m.result.loss_nats;
         outcome_.bits_per_byte = m.result.bits_per_byte;
@@ -152,6 +159,7 @@ private:
     }
 
     void receive(const protocol::Done& m) {
+        begin("{}");  // stopped while the data were read
         outcome_.state = m.stopped ? RunState::stopped : RunState::finished;
         outcome_.peak_memory_bytes = m.peak_memory_bytes;
         ended_ = true;
@@ -174,6 +182,10 @@ private:
     void obey(WorkerProcess& worker) {
         recorder_.heartbeat(outcome_.run);
         for (const auto& command : recorder_.take_commands(outcome_.run)) worker.write_line(command.kind);
+        obey_interrupt(worker);
+    }
+
+    void obey_interrupt(WorkerProcess& worker) {
         if (interrupted() && !told_) told_ = worker.write_line("stop");
     }
 

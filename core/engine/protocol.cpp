@@ -21,6 +21,7 @@ Span read_span(const json& v) {
 
 struct Writer {
     json operator()(const Listening& m) const { return {{"type", "listening"}, {"port", m.port}}; }
+    json operator()(const Preparing& m) const { return {{"type", "preparing"}, {"what", m.what}, {"share", m.share}}; }
     json operator()(const Hello& m) const {
         return {{"type", "hello"}, {"versions", m.versions_json}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", m.ranks}};
     }
@@ -46,6 +47,7 @@ struct Writer {
 Message read(const json& v) {
     const auto type = v.at("type").get<std::string>();
     if (type == "listening") return Listening{v.at("port")};
+    if (type == "preparing") return Preparing{v.at("what"), v.at("share")};
     if (type == "hello") return Hello{v.at("versions"), v.at("blas_gflops"), v.at("data"), v.at("ranks")};
     if (type == "validated")
         return Validated{v.at("iterations_done"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {v.at("loss"), v.at("bits_per_byte")}};
@@ -76,11 +78,11 @@ template <class Read> auto guarded(const std::string& line, Read read) {
 }  // namespace
 
 std::string encode(const Job& job) {
-    return json{{"experiment", job.experiment_json}, {"plan", job.plan_json}, {"base_dir", job.base_dir}, {"threads", job.threads}}.dump();
+    return json{{"experiment", job.experiment_json}, {"plan", job.plan_json}, {"base_dir", job.base_dir}, {"threads", job.threads}, {"save_weights", job.save_weights}}.dump();
 }
 
 Job decode_job(const std::string& line) {
-    return guarded(line, [](const json& v) { return Job{v.at("experiment"), v.at("plan"), v.at("base_dir"), v.at("threads")}; });
+    return guarded(line, [](const json& v) { return Job{v.at("experiment"), v.at("plan"), v.at("base_dir"), v.at("threads"), v.at("save_weights")}; });
 }
 
 // Text from outside (paths, messages of the system) may not be UTF-8: it is shown with replacement characters.

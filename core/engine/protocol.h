@@ -17,6 +17,13 @@ struct Job {
     std::string experiment_json, plan_json;
     std::string base_dir;  ///< where relative data paths start
     int threads = 0;
+    std::string save_weights;  ///< absolute path of the safetensors file to write at the end; empty: none
+};
+
+/// Worker to coordinator, while data are read or tokenised.
+struct Preparing {
+    std::string what;
+    double share = 0;      ///< 0 to 1
 };
 
 /// Rank 0 to coordinator: where the other ranks find it.
@@ -57,7 +64,7 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Hello, Validated, Iterated, Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Done, Failed>;
 
 std::string encode(const Job& job);
 Job decode_job(const std::string& line);
