@@ -7,6 +7,7 @@
 
 #include "app/cli/verbs.h"
 #include "core/experiment/io.h"
+#include "core/experiment/presets.h"
 
 namespace skippipe::cli {
 
@@ -43,8 +44,26 @@ nlohmann::ordered_json optional_number(const std::optional<double>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-Experiment read_experiment(const std::filesystem::path& file) {
-    auto parsed = load_experiment(file);
+nlohmann::ordered_json with_model(nlohmann::ordered_json json, const std::string& model) {
+    if (!model.empty() && json.is_object()) json["model"] = to_json(find_model_preset(model).model);
+    return json;
+}
+
+ParsedExperiment load_with_model(const std::filesystem::path& file, const std::string& model) {
+    if (model.empty()) return load_experiment(file);
+    Faults faults;
+    const auto text = read_file(file, faults);
+    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
+    if (has_errors(faults)) return {{}, std::move(faults)};
+    return parse_experiment(with_model(json, model));
+}
+
+void add_model_option(CLI::App& verb, std::string& model) {
+    verb.add_option("--model", model, "Model instead of the experiment's, by its name in `skippipe models`");
+}
+
+Experiment read_experiment(const std::filesystem::path& file, const std::string& model) {
+    auto parsed = load_with_model(file, model);
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
     report(parsed.faults, false);
     return std::move(parsed.experiment);

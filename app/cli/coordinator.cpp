@@ -45,7 +45,7 @@ public:
     Run(const RunJob& job, const RunProgress& progress) : job_(job), progress_(progress), recorder_(job.record) {}
 
     RunOutcome go() {
-        protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads};
+        protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads, false, job_.save_weights.string()};
         WorkerGroup workers(job, job_.experiment.execution.ranks, job_.launched);
         const auto handle = [this](const protocol::Message& message) { std::visit([this](const auto& m) { receive(m); }, message); };
         try {
@@ -101,6 +101,10 @@ private:
         metric(m.iteration, "predicted_iteration_s", outcome_.differences.back().predicted_s, m.offset_s + m.iteration_s, m.machine_s, m.tokens);
     }
 
+    void receive(const protocol::Preparing& m) {
+        if (progress_.preparing) progress_.preparing(m);
+    }
+
     void receive(const protocol::Hello& m) {
         nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler}, {"build", build_type}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", job_.experiment.execution.ranks}};
         try {
@@ -115,7 +119,7 @@ private:
 
     void receive(const protocol::Validated& m) {
         metric(m.iterations_done, "validation_loss", m.result.loss_nats, m.network_s, m.machine_s, m.tokens);
-        metric(m.iterations_done, "bits_per_byte", m.result.bits_per_byte, m.network_s, m.machine_s, m.tokens);
+        if (m.result.bits_per_byte > 0) metric(m.iterations_done, "bits_per_byte", m.result.bits_per_byte, m.network_s, m.machine_s, m.tokens);
         if (!outcome_.info.first_validation_loss) outcome_.info.first_validation_loss = m.result.loss_nats;
         outcome_.info.last_validation_loss = m.result.loss_nats;
         outcome_.bits_per_byte = m.result.bits_per_byte;
@@ -147,6 +151,7 @@ private:
     }
 
     void receive(const protocol::Done& m) {
+        begin("{}");  // stopped while the data were read
         outcome_.state = m.stopped ? RunState::stopped : RunState::finished;
         outcome_.peak_memory_bytes = m.peak_memory_bytes;
         ended_ = true;
@@ -167,9 +172,13 @@ private:
     }
 
     void obey(WorkerGroup& workers) {
-        if (!started_) return;
+        if (!started_) return obey_interrupt(workers);
         recorder_.heartbeat(outcome_.run);
         for (const auto& command : recorder_.take_commands(outcome_.run)) workers.tell(command.kind);
+        obey_interrupt(workers);
+    }
+
+    void obey_interrupt(WorkerGroup& workers) {
         if (interrupted() && !told_) told_ = workers.tell("stop");
     }
 

@@ -24,6 +24,7 @@ struct RunJob {
     std::filesystem::path record, base_dir;
     int threads = 0;
     bool launched = false;  ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
+    std::filesystem::path save_weights;  ///< absolute; empty: not saved
 };
 
 /// How a run ended.
@@ -41,6 +42,7 @@ struct RunOutcome {
 /// Hears how a run goes, for a terminal or a script.
 struct RunProgress {
     std::function<void(RunId)> started;
+    std::function<void(const protocol::Preparing&)> preparing;
     std::function<void(const protocol::Hello&)> ready;
     std::function<void(const protocol::Validated&)> validated;
     std::function<void(const protocol::Iterated&)> iterated;

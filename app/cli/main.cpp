@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
     app.fallthrough();
     app.add_option("--db", context.record, "Record to write and read")->capture_default_str();
     cli::add_validate(app, context);
+    cli::add_models(app, context);
     cli::add_plan(app, context);
     cli::add_replan(app, context);
     cli::add_probe(app, context);

@@ -18,7 +18,7 @@ namespace skippipe::cli {
 namespace {
 
 struct PlanOptions {
-    std::string experiment, planner, output, plan_file;
+    std::string experiment, model, planner, output, plan_file;
     bool all = false, explain = false;
     double seconds = 0;
     std::int64_t steps = 0;
@@ -107,7 +107,7 @@ Robustness robustness(const PlanOptions& options, const std::optional<Jitter>& j
 }
 
 void make_plans(const PlanOptions& options, Context& context) {
-    const auto experiment = read_experiment(options.experiment);
+    const auto experiment = read_experiment(options.experiment, options.model);
     const auto problem = make_problem(experiment);
     auto request = plan_request(experiment, options.threads);
     if (options.seconds > 0) request.seconds = options.seconds;
@@ -189,6 +189,7 @@ void add_plan(CLI::App& app, Context& context) {
                           "  skippipe plan quick-start.json --all --jitter 20%\n"
                           "  skippipe plan quick-start.json --planner skippipe-joint --jitter 20% --robust -o robust.json");
     plan->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
+    add_model_option(*plan, options->model);
     auto* name = plan->add_option("--planner", options->planner, "Planner; default: the experiment's");
     plan->add_flag("--all", options->all, "Every planner, one row each")->excludes(name);
     auto* seconds = plan->add_option("--seconds", options->seconds, "Search this long; the plan records the steps reached")->check(CLI::PositiveNumber);

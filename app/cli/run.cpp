@@ -10,16 +10,20 @@
 #include "app/cli/worker_process.h"
 #include "core/base/format.h"
 #include "core/engine/launch.h"
+#include "core/experiment/atomic_file.h"
 #include "core/experiment/io.h"
 #include "core/planner/evaluator.h"
+#include "core/planner/memory.h"
 #include "core/planner/validator.h"
+#include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {
 
 namespace {
 
 struct RunOptions {
-    std::string file, planner, plan_file;
+    std::string file, model, planner, plan_file, save_weights;
+    bool ignore_memory = false;
     int threads = 0, iterations = 0, ranks = 0;
     std::uint64_t seed = 0;
 };
@@ -76,6 +80,33 @@ Plan plan_of(const nlohmann::ordered_json& json, const Problem& problem) {
     return plan;
 }
 
+/// The absolute path of the weights to write, found to be writable now rather than after hours of training.
+std::filesystem::path writable(const std::string& path, const Experiment& experiment) {
+    if (path.empty()) return {};
+    if (experiment.execution.compute == Compute::cost)
+        throw InputError("--save-weights", "the experiment computes nothing", "execution.compute is cost", "Set it to \"torch\", or leave the option out");
+    if (experiment.execution.ranks > 1)
+        throw InputError("--save-weights", fmt::format("the model is spread over {} ranks", experiment.execution.ranks), "weights are saved by a run of one rank", "Run it with --ranks 1, or leave the option out");
+    const auto target = std::filesystem::absolute(path);
+    AtomicFile probe(target);
+    return target;
+}
+
+/// Tokenises the text where a tokenizer is named and it was not done before, with progress; Ctrl+C ends it and leaves nothing.
+void prepare_text(const RunJob& job, bool show) {
+    catch_interrupts();
+    const bool terminal = ::isatty(STDOUT_FILENO) != 0;
+    int shown = -1;
+    tokenise(job.experiment.data, job.base_dir, job.experiment.model.vocabulary, [&](const std::string& what, double share) {
+        if (interrupted()) throw std::runtime_error("stopped while " + what);
+        const int percent = static_cast<int>(100 * share), step = terminal ? 1 : 10;
+        if (!show || percent / step == shown / step) return;
+        shown = percent;
+        std::cout << fmt::format("{}{}: {} %{}", terminal ? "\r\033[K" : "", what, percent, terminal ? "" : "\n") << std::flush;
+    });
+    if (show && terminal && shown >= 0) std::cout << "\r\033[K" << std::flush;
+}
+
 RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment>& launch, Context& context) {
     const auto json = read_json(options.file);
     const bool is_plan = json.is_object() && json.contains("paths");
@@ -83,16 +114,20 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
         throw InputError(options.file + "#/experiment", "the plan does not carry its experiment", "a plan alone does not say what to train",
                          "Use `skippipe run EXPERIMENT --plan PLAN`, or write the plan with `skippipe plan -o`");
     RunJob job;
-    job.experiment = is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(json, "");
+    if (is_plan && !options.model.empty())
+        throw InputError("--model", "the plan carries its experiment's own model", "it was made for that", "Run the experiment with --model instead");
+    job.experiment = is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(with_model(json, options.model), "");
     if (options.iterations > 0) job.experiment.training.iterations = options.iterations;
     if (options.seed > 0) job.experiment.seed = options.seed;
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
     if (options.ranks > 0) job.experiment.execution.ranks = options.ranks;
     take_launch(launch, job);
     check_executable(job.experiment);
+    job.save_weights = writable(options.save_weights, job.experiment);
     job.problem = make_problem(job.experiment);
     job.record = context.record;
     job.base_dir = std::filesystem::absolute(options.file).parent_path();
+    if (job.experiment.execution.compute == Compute::torch) prepare_text(job, !context.json);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
     if (is_plan && options.planner.empty()) {
         job.plan = plan_of(json, job.problem);
@@ -102,6 +137,8 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
         const auto& planner = find_planner(context.planners, job.experiment.pipeline.planner);
         job.plan = make_plan(planner, job.problem, plan_request(job.experiment, options.threads), !context.json);
     }
+    if (!options.ignore_memory && !job.launched && job.experiment.execution.compute == Compute::torch)
+        if (auto faults = check_memory_fits(job.experiment, job.problem, job.plan, available_memory()); !faults.empty()) throw InputError(std::move(faults));
     return job;
 }
 
@@ -113,14 +150,20 @@ public:
     RunProgress hooks() {
         RunProgress progress;
         progress.started = [](RunId run) { std::cout << fmt::format("run {}\n", run) << std::flush; };
-        progress.ready = [](const protocol::Hello& m) {
+        progress.preparing = [this](const protocol::Preparing& m) {
+            clear();
+            std::cout << fmt::format("{}: {:.0f} %{}", m.what, 100 * m.share, terminal_ ? "" : "\n") << std::flush;
+        };
+        progress.ready = [this](const protocol::Hello& m) {
+            clear();
             if (m.blas_gflops > 0) std::cout << fmt::format("data: {}; matrix products at {:.0f} GFLOP/s a core\n", m.data, m.blas_gflops) << std::flush;
             if (m.blas_gflops > 0 && m.blas_gflops < 10)
                 std::cerr << "warning: matrix products are very slow here: a reference BLAS is in use. Install libopenblas0-pthread and start again\n";
         };
         progress.validated = [this](const protocol::Validated& m) {
             clear();
-            std::cout << fmt::format("validation after {} iterations: loss {:.4f}, {:.3f} bits per byte\n", m.iterations_done, m.result.loss_nats, m.result.bits_per_byte) << std::flush;
+            const auto bits = m.result.bits_per_byte > 0 ? fmt::format(", {:.3f} bits per byte", m.result.bits_per_byte) : "";
+            std::cout << fmt::format("validation after {} iterations: loss {:.4f}{}\n", m.iterations_done, m.result.loss_nats, bits) << std::flush;
         };
         progress.iterated = [this](const protocol::Iterated& m) { show(m); };
         return progress;
@@ -188,6 +231,7 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
     if (outcome.bits_per_byte > 0) row("bits per byte", fmt::format("{:.3f}", outcome.bits_per_byte));
     if (outcome.peak_memory_bytes > 0) row("peak memory of the worker", format_si(static_cast<double>(outcome.peak_memory_bytes), "B"));
     std::cout << table(rows);
+    if (!job.save_weights.empty() && outcome.state != RunState::failed) std::cout << "weights saved to " << job.save_weights.string() << '\n';
     report(outcome.faults, false);
 }
 
@@ -230,6 +274,9 @@ void add_run(CLI::App& app, Context& context) {
                           "  skippipe run quick-start.json\n  skippipe run quick-start.json --planner 1f1b --iterations 10\n"
                           "  skippipe run plan.json --threads 2 --db my.sqlite");
     verb->add_option("EXPERIMENT|PLAN", options->file, "Experiment or plan file")->required();
+    add_model_option(*verb, options->model);
+    verb->add_option("--save-weights", options->save_weights, "Write the trained model there at the end (safetensors, LLaMA's names)");
+    verb->add_flag("--ignore-memory", options->ignore_memory, "Start although the model seems not to fit into this machine's memory");
     verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");
     verb->add_option("--planner", options->planner, "Planner instead of the experiment's");
     verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core; never changes the losses")->check(CLI::Range(1, 1024));

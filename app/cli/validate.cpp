@@ -11,8 +11,8 @@ namespace skippipe::cli {
 
 namespace {
 
-void validate_file(const std::filesystem::path& file, Context& context) {
-    const auto parsed = load_experiment(file);
+void validate_file(const std::filesystem::path& file, const std::string& model, Context& context) {
+    const auto parsed = load_with_model(file, model);
     const bool valid = !has_errors(parsed.faults);
     context.exit_code = valid ? fine : bad_input;
     if (context.json) {
@@ -35,9 +35,10 @@ void validate_file(const std::filesystem::path& file, Context& context) {
 void add_validate(CLI::App& app, Context& context) {
     auto* verb = add_verb(app, context, "validate", "Check an experiment and list every fault in it",
                           "  skippipe validate my-experiment.json\n  skippipe validate my-experiment.json --json");
-    auto file = std::make_shared<std::string>();
+    auto file = std::make_shared<std::string>(), model = std::make_shared<std::string>();
     verb->add_option("EXPERIMENT", *file, "Experiment file")->required();
-    verb->callback([file, &context] { validate_file(*file, context); });
+    add_model_option(*verb, *model);
+    verb->callback([file, model, &context] { validate_file(*file, *model, context); });
 
     auto* schema = add_verb(app, context, "schema", "Print the JSON Schema of experiments", "  skippipe schema > experiment.schema.json");
     schema->callback([] { std::cout << experiment_schema().dump(2) << '\n'; });

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/fault.h"
+#include "core/experiment/io.h"
 #include "core/planner/planner.h"
 #include "core/record/record.h"
 
@@ -27,6 +28,7 @@ struct Context {
 
 /// Each adds its subcommands; they run when the command line is parsed and set exit_code.
 void add_validate(CLI::App& app, Context& context);
+void add_models(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
 void add_replan(CLI::App& app, Context& context);
 void add_probe(CLI::App& app, Context& context);
@@ -46,7 +48,14 @@ nlohmann::ordered_json to_json(const Faults& faults);
 nlohmann::ordered_json optional_number(const std::optional<double>& value);
 
 /// Reads an experiment; warnings are reported, errors thrown as InputError.
-Experiment read_experiment(const std::filesystem::path& file);
+Experiment read_experiment(const std::filesystem::path& file, const std::string& model = {});
+
+/// The same with every fault kept; `model` names a preset that replaces the file's model, empty: none.
+ParsedExperiment load_with_model(const std::filesystem::path& file, const std::string& model);
+/// Parsed JSON of an experiment, its model replaced; `model` as above. Throws InputError where there is no such preset.
+nlohmann::ordered_json with_model(nlohmann::ordered_json json, const std::string& model);
+/// The option --model.
+void add_model_option(CLI::App& verb, std::string& model);
 
 /// Planner of that name; throws InputError with the names there are.
 const Planner& find_planner(const PlannerRegistry& planners, const std::string& name);

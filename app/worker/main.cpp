@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Trains one job for its coordinator: reads it from standard input, answers on standard output (core/engine/protocol.h).
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -14,7 +17,7 @@
 #include <sys/utsname.h>
 #include <torch/version.h>
 
-#include "core/data/corpus.h"
+#include "core/data/batches.h"
 #include "core/engine/protocol.h"
 #include "core/engine/launch.h"
 #include "core/engine/trainer.h"
@@ -22,6 +25,7 @@
 #include "core/experiment/io.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
+#include "core/model/llama_weights.h"
 #include "core/model/probe.h"
 #include "core/model/torch_compute.h"
 #include "core/model/torch_rank.h"
@@ -57,6 +61,12 @@ public:
     bool stop() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return stop_ || !paused_; });
+        return stop_;
+    }
+
+    /// Whether a stop was asked for; does not wait.
+    bool told_to_stop() {
+        const std::lock_guard lock(mutex_);
         return stop_;
     }
 
@@ -96,6 +106,26 @@ private:
     bool stopped_ = false;
 };
 
+/// Ends the preparation where a stop is asked for.
+struct Stopped {};
+
+/// Says twice a second how far reading the data has come; what takes less is not spoken of.
+class Preparation {
+public:
+    explicit Preparation(Commands& commands) : commands_(commands) {}
+    void tell(const std::string& what, double share) {
+        if (commands_.told_to_stop()) throw Stopped{};
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return;
+        next_ = now + std::chrono::milliseconds(500);
+        say(protocol::Preparing{what, share});
+    }
+
+private:
+    Commands& commands_;
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+};
+
 struct Work {
     Experiment experiment;
     Problem problem;
@@ -106,6 +136,7 @@ Work understand(const protocol::Job& job) {
     auto parsed = parse_experiment(job.experiment_json);
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
     Work work{std::move(parsed.experiment), {}, {}};
+    if (auto& initial = work.experiment.training.initial_weights; !initial.empty()) initial = (std::filesystem::path(job.base_dir) / initial).string();
     work.problem = make_problem(work.experiment);
     Faults faults;
     work.plan = parse_plan(parse_json(job.plan_json, faults), work.problem, faults);
@@ -113,12 +144,19 @@ Work understand(const protocol::Job& job) {
     return work;
 }
 
-/// What is trained on, and how fast and by what.
-Batches make_batches(const Experiment& experiment, const protocol::Job& job, protocol::Hello& hello) {
-    auto corpus = load_corpus(experiment.data, job.base_dir);
-    hello.data = corpus.description;
-    return {std::move(corpus.bytes), experiment.data, experiment.pipeline.microbatch_samples, experiment.model.sequence, experiment.seed,
-            experiment.pipeline.microbatch_sizes};
+/// What is trained on; stops where it is told to, with `commands`.
+Batches make_batches(const Experiment& experiment, const protocol::Job& job, protocol::Hello& hello, Commands* commands) {
+    auto dataset = open_dataset(experiment.data, job.base_dir);
+    hello.data = dataset.description;
+    Progress tell;
+    if (commands) tell = [preparation = Preparation(*commands)](const std::string& what, double share) mutable { preparation.tell(what, share); };
+    return {std::move(dataset), experiment.data, batch_shape(experiment), experiment.seed, tell};
+}
+
+/// What of the trained model is asked for at the end.
+void save_weights(const protocol::Job& job, const Work& work, const std::function<std::vector<float>(int node)>& weights) {
+    if (job.save_weights.empty()) return;
+    save_llama(job.save_weights, work.experiment.model, work.plan.blocks, [&](int stage) { return weights(work.plan.stages[static_cast<std::size_t>(stage)].front()); });
 }
 
 protocol::Hello make_hello(const Experiment& experiment) {
@@ -131,13 +169,16 @@ protocol::Hello make_hello(const Experiment& experiment) {
 
 void train_virtual(const protocol::Job& job, const Work& work) {
     auto hello = make_hello(work.experiment);
-    std::unique_ptr<ComputeBackend> compute = std::make_unique<CostCompute>();
-    if (work.experiment.execution.compute == Compute::torch)
-        compute = std::make_unique<TorchCompute>(work.experiment, work.plan, make_batches(work.experiment, job, hello), work.experiment.seed, job.threads);
     Commands commands;
+    std::unique_ptr<TorchCompute> torch;
+    CostCompute cost;
+    if (work.experiment.execution.compute == Compute::torch)
+        torch = std::make_unique<TorchCompute>(work.experiment, work.plan, make_batches(work.experiment, job, hello, &commands), work.experiment.seed, job.threads);
+    ComputeBackend& compute = torch ? static_cast<ComputeBackend&>(*torch) : cost;
     Reporter reporter(commands);
     say(hello);
-    train(work.experiment, work.problem, work.plan, *compute, reporter);
+    train(work.experiment, work.problem, work.plan, compute, reporter);
+    if (torch) save_weights(job, work, [&](int node) { return torch->weights(node); });
     say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
 }
 
@@ -170,22 +211,26 @@ void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& 
     const int workers = job.threads > 0 ? job.threads : default_workers(work.experiment, schedule, rank, ranks_on_host);
     if (job.probe) return probe_rank(work, schedule, transport, workers);
     auto hello = make_hello(work.experiment);
-    std::unique_ptr<RankCompute> compute = std::make_unique<CostRankCompute>(work.problem, schedule, rank);
+    std::optional<Commands> commands;
+    if (rank == 0) commands.emplace();
+    CostRankCompute cost(work.problem, schedule, rank);
+    std::unique_ptr<TorchRank> torch;
     if (work.experiment.execution.compute == Compute::torch) {
         std::optional<Batches> batches;
-        if (TorchRank::needs_data(schedule, rank)) batches = make_batches(work.experiment, job, hello);
-        compute = std::make_unique<TorchRank>(work.experiment, schedule, rank, std::move(batches), workers);
+        if (TorchRank::needs_data(schedule, rank)) batches = make_batches(work.experiment, job, hello, commands ? &*commands : nullptr);
+        torch = std::make_unique<TorchRank>(work.experiment, schedule, rank, std::move(batches), workers);
     }
+    RankCompute& compute = torch ? static_cast<RankCompute&>(*torch) : cost;
     const auto described = transport.gather(hello.data);
     const auto hosts = transport.gather(host_name());
     const auto sizes = transport.all_gather({static_cast<double>(std::thread::hardware_concurrency()), static_cast<double>(workers)});
-    if (rank != 0) return train_wall(work.experiment, work.problem, schedule, *compute, transport, workers, nullptr);
+    if (rank != 0) return train_wall(work.experiment, work.problem, schedule, compute, transport, workers, nullptr);
     hello.data = described.at(static_cast<std::size_t>(schedule.rank_of[static_cast<std::size_t>(schedule.plan.stages.front().front())]));
     for (std::size_t r = 0; r < hosts.size(); ++r) hello.machines.push_back({hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
-    Commands commands;
-    Reporter reporter(commands);
+    Reporter reporter(*commands);
     say(hello);
-    train_wall(work.experiment, work.problem, schedule, *compute, transport, workers, &reporter);
+    train_wall(work.experiment, work.problem, schedule, compute, transport, workers, &reporter);
+    if (torch && schedule.ranks == 1) save_weights(job, work, [&](int node) { return torch->weights(node); });
     say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
 }
 
@@ -272,6 +317,8 @@ int main() {
         const auto launch = launch_environment();
         rank = launch ? launch->rank : 0;
         work(launch);
+    } catch (const Stopped&) {
+        say(protocol::Done{true, peak_memory_bytes()});
     } catch (const InputError& error) {
         say(protocol::Failed{error.faults()});
         if (rank > 0) std::cerr << fmt::format("rank {}: {}\n", rank, error.what());

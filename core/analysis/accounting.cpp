@@ -66,7 +66,8 @@ constexpr std::array sources{
 
 double block_flops_per_token(const ModelSpec& model) {
     const double d = model.width;
-    return 8 * d * d + 6 * d * ffn_width(model) + 4 * d * model.sequence;
+    const double kv = d / model.heads * kv_heads(model);
+    return 4 * d * d + 4 * d * kv + 6 * d * ffn_width(model) + 4 * d * model.sequence;
 }
 
 double head_flops_per_token(const ModelSpec& model) { return 2.0 * model.width * model.vocabulary; }

@@ -1,45 +1,85 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
+#include "core/data/dataset.h"
+#include "core/data/shuffle.h"
+#include "core/data/windows.h"
 #include "core/experiment/document.h"
 
 namespace skippipe {
 
-/// Samples of sequence + 1 byte tokens each: the first `sequence` are the input, the last `sequence` what to predict.
+/// Samples of sequence + 1 tokens each: the first `sequence` are the input, the last `sequence` what to predict.
 struct Batch {
     int samples = 0;
     int sequence = 0;
-    std::vector<std::uint8_t> tokens;  ///< samples x (sequence + 1)
+    std::vector<std::int32_t> tokens;  ///< samples x (sequence + 1), each below the vocabulary
     bool operator==(const Batch&) const = default;
 };
 
-/// Byte-level samples of a corpus whose last part is held out. What a batch holds depends on the seed and its two numbers
-/// alone, not on who asks, when, or from which thread.
+struct BatchShape {
+    int microbatches = 1;  ///< of an iteration
+    int samples = 1;       ///< of a microbatch
+    int sequence = 1;      ///< tokens
+    int vocabulary = 256;
+    std::vector<int> sizes;  ///< samples of microbatch m, entry m modulo their number; empty: `samples` each
+
+    int samples_of(int microbatch) const { return sizes.empty() ? samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()]; }
+    /// Of the iteration's microbatches below this one.
+    std::uint64_t samples_before(int microbatch) const;
+};
+
+/// Of an experiment's microbatches.
+BatchShape batch_shape(const Experiment& experiment);
+
+/// Where a training sample lies: a source's epoch and position count what it has given before.
+struct SamplePlace {
+    std::size_t source = 0;
+    std::uint64_t epoch = 0, position = 0;
+    std::uint64_t first_token = 0;
+    bool operator==(const SamplePlace&) const = default;
+};
+
+/// Samples of a data set, a share of which is held out (Windows). What a batch holds depends on the seed and its two numbers
+/// alone, not on who asks, when, or from which thread: so a run that is resumed reads on at the very token.
+/// Each source is gone through in epochs: every window once, in an order drawn for that epoch; sources take turns by weight.
 class Batches {
 public:
-    /// `sizes`: samples of microbatch m, entry m modulo their number; empty: `microbatch_samples` each.
-    /// Throws InputError where either part is shorter than one sample.
-    Batches(std::string corpus, const DataSpec& spec, int microbatch_samples, int sequence, std::uint64_t seed, std::vector<int> sizes = {});
+    /// Goes through all tokens once. Throws InputError where a source has no window for training, none at all is held out, or a
+    /// token is not below the vocabulary.
+    Batches(Dataset dataset, const DataSpec& spec, const BatchShape& shape, std::uint64_t seed, const Progress& progress = {});
 
-    /// Drawn uniformly, with replacement, from the training part.
+    /// Throws InputError where a file has changed meanwhile and holds a token not below the vocabulary.
     Batch batch(int iteration, int microbatch) const;
-    /// Validation sequences [first, first + count), evenly spaced over the held-out part.
-    Batch validation(int first, int count) const;
-    int validation_samples() const { return validation_samples_; }
+    SamplePlace place(int iteration, int microbatch, int sample) const;
 
-    std::span<const char> training_part() const { return std::span(corpus_).first(training_bytes_); }
-    std::span<const char> held_out_part() const { return std::span(corpus_).subspan(training_bytes_); }
+    /// Held-out sequences [first, first + count), evenly spaced over each source's, in numbers by weight.
+    Batch validation(int first, int count) const;
+    /// As many as asked for, or all that are held out.
+    int validation_samples() const { return static_cast<int>(validation_.size()); }
+    /// Bytes of text that a token to predict stands for, over the validation sequences; 0 where that is not known.
+    double bytes_per_token() const { return bytes_per_token_; }
+
+    int vocabulary() const { return shape_.vocabulary; }
+    const std::vector<Windows>& sources() const { return sources_; }
 
 private:
-    std::string corpus_;
-    std::size_t training_bytes_ = 0;
-    int samples_, sequence_, validation_samples_;
+    struct Held {
+        std::size_t source;
+        std::uint64_t first_token;
+    };
+    void append(std::size_t source, std::uint64_t first_token, Batch& batch) const;
+    void choose_validation(int wanted);
+
+    std::vector<Windows> sources_;
+    std::vector<std::string> pointers_;
+    std::vector<double> weights_;
+    std::vector<Held> validation_;
+    BatchShape shape_;
     std::uint64_t seed_;
-    std::vector<int> sizes_;
+    Mixture mixture_;
+    double bytes_per_token_ = 0;
 };
 
 }  // namespace skippipe

@@ -12,8 +12,10 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
+#include "core/data/mapped_file.h"
 #include "core/data/process.h"
 #include "core/experiment/io.h"
+#include "core/experiment/text.h"
 
 namespace skippipe {
 
@@ -23,46 +25,48 @@ namespace {
 
 constexpr const char* bible_program = "/usr/bin/bible";
 constexpr const char* jargon_file = "/usr/share/dictd/jargon.dict.dz";
+constexpr std::size_t max_line_bytes = 64u << 20;
 constexpr std::uint64_t bible_least_bytes = 4'000'000;  // the whole text is 4.4 MB: less is a broken installation
 
-std::string grouped(std::uint64_t number) {
-    auto digits = std::to_string(number);
-    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), ",");
-    return digits;
+[[noreturn]] void refuse(const DataPlace& place, std::string what, std::string why, std::string remedy) {
+    throw InputError(place.pointer, std::move(what), std::move(why), std::move(remedy));
 }
 
-[[noreturn]] void refuse_path(std::string what, std::string why, std::string remedy) {
-    throw InputError("/data/path", std::move(what), std::move(why), std::move(remedy));
+[[noreturn]] void refuse_size(const DataPlace& place, std::uint64_t limit) {
+    refuse(place, fmt::format("the text is larger than {} bytes", grouped(limit)), "it is held in memory",
+           "Choose smaller files, or name a tokenizer: then it is read piece by piece");
 }
 
-[[noreturn]] void refuse_size(std::uint64_t limit) {
-    refuse_path(fmt::format("the text is larger than {} bytes", grouped(limit)), "it is held in memory while training",
-                "Choose a smaller file or folder");
-}
-
-void require_utf8(std::string_view text, const std::string& name) {
+void require_utf8(const DataPlace& place, std::string_view text, const std::string& name) {
     const auto bad = find_invalid_utf8(text);
     if (bad == std::string_view::npos) return;
-    refuse_path(fmt::format("{} is not UTF-8: byte {} is 0x{:02x}", name, grouped(bad), static_cast<unsigned char>(text[bad])),
-                "other encodings would be read as wrong letters", "Convert it, for example with `iconv -t UTF-8`");
+    refuse(place, fmt::format("{} is not UTF-8: byte {} is 0x{:02x}", name, grouped(bad), static_cast<unsigned char>(text[bad])),
+           "other encodings would be read as wrong letters", "Convert it, for example with `iconv -t UTF-8`");
 }
 
-/// Appends the file, at most `limit` bytes in all.
-void append_file(const fs::path& path, std::uint64_t limit, std::string& text) {
+std::string read_text(const DataPlace& place, const fs::path& path, std::uint64_t limit) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) refuse_path(path.string() + " cannot be read", "it is the text to train on", "Check its permissions");
-    const auto start = text.size();
+    if (!file) refuse(place, path.string() + " cannot be read", "it is the text to train on", "Check its permissions");
+    std::string text;
     std::vector<char> buffer(1 << 16);
     while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || file.gcount() > 0) {
         text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
-        if (text.size() > limit) refuse_size(limit);
+        if (text.size() > limit) refuse_size(place, limit);
     }
-    if (file.bad()) refuse_path(path.string() + " could not be read to its end", "the disk reported an error", "Check the disk");
-    require_utf8(std::string_view(text).substr(start), path.string());
+    if (file.bad()) refuse(place, path.string() + " could not be read to its end", "the disk reported an error", "Check the disk");
+    require_utf8(place, text, path.string());
+    return text;
+}
+
+bool is_wanted(const fs::path& path, DataSource source) {
+    const auto end = path.extension();
+    if (source == DataSource::jsonl) return end == ".jsonl" || end == ".ndjson";
+    if (source == DataSource::tokens) return end == ".npy" || end == ".bin";  // an .idx belongs to its .bin
+    return true;
 }
 
 /// Regular files below `folder`, hidden ones left out, sorted by path.
-std::vector<fs::path> files_below(const fs::path& folder, int limit) {
+std::vector<fs::path> files_below(const DataPlace& place, const fs::path& folder, DataSource source, int limit) {
     std::vector<fs::path> files;
     std::error_code error;
     for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -71,37 +75,43 @@ std::vector<fs::path> files_below(const fs::path& folder, int limit) {
             continue;
         }
         std::error_code not_a_file;
-        if (!at->is_regular_file(not_a_file)) continue;
+        if (!at->is_regular_file(not_a_file) || !is_wanted(at->path(), source)) continue;
         files.push_back(at->path());
         if (static_cast<int>(files.size()) > limit)
-            refuse_path(fmt::format("{} has more than {} files", folder.string(), grouped(static_cast<std::uint64_t>(limit))),
-                        "that is probably not the folder meant", "Choose a folder of text files");
+            refuse(place, fmt::format("{} has more than {} files", folder.string(), grouped(static_cast<std::uint64_t>(limit))),
+                   "that is probably not the folder meant", "Choose a folder that holds the data alone");
     }
-    if (error) refuse_path(folder.string() + " cannot be listed: " + error.message(), "it holds the text to train on", "Check its permissions");
+    if (error) refuse(place, folder.string() + " cannot be listed: " + error.message(), "it holds the data to train on", "Check its permissions");
+    if (files.empty() && source != DataSource::text)
+        refuse(place, folder.string() + " holds no file of this kind", source == DataSource::jsonl ? "jsonl reads .jsonl and .ndjson" : "tokens reads .bin and .npy",
+               "Name another folder, or the file itself");
     std::sort(files.begin(), files.end());
     return files;
 }
 
-Corpus load_text(const DataSpec& spec, const fs::path& base_dir, const CorpusLimits& limits) {
-    if (spec.path.empty()) refuse_path("no text is named", "the source `text` reads a file or folder of yours", "Name a UTF-8 file or folder");
-    const fs::path path = base_dir / spec.path;
-    std::error_code error;
-    const auto status = fs::status(path, error);
-    if (!fs::exists(status)) refuse_path(path.string() + " is not there", "it is the text to train on", "Correct the path or choose another source");
-    Corpus corpus;
-    int files = 1;
-    if (fs::is_directory(status)) {
-        const auto found = files_below(path, limits.files);
-        files = static_cast<int>(found.size());
-        for (const auto& file : found) append_file(file, limits.bytes, corpus.bytes);
-    } else if (fs::is_regular_file(status)) {
-        append_file(path, limits.bytes, corpus.bytes);
-    } else {
-        refuse_path(path.string() + " is neither a file nor a folder", "reading it may never end", "Name a UTF-8 file or folder");
+/// The texts of a file of JSON lines.
+void read_lines(const DataPlace& place, const fs::path& path, const std::string& field, const TakeDocument& take) {
+    const auto file = map_file(path, place.pointer);
+    const std::string_view all(reinterpret_cast<const char*>(file.data), file.size);
+    std::size_t number = 0;
+    for (std::size_t begin = 0; begin < all.size();) {
+        const auto end = std::min(all.find('\n', begin), all.size());
+        const auto line = all.substr(begin, end - begin);
+        begin = end + 1;
+        ++number;
+        if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+        const auto bad = [&](std::string what) {
+            refuse(place, fmt::format("{} line {} {}", path.string(), grouped(number), what), fmt::format("each line is an object with the text in {}", in_quotes(field)),
+                   "Mend or remove the line, or set /data/text_field to the member that holds the text");
+        };
+        if (line.size() > max_line_bytes) bad(fmt::format("is longer than {} bytes", grouped(max_line_bytes)));
+        const auto json = nlohmann::json::parse(line, nullptr, false);
+        if (json.is_discarded()) bad("is no JSON");
+        const auto text = json.is_object() ? json.find(field) : json.end();
+        if (!json.is_object() || text == json.end()) bad(fmt::format("has no member {}", in_quotes(field)));
+        if (!text->is_string()) bad(fmt::format("has no text in {}", in_quotes(field)));
+        take(text->get_ref<const std::string&>());
     }
-    corpus.description = fmt::format("{}, {} file{}, {} bytes", path.string(), files, files == 1 ? "" : "s", grouped(corpus.bytes.size()));
-    corpus.notice = "The user's own text; its licence is not known to this program.";
-    return corpus;
 }
 
 bool whole_bible(std::string_view text) {
@@ -131,19 +141,22 @@ std::string read_bible() {
     return std::move(output.text);
 }
 
-Corpus load_jargon(const CorpusLimits& limits) {
+std::string read_jargon(const DataPlace& place, const CorpusLimits& limits) {
     std::error_code error;
     if (!fs::exists(jargon_file, error))
         throw InputError("/data/source", std::string(jargon_file) + " is not installed", "it is the corpus", "Install it: apt install dict-jargon");
-    Corpus corpus;
-    corpus.bytes = read_gzip(jargon_file, limits.bytes);
-    require_utf8(corpus.bytes, jargon_file);
-    corpus.description = fmt::format("The Jargon File, {} bytes", grouped(corpus.bytes.size()));
-    corpus.notice = "The Jargon File (Debian package dict-jargon) is in the public domain.";
-    return corpus;
+    auto text = read_gzip(jargon_file, limits.bytes);
+    require_utf8(place, text, jargon_file);
+    return text;
 }
 
 }  // namespace
+
+std::string grouped(std::uint64_t number) {
+    auto digits = std::to_string(number);
+    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), ",");
+    return digits;
+}
 
 std::size_t find_invalid_utf8(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -174,7 +187,7 @@ std::string read_gzip(const fs::path& path, std::uint64_t limit_bytes) {
     int count = 0;
     while ((count = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) {
         text.append(buffer.data(), static_cast<std::size_t>(count));
-        if (text.size() > limit_bytes) refuse_size(limit_bytes);
+        if (text.size() > limit_bytes) refuse_size({{}, "/data/source", 1}, limit_bytes);
     }
     int error = Z_OK;
     gzerror(file.get(), &error);
@@ -190,15 +203,55 @@ fs::path cache_folder() {
     return {};
 }
 
-Corpus load_corpus(const DataSpec& spec, const fs::path& base_dir, const CorpusLimits& limits) {
-    if (spec.source == DataSource::text) return load_text(spec, base_dir, limits);
-    if (spec.source == DataSource::jargon) return load_jargon(limits);
-    Corpus corpus;
-    corpus.bytes = read_bible();
-    corpus.description = fmt::format("King James Bible, {} bytes", grouped(corpus.bytes.size()));
-    corpus.notice = "The King James Version (Debian package bible-kjv-text) is in the public domain, except in the United Kingdom, "
-                    "where the Crown holds letters patent on its printing.";
-    return corpus;
+std::vector<DataPlace> data_places(const DataSpec& spec, const fs::path& base_dir) {
+    const bool installed = spec.source == DataSource::bible_kjv || spec.source == DataSource::jargon;
+    if (installed) return {{{}, "/data/source", 1}};
+    std::vector<DataPlace> places;
+    for (std::size_t i = 0; i < spec.files.size(); ++i)
+        places.push_back({base_dir / spec.files[i].path, fmt::format("/data/files/{}/path", i), spec.files[i].weight});
+    if (!places.empty()) return places;
+    if (spec.path.empty()) refuse({{}, "/data/path", 1}, "no file is named", "this source reads a file or folder of yours", "Name a file or a folder");
+    return {{base_dir / spec.path, "/data/path", 1}};
+}
+
+std::vector<fs::path> files_at(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits) {
+    if (place.path.empty()) return {};
+    std::error_code error;
+    const auto status = fs::status(place.path, error);
+    if (!fs::exists(status)) refuse(place, place.path.string() + " is not there", "it is the data to train on", "Correct the path or choose another source");
+    if (fs::is_directory(status)) return files_below(place, place.path, spec.source, limits.files);
+    if (!fs::is_regular_file(status)) refuse(place, place.path.string() + " is neither a file nor a folder", "reading it may never end", "Name a file or folder");
+    return {place.path};
+}
+
+void for_each_document(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits, const TakeDocument& take) {
+    if (spec.source == DataSource::bible_kjv) return take(read_bible());
+    if (spec.source == DataSource::jargon) return take(read_jargon(place, limits));
+    for (const auto& file : files_at(spec, place, limits)) {
+        if (spec.source == DataSource::jsonl)
+            read_lines(place, file, spec.text_field, take);
+        else
+            take(read_text(place, file, limits.bytes));
+    }
+}
+
+std::string load_text(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits) {
+    std::string text;
+    for_each_document(spec, place, limits, [&](std::string_view document) {
+        if (text.size() + document.size() + 1 > limits.bytes) refuse_size(place, limits.bytes);
+        text += document;
+        if (spec.source == DataSource::jsonl) text += '\n';
+    });
+    return text;
+}
+
+CorpusNames name_corpus(const DataSpec& spec) {
+    if (spec.source == DataSource::bible_kjv)
+        return {"King James Bible", "The King James Version (Debian package bible-kjv-text) is in the public domain, except in the United Kingdom, "
+                                    "where the Crown holds letters patent on its printing."};
+    if (spec.source == DataSource::jargon) return {"The Jargon File", "The Jargon File (Debian package dict-jargon) is in the public domain."};
+    const auto name = spec.files.empty() ? spec.path : fmt::format("{} weighted files", spec.files.size());
+    return {name, "The user's own data; its licence is not known to this program."};
 }
 
 }  // namespace skippipe

@@ -3,27 +3,54 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/experiment/document.h"
 
 namespace skippipe {
 
-struct Corpus {
-    std::string bytes;        ///< UTF-8
-    std::string description;  ///< "King James Bible, 4,404,412 bytes"
+/// Where one part of the data lies.
+struct DataPlace {
+    std::filesystem::path path;  ///< file or folder; empty: installed by apt
+    std::string pointer;         ///< of the document's field that names it, for faults
+    double weight = 1;
+};
+
+struct CorpusNames {
+    std::string description;  ///< "King James Bible"
     std::string notice;       ///< what may be done with it
 };
 
 struct CorpusLimits {
-    std::uint64_t bytes = 1ull << 30;
+    std::uint64_t bytes = 1ull << 30;  ///< of text held in memory: a byte-level corpus, or one file of a tokenised one
     int files = 100'000;
 };
 
-/// Reads the corpus of `spec`; a relative path is taken from `base_dir` (the experiment file's folder).
-/// Throws InputError where it is not installed, missing, unreadable, above the limits or not UTF-8.
-Corpus load_corpus(const DataSpec& spec, const std::filesystem::path& base_dir, const CorpusLimits& limits = {});
+/// A document's text, valid during the call.
+using TakeDocument = std::function<void(std::string_view)>;
+
+CorpusNames name_corpus(const DataSpec& spec);
+
+/// The parts of the data; a relative path is taken from `base_dir` (the experiment file's folder).
+/// Throws InputError where the source needs a path and none is named.
+std::vector<DataPlace> data_places(const DataSpec& spec, const std::filesystem::path& base_dir);
+
+/// The files of a place: itself or, of a folder, those of the source's kind below it, sorted by path; none where it is installed
+/// by apt. Throws InputError where it is missing, holds none or too many.
+std::vector<std::filesystem::path> files_at(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits = {});
+
+/// Hands on the texts of a place one after the other: the whole of an installed corpus, a file each for `text`, a line each for
+/// `jsonl`. Throws InputError where a text is not installed, missing, unreadable, above the limits, not UTF-8 or not JSON lines.
+void for_each_document(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits, const TakeDocument& take);
+
+/// All texts of a place in one; a newline ends each one of `jsonl`.
+std::string load_text(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits = {});
+
+/// "4,404,412"
+std::string grouped(std::uint64_t number);
 
 /// Position of the first byte that is not well-formed UTF-8 (RFC 3629), npos where all is.
 std::size_t find_invalid_utf8(std::string_view text);

@@ -26,7 +26,7 @@ struct IterationResult {
 /// Validation over the held-out part with the whole model, no stage skipped.
 struct ValidationResult {
     double loss_nats = 0;      ///< mean a token
-    double bits_per_byte = 0;  ///< loss / ln 2 / bytes a token
+    double bits_per_byte = 0;  ///< loss / ln 2 / bytes of text a token; 0: not known, the data are tokens without their text
 };
 
 /// What does a node's arithmetic: `torch` (core/model) or `cost` (nothing). A driver calls it from one thread, in the order in

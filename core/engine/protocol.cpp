@@ -21,6 +21,7 @@ Span read_span(const json& v) {
 
 struct Writer {
     json operator()(const Listening& m) const { return {{"type", "listening"}, {"port", m.port}}; }
+    json operator()(const Preparing& m) const { return {{"type", "preparing"}, {"what", m.what}, {"share", m.share}}; }
     json operator()(const Hello& m) const {
         json machines = json::array();
         for (const auto& machine : m.machines) machines.push_back({machine.host, machine.cores, machine.workers});
@@ -49,6 +50,7 @@ struct Writer {
 Message read(const json& v) {
     const auto type = v.at("type").get<std::string>();
     if (type == "listening") return Listening{v.at("port")};
+    if (type == "preparing") return Preparing{v.at("what"), v.at("share")};
     if (type == "hello") {
         Hello m{v.at("versions"), v.at("blas_gflops"), v.at("data"), {}};
         for (const auto& machine : v.at("machines")) m.machines.push_back({machine.at(0), machine.at(1), machine.at(2)});
@@ -84,11 +86,12 @@ template <class Read> auto guarded(const std::string& line, Read read) {
 }  // namespace
 
 std::string encode(const Job& job) {
-    return json{{"experiment", job.experiment_json}, {"plan", job.plan_json}, {"base_dir", job.base_dir}, {"threads", job.threads}, {"probe", job.probe}}.dump();
+    return json{{"experiment", job.experiment_json}, {"plan", job.plan_json}, {"base_dir", job.base_dir}, {"threads", job.threads}, {"probe", job.probe},
+                {"save_weights", job.save_weights}}.dump();
 }
 
 Job decode_job(const std::string& line) {
-    return guarded(line, [](const json& v) { return Job{v.at("experiment"), v.at("plan"), v.at("base_dir"), v.at("threads"), v.at("probe")}; });
+    return guarded(line, [](const json& v) { return Job{v.at("experiment"), v.at("plan"), v.at("base_dir"), v.at("threads"), v.at("probe"), v.at("save_weights")}; });
 }
 
 // Text from outside (paths, messages of the system) may not be UTF-8: it is shown with replacement characters.

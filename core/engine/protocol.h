@@ -18,6 +18,13 @@ struct Job {
     std::string base_dir;  ///< where relative data paths start
     int threads = 0;
     bool probe = false;    ///< measure the ranks and their links instead of training
+    std::string save_weights;  ///< absolute path of the safetensors file to write at the end; empty: none
+};
+
+/// Worker to coordinator, while data are read or tokenised.
+struct Preparing {
+    std::string what;
+    double share = 0;      ///< 0 to 1
 };
 
 /// Rank 0 to coordinator: where the other ranks find it.
@@ -69,7 +76,7 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Hello, Validated, Iterated, Probed, Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Probed, Done, Failed>;
 
 std::string encode(const Job& job);
 Job decode_job(const std::string& line);

@@ -88,15 +88,19 @@ int ffn_width(const ModelSpec& model) {
     return (width + 7) / 8 * 8;
 }
 
+int kv_heads(const ModelSpec& model) { return model.kv_heads > 0 ? model.kv_heads : model.heads; }
+
 double block_parameters(const ModelSpec& model) {
-    const double d = model.width;
-    return 4 * d * d + 3 * d * ffn_width(model) + 2 * d;
+    const double d = model.width, kv = d / model.heads * kv_heads(model);
+    return 2 * d * d + 2 * d * kv + 3 * d * ffn_width(model) + 2 * d;
 }
 
 double stage_parameters(const ModelSpec& model, int blocks, bool first) {
     const double d = model.width;
     return blocks * block_parameters(model) + (first ? 2.0 * model.vocabulary * d + d : 0.0);
 }
+
+double model_parameters(const ModelSpec& model) { return stage_parameters(model, model.blocks, true); }
 
 double activation_bytes(const Experiment& experiment, int blocks) {
     const auto& model = experiment.model;

@@ -18,6 +18,7 @@ struct Info {
     double max = std::numeric_limits<double>::infinity();
     bool above_min = false;  ///< min itself is not allowed
     bool required = false;
+    bool file = false;  ///< names a file or folder: the window offers to choose one
 };
 
 template <class Enum>
@@ -38,7 +39,7 @@ constexpr auto names_of(WireType*) {
 }
 constexpr auto names_of(DataSource*) {
     return std::to_array<EnumName<DataSource>>(
-        {{DataSource::bible_kjv, "bible-kjv"}, {DataSource::jargon, "jargon"}, {DataSource::text, "text"}});
+        {{DataSource::bible_kjv, "bible-kjv"}, {DataSource::jargon, "jargon"}, {DataSource::text, "text"}, {DataSource::jsonl, "jsonl"}, {DataSource::tokens, "tokens"}});
 }
 constexpr auto names_of(ClipRule*) {
     return std::to_array<EnumName<ClipRule>>(
@@ -119,9 +120,11 @@ template <class V> void describe(V& v, ModelSpec& m) {
     v("blocks", m.blocks, Info{.doc = "Transformer blocks (L)", .min = 1, .max = 1024});
     v("width", m.width, Info{.doc = "Model width (D)", .min = 2, .max = 65536});
     v("heads", m.heads, Info{.doc = "Attention heads (H); width / heads is even", .min = 1, .max = 1024});
+    v("kv_heads", m.kv_heads, Info{.doc = "Heads of keys and values, a divisor of heads (grouped-query attention); 0: as many as heads", .min = 0, .max = 1024});
     v("ffn_width", m.ffn_width, Info{.doc = "Hidden width of SwiGLU; 0: 8/3 of the width, rounded up to a multiple of 8", .min = 0, .max = 1 << 20});
     v("vocabulary", m.vocabulary, Info{.doc = "Token kinds; bytes need 256", .min = 2, .max = 1 << 20});
     v("sequence", m.sequence, Info{.doc = "Tokens a sample", .unit = "tokens", .min = 1, .max = 1 << 20});
+    v("rotary_base", m.rotary_base, Info{.doc = "Base of the rotary frequencies; LLaMA 1 and 2: 10000, LLaMA 3: 500000", .min = 1, .max = 1e12, .above_min = true});
 }
 
 template <class V> void describe(V& v, Constraints& c) {
@@ -164,10 +167,18 @@ template <class V> void describe(V& v, Costs& c) {
     v("gradient_bytes", c.gradient_bytes, Info{.doc = "Gradient bytes of each stage for its all-reduce; empty: the model's own", .unit = "B", .min = 0, .max = 1e15});
 }
 
+template <class V> void describe(V& v, DataFile& f) {
+    v("path", f.path, Info{.doc = "File or folder, as the data's own path", .required = true, .file = true});
+    v("weight", f.weight, Info{.doc = "Share of the samples that come from it, over the sum of all weights", .min = 0, .max = 1e9, .above_min = true});
+}
+
 template <class V> void describe(V& v, DataSpec& d) {
-    v("source", d.source, Info{.doc = "bible-kjv and jargon are installed by apt; text: your own file or folder"});
-    v("path", d.path, Info{.doc = "UTF-8 text file, or a folder of them, for `text`; relative to the experiment file"});
-    v("validation_fraction", d.validation_fraction, Info{.doc = "Held-out share, the corpus' last part", .min = 0, .max = 0.5, .above_min = true});
+    v("source", d.source, Info{.doc = "bible-kjv and jargon are installed by apt; text, jsonl: your own files; tokens: nanoGPT's .bin, Megatron's .idx/.bin, .npy"});
+    v("path", d.path, Info{.doc = "Your file, or a folder of them, for text, jsonl and tokens; relative to the experiment file", .file = true});
+    v("files", d.files, Info{.doc = "Several files or folders with weights, instead of `path`"});
+    v("text_field", d.text_field, Info{.doc = "jsonl: the member of each line that holds the text"});
+    v("tokenizer", d.tokenizer, Info{.doc = "sentencepiece model for text and jsonl; empty: tokens are bytes", .file = true});
+    v("validation_fraction", d.validation_fraction, Info{.doc = "Share of the samples held out; a hash of its tokens says which sample is, so that none moves when files are added", .min = 0, .max = 0.5, .above_min = true});
     v("validation_samples", d.validation_samples, Info{.doc = "Sequences a validation reads", .unit = "samples", .min = 1, .max = 1e6});
 }
 
@@ -182,6 +193,7 @@ template <class V> void describe(V& v, Training& t) {
     v("clip", t.clip, Info{.doc = "Gradient norm clipping: over all stages, each stage on its own, or none"});
     v("clip_norm", t.clip_norm, Info{.doc = "Largest gradient norm", .min = 0, .max = 1e9, .above_min = true});
     v("validate_every", t.validate_every, Info{.doc = "Iterations between validations; 0: before the first and after the last step", .min = 0, .max = 1e9});
+    v("initial_weights", t.initial_weights, Info{.doc = "safetensors file with LLaMA's tensor names to start from; empty: drawn from the seed", .file = true});
 }
 
 template <class V> void describe(V& v, Failure& f) {

@@ -58,9 +58,11 @@ struct ModelSpec {
     int blocks = 6;          ///< L
     int width = 128;         ///< D
     int heads = 4;           ///< H; D / H is even (rotary pairs)
+    int kv_heads = 0;        ///< heads of keys and values, a divisor of H (grouped-query attention); 0: H
     int ffn_width = 0;       ///< SwiGLU hidden width; 0: 8 D / 3 rounded up to a multiple of 8
     int vocabulary = 256;    ///< byte-level tokens
     int sequence = 128;      ///< tokens a sample
+    double rotary_base = 10000;  ///< of the rotary frequencies
     bool operator==(const ModelSpec&) const = default;
 };
 
@@ -113,12 +115,22 @@ struct Costs {
     bool operator==(const Costs&) const = default;
 };
 
-enum class DataSource { bible_kjv, jargon, text };
+enum class DataSource { bible_kjv, jargon, text, jsonl, tokens };
+
+/// One of several files or folders to train on.
+struct DataFile {
+    std::string path;
+    double weight = 1;                           ///< share of the samples, over the sum of the weights
+    bool operator==(const DataFile&) const = default;
+};
 
 struct DataSpec {
     DataSource source = DataSource::bible_kjv;
-    std::string path;                            ///< UTF-8 text file or folder, for `text`
-    double validation_fraction = 0.05;           ///< the last part of the corpus, held out
+    std::string path;                            ///< file or folder, for `text`, `jsonl` and `tokens`
+    std::vector<DataFile> files;                 ///< several of them, weighted, instead of `path`
+    std::string text_field = "text";             ///< `jsonl`: the member that holds a document's text
+    std::string tokenizer;                       ///< sentencepiece model; empty: tokens are bytes
+    double validation_fraction = 0.05;           ///< share of the samples that is held out, chosen by a hash of their tokens
     int validation_samples = 32;                 ///< sequences a validation reads
     bool operator==(const DataSpec&) const = default;
 };
@@ -134,6 +146,7 @@ struct Training {
     ClipRule clip = ClipRule::global;
     double clip_norm = 1.0;
     int validate_every = 0;                      ///< iterations; 0: before the first and after the last step only
+    std::string initial_weights;                 ///< safetensors file to start from; empty: drawn from the seed
     bool operator==(const Training&) const = default;
 };
 

@@ -48,6 +48,10 @@ ParsedExperiment parse_experiment(const Json& json, std::string at = {}) {
 /// Reads and parses a file.
 ParsedExperiment load_experiment(const std::filesystem::path& path);
 
+/// A model alone, from JSON of the form that experiments have under "model"; pointers start with `at`.
+ModelSpec parse_model(const nlohmann::ordered_json& json, const std::string& at, Faults& faults);
+nlohmann::ordered_json to_json(const ModelSpec& model);
+
 /// The document as JSON, every field written, in the order of describe.h, "format" first.
 nlohmann::ordered_json to_json(const Experiment& experiment);
 /// Indented text with a newline at the end: what is saved.

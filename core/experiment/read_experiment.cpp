@@ -119,6 +119,13 @@ ParsedExperiment read_document(const Json& json, std::string at, Faults earlier)
 
 ParsedExperiment parse_experiment_json(const Json& json, std::string at) { return read_document(json, std::move(at), {}); }
 
+ModelSpec parse_model(const Json& json, const std::string& at, Faults& faults) {
+    ModelSpec model;
+    JsonReader reader(faults, at);
+    read_object(reader, json, model, {.doc = "A model is one JSON object"});
+    return model;
+}
+
 ParsedExperiment parse_experiment(std::string_view text) {
     Faults faults;
     const Json json = parse_json(text, faults);

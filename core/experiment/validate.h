@@ -25,10 +25,15 @@ int most_samples(const Pipeline& pipeline);
 
 /// Hidden width of SwiGLU: as given, or 8 D / 3 rounded up to a multiple of 8.
 int ffn_width(const ModelSpec& model);
-/// Parameters of one block: 4 D^2 + 3 D F + 2 D.
+/// Heads of keys and values: as given, or as many as heads.
+int kv_heads(const ModelSpec& model);
+/// Parameters of one block: 2 D^2 + 2 D K + 3 D F + 2 D, where K is the width of keys and of values (D without grouping).
 double block_parameters(const ModelSpec& model);
 /// Parameters of a stage; stage 0 also holds embedding, final norm and head (2 V D + D).
 double stage_parameters(const ModelSpec& model, int blocks, bool first);
+
+/// Parameters of the whole model.
+double model_parameters(const ModelSpec& model);
 
 /// Estimate of the bytes the largest microbatch holds on a stage of `blocks` until its backward, all kept in fp32:
 /// 4 x samples x sequence x blocks x (16 D + 3 F + 2 H x sequence). The last term is the attention scores before and after softmax.

@@ -35,9 +35,14 @@ void check_model(Checker& check) {
             check.error("/model/heads", fmt::format("{} values a head is odd", model.width / model.heads),
                         "rotary embedding turns pairs of values", "Change the width or the heads");
     }
-    if (check.sound("/model/vocabulary") && model.vocabulary < 256)
+    if (check.sound("/model/heads") && check.sound("/model/kv_heads") && model.kv_heads > 0 && model.heads % model.kv_heads != 0)
+        check.error("/model/kv_heads", fmt::format("{} heads of keys and values for {} heads", model.kv_heads, model.heads),
+                    "each serves the same number of heads", "Choose a divisor of the heads, or 0 for as many");
+    const auto& data = check.experiment.data;
+    const bool bytes = data.source != DataSource::tokens && data.tokenizer.empty();
+    if (check.sound("/model/vocabulary") && check.sound("/data") && bytes && model.vocabulary < 256)
         check.error("/model/vocabulary", fmt::format("{} kinds of tokens", model.vocabulary), "the text is read byte by byte",
-                    "Set it to 256");
+                    "Set it to 256, or name a tokenizer");
 }
 
 void check_blocks(Checker& check) {

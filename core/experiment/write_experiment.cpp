@@ -79,6 +79,8 @@ void indent(const Json& json, int depth, bool in_list, std::string& out) {
 
 }  // namespace
 
+Json to_json(const ModelSpec& model) { return written(model); }
+
 Json to_json(const Experiment& experiment) {
     Json json = {{"format", experiment_format}};
     write_members(experiment, json);
@@ -97,12 +99,16 @@ std::string experiment_hash(const Experiment& experiment) {
         for (auto& place : all["topology"][list]) {
             place.erase("x");
             place.erase("y");
+            place.erase("rank");  // who hosts a node changes nothing in the plan
         }
+    all["topology"].erase("measured_at");
     all["pipeline"].erase("planner");
     all["pipeline"].erase("plan_steps");
-    // Where they are not used, plans made before there were such fields keep their hash.
+    // Fields that came later count only where they say something: plans made before them stay valid.
     if (!experiment.pipeline.plan_blocks) all["pipeline"].erase("plan_blocks");
     if (experiment.pipeline.microbatch_sizes.empty()) all["pipeline"].erase("microbatch_sizes");
+    if (experiment.model.kv_heads == 0) all["model"].erase("kv_heads");
+    if (experiment.model.rotary_base == ModelSpec{}.rotary_base) all["model"].erase("rotary_base");
     const Json part = {{"topology", all["topology"]}, {"model", all["model"]}, {"pipeline", all["pipeline"]}, {"costs", all["costs"]}};
     const std::string text = part.dump(-1, ' ', false, Json::error_handler_t::replace);
     return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));

@@ -10,6 +10,7 @@
 
 #include "core/base/fault.h"
 #include "core/base/rng.h"
+#include "core/experiment/validate.h"
 #include "core/model/layers.h"
 #include "core/model/torch_compat.h"
 
@@ -29,7 +30,7 @@ std::vector<Segment> unplaced_segments(const ModelSpec& model, int stage, int bl
     }
     const auto name = [](int block, const char* tensor) { return fmt::format("block{}.{}", block, tensor); };
     for (int block = 0; block < blocks; ++block) {
-        segments.push_back({name(block, "qkv"), {width, 3 * width}, 0, 0.02});
+        segments.push_back({name(block, "qkv"), {width, width + 2 * (width / model.heads) * kv_heads(model)}, 0, 0.02});
         segments.push_back({name(block, "attention_out"), {width, width}, 0, residual});
         segments.push_back({name(block, "gate_up"), {width, 2 * hidden}, 0, 0.02});
         segments.push_back({name(block, "down"), {hidden, width}, 0, residual});
@@ -52,14 +53,14 @@ void fill_normal(float* values, std::int64_t n, double deviation, Rng rng) {
 }
 
 /// Rotations of query and key pairs; the queries' also carry attention's 1 / sqrt(head width).
-torch::Tensor rotations(int sequence, int head_width) {
+torch::Tensor rotations(int sequence, int head_width, double base) {
     const int pairs = head_width / 2;
     auto table = torch::empty({sequence, 2, 1, pairs, 2});
     auto* value = table.data_ptr<float>();
     for (int position = 0; position < sequence; ++position)
         for (const double scale : {1 / std::sqrt(static_cast<double>(head_width)), 1.0})
             for (int pair = 0; pair < pairs; ++pair) {
-                const double angle = position * std::pow(rotary_base, -2.0 * pair / head_width);
+                const double angle = position * std::pow(base, -2.0 * pair / head_width);
                 *value++ = static_cast<float>(scale * std::cos(angle));
                 *value++ = static_cast<float>(scale * std::sin(angle));
             }
@@ -103,7 +104,7 @@ torch::Device parse_device(const std::string& name, const std::string& pointer) 
 }
 
 Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device)
-    : segments_(stage_segments(model, stage, blocks)), stage_(stage), sequence_(model.sequence), heads_(model.heads), device_(device) {
+    : segments_(stage_segments(model, stage, blocks)), stage_(stage), sequence_(model.sequence), heads_(model.heads), kv_heads_(kv_heads(model)), device_(device) {
     const auto total = segments_.empty() ? 0 : segments_.back().offset + segments_.back().size();
     weights_ = torch::zeros({total}, torch::TensorOptions(device));
     gradient_ = torch::zeros({total}, torch::TensorOptions(device));
@@ -123,7 +124,7 @@ Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device
         const auto get = [&](const char* tensor) { return named.at(fmt::format("block{}.{}", block, tensor)); };
         blocks_.push_back({get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"), get("down")});
     }
-    rotation_ = rotations(model.sequence, model.width / model.heads).to(device);
+    rotation_ = rotations(model.sequence, model.width / model.heads, model.rotary_base).to(device);
     mask_ = torch::full({model.sequence, model.sequence}, -std::numeric_limits<float>::infinity()).triu(1).to(device);
 }
 
@@ -139,7 +140,28 @@ void Stage::initialise(std::uint64_t seed) {
 
 torch::Tensor Stage::embed(const torch::Tensor& tokens) const { return torch::embedding(embedding_, tokens); }
 
+/// As attention, where several heads of queries share one of keys and values.
+torch::Tensor Stage::grouped_attention(const Block& block, const torch::Tensor& x) const {
+    const auto width = x.size(1), samples = x.size(0) / sequence_, head_width = width / heads_;
+    const auto parts = torch::mm(rms_norm(x, block.attention_norm), block.qkv)
+                           .view({samples, sequence_, heads_ + 2 * kv_heads_, head_width})
+                           .split_with_sizes({heads_, kv_heads_, kv_heads_}, 2);
+    const auto rotated = [&](const torch::Tensor& t, int which) {
+        const auto pairs = torch::view_as_complex(t.reshape({samples, sequence_, t.size(2), head_width / 2, 2}));
+        return torch::view_as_real(pairs * rotation_.select(1, which)).reshape(t.sizes());
+    };
+    // [samples x kv heads, sequence, head width], a kv head repeated for each of its group.
+    const auto shared = [&](const torch::Tensor& t) {
+        return t.transpose(1, 2).unsqueeze(2).expand({samples, kv_heads_, heads_ / kv_heads_, sequence_, head_width}).reshape({samples * heads_, sequence_, head_width});
+    };
+    const auto query = rotated(parts[0], 0).transpose(1, 2).reshape({samples * heads_, sequence_, head_width});
+    auto scores = torch::bmm(query, shared(rotated(parts[1], 1)).transpose(1, 2));
+    const auto mixed = torch::bmm(torch::softmax(scores.add_(mask_), -1), shared(parts[2]));
+    return mixed.view({samples, heads_, sequence_, head_width}).transpose(1, 2).reshape({x.size(0), width});
+}
+
 torch::Tensor Stage::attention(const Block& block, const torch::Tensor& x) const {
+    if (kv_heads_ != heads_) return grouped_attention(block, x);
     const auto width = x.size(1), samples = x.size(0) / sequence_, head_width = width / heads_;
     const auto parts = torch::mm(rms_norm(x, block.attention_norm), block.qkv)
                            .view({samples, sequence_, 3, heads_, head_width / 2, 2})

@@ -12,7 +12,6 @@
 namespace skippipe {
 
 inline constexpr double norm_epsilon = 1e-5;
-inline constexpr double rotary_base = 10000;
 
 /// The hidden width of SwiGLU: as given, or 8 D / 3 rounded up to a multiple of 8.
 int hidden_width(const ModelSpec& model);
@@ -68,9 +67,10 @@ private:
         torch::Tensor attention_norm, qkv, attention_out, ffn_norm, gate_up, down;
     };
     torch::Tensor attention(const Block& block, const torch::Tensor& x) const;
+    torch::Tensor grouped_attention(const Block& block, const torch::Tensor& x) const;
 
     std::vector<Segment> segments_;
-    int stage_, sequence_, heads_;
+    int stage_, sequence_, heads_, kv_heads_;
     torch::Device device_;
     std::int64_t decayed_ = 0;
     torch::Tensor weights_, gradient_;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
+#include "core/experiment/validate.h"
+#include "core/model/llama_weights.h"
 
 namespace skippipe {
 
@@ -14,11 +16,11 @@ void require_fit(const Experiment& experiment, const Plan& plan) {
     const auto refuse = [](std::string pointer, std::string what, std::string why, std::string remedy) {
         throw InputError(std::move(pointer), std::move(what), std::move(why), std::move(remedy));
     };
-    if (model.vocabulary < 256)
-        refuse("/model/vocabulary", fmt::format("a vocabulary of {} cannot hold bytes", model.vocabulary), "tokens are bytes", "Set it to 256 or more");
     if (model.heads < 1 || model.width % (2 * model.heads) != 0)
         refuse("/model/heads", fmt::format("a width of {} is not {} heads of even width", model.width, model.heads), "rotary attention turns pairs",
                "Choose a width that 2 x heads divides");
+    if (model.heads % kv_heads(model) != 0)
+        refuse("/model/kv_heads", fmt::format("{} does not divide {} heads", model.kv_heads, model.heads), "each serves the same number of heads", "Choose a divisor of the heads");
     int blocks = 0;
     for (const int count : plan.blocks) blocks += count;
     if (plan.stages.size() != plan.blocks.size() || blocks != model.blocks)
@@ -34,10 +36,15 @@ void require_fit(const Experiment& experiment, const Plan& plan) {
     }
 }
 
-NodeState build_node(const Experiment& experiment, int node, int stage, int blocks, std::uint64_t seed) {
+NodeState build_node(const Experiment& experiment, int node, int stage, int blocks, std::uint64_t seed, const std::vector<float>& given) {
     const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
     Stage copy(experiment.model, stage, blocks, parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node)));
-    copy.initialise(seed);
+    if (given.empty()) {
+        copy.initialise(seed);
+    } else {
+        torch::NoGradGuard no_gradient;
+        copy.weights().copy_(torch::from_blob(const_cast<float*>(given.data()), {copy.size()}));
+    }
     auto m = torch::zeros_like(copy.weights()), v = torch::zeros_like(copy.weights());
     return NodeState{.stage = std::move(copy), .m = std::move(m), .v = std::move(v)};
 }
@@ -46,11 +53,25 @@ NodeState build_node(const Experiment& experiment, int node, int stage, int bloc
 
 std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, const Plan& plan, std::uint64_t seed, const std::function<bool(int)>& hosted) {
     require_fit(experiment, plan);
+    std::optional<LlamaWeights> initial;
+    if (const auto& path = experiment.training.initial_weights; !path.empty()) initial.emplace(path, experiment.model);
     std::vector<std::optional<NodeState>> nodes(experiment.topology.nodes.size());
-    for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
-        for (const int node : plan.stages[stage])
-            if (hosted(node)) nodes[static_cast<std::size_t>(node)].emplace(build_node(experiment, node, static_cast<int>(stage), plan.blocks[stage], seed));
+    for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+        const auto number = static_cast<int>(stage);
+        std::vector<float> given;
+        for (const int node : plan.stages[stage]) {
+            if (!hosted(node)) continue;
+            if (initial && given.empty()) given = initial->stage(number, plan.blocks);
+            nodes[static_cast<std::size_t>(node)].emplace(build_node(experiment, node, number, plan.blocks[stage], seed, given));
+        }
+    }
     return nodes;
+}
+
+void require_vocabulary(const Experiment& experiment, const Batches& batches) {
+    if (experiment.model.vocabulary >= batches.vocabulary()) return;
+    throw InputError("/model/vocabulary", fmt::format("{} is less than the {} of the data", experiment.model.vocabulary, batches.vocabulary()),
+                     "a token would have no embedding", "Read the data for this model");
 }
 
 }  // namespace skippipe

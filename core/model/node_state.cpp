@@ -4,7 +4,7 @@
 namespace skippipe {
 
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets) {
-    const auto all = torch::from_blob(const_cast<std::uint8_t*>(batch.tokens.data()), {batch.samples, batch.sequence + 1}, torch::kUInt8);
+    const auto all = torch::from_blob(const_cast<std::int32_t*>(batch.tokens.data()), {batch.samples, batch.sequence + 1}, torch::kInt32);
     tokens = all.narrow(1, 0, batch.sequence).reshape(-1).to(device, torch::kInt64);
     targets = all.narrow(1, 1, batch.sequence).reshape(-1).to(device, torch::kInt64);
 }

@@ -25,7 +25,7 @@ Batch random_batch(const Experiment& experiment, std::uint64_t seed) {
     Batch batch{experiment.pipeline.microbatch_samples, experiment.model.sequence, {}};
     Rng rng(seed);
     batch.tokens.resize(static_cast<std::size_t>(batch.samples) * static_cast<std::size_t>(batch.sequence + 1));
-    for (auto& token : batch.tokens) token = static_cast<std::uint8_t>(rng.below(256));
+    for (auto& token : batch.tokens) token = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(experiment.model.vocabulary)));
     return batch;
 }
 

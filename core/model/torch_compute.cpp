@@ -34,6 +34,7 @@ bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
 struct TorchCompute::Implementation {
     Implementation(const Experiment& given, const Plan& given_plan, Batches given_batches, std::uint64_t seed, int threads)
         : experiment(given), stages(given_plan.stages), batches(std::move(given_batches)), graph(prepare_blas() ? threads : 1, use_one_thread) {
+        require_vocabulary(experiment, batches);
         nodes = build_nodes(experiment, given_plan, seed, [](int) { return true; });
         steps.assign(stages.size(), 0);
         std::size_t longest = stages.size();
@@ -208,7 +209,8 @@ ValidationResult TorchCompute::validate() {
     double sum = 0;
     for (const double loss : losses) sum += loss;
     const double mean = sum / (static_cast<double>(total) * self.experiment.model.sequence);
-    return {.loss_nats = mean, .bits_per_byte = mean / std::numbers::ln2};
+    const double bytes = self.batches.bytes_per_token();
+    return {.loss_nats = mean, .bits_per_byte = bytes > 0 ? mean / std::numbers::ln2 / bytes : 0};
 }
 
 int TorchCompute::threads() const { return implementation_->graph.threads(); }

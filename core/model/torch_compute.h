@@ -18,7 +18,7 @@ namespace skippipe {
 class TorchCompute final : public ComputeBackend {
 public:
     /// `plan` names nodes by their index in the experiment's topology. `threads` 0: one a core.
-    /// Throws InputError where a device is missing, the vocabulary cannot hold bytes, or plan and model do not fit.
+    /// Throws InputError where a device is missing, or plan and model do not fit.
     TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int threads);
     ~TorchCompute() override;
 

@@ -51,6 +51,7 @@ struct TorchRank::Implementation {
         : experiment(given), schedule(given_schedule), rank(given_rank), batches(std::move(given_batches)),
           nodes(build_nodes(experiment, schedule.plan, experiment.seed, [&](int node) { return schedule.rank_of[at(node)] == rank; })),
           steps(schedule.plan.stages.size(), 0), graph(prepare_blas() ? workers : 1, use_one_thread) {
+        if (batches) require_vocabulary(experiment, *batches);
         for (const auto& path : schedule.plan.paths)
             for (const int node : path.nodes)
                 if (schedule.rank_of[at(node)] == rank) journeys[path.microbatch].journey.visits.resize(path.nodes.size());
@@ -230,14 +231,15 @@ double TorchRank::Implementation::validation_loss(int first, int count, RankTran
 ValidationResult TorchRank::validate(RankTransport& transport) {
     auto& self = *implementation_;
     use_one_thread();
-    // Only the rank that has the data knows how many samples it holds out.
-    const auto known = transport.all_gather({self.batches ? static_cast<double>(self.batches->validation_samples()) : 0});
-    const int total = static_cast<int>(known[at(self.first_rank(0))].front()), each = std::max(1, self.experiment.pipeline.microbatch_samples);
+    // Only a rank that has the data knows how many samples are held out, and how much text they are.
+    const auto known = transport.all_gather({self.batches ? static_cast<double>(self.batches->validation_samples()) : 0, self.batches ? self.batches->bytes_per_token() : 0});
+    const auto& home = known[at(self.first_rank(0))];
+    const int total = static_cast<int>(home[0]), each = std::max(1, self.experiment.pipeline.microbatch_samples);
     double sum = 0;
     for (int first = 0; first < total; first += each) sum += self.validation_loss(first, std::min(each, total - first), transport);
     const auto sums = transport.all_gather({sum});
     const double mean = sums[at(self.first_rank(0))].front() / (static_cast<double>(total) * self.experiment.model.sequence);
-    return {.loss_nats = mean, .bits_per_byte = mean / std::numbers::ln2};
+    return {.loss_nats = mean, .bits_per_byte = home[1] > 0 ? mean / std::numbers::ln2 / home[1] : 0};
 }
 
 std::vector<float> TorchRank::weights(int node) const {

@@ -73,7 +73,7 @@ Batches make_batches(const Experiment& experiment) {
     Rng rng(1);
     std::string text(1 << 20, ' ');
     for (auto& c : text) c = static_cast<char>('a' + rng.below(26));
-    return {text, experiment.data, experiment.pipeline.microbatch_samples, experiment.model.sequence, 1};
+    return {byte_dataset(text), experiment.data, batch_shape(experiment), 1};
 }
 
 double seconds(const std::function<void()>& work) {

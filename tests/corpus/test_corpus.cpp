@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest>
 
-#include <fstream>
 #include <functional>
 
 #include <zlib.h>
@@ -9,26 +8,16 @@
 #include "core/base/fault.h"
 #include "core/data/corpus.h"
 #include "core/data/process.h"
+#include "data_files.h"
 
 using namespace skippipe;
+using namespace skippipe::testing;
 namespace fs = std::filesystem;
 
 namespace {
 
-void write(const fs::path& path, std::string_view bytes) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-}
-
-/// The first fault in full, empty where nothing was refused.
-std::string refusal(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const InputError& error) {
-        return to_string(error.faults().front());
-    }
-    return {};
-}
+/// All text of a source with one place.
+std::string text_of(const DataSpec& spec, const fs::path& base, const CorpusLimits& limits = {}) { return load_text(spec, data_places(spec, base).front(), limits); }
 
 }  // namespace
 
@@ -64,11 +53,9 @@ private Q_SLOTS:
 
     void one_file() {
         write(base() / "one.txt", "Grüße");
-        const auto corpus = load_corpus(text("one.txt"), base());
-        QCOMPARE(corpus.bytes, std::string("Grüße"));
-        QVERIFY(corpus.description.find("1 file, 7 bytes") != std::string::npos);
-        QVERIFY(!corpus.notice.empty());
-        QCOMPARE(load_corpus(text((base() / "one.txt").string()), "/elsewhere").bytes, corpus.bytes);
+        QCOMPARE(text_of(text("one.txt"), base()), std::string("Grüße"));
+        QVERIFY(!name_corpus(text("one.txt")).notice.empty());
+        QCOMPARE(text_of(text((base() / "one.txt").string()), "/elsewhere"), std::string("Grüße"));
     }
 
     void folder_in_sorted_order() {
@@ -76,19 +63,42 @@ private Q_SLOTS:
         write(base() / "many/a/z.txt", "1");
         write(base() / "many/c.txt", "3");
         write(base() / "many/.hidden/x.txt", "\xFF");
-        QCOMPARE(load_corpus(text("many"), base()).bytes, std::string("123"));
-        QVERIFY(refusal([&] { load_corpus(text("many"), base(), {.files = 2}); }).find("more than 2 files") != std::string::npos);
-        QVERIFY(refusal([&] { load_corpus(text("many"), base(), {.bytes = 2}); }).find("larger than 2 bytes") != std::string::npos);
+        QCOMPARE(text_of(text("many"), base()), std::string("123"));
+        QVERIFY(refusal([&] { text_of(text("many"), base(), {.files = 2}); }).find("more than 2 files") != std::string::npos);
+        QVERIFY(refusal([&] { text_of(text("many"), base(), {.bytes = 2}); }).find("larger than 2 bytes") != std::string::npos);
     }
 
     void faults_say_what_to_do() {
         write(base() / "latin1.txt", "caf\xE9");
-        const auto encoding = refusal([&] { load_corpus(text("latin1.txt"), base()); });
+        const auto encoding = refusal([&] { text_of(text("latin1.txt"), base()); });
         QVERIFY2(encoding.find("byte 3 is 0xe9") != std::string::npos && encoding.find("iconv") != std::string::npos, encoding.c_str());
-        const auto missing = refusal([&] { load_corpus(text("nowhere.txt"), base()); });
+        const auto missing = refusal([&] { text_of(text("nowhere.txt"), base()); });
         QVERIFY2(missing.find("nowhere.txt is not there") != std::string::npos, missing.c_str());
-        QVERIFY(!refusal([&] { load_corpus(text(""), base()); }).empty());
-        QVERIFY(refusal([&] { load_corpus(text("/dev/zero"), base()); }).find("neither a file nor a folder") != std::string::npos);
+        QVERIFY(!refusal([&] { text_of(text(""), base()); }).empty());
+        QVERIFY(refusal([&] { text_of(text("/dev/zero"), base()); }).find("neither a file nor a folder") != std::string::npos);
+        const DataSpec several{.source = DataSource::text, .files = {{"latin1.txt", 1}, {"nowhere.txt", 1}}};
+        QVERIFY(refusal([&] { load_text(several, data_places(several, base()).at(1)); }).starts_with("/data/files/1/path: "));
+    }
+
+    void json_lines() {
+        const DataSpec spec{.source = DataSource::jsonl, .path = "lines"};
+        write(base() / "lines/b.jsonl", "{\"text\": \"z\"}");
+        write(base() / "lines/a.jsonl", "{\"id\": 1, \"text\": \"x\\u00e4\"}\n\n{\"text\": \"y\"}\r\n");
+        write(base() / "lines/notes.txt", "not read");
+        QCOMPARE(text_of(spec, base()), std::string("xä\ny\nz\n"));
+        DataSpec other = spec;
+        other.text_field = "id";
+        QVERIFY(refusal([&] { text_of(other, base()); }).find("a.jsonl line 1 has no text in \"id\"") != std::string::npos);
+        other.text_field = "body";
+        QVERIFY(refusal([&] { text_of(other, base()); }).find("has no member \"body\"") != std::string::npos);
+        write(base() / "lines/c.jsonl", "{\"text\": \"ok\"}\n{\"text\": \"cut");
+        QVERIFY(refusal([&] { text_of(spec, base()); }).find("c.jsonl line 2 is no JSON") != std::string::npos);
+        write(base() / "lines/c.jsonl", "{\"text\": \"\xE9\"}");
+        QVERIFY(refusal([&] { text_of(spec, base()); }).find("c.jsonl line 1 is no JSON") != std::string::npos);
+        write(base() / "lines/c.jsonl", std::string(2'000'000, '['));
+        QVERIFY(refusal([&] { text_of(spec, base()); }).find("is no JSON") != std::string::npos);
+        write(base() / "texts/a.txt", "x");
+        QVERIFY(refusal([&] { text_of({.source = DataSource::jsonl, .path = "texts"}, base()); }).find("no file of this kind") != std::string::npos);
     }
 
     void bible_is_printed_and_cached() {
@@ -96,27 +106,27 @@ private Q_SLOTS:
         qputenv("XDG_CACHE_HOME", cache.path().toUtf8());
         const DataSpec spec{.source = DataSource::bible_kjv};
         if (!fs::exists("/usr/bin/bible")) {
-            QVERIFY(refusal([&] { load_corpus(spec, base()); }).find("apt install bible-kjv") != std::string::npos);
+            QVERIFY(refusal([&] { text_of(spec, base()); }).find("apt install bible-kjv") != std::string::npos);
             return;
         }
-        const auto corpus = load_corpus(spec, base());
-        QVERIFY(corpus.bytes.size() > 4'000'000);
-        QVERIFY(corpus.bytes.starts_with("Ge1:1 In the beginning"));
-        QVERIFY(corpus.notice.find("public domain") != std::string::npos);
+        const auto bible = text_of(spec, base());
+        QVERIFY(bible.size() > 4'000'000);
+        QVERIFY(bible.starts_with("Ge1:1 In the beginning"));
+        QVERIFY(name_corpus(spec).notice.find("public domain") != std::string::npos);
         const auto cached = cache_folder() / "bible-kjv.txt";
-        QCOMPARE(fs::file_size(cached), corpus.bytes.size());
+        QCOMPARE(fs::file_size(cached), bible.size());
         write(cached, "Ge1:1 damaged");
-        QCOMPARE(load_corpus(spec, base()).bytes, corpus.bytes);
-        QCOMPARE(fs::file_size(cached), corpus.bytes.size());
+        QCOMPARE(text_of(spec, base()), bible);
+        QCOMPARE(fs::file_size(cached), bible.size());
         qputenv("XDG_CACHE_HOME", "/proc/not/writable");
-        QCOMPARE(load_corpus(spec, base()).bytes, corpus.bytes);
+        QCOMPARE(text_of(spec, base()), bible);
         qunsetenv("XDG_CACHE_HOME");
     }
 
     void jargon_is_read_or_its_package_named() {
         const DataSpec spec{.source = DataSource::jargon};
-        if (fs::exists("/usr/share/dictd/jargon.dict.dz")) QVERIFY(load_corpus(spec, base()).bytes.size() > 1'000'000);
-        else QVERIFY(refusal([&] { load_corpus(spec, base()); }).find("apt install dict-jargon") != std::string::npos);
+        if (fs::exists("/usr/share/dictd/jargon.dict.dz")) QVERIFY(text_of(spec, base()).size() > 1'000'000);
+        else QVERIFY(refusal([&] { text_of(spec, base()); }).find("apt install dict-jargon") != std::string::npos);
     }
 
     void gzip() {

@@ -21,6 +21,14 @@ struct Case {
 
 const std::vector<Case>& faulty() {
     static const std::vector<Case> cases = {
+        {"no text named", "/data/path", [](Experiment& e) { e.data.source = DataSource::text; }},
+        {"no tokens named", "/data/path", [](Experiment& e) { e.data.source = DataSource::tokens; }},
+        {"a path and files", "/data/files", [](Experiment& e) { e.data = {.source = DataSource::tokens, .path = "a.bin", .files = {{"b.bin", 1}}}; }},
+        {"files of an installed text", "/data/files", [](Experiment& e) { e.data.files = {{"b.bin", 1}}; }},
+        {"a file without a name", "/data/files/1/path", [](Experiment& e) { e.data = {.source = DataSource::text, .files = {{"b.txt", 1}, {"", 1}}}; }},
+        {"tokens with a tokenizer", "/data/tokenizer", [](Experiment& e) { e.data = {.source = DataSource::tokens, .path = "a.bin", .tokenizer = "t.model"}; }},
+        {"lines without a member", "/data/text_field", [](Experiment& e) { e.data = {.source = DataSource::jsonl, .path = "a.jsonl", .text_field = ""}; }},
+        {"too few kinds for bytes", "/model/vocabulary", [](Experiment& e) { e.model.vocabulary = 200; }},
         {"no nodes", "/topology/nodes", [](Experiment& e) { e.topology.nodes.clear(); }},
         {"node named twice", "/topology/nodes/1/id", [](Experiment& e) { e.topology.nodes[1].id = "a"; }},
         {"node named as a region", "/topology/nodes/1/id", [](Experiment& e) { e.topology.nodes[1].id = "west"; }},
@@ -127,6 +135,12 @@ const std::vector<std::pair<const char*, Change>>& fine() {
              e.model.blocks = 5;
          }},
         {"sizes of microbatches", [](Experiment& e) { e.pipeline.microbatch_sizes = {1, 3, 2}; }},
+        {"few kinds of tokens", [](Experiment& e) {
+             e.data = {.source = DataSource::tokens, .path = "a.bin"};
+             e.model.vocabulary = 50;
+         }},
+        {"weighted files with a tokenizer", [](Experiment& e) { e.data = {.source = DataSource::jsonl, .files = {{"a", 1}, {"b", 2.5}}, .tokenizer = "t.model"}; }},
+        {"grouped heads", [](Experiment& e) { e.model.kv_heads = 1; }},
         {"a region's own switch", [](Experiment& e) { e.topology.links.push_back({"west", "west", 0.002, 1e6}); }},
         {"blocks of each stage", [](Experiment& e) { e.pipeline.blocks_per_stage = {1, 3}; }},
         {"placement", [](Experiment& e) { e.pipeline.placement = {{"a", "d"}, {"c", "b"}}; }},

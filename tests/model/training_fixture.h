@@ -35,7 +35,7 @@ inline Batches make_batches(const Experiment& experiment, std::uint64_t seed = 1
     std::string text;
     const char* words[] = {"in ", "the ", "beginning ", "was ", "word ", "and ", "light ", "\n"};
     while (text.size() < 20'000) text += words[rng.below(8)];
-    return {text, experiment.data, experiment.pipeline.microbatch_samples, experiment.model.sequence, seed, experiment.pipeline.microbatch_sizes};
+    return {byte_dataset(text), experiment.data, batch_shape(experiment), seed};
 }
 
 inline int stage_of(const Plan& plan, int node) {

@@ -54,11 +54,18 @@ QString to_field(const std::optional<T>& value, const Info& info = {}) {
     return value ? to_field(*value, info) : QString{};
 }
 
+/// "train.bin = 3": a file and its weight.
+inline QString to_field(const DataFile& file, const Info& = {}) { return QString::fromStdString(file.path) + QStringLiteral(" = ") + to_field(file.weight); }
+
+/// Lists of these are separated by semicolons, since their own text may have commas.
+template <class T>
+inline constexpr bool has_commas = std::is_same_v<T, std::vector<std::string>> || std::is_same_v<T, DataFile>;
+
 template <class T>
 QString to_field(const std::vector<T>& values, const Info& info = {}) {
     QStringList parts;
     for (const auto& value : values) parts << to_field(value, info);
-    return parts.join(std::is_same_v<T, std::vector<std::string>> ? QStringLiteral("; ") : QStringLiteral(", "));
+    return parts.join(has_commas<T> ? QStringLiteral("; ") : QStringLiteral(", "));
 }
 
 template <class T>
@@ -86,9 +93,20 @@ Read<std::optional<T>> read_field(const QString& text, const Info& info, std::op
     return {std::optional<std::optional<T>>{std::in_place, *read.value}, {}};
 }
 
+inline Read<DataFile> read_field(const QString& text, const Info&, DataFile*) {
+    const auto equals = text.lastIndexOf(QStringLiteral(" = "));
+    DataFile file{(equals < 0 ? text : text.left(equals)).trimmed().toStdString(), 1};
+    if (file.path.empty()) return {{}, QObject::tr("A file is needed, as in \"train.bin = 3\"")};
+    if (equals < 0) return {file, {}};
+    const auto weight = read_field(text.mid(equals + 3), Info{.min = 0, .max = 1e9, .above_min = true}, static_cast<double*>(nullptr));
+    if (!weight.value) return {{}, weight.fault};
+    file.weight = *weight.value;
+    return {file, {}};
+}
+
 template <class T>
 Read<std::vector<T>> read_field(const QString& text, const Info& info, std::vector<T>*) {
-    constexpr bool nested = std::is_same_v<T, std::vector<std::string>>;
+    constexpr bool nested = has_commas<T>;
     std::vector<T> values;
     if (text.trimmed().isEmpty()) return {values, {}};
     for (const auto& part : text.split(nested ? ';' : ',')) {

@@ -3,10 +3,14 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFileDialog>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSignalBlocker>
 #include <QStyle>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "views/theme/theme.h"
@@ -106,13 +110,39 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
     auto* column = new QVBoxLayout(field);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(2);
-    column->addWidget(editor);
+    column->addWidget(info.file ? with_chooser(key, line) : editor);
     column->addWidget(fault);
     fault->hide();
     rows_->addRow(label(key, info, editor), field);
     editors_[key] = editor;
     faults_[key] = fault;
     values_[key] = value;
+}
+
+/// The line with a button beside it that asks for a file, or for a folder.
+QWidget* FormRows::with_chooser(const char* key, QLineEdit* line) {
+    auto* both = new QWidget;
+    auto* row = new QHBoxLayout(both);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(2);
+    auto* button = new QToolButton;
+    button->setText(tr("..."));
+    button->setObjectName(QString::fromUtf8(key) + "_choose");
+    button->setAccessibleName(tr("Choose %1").arg(label_of(key)));
+    button->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(button);
+    const auto take = [line](const QString& chosen) {
+        if (chosen.isEmpty()) return;
+        line->setText(chosen);
+        line->setModified(true);
+        Q_EMIT line->editingFinished();
+    };
+    connect(menu->addAction(tr("Choose a file...")), &QAction::triggered, this, [this, line, take] { take(QFileDialog::getOpenFileName(this, tr("Choose a file"), line->text())); });
+    connect(menu->addAction(tr("Choose a folder...")), &QAction::triggered, this, [this, line, take] { take(QFileDialog::getExistingDirectory(this, tr("Choose a folder"), line->text())); });
+    button->setMenu(menu);
+    row->addWidget(line);
+    row->addWidget(button);
+    return both;
 }
 
 void FormRows::show_fault(const std::string& key, const QString& what) {

@@ -47,6 +47,7 @@ Q_SIGNALS:
 
 private:
     void show_fault(const std::string& key, const QString& what);
+    QWidget* with_chooser(const char* key, QLineEdit* line);
     QWidget* label(const char* key, const Info& info, QWidget* editor);
     QFormLayout* rows_;
     std::map<std::string, QWidget*> editors_;
@@ -113,7 +114,7 @@ private:
     template <class Value> struct IsOptional : std::false_type {};
     template <class Value> struct IsOptional<std::optional<Value>> : std::true_type {};
     template <class Value> struct IsList : std::false_type {};
-    template <class Value> struct IsList<std::vector<Value>> : std::bool_constant<is_number<Value> || std::is_same_v<Value, std::vector<std::string>>> {};
+    template <class Value> struct IsList<std::vector<Value>> : std::bool_constant<is_number<Value> || has_commas<Value>> {};
 
     struct Build {
         Form& form;

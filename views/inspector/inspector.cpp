@@ -7,6 +7,8 @@
 #include <QPushButton>
 #include <QToolButton>
 
+#include "core/base/format.h"
+#include "core/experiment/presets.h"
 #include "core/experiment/validate.h"
 #include "views/inspector/form.h"
 #include "views/theme/numbers.h"
@@ -187,13 +189,48 @@ void Inspector::show_experiment() {
             box->setItemData(box->findText(QString::fromStdString(planner->name())), QString::fromStdString(planner->description()), Qt::ToolTipRole);
     section(tr("Pipeline"), pipeline);
     section(tr("Rules for planners"), new Form<Constraints>(document_, "constraints", [](Experiment& e) { return &e.pipeline.constraints; }), false);
-    section(tr("Model"), new Form<ModelSpec>(document_, "model", [](Experiment& e) { return &e.model; }), false);
+    show_model();
     section(tr("Training"), new Form<Training>(document_, "training", [](Experiment& e) { return &e.training; }), false);
     section(tr("Data"), new Form<DataSpec>(document_, "data", [](Experiment& e) { return &e.data; }), false);
     section(tr("Costs"), new Form<Costs>(document_, "costs", [](Experiment& e) { return &e.costs; }), false);
     section(tr("Inside a region"), new Form<WithinRegion>(document_, "within_region", [](Experiment& e) { return &e.topology.within_region; }), false);
     section(tr("Execution"), new Form<Execution>(document_, "execution", [](Experiment& e) { return &e.execution; }), false);
     show_failures();
+}
+
+void Inspector::show_model() {
+    auto* form = new Form<ModelSpec>(document_, "model", [](Experiment& e) { return &e.model; });
+    auto* presets = new QComboBox;
+    presets->setObjectName("model_preset");
+    presets->setAccessibleName(tr("Model by LLaMA's dimensions"));
+    presets->addItem(tr("Own dimensions"));
+    for (const auto& preset : model_presets()) {
+        presets->addItem(QString::fromStdString(preset.name));
+        presets->setItemData(presets->count() - 1, QString::fromStdString(preset.description), Qt::ToolTipRole);
+    }
+    auto* words = title({}, "small");
+    words->setObjectName("model_words");
+    const auto follow = [this, presets, words] {
+        const auto& model = document_.experiment().model;
+        const auto& all = model_presets();
+        const auto same = std::find_if(all.begin(), all.end(), [&](const ModelPreset& preset) { return preset.model == model; });
+        presets->setCurrentIndex(same == all.end() ? 0 : 1 + static_cast<int>(same - all.begin()));
+        words->setText(tr("%1 parameters; %2 of weights, gradients and AdamW state a copy")
+                           .arg(QString::fromStdString(format_si(model_parameters(model), "")), QString::fromStdString(format_si(16 * model_parameters(model), "B"))));
+    };
+    connect(&document_, &Document::changed, words, follow);
+    connect(presets, &QComboBox::activated, this, [this, follow](int index) {
+        if (index > 0) document_.edit(tr("Choose a model"), [index](Experiment& e) { e.model = model_presets()[static_cast<std::size_t>(index - 1)].model; });
+        follow();
+    });
+    follow();
+    auto* both = new QWidget;
+    auto* column = new QVBoxLayout(both);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(presets);
+    column->addWidget(form);
+    form->add_note(words);
+    section(tr("Model"), both, false);
 }
 
 void Inspector::show_failures() {

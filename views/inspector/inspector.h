@@ -24,6 +24,7 @@ private:
     void show_region(const std::string& id);
     void show_many();
     void show_failures();
+    void show_model();
     QWidget* section(const QString& title, QWidget* content, bool open = true);
     QString key_of_selection() const;
 

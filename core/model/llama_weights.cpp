@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/llama_weights.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/experiment/io.h"
+#include "core/experiment/validate.h"
+#include "core/model/llama.h"
+
+namespace skippipe {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* pointer = "/training/initial_weights";
+
+/// A tensor of the file and its place in a stage's flat weights: some columns of a matrix, transposed, since here y = x W and there
+/// y = W x. Rows of queries and keys also change places within a head: here a rotated pair lies side by side, there half a head apart.
+struct Piece {
+    enum class Layout { same, transposed, rotary };
+    std::string name;
+    std::vector<std::int64_t> shape;  ///< in the file
+    std::int64_t offset = 0;          ///< of its first element in the flat weights
+    std::int64_t row_stride = 0;      ///< elements from one input to the next
+    Layout layout = Layout::same;
+};
+
+std::int64_t column_of(const Piece& piece, std::int64_t row, std::int64_t head_width) {
+    if (piece.layout != Piece::Layout::rotary) return row;
+    const auto inside = row % head_width, half = head_width / 2;
+    return row - inside + (inside < half ? 2 * inside : 2 * (inside - half) + 1);
+}
+
+/// Calls `copy(place in the file's tensor, place in the flat weights)` for each element.
+template <class Copy>
+void for_each_element(const Piece& piece, std::int64_t head_width, Copy copy) {
+    const auto rows = piece.shape.front(), columns = piece.shape.size() > 1 ? piece.shape[1] : 1;
+    if (piece.layout == Piece::Layout::same) {
+        for (std::int64_t i = 0; i < rows * columns; ++i) copy(i, piece.offset + i);
+        return;
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const auto column = column_of(piece, row, head_width);
+        for (std::int64_t c = 0; c < columns; ++c) copy(row * columns + c, piece.offset + c * piece.row_stride + column);
+    }
+}
+
+std::vector<Piece> pieces_of(const ModelSpec& model, int stage, const std::vector<int>& blocks) {
+    const auto segments = stage_segments(model, stage, blocks[static_cast<std::size_t>(stage)]);
+    const auto segment = [&](const std::string& name) { return *std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.name == name; }); };
+    std::vector<Piece> pieces;
+    const auto add_same = [&](std::string name, const std::string& from) {
+        const auto found = segment(from);
+        pieces.push_back({std::move(name), found.shape, found.offset, 0, Piece::Layout::same});
+    };
+    const auto add_columns = [&](std::string name, const std::string& from, std::int64_t first, std::int64_t count, Piece::Layout layout = Piece::Layout::transposed) {
+        const auto found = segment(from);
+        pieces.push_back({std::move(name), {count, found.shape[0]}, found.offset + first, found.shape[1], layout});
+    };
+    const std::int64_t width = model.width, hidden = hidden_width(model), kv_width = width / model.heads * kv_heads(model);
+    if (stage == 0) add_same("model.embed_tokens.weight", "embedding");
+    int first_block = 0;
+    for (int s = 0; s < stage; ++s) first_block += blocks[static_cast<std::size_t>(s)];
+    for (int block = 0; block < blocks[static_cast<std::size_t>(stage)]; ++block) {
+        const auto here = fmt::format("block{}.", block), there = fmt::format("model.layers.{}.", first_block + block);
+        add_same(there + "input_layernorm.weight", here + "attention_norm");
+        add_columns(there + "self_attn.q_proj.weight", here + "qkv", 0, width, Piece::Layout::rotary);
+        add_columns(there + "self_attn.k_proj.weight", here + "qkv", width, kv_width, Piece::Layout::rotary);
+        add_columns(there + "self_attn.v_proj.weight", here + "qkv", width + kv_width, kv_width);
+        add_columns(there + "self_attn.o_proj.weight", here + "attention_out", 0, width);
+        add_same(there + "post_attention_layernorm.weight", here + "ffn_norm");
+        add_columns(there + "mlp.gate_proj.weight", here + "gate_up", 0, hidden);
+        add_columns(there + "mlp.up_proj.weight", here + "gate_up", hidden, hidden);
+        add_columns(there + "mlp.down_proj.weight", here + "down", 0, width);
+    }
+    if (stage == 0) {
+        add_same("model.norm.weight", "final_norm");
+        add_columns("lm_head.weight", "head", 0, model.vocabulary);
+    }
+    return pieces;
+}
+
+/// What shapes do not show; the configuration is Hugging Face's.
+void check_configuration(const fs::path& folder, const ModelSpec& model) {
+    std::error_code error;
+    const auto path = folder / "config.json";
+    if (!fs::is_regular_file(path, error)) return;
+    Faults faults;
+    const auto text = read_file(path, faults);
+    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    const auto compare = [&](const char* key, double ours, const char* field) {
+        const auto found = json.find(key);
+        if (found == json.end() || !found->is_number() || found->get<double>() == ours) return;
+        throw InputError(fmt::format("/model/{}", field), fmt::format("{}, but {} says {}", ours, path.string(), found->get<double>()), "the weights were trained with that",
+                         fmt::format("Set it to {}", found->get<double>()));
+    };
+    if (!json.is_object()) return;
+    compare("num_attention_heads", model.heads, "heads");
+    compare("num_key_value_heads", kv_heads(model), "kv_heads");
+    compare("rope_theta", model.rotary_base, "rotary_base");
+    if (const auto epsilon = json.find("rms_norm_eps"); epsilon != json.end() && epsilon->is_number() && epsilon->get<double>() != norm_epsilon)
+        throw InputError(pointer, fmt::format("{} says rms_norm_eps {}, here it is {}", path.string(), epsilon->get<double>(), norm_epsilon), "the losses would differ slightly",
+                         "Take \"rms_norm_eps\" out of that file to load the weights all the same");
+    if (const auto scaling = json.find("rope_scaling"); scaling != json.end() && !scaling->is_null())
+        throw InputError(pointer, path.string() + " asks for scaled rotary frequencies", "they are not known here", "Use weights without rope_scaling (LLaMA 1, 2 and 3.0)");
+}
+
+}  // namespace
+
+LlamaWeights::LlamaWeights(const fs::path& path, const ModelSpec& model) : model_(model) {
+    std::error_code error;
+    const bool folder = fs::is_directory(path, error);
+    check_configuration(folder ? path : path.parent_path(), model);
+    if (!folder) {
+        files_.emplace_back(path, pointer);
+        return;
+    }
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(path, error))
+        if (entry.path().extension() == ".safetensors") found.push_back(entry.path());
+    std::sort(found.begin(), found.end());
+    for (const auto& file : found) files_.emplace_back(file, pointer);
+    if (files_.empty()) throw InputError(pointer, path.string() + " holds no .safetensors file", "training starts from it", "Name a safetensors file, or a folder of its parts");
+}
+
+std::vector<float> LlamaWeights::stage(int stage, const std::vector<int>& blocks) const {
+    const auto pieces = pieces_of(model_, stage, blocks);
+    const auto segments = stage_segments(model_, stage, blocks[static_cast<std::size_t>(stage)]);
+    std::vector<float> flat(segments.empty() ? 0 : static_cast<std::size_t>(segments.back().offset + segments.back().size()));
+    const auto holder = [&](const std::string& name) {
+        return std::find_if(files_.begin(), files_.end(), [&](const SafeTensors& file) { return file.tensors().contains(name); });
+    };
+    for (const auto& piece : pieces) {
+        auto name = piece.name;
+        if (name == "lm_head.weight" && holder(name) == files_.end()) name = "model.embed_tokens.weight";
+        const auto file = holder(name);
+        const auto values = (file == files_.end() ? files_.front() : *file).read(name, piece.shape);
+        for_each_element(piece, model_.width / model_.heads, [&](std::int64_t there, std::int64_t here) { flat[static_cast<std::size_t>(here)] = values[static_cast<std::size_t>(there)]; });
+    }
+    return flat;
+}
+
+void save_llama(const fs::path& path, const ModelSpec& model, const std::vector<int>& blocks, const std::function<std::vector<float>(int)>& stage_weights) {
+    std::vector<TensorName> names;
+    std::vector<std::pair<int, Piece>> pieces;
+    for (int stage = 0; stage < static_cast<int>(blocks.size()); ++stage)
+        for (auto& piece : pieces_of(model, stage, blocks)) {
+            names.push_back({piece.name, piece.shape});
+            pieces.emplace_back(stage, std::move(piece));
+        }
+    int held = -1;
+    std::vector<float> flat;
+    write_safetensors(path, names, FloatType::f32, {{"format", "pt"}}, [&](std::size_t i) {
+        const auto& [stage, piece] = pieces[i];
+        if (stage != held) flat = stage_weights(held = stage);
+        std::int64_t size = 1;
+        for (const auto extent : piece.shape) size *= extent;
+        std::vector<float> values(static_cast<std::size_t>(size));
+        for_each_element(piece, model.width / model.heads, [&](std::int64_t there, std::int64_t here) { values[static_cast<std::size_t>(there)] = flat[static_cast<std::size_t>(here)]; });
+        return values;
+    });
+}
+
+}  // namespace skippipe

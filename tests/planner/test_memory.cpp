@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include <limits>
+
+#include "core/experiment/io.h"
+#include "core/experiment/presets.h"
+#include "core/experiment/validate.h"
+#include "core/planner/memory.h"
+#include "plugins/planners/all.h"
+
+using namespace skippipe;
+
+class TestMemory : public QObject {
+    Q_OBJECT
+    Experiment experiment_;
+    Plan plan_for(const Problem& problem) const {
+        PlannerRegistry planners;
+        register_planners(planners);
+        PlanRequest request;
+        request.steps = 100;
+        return planners.find("gpipe")->plan(problem, request);
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        auto parsed = load_experiment(std::filesystem::path(SKIPPIPE_SOURCE_DIR) / "resources/experiments/quick-start.json");
+        QVERIFY(!has_errors(parsed.faults));
+        experiment_ = parsed.experiment;
+    }
+
+    void counted_by_hand() {
+        const auto problem = make_problem(experiment_);
+        const auto plan = plan_for(problem);
+        const auto needs = memory_needed(experiment_, problem, plan);
+        double states = 0, expected = 0;
+        for (const auto& need : needs) {
+            states += need.state;
+            QVERIFY(need.activations <= problem.memory[static_cast<std::size_t>(need.node)] * activation_bytes(experiment_, plan.blocks[0]) + 1);
+            QVERIFY(need.activations > 0);
+        }
+        for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
+            expected += 16 * static_cast<double>(plan.stages[stage].size()) * stage_parameters(experiment_.model, plan.blocks[stage], stage == 0);
+        QCOMPARE(states, expected);
+        QCOMPARE(needs.front().loss, 3.0 * 4 * experiment_.pipeline.microbatch_samples * experiment_.model.sequence * experiment_.model.vocabulary);
+    }
+
+    void says_what_is_missing() {
+        auto experiment = experiment_;
+        QVERIFY(check_memory_fits(experiment, make_problem(experiment), plan_for(make_problem(experiment)), 20e9).empty());
+        experiment.model = find_model_preset("llama-3-8b").model;
+        experiment.pipeline.stages = 4;
+        experiment.pipeline.stage_sizes.clear();
+        experiment.pipeline.skip_ratio = 0;
+        experiment.pipeline.balance_data_nodes = false;
+        const auto problem = make_problem(experiment);
+        const auto plan = plan_for(problem);
+        const auto faults = check_memory_fits(experiment, problem, plan, 20e9);
+        QCOMPARE(faults.size(), std::size_t{1});
+        const auto text = to_string(faults.front());
+        for (const char* words : {"/model: 8.03", "are missing", "20.0", "one a stage: 128", "--ignore-memory"}) QVERIFY2(text.find(words) != std::string::npos, text.c_str());
+        double total = 0;
+        for (const auto& need : memory_needed(experiment, problem, plan)) total += need.total();
+        QVERIFY(check_memory_fits(experiment, problem, plan, total).empty());
+        QVERIFY(!check_memory_fits(experiment, problem, plan, total - 1).empty());
+        // A node on a GPU has its memory elsewhere.
+        for (auto& node : experiment.topology.nodes) node.device = "cuda";
+        QVERIFY(check_memory_fits(experiment, problem, plan, 20e9).empty());
+    }
+
+    void this_machine() {
+        const double available = available_memory();
+        QVERIFY(available > 1e7 && available < 1e15);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestMemory)
+#include "test_memory.moc"
