@@ -42,6 +42,8 @@ void check_executable(const Experiment& e) {
 /// Under a launcher the number of its processes counts.
 void take_launch(const std::optional<LaunchEnvironment>& launch, RunJob& job) {
     if (!launch || launch->world_size == 1) return;
+    if (launch->master_port == 0)
+        throw InputError("MASTER_PORT", "0", "the other ranks must know where rank 0 listens", "Set it to the same free port on every rank");
     job.launched = true;
     if (job.experiment.execution.ranks != launch->world_size)
         std::cerr << fmt::format("note: {} started {} ranks; execution.ranks was {}\n", launch->launcher, launch->world_size, job.experiment.execution.ranks);
