@@ -10,6 +10,7 @@
 #include "app/cli/worker_process.h"
 #include "core/base/format.h"
 #include "core/engine/launch.h"
+#include "core/engine/schedule.h"
 #include "core/experiment/io.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
@@ -104,6 +105,8 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
         const auto& planner = find_planner(context.planners, job.experiment.pipeline.planner);
         job.plan = make_plan(planner, job.problem, plan_request(job.experiment, options.threads), !context.json);
     }
+    // Before anything starts: the other ranks of a launcher end with this one.
+    if (job.experiment.execution.ranks > 1) assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks);
     return job;
 }
 

@@ -87,7 +87,7 @@ std::string first_host(const std::string& list) {
 }
 
 std::optional<LaunchEnvironment> slurm(const Reader& read) {
-    const auto rank = read.number({"SLURM_PROCID"}, 0, most_ranks - 1), world = read.number({"SLURM_NTASKS", "SLURM_NPROCS"}, 1, most_ranks);
+    const auto rank = read.number({"SLURM_PROCID"}, 0, most_ranks - 1), world = read.number({"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"}, 1, most_ranks);
     // A batch script has no step of its own: there is nobody to join yet.
     if (!rank || !world || !read.text({"SLURM_STEP_ID"})) return std::nullopt;
     LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "slurm"};

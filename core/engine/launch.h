@@ -21,7 +21,7 @@ using Variable = std::function<std::optional<std::string>(const char* name)>;
 std::optional<std::string> environment_variable(const char* name);
 
 /// Understands, in this order: torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT (the last two
-/// also with PET_ before them); Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE; Slurm's SLURM_PROCID, SLURM_NTASKS,
+/// also with PET_ before them); Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE; Slurm's SLURM_PROCID, SLURM_STEP_NUM_TASKS,
 /// SLURM_LOCALID, SLURM_STEP_NODELIST. MASTER_ADDR and MASTER_PORT count under each. Without a port Slurm and MPI ranks agree on one
 /// that the job's number fixes. Nothing where no launcher is to be seen. Throws InputError where variables are missing, are no
 /// numbers or contradict each other.

@@ -33,7 +33,7 @@ Variables without(Variables variables, const std::string& name) {
 
 const Variables torchrun{{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}, {"MASTER_ADDR", "first.example"}, {"MASTER_PORT", "29400"},
                          {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
-const Variables slurm{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NUM_NODES", "2"}, {"SLURM_JOB_ID", "17"}, {"SLURM_STEP_ID", "0"},
+const Variables slurm{{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NUM_NODES", "2"}, {"SLURM_JOB_ID", "17"}, {"SLURM_STEP_ID", "0"},
                       {"SLURM_STEP_NODELIST", "gpu[03-04]"}, {"SLURM_LAUNCH_NODE_IPADDR", "192.0.2.9"}};
 const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                          {"PMIX_NAMESPACE", "309657601"}};
@@ -185,7 +185,7 @@ private Q_SLOTS:
         row("torchrun", "MASTER_PORT", "");
         row("torchrun", "MASTER_ADDR", "");
         row("slurm", "SLURM_PROCID", "4", "RANK");
-        row("slurm", "SLURM_NTASKS", "many");
+        row("slurm", "SLURM_STEP_NUM_TASKS", "many");
         row("slurm", "SLURM_STEP_NODELIST", "", "MASTER_ADDR");
         row("slurm", "SLURM_STEP_NODELIST", "n[1", "MASTER_ADDR");
         row("mpi", "OMPI_COMM_WORLD_RANK", "2", "RANK");
