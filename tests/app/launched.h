@@ -121,10 +121,12 @@ public:
         result.process->setProcessChannelMode(QProcess::MergedChannels);
         result.process->setWorkingDirectory(folder_.path());
         QProcessEnvironment environment;
-        for (const auto& name : QProcessEnvironment::systemEnvironment().keys())
-            if (!name.startsWith(QStringLiteral("SLURM")) && !name.startsWith(QStringLiteral("OMPI")) && !name.startsWith(QStringLiteral("PMI")))
-                environment.insert(name, QProcessEnvironment::systemEnvironment().value(name));
-        for (const auto& variable : QStringList(variables) << QString::fromLatin1(mark_) << QStringLiteral("TMPDIR=") + folder_.path())
+        const auto given = QProcessEnvironment::systemEnvironment();
+        const auto names = given.keys();
+        for (const auto& name : names)
+            if (!name.startsWith(QStringLiteral("SLURM")) && !name.startsWith(QStringLiteral("OMPI")) && !name.startsWith(QStringLiteral("PMI"))) environment.insert(name, given.value(name));
+        const auto own = variables + QStringList{QString::fromLatin1(mark_), QStringLiteral("TMPDIR=") + folder_.path()};
+        for (const auto& variable : own)
             environment.insert(variable.section(QLatin1Char('='), 0, 0), variable.section(QLatin1Char('='), 1));
         result.process->setProcessEnvironment(environment);
         result.process->start(executable, arguments);
