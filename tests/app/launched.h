@@ -54,6 +54,14 @@ inline std::vector<int> free_ports(std::size_t count) {
 /// What one program did.
 struct Process {
     std::unique_ptr<QProcess> process = std::make_unique<QProcess>();
+    Process() = default;
+    Process(Process&&) = default;
+    Process& operator=(Process&&) = default;
+    ~Process() {
+        if (!process || process->state() == QProcess::NotRunning) return;
+        process->kill();
+        process->waitForFinished(5000);
+    }
     /// False where it had to be killed.
     bool ended(int limit_ms) {
         if (process->waitForFinished(limit_ms) || process->state() == QProcess::NotRunning) return true;
