@@ -49,8 +49,6 @@ int port_of(const std::string& job) {
     return 20000 + static_cast<int>(hash % 10000);
 }
 
-bool is_loopback(const std::string& address) { return address == "localhost" || address == "::1" || address.starts_with("127."); }
-
 void fill(LaunchEnvironment& launch, const Reader& read) {
     launch.master_address = read.text({"MASTER_ADDR", "PET_MASTER_ADDR"}).value_or(launch.master_address);
     launch.master_port = read.number({"MASTER_PORT", "PET_MASTER_PORT"}, 0, 65535).value_or(launch.master_port);
@@ -133,6 +131,8 @@ std::optional<std::string> environment_variable(const char* name) {
     const char* value = std::getenv(name);
     return value ? std::optional<std::string>(value) : std::nullopt;
 }
+
+bool is_loopback(const std::string& address) { return address == "localhost" || address == "::1" || address.starts_with("127."); }
 
 std::optional<LaunchEnvironment> launch_environment(const Variable& variable) {
     const Reader read(variable);

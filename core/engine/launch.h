@@ -27,4 +27,11 @@ std::optional<std::string> environment_variable(const char* name);
 /// numbers or contradict each other.
 std::optional<LaunchEnvironment> launch_environment(const Variable& variable = environment_variable);
 
+/// "localhost", 127.0.0.0/8, ::1.
+bool is_loopback(const std::string& address);
+
+/// The address of this host on the way to `host` (a name or an address): what the route says; nothing is sent. Empty where there
+/// is no way, or where `host` is this host under a loopback name, as Debian's /etc/hosts has it.
+std::string address_towards(const std::string& host);
+
 }  // namespace skippipe

@@ -5,6 +5,10 @@
 #include <map>
 #include <set>
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
 #include "core/base/fault.h"
 #include "core/engine/launch.h"
 
@@ -157,6 +161,25 @@ private Q_SLOTS:
         QCOMPARE(launch_of(open_mpi)->master_port, first);
         QVERIFY(launch_of(with(open_mpi, {{"PMIX_NAMESPACE", "309657602"}}))->master_port != first);
         QVERIFY(launch_of(with(slurm, {{"SLURM_STEP_ID", "1"}}))->master_port != *ports.begin());
+    }
+
+    void this_host_under_a_loopback_name_has_no_address() {
+        for (const char* host : {"localhost", "127.0.0.1", "127.0.1.1", "::1", "no-such-host.invalid"}) QCOMPARE(address_towards(host), std::string());
+    }
+
+    void the_route_says_which_address_is_ours() {
+        ifaddrs* list = nullptr;
+        QCOMPARE(::getifaddrs(&list), 0);
+        int tried = 0;
+        for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
+            if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET || !(entry->ifa_flags & IFF_UP) || (entry->ifa_flags & IFF_LOOPBACK)) continue;
+            char text[INET_ADDRSTRLEN] = "";
+            ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr, text, sizeof text);
+            QCOMPARE(address_towards(text), std::string(text));
+            ++tried;
+        }
+        ::freeifaddrs(list);
+        if (tried == 0) QSKIP("this machine has no network but loopback");
     }
 
     void faults_name_the_variable_data() {
