@@ -12,6 +12,7 @@
 #include <QTest>
 #include <QUuid>
 
+#include <cmath>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -176,5 +177,22 @@ private:
     QTemporaryDir folder_;
     QByteArray mark_;
 };
+
+/// The record has a finished run of so many ranks, whose losses are those of the virtual clock.
+inline void check_finished(const Scene& scene, int ranks) {
+    const auto run = scene.last_run();
+    QVERIFY(run);
+    QCOMPARE(QString::fromStdString(run->error), QString());
+    QVERIFY(run->state == skippipe::RunState::finished);
+    QCOMPARE(scene.ranks(run->id), ranks);
+    const auto losses = scene.losses(run->id);
+    auto virtual_time = scene.run(scene.tiny(QStringLiteral("virtual.json"), {}));
+    QVERIFY(virtual_time.ended(60'000));
+    QCOMPARE(virtual_time.exit_code(), 0);
+    const auto expected = scene.losses(scene.last_run()->id);
+    QCOMPARE(expected.size(), std::size_t(6));
+    QCOMPARE(losses.size(), expected.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) QVERIFY2(std::abs(losses[i] - expected[i]) < 1e-4, qPrintable(QStringLiteral("%1 %2").arg(losses[i]).arg(expected[i])));
+}
 
 }  // namespace launched

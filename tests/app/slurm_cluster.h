@@ -84,7 +84,6 @@ private:
         auto text = QString::fromUtf8(in.readAll());
         text.replace(QStringLiteral("@FOLDER@"), QDir(scene_.path(QString())).absolutePath()).replace(QStringLiteral("@HOST@"), name).replace(QStringLiteral("@USER@"), user);
         text.replace(QStringLiteral("@CONTROLLER_PORT@"), QString::number(ports[0])).replace(QStringLiteral("@NODE_PORT@"), QString::number(ports[1]));
-        text.replace(QStringLiteral("@CPUS@"), QString::number(::sysconf(_SC_NPROCESSORS_ONLN)));
         scene_.write(QStringLiteral("slurm.conf"), text.toUtf8());
         // "disabled" came with 23.11; before it, this plug-in touches nothing as long as no other asks it to.
         const int year = output_of(daemon(QStringLiteral("slurmd")), {QStringLiteral("-V")}).section(QLatin1Char(' '), 1).section(QLatin1Char('.'), 0, 0).toInt();

@@ -4,7 +4,6 @@
 #include <QStandardPaths>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "tests/app/launched.h"
@@ -145,16 +144,7 @@ private Q_SLOTS:
             run_both(hosts, scene.tiny(u"tiny.json"_s, gloo, 6, true), u"left"_s, u"right"_s);
             if (QTest::currentTestFailed()) return;
         }
-        const auto run = scene.last_run();
-        QVERIFY(run && run->state == skippipe::RunState::finished);
-        QCOMPARE(scene.ranks(run->id), 2);
-        const auto losses = scene.losses(run->id);
-        auto virtual_time = scene.run(scene.tiny(u"virtual.json"_s, {}));
-        QVERIFY(virtual_time.ended(60'000));
-        const auto expected = scene.losses(scene.last_run()->id);
-        QCOMPARE(expected.size(), std::size_t(6));
-        QCOMPARE(losses.size(), expected.size());
-        for (std::size_t i = 0; i < losses.size(); ++i) QVERIFY2(std::abs(losses[i] - expected[i]) < 1e-4, qPrintable(u"%1 %2"_s.arg(losses[i]).arg(expected[i])));
+        check_finished(scene, 2);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 5000));
     }
 

@@ -2,8 +2,6 @@
 // `skippipe run` under launchers that exist: torchrun's environment, the real mpirun and the real srun. And ranks that are lost.
 #include "tests/app/slurm_cluster.h"
 
-#include <cmath>
-
 using namespace launched;
 using namespace Qt::StringLiterals;
 
@@ -24,29 +22,12 @@ QStringList mpirun(int ranks) {
     return arguments;
 }
 
-QStringList srun(int ranks) { return {u"--overcommit"_s, u"--time=2"_s, u"--kill-on-bad-exit=1"_s, u"-n"_s, QString::number(ranks)}; }
+QStringList srun(int ranks) { return {u"--time=2"_s, u"--kill-on-bad-exit=1"_s, u"-n"_s, QString::number(ranks)}; }
 
 }  // namespace
 
 class TestLaunchers : public QObject {
     Q_OBJECT
-
-    /// The record has a finished run of so many ranks, whose losses are those of the virtual clock.
-    void check_finished(const Scene& scene, int ranks) {
-        const auto run = scene.last_run();
-        QVERIFY(run);
-        QCOMPARE(QString::fromStdString(run->error), QString());
-        QVERIFY(run->state == skippipe::RunState::finished);
-        QCOMPARE(scene.ranks(run->id), ranks);
-        const auto losses = scene.losses(run->id);
-        auto virtual_time = scene.run(scene.tiny(u"virtual.json"_s, {}));
-        QVERIFY(virtual_time.ended(60'000));
-        QCOMPARE(virtual_time.exit_code(), 0);
-        const auto expected = scene.losses(scene.last_run()->id);
-        QCOMPARE(expected.size(), std::size_t(6));
-        QCOMPARE(losses.size(), expected.size());
-        for (std::size_t i = 0; i < losses.size(); ++i) QVERIFY2(std::abs(losses[i] - expected[i]) < 1e-4, qPrintable(u"%1 %2"_s.arg(losses[i]).arg(expected[i])));
-    }
 
     /// Waits until the run trains; rank 1's worker then.
     static qint64 rank_1_of(const Scene& scene, const QByteArray& variable) {
