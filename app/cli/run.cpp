@@ -10,6 +10,7 @@
 #include "app/cli/worker_process.h"
 #include "core/base/format.h"
 #include "core/engine/launch.h"
+#include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
 #include "core/experiment/io.h"
 #include "core/planner/evaluator.h"
@@ -46,6 +47,8 @@ void check_executable(const Experiment& e) {
 /// Under a launcher the number of its processes counts.
 void take_launch(const std::optional<LaunchEnvironment>& launch, RunJob& job) {
     if (!launch || launch->world_size == 1) return;
+    if (launch->master_port == 0)
+        throw InputError("MASTER_PORT", "0", "the other ranks must know where rank 0 listens", "Set it to the same free port on every rank");
     job.launched = true;
     if (job.experiment.execution.ranks != launch->world_size)
         std::cerr << fmt::format("note: {} started {} ranks; execution.ranks was {}\n", launch->launcher, launch->world_size, job.experiment.execution.ranks);
@@ -139,6 +142,8 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     }
     if (!options.ignore_memory && !job.launched && job.experiment.execution.compute == Compute::torch)
         if (auto faults = check_memory_fits(job.experiment, job.problem, job.plan, available_memory()); !faults.empty()) throw InputError(std::move(faults));
+    // Before anything starts: the other ranks of a launcher end with this one.
+    if (job.experiment.execution.ranks > 1) assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks);
     return job;
 }
 

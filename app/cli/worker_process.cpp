@@ -41,10 +41,15 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
     return variables;
 }
 
+/// Slurm at its time limit, torchrun and Kubernetes ask every process to end by SIGTERM. Rank 0's `skippipe` hears it, lets the
+/// iteration end and stops all ranks; without rank 0 they end by themselves. Kept over exec.
+void leave_ending_to_rank_0() { ::signal(SIGTERM, SIG_IGN); }
+
 }  // namespace
 
 void become_worker() {
     const auto path = worker_path();
+    leave_ending_to_rank_0();
     ::execl(path.c_str(), path.c_str(), static_cast<char*>(nullptr));
     throw InputError(path.string(), fmt::format("cannot become the worker: {}", std::strerror(errno)), "", "Check that the file may be executed");
 }
@@ -67,6 +72,7 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& environment) {
         ::setpgid(0, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) ::_exit(1);
+        leave_ending_to_rank_0();
         ::dup2(in[0], STDIN_FILENO);
         ::dup2(out[1], STDOUT_FILENO);
         ::execve(path.c_str(), arguments, pointers.data());

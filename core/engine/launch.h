@@ -20,10 +20,18 @@ struct LaunchEnvironment {
 using Variable = std::function<std::optional<std::string>(const char* name)>;
 std::optional<std::string> environment_variable(const char* name);
 
-/// Understands, in this order: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT (torchrun; PET_ before the
-/// last two as a fallback), SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_LAUNCH_NODE_IPADDR, SLURM_JOB_ID, and
-/// OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE. Without a port Slurm and MPI ranks agree on one that the job's number
-/// fixes. Nothing where no launcher is to be seen. Throws InputError where variables contradict each other.
+/// Understands, in this order: torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT (the last two
+/// also with PET_ before them); Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE; Slurm's SLURM_PROCID, SLURM_STEP_NUM_TASKS,
+/// SLURM_LOCALID, SLURM_STEP_NODELIST. MASTER_ADDR and MASTER_PORT count under each. Without a port Slurm and MPI ranks agree on one
+/// that the job's number fixes. Nothing where no launcher is to be seen. Throws InputError where variables are missing, are no
+/// numbers or contradict each other.
 std::optional<LaunchEnvironment> launch_environment(const Variable& variable = environment_variable);
+
+/// "localhost", 127.0.0.0/8, ::1.
+bool is_loopback(const std::string& address);
+
+/// The address of this host on the way to `host` (a name or an address): what the route says; nothing is sent. Empty where there
+/// is no way, or where `host` is this host under a loopback name, as Debian's /etc/hosts has it.
+std::string address_towards(const std::string& host);
 
 }  // namespace skippipe

@@ -218,7 +218,7 @@ std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ra
     for (int rank = 0; rank < ranks; ++rank)
         if (load[at(rank)] == 0)
             throw InputError("/execution/ranks", fmt::format("rank {} would host no node", rank), fmt::format("the plan uses {} nodes", total),
-                             fmt::format("Use at most {} ranks, or spread the nodes' ranks", total));
+                             fmt::format("Start at most {} ranks, or spread the nodes' ranks", total));
     return rank_of;
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <array>
+#include <memory>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/engine/launch.h"
+
+namespace skippipe {
+
+namespace {
+
+/// The near end of a datagram socket that was pointed at the far one.
+std::string near_end(const addrinfo& far) {
+    const int socket = ::socket(far.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) return "";
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    std::array<char, NI_MAXHOST> text{};
+    const bool found = ::connect(socket, far.ai_addr, far.ai_addrlen) == 0 && ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+                       ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+    ::close(socket);
+    return found ? text.data() : "";
+}
+
+}  // namespace
+
+std::string address_towards(const std::string& host) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_DGRAM;
+    addrinfo* list = nullptr;
+    // Port 9 (discard): one must be named, and nothing goes there.
+    if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) return "";
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
+    for (const addrinfo* far = list; far; far = far->ai_next)
+        if (auto near = near_end(*far); !near.empty() && !is_loopback(near)) return near;
+    return "";
+}
+
+}  // namespace skippipe
