@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/experiment/validate.h"
 #include "core/model/blas.h"
 #include "core/model/node_build.h"
 #include "core/model/optimizer.h"

@@ -71,7 +71,7 @@ private Q_SLOTS:
     void random_plans_run_by_the_rules() {
         int done = 0, bound = 0;
         for (std::uint64_t seed = 0; done < 15; ++seed) {
-            auto [problem, plan] = examples::random_plan(seed);
+            auto [problem, plan] = seed % 2 == 0 ? examples::random_plan(seed) : examples::uneven_plan(seed);
             shrink(problem, 1e-4);
             if (!evaluate(problem, plan).complete) continue;
             ++done;
