@@ -90,7 +90,7 @@ void print(const Replan& result, double planned_s, double milliseconds, bool jso
                                             {"remaining_seconds_repaired", remaining(result.repaired_s, result.at_s)},
                                             {"remaining_seconds", remaining(result.iteration_s, result.at_s)}, {"forced_paths", result.forced_paths},
                                             {"improved_paths", result.improved_paths}, {"redone_forwards", result.redone_forwards},
-                                            {"lost_gradients", result.lost_gradients}, {"changes", result.changes}, {"milliseconds", milliseconds}};
+                                            {"redone_backwards", result.redone_backwards}, {"lost_gradients", result.lost_gradients}, {"changes", result.changes}, {"milliseconds", milliseconds}};
         std::cout << object.dump() << '\n';
         return;
     }
@@ -103,6 +103,7 @@ void print(const Replan& result, double planned_s, double milliseconds, bool jso
                         {fmt::format("repaired ({} path{})", result.forced_paths, result.forced_paths == 1 ? "" : "s"), seconds_text(result.repaired_s, result.at_s)},
                         {fmt::format("improved ({} more)", result.improved_paths), seconds_text(result.iteration_s, result.at_s)}});
     if (result.redone_forwards > 0) std::cout << fmt::format("{} forwards run again: their activations were lost\n", result.redone_forwards);
+    if (result.redone_backwards > 0) std::cout << fmt::format("{} backwards run again: their weight gradients were lost\n", result.redone_backwards);
     if (result.lost_gradients > 0)
         std::cout << fmt::format("{} weight gradients were lost with their node: its stage steps on the mean over the others\n", result.lost_gradients);
     std::cout << fmt::format("replanned in {:.3g} ms\n", milliseconds);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How far an iteration has come: what replanning starts from.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "core/planner/timeline.h"
@@ -12,6 +13,7 @@ struct OpenOperation {
     int index = 0;         ///< of the microbatch in release order (Plan::paths)
     int step = 0;          ///< 0..p-1 forward, p loss, p+1..2p backward (input gradient where split)
     bool weight = false;   ///< the weight gradient of that step (split backward)
+    bool redo = false;     ///< it is run again: what it had left on a lost node is lost
     bool running = false;
     double ready_s = 0;    ///< arrival of its input
     double start_s = 0, end_s = 0;  ///< where it runs
@@ -23,10 +25,16 @@ struct IterationProgress {
     double at_s = 0;
     std::vector<int> steps_done;      ///< [T] in release order: steps ended, of 2p+1 (a weight gradient is no step)
     /// In the order in which their events were created, which decides ties. A microbatch without steps done that is not named here has
-    /// not started; any other that is neither finished nor named waits for nothing but its input, which is sent again.
+    /// not started and lies on its data node since 0 s; named and not running: since `ready_s`. Any other that is neither finished nor named waits
+    /// for nothing but its input, which is sent again.
     std::vector<OpenOperation> open;
     std::vector<double> line_free_s;  ///< of each line, where they are shared: until then it serves what was handed to it; empty: all free
-    std::vector<double> stage_end_s;  ///< of each stage: end of its last operation so far, negative: none
+    std::vector<double> stage_end_s;  ///< of each stage: end of its last operation so far (where later: its all-reduce began anew), negative: none
+    /// Left by an earlier loss; all empty where there was none.
+    std::vector<std::pair<int, int>> redo;            ///< {release index, step} that is to be run again or runs
+    std::vector<std::pair<int, int>> lost;            ///< {node, the stage it held}
+    std::vector<double> stage_stepped_s;              ///< of each stage: when the all-reduce and step that have begun end; negative: none has
+    std::vector<double> available_s;                  ///< of each node: when one that joined has its weights
     bool operator==(const IterationProgress&) const = default;
 };
 

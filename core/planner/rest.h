@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is left of an iteration when nodes are lost, and how long it takes: the exact rest for any paths.
+// What is left of an iteration when nodes are lost.
 #pragma once
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "core/planner/progress.h"
-#include "core/planner/simulator.h"
 
 namespace skippipe {
 
 /// What is left at `at_s` once `down` nodes are lost, whichever nodes take their place. The rules:
-/// - Replicas of a stage are equal, so results that exist elsewhere stay valid. Each node keeps what it handed on until the microbatch's backward has passed.
-/// - A lost node loses what it ran, what waited there, what it sent and had not arrived, the activations it held, and the weight gradients it had added up
-///   (its stage steps on the mean over the rest: `lost_gradients` counts them).
-/// - A step whose result is lost so is done again by the node that takes the place. If the node had run the forward, and not the backward, and the
-///   result had arrived: the forward alone is run again there (a *redo*: same time, same memory, nothing handed on) before the backward. The input
-///   comes again from the node before, handed over at `at_s`; on stage 0 the tokens are read again: ready at `at_s`.
+/// - Replicas of a stage are equal, so results that exist elsewhere stay valid. Each node keeps what it handed on until the receiving stage has stepped.
+/// - A lost node loses what it ran, what waited there, what it sent and had not arrived, the activations it held, and the weight gradients it had added up.
+/// - A step whose result is lost so is done again by the node that takes the place.
+/// - A step whose result had arrived is *redone* where the node needs it for itself: same time, same memory, nothing handed on but to a redone step. The
+///   forward, where the backward is still to come. With `keep_gradients` also every backward that had ended, its forward, and on a data node the loss:
+///   then no gradient is lost and the stage steps on all microbatches. Else, or where the stage has no node left, the gradients are lost: it steps on the mean
+///   over the others (`lost_gradients` counts them).
+/// - The input of a redone step comes again from the node before, handed over at `at_s`, or when that has redone it; on stage 0 the tokens are
+///   read again: ready at `at_s`.
 /// - Lines serve what was handed to them, also from or to lost nodes; what travels or runs on living nodes ends as it would have.
 /// - A forward on its own data node that is redone is dispatched like one from upstream, not like a fresh one.
+/// - Nodes may be lost again during a rest: the same rules, a step that is still to be redone having no result.
 struct Rest {
     enum class Begin : std::uint8_t { fresh, underway, finished };
 
@@ -27,128 +29,30 @@ struct Rest {
     bool split_backward = false;
     std::vector<int> microbatches; ///< [T] numbers, in release order
     std::vector<int> before;       ///< [T x p] the paths so far
-    std::vector<Begin> begin;      ///< [T] fresh: has not started (any more)
+    std::vector<Begin> begin;      ///< [T] fresh: has not started (any more); finished: nothing is left, nor to be redone
     std::vector<int> next_step;    ///< [T] first step still to do (2p + 1: none)
+    std::vector<double> fresh_s;   ///< [T] fresh: since when it lies on its data node
     std::vector<char> forced;      ///< [T x p] its node is lost and something is left to do there
-    std::vector<char> redo;        ///< [T x p] the forward is run again before the backward
+    std::vector<char> redo;        ///< [T x (2p + 1)] this step is redone; all of them are before next_step
     std::vector<char> resend;      ///< [T] the input of next_step is handed over at at_s
     std::vector<OpenOperation> open;  ///< on living nodes, in event order
     std::vector<int> held;         ///< [nodes] microbatches held
-    std::vector<char> down;        ///< [nodes]
-    std::vector<double> line_free_s, stage_end_s;
-    int redone_forwards = 0, lost_gradients = 0;
+    std::vector<char> down;        ///< [nodes] lost now or before
+    std::vector<double> line_free_s, stage_end_s, stage_stepped_s;
+    std::vector<double> available_s;  ///< [nodes] works from then on
+    int redone_forwards = 0, redone_backwards = 0, lost_gradients = 0;
 
     int count() const { return static_cast<int>(begin.size()); }
     int steps() const { return 2 * length + 1; }
+    bool redone(int index, int step) const { return redo[static_cast<std::size_t>(index * steps() + step)] != 0; }
     /// Hops of a microbatch that can no longer go elsewhere, lost nodes aside: run, running or about to.
     int fixed_hops(int index) const;
 };
 
-Rest make_rest(const Problem& problem, const Plan& plan, const IterationProgress& progress, const std::vector<int>& down);
+/// `stage_of` [nodes]: also of lost nodes. `keeps` [stages]: gradients that its lost nodes had added up are computed again.
+Rest make_rest(const Problem& problem, const Plan& plan, const IterationProgress& progress, const std::vector<int>& down, const std::vector<char>& keeps);
 
-/// Who holds what, and in which order nodes work, while the rest is simulated.
-struct RestPlan {
-    std::vector<int> nodes;                 ///< [T x p]
-    std::vector<std::vector<int>> stages;   ///< ring order; a stage may have no node left
-    std::vector<int> stage_of;              ///< [nodes], of lost nodes too
-    /// Operations left of each node, bound in this order (see RestSimulator::id); operations that it does not list run when they are ready and
-    /// the node would otherwise wait, or are earlier. Empty: dispatch decides.
-    std::vector<std::vector<int>> order;
-    /// Forwards start only for as many unfinished microbatches as this: those that have come furthest first, then in release order.
-    int window = std::numeric_limits<int>::max();
-};
-
-/// Simulates rests; reuses its memory. The rules are those of a whole iteration (README, "What a plan means").
-class RestSimulator {
-public:
-    /// `network`: with its changes. `before`, the network and the stages as they were, tells which all-reduces run on. All outlive the simulator.
-    RestSimulator(const Problem& network, const Rest& rest, const Problem& before, const std::vector<std::vector<int>>& stages_before);
-
-    /// From the iteration's start; infinite where it deadlocks or is sure to last until `cutoff_s`. All forced hops must have living nodes, all hops lines.
-    /// `timeline` (may be null) takes the spans of all that ends after at_s.
-    SimulatedTimes times(const RestPlan& plan, double cutoff_s = std::numeric_limits<double>::infinity(), Timeline* timeline = nullptr);
-
-    /// After times(): ids of the operations that each node started after at_s, in order.
-    const std::vector<std::vector<int>>& started() const { return started_; }
-    /// After times(): end of each microbatch's last operation, at_s where it had finished.
-    const std::vector<double>& microbatch_end_s() const { return microbatch_end_; }
-    /// After times(): seconds that each node works.
-    const std::vector<double>& busy_s() const { return busy_; }
-    /// Operations simulated so far, over all calls, and a share of them for each call: what a search can be limited by and stay reproducible.
-    std::int64_t operations() const { return operations_; }
-
-    enum Variant { plain, weight, redo };
-    int id(int index, int step, Variant variant = plain) const { return (index * steps_ + step) * 3 + variant; }
-    int index_of(int id) const { return id / 3 / steps_; }
-    int step_of(int id) const { return id / 3 % steps_; }
-    static Variant variant_of(int id) { return static_cast<Variant>(id % 3); }
-
-private:
-    struct Item {
-        double arrival_s;
-        std::uint32_t number;
-        int id;
-        bool operator>(const Item& other) const { return arrival_s != other.arrival_s ? arrival_s > other.arrival_s : number > other.number; }
-    };
-    struct Event {
-        double time_s;
-        std::uint32_t number;
-        int node, id;
-        bool arrives;
-        bool operator>(const Event& other) const { return time_s != other.time_s ? time_s > other.time_s : number > other.number; }
-    };
-    struct Node {
-        int held = 0;
-        bool busy = false;
-        double ready_s = 0, start_s = 0;
-        std::size_t order_next = 0;
-        std::vector<Item> forward, other, own;  ///< heaps, earliest first
-    };
-
-    void prepare(const RestPlan& plan);
-    void restore_open();
-    void release_fresh();
-    void send_again();
-    void handle(const Event& event);
-    void finish(const Event& event);
-    void dispatch(int node, double now_s);
-    const Item* first_listed(int node) const;
-    std::vector<Item>* first_unlisted(Node& node, bool admits) const;
-    bool bring_to_front(std::vector<Item>& items) const;
-    bool in_window(int id) const { return !windowed_ || rank_[static_cast<std::size_t>(index_of(id))] < window_end_; }
-    void start(int node, const Item& item, double now_s);
-    void ready(int node, const Item& item);
-    void arrive(int node, int id, double now_s, std::uint32_t number);
-    void send(int from, int index, int step, Variant variant, double now_s);
-    void push(const Event& event);
-    int node_of(int index, int step) const { return step_node(plan_->nodes.data() + static_cast<std::ptrdiff_t>(index) * rest_.length, rest_.length, step); }
-    double duration_s(int node, int id) const;
-    double relative_size(int index) const { return network_.relative_size(rest_.microbatches[static_cast<std::size_t>(index)]); }
-    bool is_forward(int id) const { return variant_of(id) == redo || (variant_of(id) == plain && step_of(id) < rest_.length); }
-    bool is_fresh(int id) const { return variant_of(id) == plain && step_of(id) == 0; }
-    void record(int node, int id, double now_s);
-    double iteration_s(const RestPlan& plan, Timeline* timeline) const;
-
-    const Problem& network_;
-    const Rest& rest_;
-    const Problem& before_;
-    const std::vector<std::vector<int>>& stages_before_;
-    const RestPlan* plan_ = nullptr;
-    Timeline* timeline_ = nullptr;
-    int steps_ = 1, left_at_start_ = 0, left_ = 0;
-    bool windowed_ = false;
-    int window_end_ = 0;                  ///< ranks below it may start forwards
-    std::vector<int> rank_;               ///< of each microbatch: how soon the window reaches it
-    std::uint32_t number_ = 0;
-    double makespan_ = 0;
-    std::int64_t operations_ = 0;
-    std::vector<Node> nodes_;
-    std::vector<Event> events_;
-    std::vector<char> listed_;            ///< of each id: bound by the order
-    std::vector<Item> listed_ready_;      ///< of each id: its arrival; id < 0: not yet
-    std::vector<char> redo_;              ///< [T x p] 1: to be redone, 2: and the gradient waits for it
-    std::vector<double> line_free_, stage_end_, microbatch_end_, busy_;
-    std::vector<std::vector<int>> started_;
-};
+/// Stage of each node, those lost before included.
+std::vector<int> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes);
 
 }  // namespace skippipe

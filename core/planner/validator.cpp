@@ -228,8 +228,9 @@ public:
         for (const auto& open : progress.open) {
             if (open.weight || open.running) open_.insert({open.index, open.step, open.weight});
             const bool here = open.running || open.ready_s <= progress.at_s;
-            if (!open.weight && here) here_.insert(open.index);
+            if (!open.weight && !open.redo && here) here_.insert(open.index);
         }
+        pending_.insert(progress.redo.begin(), progress.redo.end());
     }
 
     void run(Violations& found) {
@@ -261,16 +262,17 @@ private:
         std::size_t expected = 0;
         const Span* last = nullptr;
         const auto fault = [&](const std::string& what) { found.push_back({"structure", fmt::format("microbatch {}: {}", m, what)}); };
-        if (done == 2 * length_ + 1 && was != is) fault("had finished and has another path");
         for (int step = 0; step <= 2 * length_; ++step) {
             const int hop = step < length_ ? step : step == length_ ? 0 : 2 * length_ - step;
             const int node = is[at(hop)];
             const Op kind = step < length_ ? Op::forward : step == length_ ? Op::loss : Op::backward;
             const auto entry = ran_.find({m, kind, node});
             const std::size_t times = entry == ran_.end() ? 0 : entry->second.size();
-            const bool was_lost = lost_.contains(was[at(hop)]), begun = step < done || open_.contains({i, step, false});
+            const bool was_lost = lost_.contains(was[at(hop)]), again = pending_.contains({i, step});
+            const bool begun = (step < done && !again) || open_.contains({i, step, false});
+            if (done == 2 * length_ + 1 && !was_lost && node != was[at(hop)]) fault("had finished and has another path");
             if (begun && !was_lost && node != was[at(hop)]) fault(fmt::format("{} had run its hop {} and is no longer on its path", id(problem_, was[at(hop)]), hop));
-            if (step < done && !was_lost && times > 0) fault(fmt::format("ran again on {} what had ended there", id(problem_, node)));
+            if (step < done && !was_lost && !again && times > 0) fault(fmt::format("ran again on {} what had ended there", id(problem_, node)));
             if (step >= done && times != 1) fault(fmt::format("step {} ran {} times on {}", step, times, id(problem_, node)));
             if (times > 1) fault(fmt::format("step {} ran {} times", step, times));
             expected += times;
@@ -288,7 +290,7 @@ private:
     template <class Report> std::size_t check_backward(int i, int step, int hop, std::size_t times, bool was_lost, const Report& fault) {
         const int m = after_.paths[at(i)].microbatch, node = after_.paths[at(i)].nodes[at(hop)], done = progress_.steps_done[at(i)];
         const auto forward = ran_.find({m, Op::forward, node}), backward = ran_.find({m, Op::backward, node});
-        const bool had_run = hop < done && !was_lost;
+        const bool had_run = hop < done && !was_lost && !pending_.contains({i, hop});
         if (times > 0 && !had_run && (forward == ran_.end() || forward->second.front()->end_s > backward->second.front()->start_s))
             fault(fmt::format("{} runs the backward without having run the forward", id(problem_, node)));
         const bool weight_open = open_.contains({i, step, true}) && !was_lost;
@@ -309,6 +311,7 @@ private:
     int length_;
     std::map<std::tuple<int, Op, int>, std::vector<const Span*>> ran_;
     std::set<std::tuple<int, int, bool>> open_;  ///< running, or a weight gradient still to run
+    std::set<std::pair<int, int>> pending_;       ///< steps that were still to be redone
     std::set<int> here_;                          ///< the input of the next step had arrived
     std::map<int, int> held_;
 };
@@ -358,7 +361,11 @@ std::vector<Violation> check_rest(const Problem& network, const Plan& before, co
     Violations found;
     // Lost nodes stand in the paths of what they have finished.
     Plan whole = after;
-    const std::set<int> lost(down.begin(), down.end());
+    std::set<int> lost(down.begin(), down.end());
+    for (const auto& [node, stage] : progress.lost) {
+        lost.insert(node);
+        whole.stages[at(stage)].push_back(node);
+    }
     bool same_data_nodes = true;
     int living_stages = 0;
     for (std::size_t s = 0; s < before.stages.size() && s < whole.stages.size(); ++s) {
@@ -367,6 +374,7 @@ std::vector<Violation> check_rest(const Problem& network, const Plan& before, co
         if (s > 0) living_stages += after.stages[s].empty() ? 0 : 1;
         else same_data_nodes = after.stages[s] == before.stages[s];
     }
+    same_data_nodes = same_data_nodes && std::none_of(progress.lost.begin(), progress.lost.end(), [](const auto& node) { return node.second == 0; });
     if (!check_stages(network, whole, found)) return found;
     const auto stage_of = stage_of_nodes(whole, network.nodes());
     for (std::size_t s = 0; s < after.stages.size(); ++s)
@@ -382,7 +390,8 @@ std::vector<Violation> check_rest(const Problem& network, const Plan& before, co
     check_order(network, whole, found);
     check_rings(network, after, stage_of, found);
     const int length = static_cast<int>(after.paths.front().nodes.size());
-    const int cap = (network.microbatches * (length - 1) + living_stages - 1) / std::max(1, living_stages);
+    living_stages = std::max(1, living_stages);
+    const int cap = (network.microbatches * (length - 1) + living_stages - 1) / living_stages;
     check_counts(network, whole, stage_of, length, network.balance_data_nodes && same_data_nodes, cap, found);
     check_disorder(network, whole, stage_of, found);
     if (!rest.complete) found.push_back({"deadlock", "events run out before all operations ran"});

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <map>
 
 #include "core/base/fault.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/replan.h"
-#include "core/planner/rest.h"
+#include "core/planner/rest_simulator.h"
 #include "core/planner/validator.h"
 #include "plugins/planners/all.h"
 #include "tests/engine/random_plans.h"
@@ -192,6 +193,115 @@ private Q_SLOTS:
         QVERIFY(planned > 300 && forced > 200 && improved > 20 && redone > 50);
     }
 
+    /// Operations that ended by `until_s` on a node that then lives, counted.
+    static void count(const Timeline& timeline, double until_s, std::map<std::tuple<int, int, SpanKind>, int>& ended) {
+        for (const auto& span : timeline.spans)
+            if (is_compute(span.kind) && span.end_s <= until_s) ++ended[{span.microbatch, span.node, span.kind}];
+    }
+
+    /// A node is lost in a rest: what goes on without a change goes on to the bit; then every microbatch's every operation has ended on a node that lives.
+    void lost_again() {
+        int again = 0, refused = 0, redone = 0, backwards = 0;
+        for (std::uint64_t seed = 1; seed <= 900; ++seed) {
+            const auto say = [&](const std::string& what) { return "seed " + std::to_string(seed) + ": " + what; };
+            try {
+                const Scene s = scene(seed);
+                if (s.down.empty()) continue;
+                const auto network = changed_network(s.problem, s.request.changes);
+                const auto first = replan(s.problem, s.plan, s.request);
+                Rng rng(seed, 8);
+                const double at_s = first.at_s + rng.uniform() * (first.iteration_s - first.at_s);
+                const auto progress = progress_at(s.problem, s.plan, s.request, first, at_s);
+                const auto same = replan(network, first.plan, {.progress = progress});
+                QVERIFY2(same.iteration_s == first.iteration_s && same.plan.paths == first.plan.paths && same.changes.empty(), say(fmt_times(same.iteration_s, first.iteration_s)).c_str());
+                QVERIFY2(left_of(same.rest, at_s) == left_of(first.rest, at_s), say("other operations, or at other times").c_str());
+                const auto& ring = first.plan.stages[rng.below(first.plan.stages.size())];
+                if (ring.empty()) continue;
+                const ReplanRequest request{.progress = progress, .changes = {{.kind = Kind::node_down, .node = ring[rng.below(ring.size())]}}, .operations = 20'000};
+                const auto second = replan(network, first.plan, request);
+                const auto found = text_of(check_rest(network, first.plan, progress, {request.changes[0].node}, second.plan, second.rest));
+                QVERIFY2(found.empty(), say(found).c_str());
+                if (second.lost_gradients > 0) continue;  // a stage has lost its last node
+                ++again;
+                redone += second.redone_forwards;
+                backwards += second.redone_backwards;
+                std::map<std::tuple<int, int, SpanKind>, int> ended;
+                count(s.timeline, first.at_s, ended);
+                count(first.rest, at_s, ended);
+                count(second.rest, second.iteration_s, ended);
+                const auto last = s.plan.split_backward ? SpanKind::weight_gradient : SpanKind::backward;
+                for (const auto& path : second.plan.paths)
+                    for (const int node : path.nodes) {
+                        QVERIFY2(node != request.changes[0].node && std::find(s.down.begin(), s.down.end(), node) == s.down.end(), say("a gradient is on a lost node").c_str());
+                        QVERIFY2((ended[{path.microbatch, node, SpanKind::forward}] == 1), say("forwards").c_str());
+                        QVERIFY2((ended[{path.microbatch, node, last}] == 1), say("gradients").c_str());
+                        if (node == path.nodes[0]) QVERIFY2((ended[{path.microbatch, node, SpanKind::loss}] == 1), say("losses").c_str());
+                    }
+            } catch (const InputError& error) {
+                QVERIFY2(!error.faults().front().remedy.empty(), error.what());
+                ++refused;
+            }
+        }
+        qInfo("%d replanned again, %d refused, %d forwards and %d backwards redone", again, refused, redone, backwards);
+        QVERIFY(again > 100 && redone > 50 && backwards > 30);
+    }
+
+    /// By hand: A goes at 4.2 and C redoes F0 5.2-6.2; C goes at 5.7 in the midst of that, E begins it anew: sent at 5.7, F 6.7-7.7. The gradient that D sent at 4.5 had come to C;
+    /// sent again at 5.7 it waits at E for the forward: B 7.7-9.7, D 10.7-12.7.
+    void lost_again_by_hand() {
+        auto problem = examples::toy({"D", "A", "C", "E"}, 2, 2, 1);
+        problem.balance_data_nodes = false;
+        const Plan plan{.stages = {{0}, {1, 2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}};
+        const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), 4.2), .changes = {{.kind = Kind::node_down, .node = 1}}};
+        const auto first = replan(problem, plan, request);
+        QCOMPARE(first.plan.paths[0].nodes, (std::vector<int>{0, 2}));
+        const ReplanRequest again{.progress = progress_at(problem, plan, request, first, 5.7), .changes = {{.kind = Kind::node_down, .node = 2}}};
+        QCOMPARE(again.progress.redo, (std::vector<std::pair<int, int>>{{0, 1}}));
+        const auto second = replan(problem, first.plan, again);
+        QCOMPARE(text_of(check_rest(problem, first.plan, again.progress, {2}, second.plan, second.rest)), std::string());
+        QVERIFY(std::abs(second.iteration_s - 12.7) < 1e-12);
+        QCOMPARE(second.plan.paths[0].nodes, (std::vector<int>{0, 3}));
+    }
+
+    /// C joins at 0.5 for A, which is slow: 12 bytes of gradient, so 36 B at 12 B/s and 1 s of latency, there at 4.5. Its line serves the weights first where lines are shared.
+    void joining_takes_time() {
+        auto problem = examples::toy({"D", "A", "B", "C"}, 2, 2, 2);
+        problem.balance_data_nodes = false;
+        problem.gradient_bytes = {0, 12};
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 12;
+        const Plan plan{.stages = {{0}, {1}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 1}}}};
+        const auto timeline = evaluate(problem, plan);
+        ReplanRequest request{.progress = progress_at(problem, plan, timeline, 0.5), .changes = {{.kind = Kind::node_joins, .node = 3, .stage = 1}}};
+        auto result = replan(problem, plan, request);
+        QVERIFY(result.changes.front().find("from A until 4.5 s") != std::string::npos);
+        QCOMPARE(result.iteration_s, 12.5);  // no use: F1 on C could not begin before 4.5
+        for (const auto& span : result.rest.spans) QVERIFY(!is_compute(span.kind) || span.node != 3 || span.start_s >= 4.5);
+        // Lost at once, its place is taken by who joins: F0 and F1 begin at 4.5.
+        request.changes.push_back({.kind = Kind::node_down, .node = 1});
+        problem.hops[2 * 4 + 3].line = no_line;
+        const Plan two{.stages = {{0}, {1, 2}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 1}}}};
+        request.progress = progress_at(problem, two, evaluate(problem, two), 0.5);
+        QVERIFY(error(problem, two, request).find("C cannot join stage 1") != std::string::npos);
+    }
+
+    /// Two data nodes, one far from the stage that all need: a microbatch that has not started goes over to the near one, where balance allows it; else it is exchanged.
+    void data_nodes_are_moved() {
+        auto problem = examples::toy({"D", "E", "A"}, 2, 2, 4);
+        problem.balance_data_nodes = false;
+        for (const int other : {0, 2})
+            for (const auto& [from, to] : {std::pair{1, other}, std::pair{other, 1}}) problem.hops[at(from * 3 + to)].latency_s = 9;
+        const Plan plan{.stages = {{0, 1}, {2}}, .blocks = {1, 1}, .paths = {{0, {0, 2}}, {1, {1, 2}}, {2, {0, 2}}, {3, {1, 2}}}};
+        const auto timeline = evaluate(problem, plan);
+        const ReplanRequest request{.progress = progress_at(problem, plan, timeline, 0.5), .changes = {{.kind = Kind::node_slower, .node = 1, .factor = 3}}};
+        const auto moved = replan(problem, plan, request);
+        QCOMPARE(text_of(check_rest(changed_network(problem, request.changes), plan, request.progress, {}, moved.plan, moved.rest)), std::string());
+        QCOMPARE(moved.plan.paths[3].nodes, (std::vector<int>{0, 2}));
+        QVERIFY(moved.iteration_s < moved.repaired_s);
+        problem.balance_data_nodes = true;
+        const auto balanced = replan(problem, plan, request);
+        QCOMPARE(text_of(check_rest(changed_network(problem, request.changes), plan, request.progress, {}, balanced.plan, balanced.rest)), std::string());
+    }
+
     /// Paths in any order of stages and little memory: where first come, first served would deadlock, an order is bound, or memory is named.
     void little_memory() {
         int planned = 0, refused = 0, bound = 0;
@@ -234,7 +344,9 @@ private Q_SLOTS:
 
     /// The next living nodes of the stage take over in turn.
     static double naive_seconds(const Scene& s, const Problem& network, const Replan& result) {
-        const auto rest = make_rest(s.problem, s.plan, s.request.progress, s.down);
+        std::vector<char> keeps;
+        for (const auto& ring : result.plan.stages) keeps.push_back(!ring.empty());
+        const auto rest = make_rest(s.problem, s.plan, s.request.progress, s.down, keeps);
         auto plan = s.plan;
         plan.stages = result.plan.stages;
         const auto stage_of = stage_of_nodes(s.plan, s.problem.nodes());
@@ -261,9 +373,9 @@ private Q_SLOTS:
         return {problem, Plan{.stages = {{0}, {1, 2}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}}};
     }
 
-    static Replan without(int node, double at_s) {
+    static Replan without(int node, double at_s, bool keep_gradients = true) {
         const auto [problem, plan] = one_microbatch();
-        const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), at_s), .changes = {{.kind = Kind::node_down, .node = node}}};
+        const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), at_s), .changes = {{.kind = Kind::node_down, .node = node}}, .keep_gradients = keep_gradients};
         auto result = replan(problem, plan, request);
         const auto found = text_of(check_rest(problem, plan, request.progress, {node}, result.plan, result.rest));
         if (!found.empty()) throw std::runtime_error(found);
@@ -294,8 +406,16 @@ private Q_SLOTS:
         QCOMPARE(without(1, 6).iteration_s, 13.0);
         // The gradient that A sent at 7.5 is lost on its way: at 8 the forward 9-10, B 10-12, D 13-15.
         QCOMPARE(without(1, 8).iteration_s, 15.0);
-        // It has arrived: nothing left to do for A but its share of the gradient, which is lost.
+        // It has arrived, and A's share of the gradient is lost: C computes it from what D kept, sent again at 9. F 10-11, B 11-13, nothing handed on.
         result = without(1, 9);
+        QCOMPARE(result.iteration_s, 13.0);
+        QCOMPARE(result.redone_forwards, 1);
+        QCOMPARE(result.redone_backwards, 1);
+        QCOMPARE(result.lost_gradients, 0);
+        QCOMPARE(result.plan.paths[0].nodes, (std::vector<int>{0, 2}));
+        QCOMPARE(result.changes, std::vector<std::string>{"microbatch 0: A -> C at stage 1 (A is down, forward and backward run again)"});
+        // By choice it is lost, and nothing is left to do for A.
+        result = without(1, 9, false);
         QCOMPARE(result.iteration_s, 10.5);
         QCOMPARE(result.lost_gradients, 1);
         QCOMPARE(result.plan.paths[0].nodes, (std::vector<int>{0, 1}));
@@ -344,7 +464,7 @@ private Q_SLOTS:
         result = replan(problem, plan, request);
         QCOMPARE(result.plan.paths[1].nodes, (std::vector<int>{0, 4}));
         QCOMPARE(result.plan.stages[2], std::vector<int>{4});
-        QCOMPARE(result.changes.front(), std::string("X joins stage 2"));
+        QCOMPARE(result.changes.front(), std::string("X joins stage 2, which has no other node: with weights that it brings"));
 
         request.changes = {{.kind = Kind::node_down, .node = 0}};
         QVERIFY(error(problem, plan, request).find("stage 0 has no node left") != std::string::npos);
