@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -23,7 +24,11 @@ struct ReplanOptions {
     double at_s = 0;
     std::vector<std::string> down, slow_lines, slow_nodes, joins;
     double threshold = 0.002;
+    bool lose_gradients = false;
 };
+
+/// Changes by when they happen, seconds from the iteration's start.
+using Events = std::map<double, std::vector<NetworkChange>>;
 
 int find_node(const Problem& problem, const std::string& id) {
     for (int n = 0; n < problem.nodes(); ++n)
@@ -52,27 +57,45 @@ double number_of(const std::string& text) {
     throw InputError("replan", fmt::format("\"{}\" is not a number", text), "", "Write factors and stages as numbers");
 }
 
-std::vector<NetworkChange> changes_of(const ReplanOptions& options, const Problem& problem) {
+/// Takes "@SECONDS" off the end of a change; without it, it happens at --at.
+double time_of(std::string& text, double at_s) {
+    const auto sign = text.rfind('@');
+    if (sign == std::string::npos) return at_s;
+    const double seconds = number_of(text.substr(sign + 1));
+    text.resize(sign);
+    if (!(seconds >= at_s && std::isfinite(seconds)))
+        throw InputError("replan", fmt::format("a change at {:g} s, before --at {:g}", seconds, at_s), "--at is when the first change happens", "Give changes later than --at after an @");
+    return seconds;
+}
+
+Events events_of(const ReplanOptions& options, const Problem& problem) {
     using Kind = NetworkChange::Kind;
-    std::vector<NetworkChange> changes;
-    for (const auto& id : options.down) changes.push_back({.kind = Kind::node_down, .node = find_node(problem, id)});
-    for (const auto& text : options.slow_lines) {
+    Events events;
+    for (auto text : options.down) {
+        const double time_s = time_of(text, options.at_s);
+        events[time_s].push_back({.kind = Kind::node_down, .node = find_node(problem, text)});
+    }
+    for (auto text : options.slow_lines) {
+        auto& changes = events[time_of(text, options.at_s)];
         const auto parts = parts_of(text, 3, 3, "A,B,FACTOR");
         const int a = find_node(problem, parts[0]), b = find_node(problem, parts[1]);
         changes.push_back({.kind = Kind::line_slower, .node = a, .to = b, .factor = number_of(parts[2])});
         changes.push_back({.kind = Kind::line_slower, .node = b, .to = a, .factor = number_of(parts[2])});
     }
-    for (const auto& text : options.slow_nodes) {
+    for (auto text : options.slow_nodes) {
+        auto& changes = events[time_of(text, options.at_s)];
         const auto parts = parts_of(text, 2, 2, "NODE,FACTOR");
         changes.push_back({.kind = Kind::node_slower, .node = find_node(problem, parts[0]), .factor = number_of(parts[1])});
     }
-    for (const auto& text : options.joins) {
+    for (auto text : options.joins) {
+        auto& changes = events[time_of(text, options.at_s)];
         const auto parts = parts_of(text, 1, 2, "NODE or NODE,STAGE");
         const int stage = parts.size() == 2 ? static_cast<int>(number_of(parts[1])) : -1;
         if (parts.size() == 2 && stage < 0) throw InputError("--join", fmt::format("there is no stage {}", parts[1]), "", "Stages are numbered from 0");
         changes.push_back({.kind = Kind::node_joins, .node = find_node(problem, parts[0]), .stage = stage});
     }
-    return changes;
+    if (events.empty()) events[options.at_s] = {};
+    return events;
 }
 
 std::string seconds_text(double iteration_s, double at_s) {
@@ -112,17 +135,30 @@ void print(const Replan& result, double planned_s, double milliseconds, bool jso
 void replan_file(const ReplanOptions& options, Context& context) {
     const auto experiment = read_experiment(options.experiment);
     const auto problem = make_problem(experiment);
-    const auto plan = read_plan(options.plan_file, problem);
+    auto plan = read_plan(options.plan_file, problem);
     if (const auto found = check_structure(problem, plan); !found.empty())
         throw InputError("PLAN", found.front().rule + ": " + found.front().what, "only a plan that can run can be replanned", "See `skippipe score`");
     const auto timeline = evaluate(problem, plan);
-    ReplanRequest request{.progress = progress_at(problem, plan, timeline, options.at_s), .changes = changes_of(options, problem), .threshold = options.threshold};
-    const auto begin = std::chrono::steady_clock::now();
-    const auto result = replan(problem, plan, request);
-    const double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    print(result, timeline.complete ? timeline.iteration_s : std::numeric_limits<double>::infinity(), milliseconds, context.json);
+    double planned_s = timeline.complete ? timeline.iteration_s : std::numeric_limits<double>::infinity();
+    // Each change starts from where the plan made for the one before had come.
+    const auto events = events_of(options, problem);
+    auto network = problem;
+    auto progress = progress_at(problem, plan, timeline, events.begin()->first);
+    Replan result;
+    for (auto event = events.begin(); event != events.end(); ++event) {
+        const ReplanRequest request{.progress = progress, .changes = event->second, .keep_gradients = !options.lose_gradients, .threshold = options.threshold};
+        const auto begin = std::chrono::steady_clock::now();
+        result = replan(network, plan, request);
+        const double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        if (events.size() > 1 && !context.json) std::cout << fmt::format("{}at {:g} s\n", event == events.begin() ? "" : "\n", event->first);
+        print(result, planned_s, milliseconds, context.json);
+        planned_s = result.iteration_s;
+        if (std::next(event) != events.end()) progress = progress_at(network, plan, request, result, std::next(event)->first);
+        network = changed_network(network, request.changes);
+        plan = result.plan;
+    }
     if (options.output.empty()) return;
-    write_file_atomically(options.output, to_json(result.plan, problem, to_json(experiment)).dump(1) + "\n");
+    write_file_atomically(options.output, to_json(plan, problem, to_json(experiment)).dump(1) + "\n");
     if (!context.json) std::cout << fmt::format("{} written\n", options.output);
 }
 
@@ -130,17 +166,20 @@ void replan_file(const ReplanOptions& options, Context& context) {
 
 void add_replan(CLI::App& app, Context& context) {
     auto options = std::make_shared<ReplanOptions>();
-    auto* verb = add_verb(app, context, "replan", "A new plan for the rest of an iteration, when a node dies, joins or slows down, or a link does",
+    auto* verb = add_verb(app, context, "replan", "A new plan for the rest of an iteration, when a node dies, joins or slows down, or a link does; with @SECONDS after a change also for "
+                          "later ones, each from where the plan before had come",
                           "  skippipe replan authors-20.json plan.json --at 20 --down n5\n"
                           "  skippipe replan authors-20.json plan.json --at 20 --slow-link n0,n7,10 --slow-node n3,2 --json\n"
-                          "  skippipe replan authors-20.json plan.json --at 20 --down n5 --join n19,2 -o rest.json");
+                          "  skippipe replan authors-20.json plan.json --at 20 --down n5 --join n19,2 -o rest.json\n"
+                          "  skippipe replan authors-20.json plan.json --at 20 --down n5 --down n7@35");
     verb->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     verb->add_option("PLAN", options->plan_file, "Plan file")->required();
-    verb->add_option("--at", options->at_s, "When it happens, seconds from the iteration's start")->required()->check(CLI::NonNegativeNumber);
-    verb->add_option("--down", options->down, "NODE that dies; what it had computed is lost")->allow_extra_args(false);
+    verb->add_option("--at", options->at_s, "When the first change happens, seconds from the iteration's start")->required()->check(CLI::NonNegativeNumber);
+    verb->add_option("--down", options->down, "NODE that dies; its siblings compute again what it had computed and is still needed")->allow_extra_args(false);
     verb->add_option("--slow-link", options->slow_lines, "A,B,FACTOR: messages between the two take so many times as long, both ways")->allow_extra_args(false);
     verb->add_option("--slow-node", options->slow_nodes, "NODE,FACTOR: its operations take so many times as long")->allow_extra_args(false);
-    verb->add_option("--join", options->joins, "NODE,STAGE: a node that the plan left out holds the stage from now on; without STAGE: where most is left to do")->allow_extra_args(false);
+    verb->add_option("--join", options->joins, "NODE,STAGE: a node that the plan left out holds the stage from now on; without STAGE: where most is left to do. It fetches weights and optimizer state from a node of the stage first")->allow_extra_args(false);
+    verb->add_flag("--lose-gradients", options->lose_gradients, "Do not run ended backwards of a node that dies again: its stage steps on the mean over the other microbatches");
     verb->add_option("--threshold", options->threshold, "A path that need not change is changed where that shortens the rest by this share")->capture_default_str()->check(CLI::NonNegativeNumber);
     verb->add_option("-o,--output", options->output, "Write the plan; paths of microbatches that have finished are as they were, lost nodes included");
     verb->callback([options, &context] { replan_file(*options, context); });

@@ -248,6 +248,36 @@ private Q_SLOTS:
         QVERIFY2(std::abs(result["iteration_seconds"].toDouble() - planned["iteration_seconds"].toDouble()) < 1e-9, done.out.constData());
     }
 
+    void a_dead_node_is_replanned() {
+        const auto experiment = source("resources/experiments/authors-20.json");
+        QCOMPARE(run({"plan", experiment, "--planner", "skippipe", "-o", file("replan.json")}).exit_code, 0);
+        const QStringList base{"replan", experiment, file("replan.json"), "--at", "20"};
+        auto output = run(base + QStringList{"--down", "n5", "--json", "-o", file("rest.json")});
+        QVERIFY2(output.exit_code == 0, output.error);
+        const auto object = output.object();
+        QVERIFY(object["iteration_seconds"].toDouble() >= object["iteration_seconds_before"].toDouble());
+        QVERIFY(object["remaining_seconds_unchanged"].isNull() && object["remaining_seconds"].toDouble() > 0);
+        QVERIFY(object["forced_paths"].toInt() > 0 && object["lost_gradients"].toInt() == 0);
+        QVERIFY(object["changes"].toArray().first().toString().contains("n5 is down"));
+        const auto rest = read_json(file("rest.json"));
+        for (const auto& stage : rest["stages"].toArray()) QVERIFY(!stage.toArray().contains("n5"));
+        // What had ended there runs again, or is lost by choice, which is shorter or as long.
+        const auto lost = run(base + QStringList{"--down", "n5", "--json", "--lose-gradients"}).object();
+        QVERIFY(lost["redone_backwards"].toInt() == 0 && lost["lost_gradients"].toInt() == object["redone_backwards"].toInt());
+        QVERIFY(lost["remaining_seconds_repaired"].toDouble() <= object["remaining_seconds_repaired"].toDouble());
+        // A second node dies on the way: a line of JSON for each, the second from where the first had come.
+        output = run(base + QStringList{"--down", "n5", "--down", "n9@40", "--json", "-o", file("rest.json")});
+        QVERIFY2(output.exit_code == 0, output.error);
+        QCOMPARE(output.out.trimmed().split('\n').size(), 2);
+        QCOMPARE(output.last()["at_seconds"].toDouble(), 40.0);
+        QCOMPARE(output.last()["iteration_seconds_before"].toDouble(), object["iteration_seconds"].toDouble());
+        QVERIFY(run(base + QStringList{"--down", "n5"}).out.contains("replanned in"));
+        for (const QStringList& bad : {QStringList{"--down", "nobody"}, {"--down", "n5@10"}, {"--slow-node", "n5"}, {"--slow-node", "n5,zero"}, {"--join", "n5,1"}, {"--join", "n5,-1"}}) {
+            output = run(base + bad);
+            QVERIFY2(output.exit_code == 2 && !output.error.isEmpty(), bad.join(' ').toUtf8());
+        }
+    }
+
     void jitter_adds_a_distribution() {
         const auto experiment = source("resources/experiments/quick-start.json");
         const QStringList asked{"plan", experiment, "--planner", "dtfm-skip", "--steps", "20", "--jitter", "20%", "--samples", "50", "--json"};
