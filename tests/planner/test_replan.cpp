@@ -263,6 +263,21 @@ private Q_SLOTS:
         QCOMPARE(second.plan.paths[0].nodes, (std::vector<int>{0, 3}));
     }
 
+    /// D, A, B; A goes at 4.5 while B runs F0, and C is to redo it at 5.5-6.5; B goes at 4.8: what E needs is what C has yet to compute. So F on C 5.5-6.5, on E 7.5-8.5,
+    /// L 9.5-10, B on E 11-13, on C 14-16, on D 17-19.
+    void lost_while_redone() {
+        auto problem = examples::toy({"D", "A", "B", "C", "E"}, 3, 3, 1);
+        problem.balance_data_nodes = false;
+        const Plan plan{.stages = {{0}, {1, 3}, {2, 4}}, .blocks = {1, 1, 1}, .paths = {{0, {0, 1, 2}}}};
+        const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), 4.5), .changes = {{.kind = Kind::node_down, .node = 1}}};
+        const auto first = replan(problem, plan, request);
+        const ReplanRequest again{.progress = progress_at(problem, plan, request, first, 4.8), .changes = {{.kind = Kind::node_down, .node = 2}}};
+        const auto second = replan(problem, first.plan, again);
+        QCOMPARE(text_of(check_rest(problem, first.plan, again.progress, {2}, second.plan, second.rest)), std::string());
+        QCOMPARE(second.plan.paths[0].nodes, (std::vector<int>{0, 3, 4}));
+        QCOMPARE(second.iteration_s, 19.0);
+    }
+
     /// C joins at 0.5 for A, which is slow: 12 bytes of gradient, so 36 B at 12 B/s and 1 s of latency, there at 4.5. Its line serves the weights first where lines are shared.
     void joining_takes_time() {
         auto problem = examples::toy({"D", "A", "B", "C"}, 2, 2, 2);
@@ -276,7 +291,19 @@ private Q_SLOTS:
         QVERIFY(result.changes.front().find("from A until 4.5 s") != std::string::npos);
         QCOMPARE(result.iteration_s, 12.5);  // no use: F1 on C could not begin before 4.5
         for (const auto& span : result.rest.spans) QVERIFY(!is_compute(span.kind) || span.node != 3 || span.start_s >= 4.5);
-        // Lost at once, its place is taken by who joins: F0 and F1 begin at 4.5.
+        // With more to do it takes its part, from 4.5 on.
+        auto many = problem;
+        many.microbatches = 8;
+        Plan eight = plan;
+        for (int m = 2; m < 8; ++m) eight.paths.push_back({m, {0, 1}});
+        request.progress = progress_at(many, eight, evaluate(many, eight), 0.5);
+        result = replan(many, eight, request);
+        double first_s = 1e9;
+        for (const auto& span : result.rest.spans)
+            if (is_compute(span.kind) && span.node == 3) first_s = std::min(first_s, span.start_s);
+        QVERIFY(result.iteration_s < result.repaired_s);
+        QCOMPARE(first_s, 4.5);
+        // Nobody of the stage can send it the weights.
         request.changes.push_back({.kind = Kind::node_down, .node = 1});
         problem.hops[2 * 4 + 3].line = no_line;
         const Plan two{.stages = {{0}, {1, 2}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 1}}}};
