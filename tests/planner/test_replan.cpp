@@ -294,6 +294,8 @@ private Q_SLOTS:
         // With more to do it takes its part, from 4.5 on.
         auto many = problem;
         many.microbatches = 8;
+        many.memory[0] = 8;
+        many.seconds_per_sample_per_block[0] /= 10;
         Plan eight = plan;
         for (int m = 2; m < 8; ++m) eight.paths.push_back({m, {0, 1}});
         request.progress = progress_at(many, eight, evaluate(many, eight), 0.5);
