@@ -160,7 +160,7 @@ private:
         for (std::size_t k = 0; k < std::min(most_asked, branch.involved.size()) && branch.kind != Conflict::none; ++k) {
             const int agent = branch.involved[k];
             Ban ban = *branch.bans[at(agent)];
-            if (branch.kind == Conflict::uniform_execution) ban.stages |= std::uint64_t{1} << branch.place;
+            if (branch.kind == Conflict::uniform_execution) ban.stages.push_back(branch.place);
             if (branch.kind == Conflict::memory) ban.nodes.push_back(branch.place);
             if (branch.kind == Conflict::collision) reserve(branch, branch.involved[1 - k], branch.place, ban);
             Way way = traveller_.best_way(agents_[at(agent)].data_node, agents_[at(agent)].release_s, ban);
@@ -214,7 +214,7 @@ private:
 
 ConflictResult conflict_search(const Problem& problem, const Network& network, const Draft& base, const ConflictRules& rules,
                                const std::function<bool(double)>& go_on) {
-    if (problem.stages > 64 || base.schedule.length < 2) return {};
+    if (base.schedule.length < 2) return {};
     return ConflictSearch(problem, network, base).run(rules, go_on);
 }
 

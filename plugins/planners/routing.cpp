@@ -2,6 +2,8 @@
 #include "plugins/planners/routing.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "core/base/rng.h"
 #include "core/planner/paths.h"
@@ -29,6 +31,9 @@ public:
 
     void run(const std::vector<std::vector<int>>& sequences) {
         set_fair(sequences);
+        const auto& data_nodes = draft_.stages[0];
+        const int least = std::accumulate(data_nodes.begin(), data_nodes.end(), unlimited_memory, [&](int m, int node) { return std::min(m, problem_.memory[at(node)]); });
+        waves_ = std::ceil(static_cast<double>(count()) / static_cast<double>(data_nodes.size()) / least);
         const auto starts = data_nodes_in_turn(problem_, draft_.stages);
         for (int i = 0; i < count(); ++i) first_path(i, sequences[at(i)], starts[at(i)]);
         if (length_ > 1) improve();
@@ -60,9 +65,9 @@ private:
         const double over = load - fair_[at(node)];
         const double weight = rules_.aware ? work_s_[at(node)] : 1;
         if (rules_.balanced) return weight * over * over + (rules_.aware ? load * work_s_[at(node)] : 0);
-        // Collisions ignored: nothing to lose below what memory lets through in as many waves as the data nodes need.
-        const double free = std::max(fair_[at(node)] * 1.5, 1.0);
-        return load * weight + (load > free ? weight * (load - free) * (load - free) : 0);
+        // Collisions ignored: nothing to lose below what memory (TC1) lets through in as many waves as the data nodes need.
+        const double free = std::max({fair_[at(node)], waves_ * problem_.memory[at(node)], 1.0});
+        return load * weight + (load > free ? 4 * weight * (load - free) * (load - free) : 0);
     }
     double add_s(int node) const { return load_s(node, loads_[at(node)] + 1) - load_s(node, loads_[at(node)]); }
 
@@ -175,6 +180,7 @@ private:
     int length_;
     std::vector<int> loads_;
     std::vector<double> work_s_, fair_;
+    double waves_ = 1;  ///< in which the data nodes start their microbatches
 };
 
 }  // namespace

@@ -30,9 +30,23 @@ double Traveller::free_from(const Ban& ban, int node, double time_s, double dura
     return time_s;
 }
 
-void Traveller::extend(const Label& label, int parent, int data_node, bool last, const Ban& ban) {
+/// What a way that has come to a label of the hop before cannot visit any more.
+void Traveller::close_stages(int hop, int parent, const Ban& ban) {
+    closed_.assign(at(problem_.stages), 0);
+    for (const int stage : ban.stages) closed_[at(stage)] = 1;
+    for (int before = hop - 1; before > 0; --before) {
+        const auto& label = layers_[at(before)][at(parent)];
+        closed_[at(label.stage)] = 1;
+        parent = label.parent;
+    }
+}
+
+void Traveller::extend(int hop, int parent, int data_node, const Ban& ban) {
+    const Label& label = layers_[at(hop - 1)][at(parent)];
+    const bool last = hop == length_ - 1;
+    close_stages(hop, parent, ban);
     for (int stage = 1; stage < problem_.stages; ++stage) {
-        if (((label.seen | ban.stages) >> stage & 1) != 0) continue;
+        if (closed_[at(stage)] != 0) continue;
         Progress progress{label.furthest, label.swaps};
         if (!advance(problem_.constraints, progress, stage)) continue;
         for (const int node : stages_[at(stage)]) {
@@ -42,7 +56,7 @@ void Traveller::extend(const Label& label, int parent, int data_node, bool last,
             const double forward_s = problem_.forward_s(node, stage);
             const double start_s = free_from(ban, node, label.time_s + round_s / 2, forward_s);
             const double home_s = last ? network_.round_s(node, data_node) : 0;
-            next_.push_back({node, parent, progress.furthest, progress.swaps, label.seen | std::uint64_t{1} << stage, start_s + forward_s,
+            next_.push_back({node, stage, parent, progress.furthest, progress.swaps, start_s + forward_s,
                              label.back_s + round_s / 2 + forward_s * problem_.backward_factor + home_s});
         }
     }
@@ -50,12 +64,11 @@ void Traveller::extend(const Label& label, int parent, int data_node, bool last,
 
 Way Traveller::best_way(int data_node, double release_s, const Ban& ban) {
     const double first_s = problem_.forward_s(data_node, 0);
-    layers_[0] = {{data_node, -1, 0, 0, 1, free_from(ban, data_node, release_s, first_s) + first_s, 0}};
+    layers_[0] = {{data_node, 0, -1, 0, 0, free_from(ban, data_node, release_s, first_s) + first_s, 0}};
     const auto sooner = [](const Label& a, const Label& b) { return a.time_s + a.back_s < b.time_s + b.back_s; };
     for (int hop = 1; hop < length_; ++hop) {
         next_.clear();
-        const auto& before = layers_[at(hop - 1)];
-        for (std::size_t k = 0; k < before.size(); ++k) extend(before[k], static_cast<int>(k), data_node, hop == length_ - 1, ban);
+        for (std::size_t k = 0; k < layers_[at(hop - 1)].size(); ++k) extend(hop, static_cast<int>(k), data_node, ban);
         const std::size_t keep = std::min(beam, next_.size());
         std::partial_sort(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(keep), next_.end(), sooner);
         next_.resize(keep);
@@ -70,9 +83,12 @@ Way Traveller::best_way(int data_node, double release_s, const Ban& ban) {
 Way Traveller::walk(int data_node, double release_s, int label, const Ban& ban) const {
     Way way;
     way.nodes.assign(at(length_), data_node);
+    std::vector<double> forward_s(at(length_), problem_.forward_s(data_node, 0));
     for (int hop = length_ - 1; hop > 0; --hop) {
-        way.nodes[at(hop)] = layers_[at(hop)][at(label)].node;
-        label = layers_[at(hop)][at(label)].parent;
+        const auto& there = layers_[at(hop)][at(label)];
+        way.nodes[at(hop)] = there.node;
+        forward_s[at(hop)] = problem_.forward_s(there.node, there.stage);
+        label = there.parent;
     }
     double now_s = release_s;
     const auto work = [&](int node, double duration_s) {
@@ -80,22 +96,16 @@ Way Traveller::walk(int data_node, double release_s, int label, const Ban& ban) 
         now_s = from_s + duration_s;
         way.works.push_back({node, from_s, now_s});
     };
-    // The stage of a middle node follows from where it stands; a data node's is 0.
-    const auto forward_s = [&](int node) {
-        for (std::size_t s = 0; s < stages_.size(); ++s)
-            if (std::find(stages_[s].begin(), stages_[s].end(), node) != stages_[s].end()) return problem_.forward_s(node, static_cast<int>(s));
-        return 0.0;
-    };
     for (int hop = 0; hop < length_; ++hop) {
         if (hop > 0) now_s += network_.round_s(way.nodes[at(hop - 1)], way.nodes[at(hop)]) / 2;
-        work(way.nodes[at(hop)], forward_s(way.nodes[at(hop)]));
+        work(way.nodes[at(hop)], forward_s[at(hop)]);
     }
     const double home_s = network_.round_s(way.nodes.back(), data_node) / 2;
     now_s += home_s;
     work(data_node, problem_.loss_s(data_node));
     now_s += home_s;
     for (int hop = length_ - 1; hop >= 0; --hop) {
-        work(way.nodes[at(hop)], problem_.backward_factor * forward_s(way.nodes[at(hop)]));
+        work(way.nodes[at(hop)], problem_.backward_factor * forward_s[at(hop)]);
         if (hop > 0) now_s += network_.round_s(way.nodes[at(hop - 1)], way.nodes[at(hop)]) / 2;
     }
     way.end_s = now_s;

@@ -15,7 +15,7 @@ struct Reservation {
 };
 
 struct Ban {
-    std::uint64_t stages = 0;               ///< bit of each stage it must not visit (CC2)
+    std::vector<int> stages;                ///< stages it must not visit (CC2)
     std::vector<int> nodes;                 ///< nodes it must not visit (TC1)
     std::vector<Reservation> reservations;  ///< when it must wait (TC2)
 };
@@ -32,7 +32,7 @@ struct Way {
     double end_s = 0;
 };
 
-/// Finds ways by a beam search over the hops, ranked by the time there and the least time back. At most 64 stages.
+/// Finds ways by a beam search over the hops, ranked by the time there and the least time back.
 class Traveller {
 public:
     Traveller(const Problem& problem, const Network& network, const Placement& stages, int length);
@@ -40,13 +40,13 @@ public:
 
 private:
     struct Label {
-        int node = 0, parent = -1, furthest = 0, swaps = 0;
-        std::uint64_t seen = 0;
+        int node = 0, stage = 0, parent = -1, furthest = 0, swaps = 0;
         double time_s = 0, back_s = 0;
     };
 
     double free_from(const Ban& ban, int node, double time_s, double duration_s) const;
-    void extend(const Label& label, int parent, int data_node, bool last, const Ban& ban);
+    void close_stages(int hop, int parent, const Ban& ban);
+    void extend(int hop, int parent, int data_node, const Ban& ban);
     Way walk(int data_node, double release_s, int label, const Ban& ban) const;
 
     const Problem& problem_;
@@ -55,6 +55,7 @@ private:
     int length_;
     std::vector<std::vector<Label>> layers_;
     std::vector<Label> next_;
+    std::vector<char> closed_;  ///< [stages] visited, or banned
 };
 
 }  // namespace skippipe

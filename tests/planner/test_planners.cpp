@@ -111,6 +111,57 @@ private Q_SLOTS:
         }
     }
 
+    /// DT-FM's placement is a ring of stages: with few lines it finds one that has them all, or says which pair has none and what would help.
+    void dtfm_with_missing_lines() {
+        int planned = 0, refused = 0;
+        for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+            const auto problem = examples::random_problem(seed, {.most_nodes = 16, .most_stages = 4, .missing_lines = 0.01 * static_cast<double>(seed % 30)});
+            for (const char* name : {"dtfm", "dtfm-skip"}) {
+                PlanRequest request;
+                request.seed = seed;
+                request.steps = 300;
+                try {
+                    const auto plan = registry_.find(name)->plan(problem, request);
+                    const auto found = check_plan(problem, plan, evaluate(problem, plan));
+                    QVERIFY2(found.empty(), (std::string(name) + ", seed " + std::to_string(seed) + ": " + (found.empty() ? "" : found.front().what)).c_str());
+                    ++planned;
+                } catch (const InputError& error) {
+                    const auto& fault = error.faults().front();
+                    QVERIFY2(!fault.remedy.empty() && std::string(error.what()).find("no line from") != std::string::npos, error.what());
+                    ++refused;
+                }
+            }
+        }
+        qInfo("%d planned, %d refused", planned, refused);
+        QVERIFY(planned > 60 && refused > 20);
+    }
+
+    /// More than 64 stages: the conflict search searches, and what it returns is valid.
+    void many_stages() {
+        std::vector<std::string> ids;
+        for (int n = 0; n < 80; ++n) ids.push_back("n" + std::to_string(n));
+        auto problem = examples::toy(ids, 70, 40, 20);
+        PlanRequest request;
+        request.steps = 20;
+        const auto plan = registry_.find("skippipe")->plan(problem, request);
+        const auto found = check_plan(problem, plan, evaluate(problem, plan));
+        QVERIFY2(found.empty(), found.empty() ? "" : found.front().what.c_str());
+        QVERIFY(plan.steps > 0);
+    }
+
+    /// Collisions ignored, but not memory: about as long as the authors' own plan (79.95 s), on the mean of five seeds.
+    void without_tc2_as_strong_as_the_authors() {
+        const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
+        double sum_s = 0;
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            PlanRequest request;
+            request.seed = seed;
+            sum_s += evaluate(authors.problem, registry_.find("skippipe-no-tc2")->plan(authors.problem, request)).iteration_s;
+        }
+        qInfo("mean %.2f s", sum_s / 5);
+        QVERIFY(sum_s / 5 < 1.05 * 79.95);
+    }
+
     void impossible_problems_say_why() {
         auto problem = authors_.problem;
         problem.memory[3] = 0;
