@@ -38,8 +38,7 @@ NodeState build_node(const Experiment& experiment, int node, int stage, int bloc
     const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
     Stage copy(experiment.model, stage, blocks, parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node)));
     copy.initialise(seed);
-    auto m = torch::zeros_like(copy.weights()), v = torch::zeros_like(copy.weights());
-    return NodeState{.stage = std::move(copy), .m = std::move(m), .v = std::move(v)};
+    return {std::move(copy), experiment.model};
 }
 
 }  // namespace

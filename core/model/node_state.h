@@ -6,6 +6,8 @@
 
 #include "core/data/batches.h"
 #include "core/engine/compute.h"
+#include "core/model/buffers.h"
+#include "core/model/fused_stage.h"
 #include "core/model/llama.h"
 #include "core/engine/task_graph.h"
 #include "core/model/torch_compat.h"
@@ -14,7 +16,14 @@ namespace skippipe {
 
 /// A node: its copy of the stage and the optimizer's state.
 struct NodeState {
+    NodeState(Stage stage, const ModelSpec& model);
+
     Stage stage;
+    std::optional<FusedStage> fused;  ///< on the CPU; elsewhere the stage's own operations and autograd do the work
+    ModelSpec model;
+    bool recompute = false;     ///< a visit keeps its input only; the backward does the forward again
+    BufferPool activations, between;
+    int held = 0, most_held = 0;  ///< visits whose activations are kept, now and at most so far
     torch::Tensor m, v;         ///< AdamW, flat as the weights
     std::int64_t tokens = 0;    ///< whose weight gradients were added up in this iteration
     std::optional<TaskGraph::Id> last_task;
@@ -23,9 +32,10 @@ struct NodeState {
 /// A microbatch's stay on one node.
 struct Visit {
     int node = 0;
-    torch::Tensor input;        ///< the message that arrived, cut off from its sender's graph; undefined at hop 0
-    Edge output;                ///< the graph of this stage's work; freed by the backward
-    torch::Tensor gradient;     ///< split backward: kept from I for W
+    torch::Tensor input;        ///< the message that arrived, or, on the CPU, the embedded tokens at hop 0
+    Edge output;                ///< autograd's graph of this stage's work; freed by the backward
+    torch::Tensor activations;  ///< on the CPU: what the forward kept
+    torch::Tensor gradient, between;  ///< split backward: kept from I for W
     std::optional<TaskGraph::Id> input_gradient_task;
 };
 
@@ -54,5 +64,9 @@ void run_loss(NodeState& node, Journey& journey, WireType wire);
 void run_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire);
 void run_input_gradient(NodeState& node, Journey& journey, Visit& visit, WireType wire);
 void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit);
+
+/// The blocks on activations [n, width] and the summed loss (nats), nothing kept.
+torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x);
+double evaluate_loss(const NodeState& node, const torch::Tensor& x, const torch::Tensor& targets);
 
 }  // namespace skippipe

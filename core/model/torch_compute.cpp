@@ -140,11 +140,11 @@ void TorchCompute::Implementation::submit(const ComputeTask& task) {
 double TorchCompute::Implementation::validation_loss(int first, int count) {
     torch::NoGradGuard no_gradient;
     torch::Tensor tokens, targets;
-    const auto& head = first_node(0).stage;
-    set_tokens(batches.validation(first, count), head.device(), tokens, targets);
-    auto x = head.embed(tokens);
-    for (std::size_t stage = 0; stage < stages.size(); ++stage) x = first_node(stage).stage.forward(x.to(first_node(stage).stage.device()));
-    return head.loss_sum(x.to(head.device()), targets).item<float>();
+    const auto& head = first_node(0);
+    set_tokens(batches.validation(first, count), head.stage.device(), tokens, targets);
+    auto x = head.stage.embed(tokens);
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) x = evaluate(first_node(stage), x.to(first_node(stage).stage.device()));
+    return evaluate_loss(head, x.to(head.stage.device()), targets);
 }
 
 TorchCompute::TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int threads)

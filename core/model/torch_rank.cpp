@@ -221,10 +221,10 @@ double TorchRank::Implementation::validation_loss(int first, int count, RankTran
     for (std::size_t stage = 0; stage < schedule.plan.stages.size(); ++stage) {
         x = pass_on(std::move(x), where, first_rank(stage), rows, transport);
         where = first_rank(stage);
-        if (where == rank) x = first_node(stage).stage.forward(x.to(first_node(stage).stage.device()));
+        if (where == rank) x = evaluate(first_node(stage), x.to(first_node(stage).stage.device()));
     }
     x = pass_on(std::move(x), where, home, rows, transport);
-    return rank == home ? first_node(0).stage.loss_sum(x.to(first_node(0).stage.device()), targets).item<float>() : 0;
+    return rank == home ? evaluate_loss(first_node(0), x.to(first_node(0).stage.device()), targets) : 0;
 }
 
 ValidationResult TorchRank::validate(RankTransport& transport) {
