@@ -17,6 +17,8 @@
 #define SKIPPIPE_ATTENTION_TILE
 namespace skippipe::kernels {
 constexpr std::size_t tile_rows = 32;  ///< queries of a tile
+constexpr std::size_t padding = 16;    ///< floats of the largest vector
+constexpr std::size_t padded(std::size_t n) { return (n + padding - 1) / padding * padding; }
 }
 #endif
 
@@ -75,8 +77,12 @@ HWY_NOINLINE void multiply(float* c, std::size_t c_row, const View& a, const flo
 }
 
 void transpose(float* to, const float* from, std::size_t from_row, std::size_t rows, std::size_t columns) {
-    for (std::size_t j = 0; j < columns; ++j)
-        for (std::size_t i = 0; i < rows; ++i) to[j * rows + i] = from[i * from_row + j];
+    constexpr std::size_t at_once = 16;  // rows whose elements the cache holds together, whatever their distance
+    for (std::size_t begin = 0; begin < rows; begin += at_once) {
+        const std::size_t end = std::min(begin + at_once, rows);
+        for (std::size_t j = 0; j < columns; ++j)
+            for (std::size_t i = begin; i < end; ++i) to[j * rows + i] = from[i * from_row + j];
+    }
 }
 
 float dot(const float* a, const float* b, std::size_t n) {
@@ -94,36 +100,46 @@ float dot(const float* a, const float* b, std::size_t n) {
 struct Workspace {
     Workspace(float* at, const AttentionShape& shape) {
         const std::size_t n = shape.sequence, w = shape.head_width;
-        const auto take = [&at](std::size_t size) { return std::exchange(at, at + (size + 15) / 16 * 16); };
-        scores = take(tile_rows * n);
-        slopes = take(tile_rows * n);
+        const auto take = [&at](std::size_t size) { return std::exchange(at, at + padded(size)); };
+        scores = take(tile_rows * padded(n));
+        slopes = take(tile_rows * padded(n));
         keys = take(n * w);
         values = take(n * w);
         key_gradient = take(n * w);
         value_gradient = take(n * w);
     }
-    float *scores, *slopes;                 ///< [tile_rows, sequence]: then probabilities, and the gradient of the scores
+    float *scores, *slopes;                 ///< [tile_rows, padded(sequence)]: then probabilities, and the gradient of the scores
     float *keys, *values;                   ///< transposed: [head_width, sequence]
     float *key_gradient, *value_gradient;   ///< [sequence, head_width]
 };
 
+/// What follows the first `columns` scores counts nothing: e^ of it is 0 in the vector they end in, and 0 behind that.
+HWY_INLINE void mask_row(float* scores, std::size_t columns, std::size_t end) {
+    const std::size_t whole = padded(columns);
+    std::fill(scores + columns, scores + whole, -1e30f);
+    if (whole < end) std::fill(scores + whole, scores + end, 0.0f);
+}
+
 void Attend(float* out, float* log_sums, const float* qkv, const AttentionShape& shape, float* workspace) {
-    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width;
+    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width, across = padded(n);
     const Workspace space(workspace, shape);
+    float inverse_sums[tile_rows];
     for (std::size_t head = 0; head < shape.heads; ++head, log_sums += n) {
         const float *query = qkv + head * w, *key = query + width, *value = key + width;
         transpose(space.keys, key, row, n, w);
         for (std::size_t begin = 0; begin < n; begin += tile_rows) {
             const std::size_t end = std::min(begin + tile_rows, n), rows = end - begin;
-            multiply<false>(space.scores, n, {query + begin * row, row, 1}, space.keys, n, rows, end, w);
+            multiply<false>(space.scores, across, {query + begin * row, row, 1}, space.keys, n, rows, end, w);
             for (std::size_t i = begin; i < end; ++i) {
-                float* scores = space.scores + (i - begin) * n;
-                const float largest = row_maximum(scores, i + 1), sum = exponentials(scores, i + 1, largest);
-                scale_row(scores, i + 1, 1 / sum);
-                std::fill(scores + i + 1, scores + end, 0.0f);
+                float* scores = space.scores + (i - begin) * across;
+                mask_row(scores, i + 1, end);
+                const float largest = row_maximum(scores, padded(i + 1)), sum = exponentials(scores, padded(i + 1), largest);
                 log_sums[i] = largest + std::log(sum);
+                inverse_sums[i - begin] = 1 / sum;
             }
-            multiply<false>(out + begin * width + head * w, width, {space.scores, n, 1}, value, row, rows, w, end);
+            float* to = out + begin * width + head * w;
+            multiply<false>(to, width, {space.scores, across, 1}, value, row, rows, w, end);
+            for (std::size_t i = 0; i < rows; ++i) scale_row(to + i * width, w, inverse_sums[i]);
         }
     }
 }
@@ -131,18 +147,16 @@ void Attend(float* out, float* log_sums, const float* qkv, const AttentionShape&
 /// Scores become probabilities; `slopes`, the gradient of the probabilities, becomes that of the scores.
 void softmax_backward_row(float* scores, float* slopes, std::size_t columns, std::size_t end, float log_sum, float product) {
     const Wide d;
-    const std::size_t lanes = hn::Lanes(d);
-    exponentials(scores, columns, log_sum);
-    std::size_t j = 0;
-    for (; j + lanes <= columns; j += lanes)
+    const std::size_t whole = padded(columns);
+    mask_row(scores, columns, end);
+    std::fill(slopes + columns, slopes + std::max(whole, end), 0.0f);
+    exponentials(scores, whole, log_sum);
+    for (std::size_t j = 0; j < whole; j += hn::Lanes(d))
         hn::StoreU(hn::Mul(hn::LoadU(d, scores + j), hn::Sub(hn::LoadU(d, slopes + j), hn::Set(d, product))), d, slopes + j);
-    for (; j < columns; ++j) slopes[j] = scores[j] * (slopes[j] - product);
-    std::fill(scores + columns, scores + end, 0.0f);
-    std::fill(slopes + columns, slopes + end, 0.0f);
 }
 
 void AttendBackward(float* qkv, const float* out_gradient, const float* out, const float* log_sums, const AttentionShape& shape, float* workspace) {
-    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width;
+    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width, across = padded(n);
     const Workspace space(workspace, shape);
     for (std::size_t head = 0; head < shape.heads; ++head, log_sums += n) {
         float *query = qkv + head * w, *key = query + width, *value = key + width;
@@ -154,15 +168,15 @@ void AttendBackward(float* qkv, const float* out_gradient, const float* out, con
             const std::size_t end = std::min(begin + tile_rows, n), rows = end - begin;
             float* tile = query + begin * row;
             const float* gradient = out_gradient + begin * width + head * w;
-            multiply<false>(space.scores, n, {tile, row, 1}, space.keys, n, rows, end, w);
-            multiply<false>(space.slopes, n, {gradient, width, 1}, space.values, n, rows, end, w);
+            multiply<false>(space.scores, across, {tile, row, 1}, space.keys, n, rows, end, w);
+            multiply<false>(space.slopes, across, {gradient, width, 1}, space.values, n, rows, end, w);
             for (std::size_t i = begin; i < end; ++i) {
-                const std::size_t at = i * width + head * w, in_tile = (i - begin) * n;
+                const std::size_t at = i * width + head * w, in_tile = (i - begin) * across;
                 softmax_backward_row(space.scores + in_tile, space.slopes + in_tile, i + 1, end, log_sums[i], dot(out_gradient + at, out + at, w));
             }
-            multiply<true>(space.value_gradient, w, {space.scores, 1, n}, gradient, width, end, w, rows);
-            multiply<true>(space.key_gradient, w, {space.slopes, 1, n}, tile, row, end, w, rows);
-            multiply<false>(tile, row, {space.slopes, n, 1}, key, row, rows, w, end);
+            multiply<true>(space.value_gradient, w, {space.scores, 1, across}, gradient, width, end, w, rows);
+            multiply<true>(space.key_gradient, w, {space.slopes, 1, across}, tile, row, end, w, rows);
+            multiply<false>(tile, row, {space.slopes, across, 1}, key, row, rows, w, end);
         }
         for (std::size_t i = 0; i < n; ++i) {
             std::memcpy(key + i * row, space.key_gradient + i * w, w * sizeof(float));
@@ -182,7 +196,7 @@ HWY_EXPORT(Attend);
 HWY_EXPORT(AttendBackward);
 
 std::size_t attention_workspace(const AttentionShape& shape) noexcept {
-    return 2 * tile_rows * shape.sequence + 4 * (shape.sequence * shape.head_width + 15);
+    return 2 * tile_rows * padded(shape.sequence) + 4 * padded(shape.sequence * shape.head_width);
 }
 
 void causal_attention(float* out, float* log_sums, const float* qkv, const AttentionShape& shape, float* workspace) noexcept {
