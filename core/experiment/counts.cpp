@@ -85,38 +85,77 @@ double stage_parameters(const ModelSpec& model, int blocks, bool first) {
     return blocks * block_parameters(model) + (first ? 2.0 * model.vocabulary * d + d : 0.0);
 }
 
+std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width) {
+    const auto values = static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);
+    if (wire == WireType::int8) return values + 4 * static_cast<std::size_t>(rows);
+    return values * (wire == WireType::bf16 ? 2 : 4);
+}
+
+double backward_factor(const Experiment& experiment) { return experiment.costs.backward_factor + (experiment.training.recompute ? 1 : 0); }
+
+namespace {
+
+double tokens_of(const Experiment& experiment) { return static_cast<double>(experiment.pipeline.microbatch_samples) * experiment.model.sequence; }
+
+/// fp32 values a token that the blocks of a stage keep for their backward, the stage's input apart.
+double kept_values(const ModelSpec& model, int blocks) {
+    const double d = model.width;
+    return blocks * (6 * d + 2.0 * ffn_width(model) + model.heads) - (blocks > 0 ? d : 0);
+}
+
+}  // namespace
+
 double activation_bytes(const Experiment& experiment, int blocks) {
     const auto& model = experiment.model;
-    const double tokens = static_cast<double>(experiment.pipeline.microbatch_samples) * model.sequence;
-    const double per_token =
-        16.0 * model.width + 3.0 * ffn_width(model) + 2.0 * model.heads * static_cast<double>(model.sequence);
-    return 4 * tokens * blocks * per_token;
+    const double d = model.width;
+    const bool split = experiment.pipeline.split_backward;
+    double values = d;
+    if (!experiment.training.recompute || split) values += kept_values(model, blocks);
+    if (split) values += d + blocks * (4 * d + ffn_width(model));
+    return 4 * tokens_of(experiment) * values;
+}
+
+double state_bytes(const Experiment& experiment, int blocks, bool first) { return 16 * stage_parameters(experiment.model, blocks, first); }
+
+double workspace_bytes(const Experiment& experiment, int blocks, bool first) {
+    const auto& model = experiment.model;
+    const double d = model.width, f = ffn_width(model), tokens = tokens_of(experiment), at_once = 1 << 18;
+    const double norm_and_hidden = d + f, one_block = kept_values(model, 1) + d, backward = 6 * d + f, messages = 3 * d;
+    double values = messages + (blocks > 0 ? norm_and_hidden + one_block + backward : 0);
+    if (experiment.training.recompute && !experiment.pipeline.split_backward) values += kept_values(model, blocks);
+    const double rows = std::clamp(std::floor(at_once / model.vocabulary), 1.0, tokens);
+    return 4 * (tokens * values + (first ? rows * model.vocabulary : 0));
 }
 
 namespace {
 
-/// Bytes of weights, gradients and optimizer state of the largest stage, and of the activations of one microbatch in it.
-std::pair<double, double> largest_stage_bytes(const Experiment& experiment) {
+struct Needs {
+    double fixed = 0, each = 0;
+};
+
+/// The most that any stage needs beside its microbatches, and for each.
+Needs largest_needs(const Experiment& experiment) {
     const auto blocks = stage_blocks(experiment);
-    double parameters = 0;
-    for (std::size_t s = 0; s < blocks.size(); ++s)
-        parameters = std::max(parameters, stage_parameters(experiment.model, blocks[s], s == 0));
-    const int largest = blocks.empty() ? 1 : *std::max_element(blocks.begin(), blocks.end());
-    return {16 * parameters, activation_bytes(experiment, largest)};
+    Needs needs;
+    for (std::size_t s = 0; s < blocks.size(); ++s) {
+        needs.fixed = std::max(needs.fixed, state_bytes(experiment, blocks[s], s == 0) + workspace_bytes(experiment, blocks[s], s == 0));
+        needs.each = std::max(needs.each, activation_bytes(experiment, blocks[s]));
+    }
+    return needs;
 }
 
 }  // namespace
 
 double memory_for_one(const Experiment& experiment) {
-    const auto [state, each] = largest_stage_bytes(experiment);
-    return state + each;
+    const auto needs = largest_needs(experiment);
+    return needs.fixed + needs.each;
 }
 
 int memory_limit(const Experiment& experiment, const Node& node) {
     if (node.memory_microbatches) return *node.memory_microbatches;
     if (!node.memory_bytes) return experiment.pipeline.memory_microbatches;
-    const auto [state, each] = largest_stage_bytes(experiment);
-    const double held = std::floor((*node.memory_bytes - state) / each);
+    const auto needs = largest_needs(experiment);
+    const double held = std::floor((*node.memory_bytes - needs.fixed) / needs.each);
     return static_cast<int>(std::clamp(held, 0.0, 1e6));
 }
 

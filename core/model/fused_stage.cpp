@@ -25,7 +25,7 @@ constexpr float epsilon = static_cast<float>(norm_epsilon);
 constexpr std::int64_t logits_at_once = 1 << 18;  ///< floats: a large vocabulary's logits never exist all at once
 
 /// Scratch of a thread, by purpose.
-enum Slot : std::size_t { normed, hidden, one_block, workspace, logits, between_scratch, attended_gradient };
+enum Slot : std::size_t { normed, hidden, one_block, workspace, logits, between_scratch, attended_gradient, recomputed_blocks };
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
@@ -55,8 +55,8 @@ std::int64_t split_floats(const ModelSpec& model, int blocks, std::int64_t token
     return blocks * (tokens * (4LL * model.width + hidden_width(model)) + 2LL * model.width);
 }
 
-FusedStage::FusedStage(Stage& stage, const ModelSpec& model)
-    : width_(model.width), hidden_(hidden_width(model)), heads_(model.heads), sequence_(model.sequence), vocabulary_(model.vocabulary) {
+FusedStage::FusedStage(Stage& stage, const ModelSpec& model, ProductType products)
+    : products_(products), width_(model.width), hidden_(hidden_width(model)), heads_(model.heads), sequence_(model.sequence), vocabulary_(model.vocabulary) {
     const auto weights = pointers(stage, stage.weights()), gradients = pointers(stage, stage.gradient());
     for (const auto& [from, to] : {std::pair{&weights, &weights_}, std::pair{&gradients, &gradients_}})
         for (int block = 0; from->contains(fmt::format("block{}.qkv", block)); ++block) {
@@ -114,6 +114,10 @@ void FusedStage::attend_backward(float* qkv, const float* dout, const float* out
         kernels::causal_attention_backward(qkv + i * 3 * width_, dout + i * width_, out + i * width_, log_sums + i * heads_, shape, space);
 }
 
+float* FusedStage::recomputed(std::int64_t n) const {
+    return Scratch::of_this_thread().part(recomputed_blocks, n * (blocks_ * (6 * width_ + 2 * hidden_ + heads_) - (blocks_ > 0 ? width_ : 0)));
+}
+
 void FusedStage::forward(float* out, const float* x, float* kept, std::int64_t n) const {
     auto& scratch = Scratch::of_this_thread();
     const kernels::RotaryShape turn{size(sequence_), size(heads_), size(width_ / heads_)};
@@ -135,17 +139,17 @@ void FusedStage::forward(float* out, const float* x, float* kept, std::int64_t n
     for (int block = 0; block < blocks_; ++block) {
         const auto& w = weights_[static_cast<std::size_t>(block)];
         const auto k = memory(block);
-        multiply(k.qkv, {norm, n, width_}, {w.qkv, width_, 3 * width_});
+        multiply(k.qkv, {norm, n, width_}, {w.qkv, width_, 3 * width_}, products_);
         kernels::rotary(k.qkv, rotary_table_.data(), size(n), turn, query_scale);
         attend(k.attended, k.log_sums, k.qkv, n);
-        multiply(k.middle, {k.attended, n, width_}, {w.attention_out, width_, width_});
+        multiply(k.middle, {k.attended, n, width_}, {w.attention_out, width_, width_}, products_);
         kernels::add_rms_norm(norm, k.middle, block == 0 ? x : k.x, w.ffn_norm, size(n), size(width_), epsilon);
-        multiply(k.gate_up, {norm, n, width_}, {w.gate_up, width_, 2 * hidden_});
+        multiply(k.gate_up, {norm, n, width_}, {w.gate_up, width_, 2 * hidden_}, products_);
         const bool last = block + 1 == blocks_;
         if (last && !out) return;
         kernels::swiglu(activated, k.gate_up, size(n), size(hidden_));
         float* next = last ? out : memory(block + 1).x;
-        multiply(next, {activated, n, hidden_}, {w.down, hidden_, width_});
+        multiply(next, {activated, n, hidden_}, {w.down, hidden_, width_}, products_);
         if (last) kernels::sum_into(next, k.middle, size(n * width_));
         else kernels::add_rms_norm(norm, next, k.middle, weights_[static_cast<std::size_t>(block) + 1].attention_norm, size(n), size(width_), epsilon);
     }
@@ -156,24 +160,24 @@ void FusedStage::block_input_gradient(int block, float* dx, const float* dy, con
     const kernels::RotaryShape turn{size(sequence_), size(heads_), size(width_ / heads_)};
     const float query_scale = 1 / std::sqrt(static_cast<float>(width_ / heads_));
     std::fill(g.norm_gradients, g.norm_gradients + 2 * width_, 0.0f);
-    multiply(g.hidden, {dy, n, width_}, transpose({w.down, hidden_, width_}));
+    multiply(g.hidden, {dy, n, width_}, transpose({w.down, hidden_, width_}), products_);
     kernels::swiglu_backward(k.gate_up, g.hidden, size(n), size(hidden_));
-    multiply(g.ffn_normed, {k.gate_up, n, 2 * hidden_}, transpose({w.gate_up, width_, 2 * hidden_}));
+    multiply(g.ffn_normed, {k.gate_up, n, 2 * hidden_}, transpose({w.gate_up, width_, 2 * hidden_}), products_);
     kernels::rms_norm_backward(g.middle_gradient, g.ffn_normed, g.norm_gradients + width_, dy, k.middle, w.ffn_norm, size(n), size(width_), epsilon);
     auto* dattended = Scratch::of_this_thread().part(attended_gradient, n * width_);
-    multiply(dattended, {g.middle_gradient, n, width_}, transpose({w.attention_out, width_, width_}));
+    multiply(dattended, {g.middle_gradient, n, width_}, transpose({w.attention_out, width_, width_}), products_);
     attend_backward(k.qkv, dattended, k.attended, k.log_sums, n);
     kernels::rotary_backward(k.qkv, rotary_table_.data(), size(n), turn, query_scale);
-    multiply(g.attention_normed, {k.qkv, n, 3 * width_}, transpose({w.qkv, width_, 3 * width_}));
+    multiply(g.attention_normed, {k.qkv, n, 3 * width_}, transpose({w.qkv, width_, 3 * width_}), products_);
     kernels::rms_norm_backward(dx, g.attention_normed, g.norm_gradients, g.middle_gradient, x, w.attention_norm, size(n), size(width_), epsilon);
 }
 
 void FusedStage::block_weight_gradient(int block, const float* dy, const Kept& k, const Between& g, std::int64_t n) {
     const auto& sums = gradients_[static_cast<std::size_t>(block)];
-    multiply_add(sums.down, transpose({g.hidden, n, hidden_}), {dy, n, width_});
-    multiply_add(sums.gate_up, transpose({g.ffn_normed, n, width_}), {k.gate_up, n, 2 * hidden_});
-    multiply_add(sums.attention_out, transpose({k.attended, n, width_}), {g.middle_gradient, n, width_});
-    multiply_add(sums.qkv, transpose({g.attention_normed, n, width_}), {k.qkv, n, 3 * width_});
+    multiply_add(sums.down, transpose({g.hidden, n, hidden_}), {dy, n, width_}, products_);
+    multiply_add(sums.gate_up, transpose({g.ffn_normed, n, width_}), {k.gate_up, n, 2 * hidden_}, products_);
+    multiply_add(sums.attention_out, transpose({k.attended, n, width_}), {g.middle_gradient, n, width_}, products_);
+    multiply_add(sums.qkv, transpose({g.attention_normed, n, width_}), {k.qkv, n, 3 * width_}, products_);
     kernels::sum_into(sums.attention_norm, g.norm_gradients, size(width_));
     kernels::sum_into(sums.ffn_norm, g.norm_gradients + width_, size(width_));
 }
@@ -221,14 +225,14 @@ double FusedStage::head_pass(float* dx, const float* x, const std::int64_t* targ
         const float* from = x + begin * width_;
         const MatrixView head{head_.head, width_, vocabulary_};
         kernels::rms_norm(norm, from, head_.final_norm, size(count), size(width_), epsilon);
-        multiply(slopes, {norm, count, width_}, head);
+        multiply(slopes, {norm, count, width_}, head, products_);
         if (!backward) {
             loss += kernels::cross_entropy(slopes, targets + begin, size(count), size(vocabulary_));
             continue;
         }
         loss += kernels::softmax_cross_entropy(slopes, targets + begin, size(count), size(vocabulary_));
-        multiply_add(head_gradient_.head, transpose({norm, count, width_}), {slopes, count, vocabulary_});
-        multiply(norm, {slopes, count, vocabulary_}, transpose(head));
+        multiply_add(head_gradient_.head, transpose({norm, count, width_}), {slopes, count, vocabulary_}, products_);
+        multiply(norm, {slopes, count, vocabulary_}, transpose(head), products_);
         float* to = dx + begin * width_;
         std::fill(to, to + count * width_, 0.0f);
         kernels::rms_norm_backward(to, norm, head_gradient_.final_norm, to, from, head_.final_norm, size(count), size(width_), epsilon);

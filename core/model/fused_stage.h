@@ -20,7 +20,7 @@ std::int64_t split_floats(const ModelSpec& model, int blocks, std::int64_t token
 class FusedStage {
 public:
     /// Works on the stage's weights and gradients where they are; the stage outlives it.
-    FusedStage(Stage& stage, const ModelSpec& model);
+    FusedStage(Stage& stage, const ModelSpec& model, ProductType products = ProductType::fp32);
 
     int blocks() const { return blocks_; }
 
@@ -30,6 +30,8 @@ public:
     void embed_backward(const float* dx, const std::int64_t* tokens, std::int64_t n);
 
     /// The blocks: x [n, width] to out. `kept`: activation_floats for the backward, or null. `out` null: only `kept` is wanted.
+    /// Scratch memory of the calling thread for `kept` of n tokens, until the stage's backward.
+    float* recomputed(std::int64_t n) const;
     void forward(float* out, const float* x, float* kept, std::int64_t n) const;
     /// From the gradient dy of `out` to dx of x, and the weights' gradients, added up. What `kept` holds is used up. dx may be null.
     void backward(float* dx, const float* dy, const float* x, float* kept, std::int64_t n);
@@ -59,6 +61,7 @@ private:
     void block_weight_gradient(int block, const float* dy, const Kept& kept, const Between& between, std::int64_t n);
     double head_pass(float* dx, const float* x, const std::int64_t* targets, std::int64_t n, bool backward) const;
 
+    ProductType products_;
     std::int64_t width_, hidden_, heads_, sequence_, vocabulary_;
     int blocks_;
     std::vector<Tensors> weights_, gradients_;

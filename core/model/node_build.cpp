@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
+#include "core/model/matmul.h"
 
 namespace skippipe {
 
@@ -19,6 +20,8 @@ void require_fit(const Experiment& experiment, const Plan& plan) {
     if (model.heads < 1 || model.width % (2 * model.heads) != 0)
         refuse("/model/heads", fmt::format("a width of {} is not {} heads of even width", model.width, model.heads), "rotary attention turns pairs",
                "Choose a width that 2 x heads divides");
+    if (experiment.execution.products == ProductType::bf16 && !has_bf16_products())
+        refuse("/execution/products", "this processor does not multiply bf16", "in software it would be slower than fp32", "Set it to \"fp32\"");
     int blocks = 0;
     for (const int count : plan.blocks) blocks += count;
     if (plan.stages.size() != plan.blocks.size() || blocks != model.blocks)
@@ -38,7 +41,9 @@ NodeState build_node(const Experiment& experiment, int node, int stage, int bloc
     const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
     Stage copy(experiment.model, stage, blocks, parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node)));
     copy.initialise(seed);
-    return {std::move(copy), experiment.model};
+    NodeState state(std::move(copy), experiment.model, experiment.execution.products);
+    state.recompute = experiment.training.recompute;
+    return state;
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What nodes and microbatches hold while an iteration is computed.
 #pragma once
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/data/batches.h"
@@ -16,7 +19,7 @@ namespace skippipe {
 
 /// A node: its copy of the stage and the optimizer's state.
 struct NodeState {
-    NodeState(Stage stage, const ModelSpec& model);
+    NodeState(Stage stage, const ModelSpec& model, ProductType products = ProductType::fp32);
 
     Stage stage;
     std::optional<FusedStage> fused;  ///< on the CPU; elsewhere the stage's own operations and autograd do the work
@@ -39,12 +42,17 @@ struct Visit {
     std::optional<TaskGraph::Id> input_gradient_task;
 };
 
+/// What int8 took away from the messages of a microbatch so far, by sender, receiver and direction (true: gradients).
+using Residuals = std::map<std::tuple<int, int, bool>, torch::Tensor>;
+
 /// A microbatch under way.
 struct Journey {
     std::vector<Visit> visits;  ///< capacity is reserved: tasks hold pointers into it
     torch::Tensor tokens, targets;  ///< int64 [samples x sequence], where its data node is
     std::int64_t token_count = 0;
     torch::Tensor message;      ///< activation forwards, gradient backwards
+    int message_from = -1;      ///< the node that made it, where it has not passed a wire yet
+    Residuals* residuals = nullptr;  ///< outlive the iteration
     double loss = 0;            ///< nats, summed
     std::int64_t loss_tokens = 0;
     OpKind next = OpKind::F;    ///< F until L is submitted, then B (I where split)
@@ -55,8 +63,10 @@ struct Journey {
 /// Input and target tokens of a batch as int64 on a device.
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets);
 
-/// A tensor as it arrives: rounded to the wire's type, on the receiver's device, without history.
-torch::Tensor deliver(const torch::Tensor& sent, WireType wire, torch::Device to);
+/// The journey's message as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes of one rank the
+/// operations do the same, so that a run's values do not depend on who shares a process.
+void take_message(Journey& journey, int to_node, bool backward, WireType wire, std::byte* bytes);
+void put_message(Journey& journey, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire);
 
 /// The operations of a node on a microbatch.
 void run_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire);

@@ -65,6 +65,7 @@ struct TorchCompute::Implementation {
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;       ///< of each stage's optimizer
     std::map<int, Journey> journeys;    ///< by microbatch
+    std::map<int, Residuals> residuals; ///< the same
     std::size_t most_visits = 0;
     int iteration = 0;
     TaskGraph graph;  ///< last: its threads end before what they work on
@@ -118,6 +119,7 @@ void TorchCompute::Implementation::submit(const ComputeTask& task) {
     if (kind == OpKind::F) {
         journey.visits.reserve(most_visits);
         journey.visits.push_back({.node = task.node});
+        journey.residuals = &residuals[task.operation.microbatch];
     }
     auto& on = node(task.node);
     auto& visit = journey.visits[static_cast<std::size_t>(task.hop)];
@@ -218,6 +220,8 @@ std::vector<float> TorchCompute::reduced_gradient(int stage) const {
 }
 
 std::vector<float> TorchCompute::weights(int node) const { return to_vector(implementation_->node(node).stage.weights()); }
+
+int TorchCompute::most_held(int node) const { return implementation_->node(node).most_held; }
 
 bool TorchCompute::replicas_equal() const {
     for (const auto& copies : implementation_->copies())

@@ -13,28 +13,13 @@
 #include "core/model/node_build.h"
 #include "core/model/optimizer.h"
 #include "core/model/reduction.h"
+#include "core/model/wire.h"
 
 namespace skippipe {
 
 namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-std::int64_t element_bytes(WireType wire) { return wire == WireType::bf16 ? 2 : 4; }
-
-/// A tensor as it travels.
-Buffer encode(const torch::Tensor& tensor, WireType wire) {
-    const auto flat = tensor.to(torch::kCPU, wire == WireType::bf16 ? torch::kBFloat16 : torch::kFloat32).contiguous();
-    Buffer bytes(static_cast<std::size_t>(flat.numel() * element_bytes(wire)));
-    std::memcpy(bytes.data(), flat.data_ptr(), bytes.size());
-    return bytes;
-}
-
-torch::Tensor decode(const Buffer& bytes, WireType wire, std::int64_t width) {
-    auto tensor = torch::empty({static_cast<std::int64_t>(bytes.size()) / element_bytes(wire) / width, width}, wire == WireType::bf16 ? torch::kBFloat16 : torch::kFloat32);
-    std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-    return tensor.to(torch::kFloat32);
-}
 
 std::span<float> values_of(torch::Tensor& flat) { return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}; }
 
@@ -82,6 +67,7 @@ struct TorchRank::Implementation {
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;
     std::map<int, LocalJourney> journeys;  ///< of the microbatches that pass here; the map itself never changes
+    std::map<int, Residuals> residuals;    ///< of those microbatches' messages from here
     TaskGraph graph;                       ///< last: its threads end before what they work on
 };
 
@@ -90,7 +76,7 @@ void TorchRank::Implementation::run(const ComputeTask& task) {
     auto& journey = local.journey;
     auto& on = node(task.node);
     auto& visit = journey.visits.at(at(task.hop));
-    if (local.arrived.size() > 0) journey.message = decode(std::exchange(local.arrived, Buffer{}), wire(), width());
+    if (local.arrived.size() > 0) put_message(journey, std::exchange(local.arrived, Buffer{}).data(), tokens_a_microbatch(), width(), wire());
     switch (task.operation.kind) {
         case OpKind::F:
             visit.node = task.node;
@@ -125,6 +111,7 @@ void TorchRank::begin_iteration(int iteration) {
         const auto visits = local.journey.visits.size();
         local = {};
         local.journey.visits.resize(visits);
+        local.journey.residuals = &self.residuals[microbatch];
     }
     std::vector<NodeState*> all;
     for (auto& node : self.nodes)
@@ -139,12 +126,15 @@ void TorchRank::run(const ComputeTask& task) { implementation_->run(task); }
 
 std::size_t TorchRank::message_bytes(const Operation&) const {
     const auto& self = *implementation_;
-    return static_cast<std::size_t>(self.tokens_a_microbatch() * self.width() * element_bytes(self.wire()));
+    return wire_bytes(self.wire(), self.tokens_a_microbatch(), self.width());
 }
 
 Buffer TorchRank::take_message(const RankTransfer& transfer) {
     auto& self = *implementation_;
-    return encode(std::exchange(self.journeys.at(transfer.operation.microbatch).journey.message, {}), self.wire());
+    Buffer bytes(message_bytes(transfer.operation));
+    const auto kind = transfer.operation.kind;
+    skippipe::take_message(self.journeys.at(transfer.operation.microbatch).journey, transfer.to_node, kind == OpKind::B || kind == OpKind::I, self.wire(), bytes.data());
+    return bytes;
 }
 
 void TorchRank::receive(const RankTransfer& transfer, Buffer message) { implementation_->journeys.at(transfer.operation.microbatch).arrived = std::move(message); }
