@@ -34,7 +34,7 @@ double backward_factor(const Experiment& experiment);
 
 /// Bytes that one microbatch holds on a stage of `blocks` until its backward, as core/model keeps them on the CPU in fp32: per token the
 /// stage's input (D) and per block 6 D + 2 F + H, less the D of the first block's input; with `recompute` the input alone. A split
-/// backward holds 4 D + F a block and the gradient (D) besides, and, with `recompute`, what recomputing made.
+/// backward may hold 4 D + F a block and the gradient (D) besides (as long as W waits), and, with `recompute`, what recomputing made.
 double activation_bytes(const Experiment& experiment, int blocks);
 
 /// Bytes that a node of such a stage holds whatever its microbatches: weights, gradients and two AdamW moments (16 a parameter).

@@ -37,7 +37,10 @@ public:
     /// A part that only grows; each `slot` is memory of its own.
     float* part(std::size_t slot, std::int64_t size) {
         if (slots_.size() <= slot) slots_.resize(slot + 1);
-        if (!slots_[slot].defined() || slots_[slot].numel() < size) slots_[slot] = torch::empty({size});
+        if (!slots_[slot].defined() || slots_[slot].numel() < size) {
+            slots_[slot].reset();  // first: both need not exist at once
+            slots_[slot] = torch::empty({size});
+        }
         return slots_[slot].data_ptr<float>();
     }
 

@@ -123,7 +123,8 @@ private Q_SLOTS:
         }
         const double measured = after - before, predicted = predicted_bytes(experiment, threads);
         qInfo("predicted %.1f MB, measured %.1f MB (%+.1f %%)", predicted / 1e6, measured / 1e6, 100 * (measured / predicted - 1));
-        QVERIFY2(std::abs(measured / predicted - 1) < 0.1, qPrintable(QString("predicted %1, measured %2").arg(predicted).arg(measured)));
+        // A split backward may let every W wait; here each follows its I, and less is held than the planner must allow for.
+        QVERIFY2(measured < 1.1 * predicted && (split || measured > 0.9 * predicted), qPrintable(QString("predicted %1, measured %2").arg(predicted).arg(measured)));
     }
 
     void is_flat_after_three_iterations() {
