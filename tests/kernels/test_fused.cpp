@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <vector>
+
+#include <hwy/highway.h>
 
 #include "core/base/rng.h"
 #include "kernels/attention.h"
@@ -223,5 +226,16 @@ private:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFused)
+/// All of it once for each kind of processor that the kernels are built for and this machine can run.
+int main(int count, char** arguments) {
+    int failed = 0;
+    for (const auto target : hwy::SupportedAndGeneratedTargets()) {
+        hwy::SetSupportedTargetsForTest(target);
+        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        std::printf("kernels for %s\n", hwy::TargetName(target));
+        TestFused test;
+        failed += QTest::qExec(&test, count, arguments);
+    }
+    return failed;
+}
 #include "test_fused.moc"
