@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Training through the pipeline against the same LLaMA trained whole with plain LibTorch, against python3-torch, against two processes,
 // against the tensor work alone, and skipping against not skipping: one JSON line each, with what this machine's matrix products and
-// memory allow in the same run. What is compared alternates, so that a busy machine meets both; ratios are medians of pairs.
+// memory allow in the same run. Parts by name as arguments: two, one, engine, skip, processes, python; all without. What is compared
+// alternates, so that a busy machine meets both; ratios are medians of pairs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -33,7 +34,7 @@ using namespace skippipe;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int threads = 2, microbatches = 12, repeats = 7, stages = 6, replicas = 2;
+constexpr int threads = 2, microbatches = 12, repeats = 5, stages = 6, replicas = 2;
 
 Experiment make_experiment() {
     Experiment experiment;
@@ -126,7 +127,8 @@ private:
     void train_on(const Path& path) {
         Journey journey;
         set_tokens(batches_.batch(iteration_, path.microbatch), torch::kCPU, journey.tokens, journey.targets);
-        journey.visits.resize(path.nodes.size());
+        journey.token_count = journey.tokens.numel();
+        for (const int node : path.nodes) journey.visits.push_back({.node = node});
         const auto node = [&](std::size_t hop) -> NodeState& { return nodes_[static_cast<std::size_t>(path.nodes[hop])]; };
         for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) run_forward(node(hop), journey, journey.visits[hop], WireType::fp32);
         run_loss(node(0), journey, WireType::fp32);
@@ -295,34 +297,35 @@ int main(int count, char** arguments) {
         std::printf("%f\n", alone(std::atoll(arguments[2]), std::atof(arguments[3])));
         return 0;
     }
+    const auto wanted = [&](const char* part) { return count < 2 || std::find_if(arguments + 1, arguments + count, [&](const char* a) { return std::strcmp(a, part) == 0; }) != arguments + count; };
     const auto experiment = make_experiment();
     const auto full = make_plan(0), skipping = make_plan(2);
     const Ceiling ceiling{measure_blas_gflops(), memory_gb_per_s()};
     Trained two(experiment, full, 2), one(experiment, full, 1);
-    {
+    if (wanted("two")) {
         Whole whole(experiment, 2);
         const auto pair = compare([&] { two.train(); }, [&] { whole.train(); });
         print("pipeline, two workers, skip 0", tokens_of_iteration / pair.first_s, "tokens/s", "whole with plain LibTorch, two intra-op threads, tokens/s",
               tokens_of_iteration / pair.second_s, pair.ratio, 2, "goal 1.5; " + ceiling.text(pair.first_s, 2));
     }
-    {
+    if (wanted("one")) {
         Whole whole(experiment, 1);
         const auto pair = compare([&] { one.train(); }, [&] { whole.train(); });
         print("pipeline, one worker, skip 0", tokens_of_iteration / pair.first_s, "tokens/s", "whole with plain LibTorch, one thread, tokens/s",
               tokens_of_iteration / pair.second_s, pair.ratio, 1, "goal 1.2; " + ceiling.text(pair.first_s, 1));
     }
-    {
+    if (wanted("engine")) {
         BareLoop bare(experiment, full);
         const auto pair = compare([&] { bare.train(); }, [&] { one.train(); });
         print("engine beyond the tensor work, one worker", 100 * (pair.ratio - 1), "%", "tensor work in a bare loop, ms", 1e3 * pair.first_s, pair.ratio, 1, "goal 3 %");
     }
-    {
+    if (wanted("skip")) {
         Trained skipped(experiment, skipping, 2);
         const auto pair = compare([&] { two.train(); }, [&] { skipped.train(); });
         const double saved = 1 - total_flops(4) / total_flops(stages);
         print("33 % skip, two workers", 1e3 * pair.second_s, "ms an iteration", "skip 0, ms", 1e3 * pair.first_s, pair.ratio, 2,
               fmt::format("paths save {:.1f} % of the operations; time falls by {:.2f} of that, goal 0.9", 100 * saved, (1 - pair.ratio) / saved));
     }
-    bench_processes(two);
-    bench_python(two);
+    if (wanted("processes")) bench_processes(two);
+    if (wanted("python")) bench_python(two);
 }
