@@ -102,28 +102,69 @@ double stage_parameters(const ModelSpec& model, int blocks, bool first) {
 
 double model_parameters(const ModelSpec& model) { return stage_parameters(model, model.blocks, true); }
 
+std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width) {
+    const auto values = static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);
+    if (wire == WireType::int8) return values + 4 * static_cast<std::size_t>(rows);
+    return values * (wire == WireType::bf16 ? 2 : 4);
+}
+
+double backward_factor(const Experiment& experiment) { return experiment.costs.backward_factor + (experiment.training.recompute ? 1 : 0); }
+
+namespace {
+
+/// Of the largest microbatch.
+double tokens_of(const Experiment& experiment) { return static_cast<double>(most_samples(experiment.pipeline)) * experiment.model.sequence; }
+
+/// fp32 values a token that the blocks of a stage keep for their backward, the stage's input apart.
+double kept_values(const ModelSpec& model, int blocks) {
+    const double d = model.width;
+    return blocks * (6 * d + 2.0 * ffn_width(model) + model.heads) - (blocks > 0 ? d : 0);
+}
+
+}  // namespace
+
 double activation_bytes(const Experiment& experiment, int blocks) {
     const auto& model = experiment.model;
-    const double tokens = static_cast<double>(most_samples(experiment.pipeline)) * model.sequence;
-    const double per_token =
-        16.0 * model.width + 3.0 * ffn_width(model) + 2.0 * model.heads * static_cast<double>(model.sequence);
-    return 4 * tokens * blocks * per_token;
+    const double d = model.width;
+    const bool split = experiment.pipeline.split_backward;
+    double values = d;
+    if (!experiment.training.recompute || split) values += kept_values(model, blocks);
+    if (split) values += d + blocks * (4 * d + ffn_width(model));
+    return 4 * tokens_of(experiment) * values;
+}
+
+double state_bytes(const Experiment& experiment, int blocks, bool first) { return 16 * stage_parameters(experiment.model, blocks, first); }
+
+double workspace_bytes(const Experiment& experiment, int blocks, bool first) {
+    const auto& model = experiment.model;
+    const double d = model.width, f = ffn_width(model), tokens = tokens_of(experiment), at_once = 1 << 18;
+    const double norm_and_hidden = d + f, one_block = kept_values(model, 1) + d, backward = 6 * d + f, messages = 3 * d;
+    double values = messages + (blocks > 0 ? norm_and_hidden + one_block + backward : 0);
+    if (experiment.training.recompute && !experiment.pipeline.split_backward) values += kept_values(model, blocks);
+    const double rows = std::clamp(std::floor(at_once / model.vocabulary), 1.0, tokens);
+    return 4 * (tokens * values + (first ? rows * model.vocabulary : 0));
 }
 
 StageBytes stage_bytes(const Experiment& experiment) {
-    constexpr double bytes_a_parameter = 16;
-    const auto& model = experiment.model;
-    return {bytes_a_parameter * block_parameters(model), bytes_a_parameter * stage_parameters(model, 0, true), activation_bytes(experiment, 1)};
+    // Everything grows with the blocks in a straight line, from one block on.
+    const auto fixed = [&](int blocks, bool first) { return state_bytes(experiment, blocks, first) + workspace_bytes(experiment, blocks, first); };
+    StageBytes bytes;
+    bytes.state_per_block = fixed(2, false) - fixed(1, false);
+    bytes.scratch = fixed(1, false) - bytes.state_per_block;
+    bytes.state_besides = fixed(1, true) - fixed(1, false);
+    bytes.activations_per_block = activation_bytes(experiment, 2) - activation_bytes(experiment, 1);
+    bytes.activations_besides = activation_bytes(experiment, 1) - bytes.activations_per_block;
+    return bytes;
 }
 
 double StageBytes::state(const std::vector<int>& blocks) const {
     double bytes = 0;
     for (std::size_t s = 0; s < blocks.size(); ++s) bytes = std::max(bytes, blocks[s] * state_per_block + (s == 0 ? state_besides : 0));
-    return bytes;
+    return bytes + scratch;
 }
 
 double StageBytes::activations(const std::vector<int>& blocks) const {
-    return activations_per_block * (blocks.empty() ? 1 : std::max(1, *std::max_element(blocks.begin(), blocks.end())));
+    return activations_besides + activations_per_block * (blocks.empty() ? 1 : std::max(1, *std::max_element(blocks.begin(), blocks.end())));
 }
 
 int StageBytes::microbatches(double memory_bytes, const std::vector<int>& blocks) const {

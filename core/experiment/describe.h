@@ -35,7 +35,7 @@ constexpr auto names_of(AllReduceRule*) {
     return std::to_array<EnumName<AllReduceRule>>({{AllReduceRule::charged, "charged"}, {AllReduceRule::free, "free"}});
 }
 constexpr auto names_of(WireType*) {
-    return std::to_array<EnumName<WireType>>({{WireType::fp32, "fp32"}, {WireType::bf16, "bf16"}});
+    return std::to_array<EnumName<WireType>>({{WireType::fp32, "fp32"}, {WireType::bf16, "bf16"}, {WireType::int8, "int8"}});
 }
 constexpr auto names_of(DataSource*) {
     return std::to_array<EnumName<DataSource>>(
@@ -58,6 +58,9 @@ constexpr auto names_of(Clock*) {
 }
 constexpr auto names_of(Compute*) {
     return std::to_array<EnumName<Compute>>({{Compute::torch, "torch"}, {Compute::cost, "cost"}});
+}
+constexpr auto names_of(ProductType*) {
+    return std::to_array<EnumName<ProductType>>({{ProductType::fp32, "fp32"}, {ProductType::bf16, "bf16"}});
 }
 constexpr auto names_of(Transport*) {
     return std::to_array<EnumName<Transport>>(
@@ -161,7 +164,7 @@ template <class V> void describe(V& v, Costs& c) {
     v("step_seconds", c.step_seconds, Info{.doc = "Optimizer step of a stage", .unit = "s", .min = 0, .max = 1e6});
     v("links", c.links, Info{.doc = "Messages queue for a shared line, or lines carry everything at once"});
     v("all_reduce", c.all_reduce, Info{.doc = "Charge the gradient all-reduce of each stage, or count it as free"});
-    v("wire", c.wire, Info{.doc = "Type of activations and gradients on the network"});
+    v("wire", c.wire, Info{.doc = "Type of activations and gradients on the network; int8 has a scale a token, and what it rounds away is added to the next message"});
     v("forward_bytes", c.forward_bytes, Info{.doc = "Bytes of an activation message of microbatch_samples samples; absent: samples x sequence x width x bytes of the wire type", .unit = "B", .min = 0, .max = 1e15});
     v("backward_bytes", c.backward_bytes, Info{.doc = "Bytes of a gradient message; absent: as forward", .unit = "B", .min = 0, .max = 1e15});
     v("gradient_bytes", c.gradient_bytes, Info{.doc = "Gradient bytes of each stage for its all-reduce; empty: the model's own", .unit = "B", .min = 0, .max = 1e15});
@@ -194,6 +197,7 @@ template <class V> void describe(V& v, Training& t) {
     v("clip_norm", t.clip_norm, Info{.doc = "Largest gradient norm", .min = 0, .max = 1e9, .above_min = true});
     v("validate_every", t.validate_every, Info{.doc = "Iterations between validations; 0: before the first and after the last step", .min = 0, .max = 1e9});
     v("initial_weights", t.initial_weights, Info{.doc = "safetensors file with LLaMA's tensor names to start from; empty: drawn from the seed", .file = true});
+    v("recompute", t.recompute, Info{.doc = "Keep a stage's input only and compute its forward again before the backward: less memory, backward_factor + 1"});
 }
 
 template <class V> void describe(V& v, Failure& f) {
@@ -211,6 +215,7 @@ template <class V> void describe(V& v, Execution& e) {
     v("clock", e.clock, Info{.doc = "virtual: the drawn network's time; wall: this machine's"});
     v("compute", e.compute, Info{.doc = "torch: real tensors; cost: none, the simulator"});
     v("transport", e.transport, Info{.doc = "local: one process; gloo, nccl: many"});
+    v("products", e.products, Info{.doc = "Type of matrix products on the CPU; bf16 needs a processor that has it. Weights, gradients and sums stay fp32"});
     v("ranks", e.ranks, Info{.doc = "Processes", .min = 1, .max = 4096});
     v("threads", e.threads, Info{.doc = "Workers of a process; 0: this machine's cores, shared by its processes", .min = 0, .max = 1024});
     v("shape_links", e.shape_links, Info{.doc = "Wall clock: transfers take the drawn links' latency and bandwidth, queueing included"});

@@ -99,7 +99,7 @@ struct Pipeline {
 
 enum class LinkRule { shared, unlimited };
 enum class AllReduceRule { charged, free };
-enum class WireType { fp32, bf16 };
+enum class WireType { fp32, bf16, int8 };
 
 struct Costs {
     double backward_factor = 1.5;
@@ -147,6 +147,7 @@ struct Training {
     double clip_norm = 1.0;
     int validate_every = 0;                      ///< iterations; 0: before the first and after the last step only
     std::string initial_weights;                 ///< safetensors file to start from; empty: drawn from the seed
+    bool recompute = false;                      ///< nodes keep a stage's input only and compute its forward again before the backward
     bool operator==(const Training&) const = default;
 };
 
@@ -167,11 +168,13 @@ struct Failure {
 enum class Clock { virtual_time, wall };
 enum class Compute { torch, cost };
 enum class Transport { local, gloo, nccl };
+enum class ProductType { fp32, bf16 };
 
 struct Execution {
     Clock clock = Clock::virtual_time;
     Compute compute = Compute::torch;
     Transport transport = Transport::local;
+    ProductType products = ProductType::fp32;    ///< of matrix products on the CPU; weights, gradients and sums stay fp32
     int ranks = 1;
     int threads = 0;                             ///< workers of a rank; 0: this machine's cores, shared by its ranks
     bool shape_links = false;                    ///< wall clock: transfers take the drawn links' time, queueing included

@@ -35,15 +35,31 @@ double stage_parameters(const ModelSpec& model, int blocks, bool first);
 /// Parameters of the whole model.
 double model_parameters(const ModelSpec& model);
 
-/// Estimate of the bytes the largest microbatch holds on a stage of `blocks` until its backward, all kept in fp32:
-/// 4 x samples x sequence x blocks x (16 D + 3 F + 2 H x sequence). The last term is the attention scores before and after softmax.
+/// Bytes of a message of `rows` tokens: 4 or 2 a value, or, int8, 1 a value and a scale of 4 bytes a token.
+std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width);
+
+/// B over F: costs.backward_factor, and one forward more where training.recompute asks for it.
+double backward_factor(const Experiment& experiment);
+
+/// Bytes that the largest microbatch holds on a stage of `blocks` until its backward, as core/model keeps them on the CPU in fp32: per token the
+/// stage's input (D) and per block 6 D + 2 F + H, less the D of the first block's input; with `recompute` the input alone. A split
+/// backward may hold 4 D + F a block and the gradient (D) besides (as long as W waits), and, with `recompute`, what recomputing made.
 double activation_bytes(const Experiment& experiment, int blocks);
+
+/// Bytes that a node of such a stage holds whatever its microbatches: weights, gradients and two AdamW moments (16 a parameter).
+double state_bytes(const Experiment& experiment, int blocks, bool first);
+
+/// Scratch bytes of one worker on such a stage: one block's forward (also for validation) and backward, the messages at hand, on stage 0
+/// the logits, and, with `recompute`, the stage's activations.
+double workspace_bytes(const Experiment& experiment, int blocks, bool first);
 
 /// What stages need of a node's memory, by their blocks.
 struct StageBytes {
-    double state_per_block = 0;       ///< weights, gradients and two AdamW moments: 16 bytes a parameter
-    double state_besides = 0;         ///< of stage 0's embedding, norm and head
-    double activations_per_block = 0; ///< of the largest microbatch
+    double state_per_block = 0;        ///< state_bytes and workspace_bytes of one block more
+    double state_besides = 0;          ///< of stage 0's embedding, norm and head
+    double activations_per_block = 0;  ///< of the largest microbatch
+    double scratch = 0;                ///< whatever the blocks
+    double activations_besides = 0;    ///< a microbatch's, whatever the blocks
     bool operator==(const StageBytes&) const = default;
 
     /// Of the largest of stages with these blocks.
@@ -54,8 +70,8 @@ struct StageBytes {
 };
 StageBytes stage_bytes(const Experiment& experiment);
 
-/// M of TC1 for a node: its own memory_microbatches; else what its memory_bytes hold beside the largest stage's state
-/// (StageBytes::microbatches); else the pipeline's.
+/// M of TC1 for a node: its own memory_microbatches; else what its memory_bytes hold beside state and workspace of the largest stage,
+/// 0 where not even one fits; else the pipeline's.
 int memory_limit(const Experiment& experiment, const Node& node);
 
 /// Bytes that a node needs to hold one microbatch, whatever its stage.

@@ -25,13 +25,21 @@ double measure_blas_gflops() {
     return 2.0 * size * size * size / best_s * 1e-9;
 }
 
+// Looked up at run time: the BLAS is LibTorch's choice and need not be OpenBLAS.
+void set_blas_threads(int threads) {
+    if (const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(threads);
+}
+
 bool prepare_blas() {
-    // Looked up at run time: the BLAS is LibTorch's choice and need not be OpenBLAS.
     const auto parallel = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_parallel"));
-    const auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
     if (!parallel) return true;
-    if (parallel() != 0 && set_threads) set_threads(1);
+    if (parallel() != 0) set_blas_threads(1);
     return parallel() != 0;
+}
+
+std::string blas_kernels() {
+    const auto name = reinterpret_cast<char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+    return name ? name() : "";
 }
 
 }  // namespace skippipe

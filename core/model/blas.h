@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <string>
 
 namespace skippipe {
 
@@ -12,5 +13,11 @@ double measure_blas_gflops();
 /// Makes the BLAS use one thread a call. False where it may not be called from two threads at once: OpenBLAS built without
 /// threads (Debian's libopenblas0-serial) gives wrong products then.
 bool prepare_blas();
+
+/// Threads of one matrix product, where the BLAS is OpenBLAS with threads; prepare_blas sets 1.
+void set_blas_threads(int threads);
+
+/// Name of OpenBLAS' kernels ("COOPERLAKE"); empty with another BLAS.
+std::string blas_kernels();
 
 }  // namespace skippipe

@@ -6,6 +6,7 @@
 #include "core/base/fault.h"
 #include "core/experiment/validate.h"
 #include "core/model/llama_weights.h"
+#include "core/model/matmul.h"
 
 namespace skippipe {
 
@@ -21,6 +22,8 @@ void require_fit(const Experiment& experiment, const Plan& plan) {
                "Choose a width that 2 x heads divides");
     if (model.heads % kv_heads(model) != 0)
         refuse("/model/kv_heads", fmt::format("{} does not divide {} heads", model.kv_heads, model.heads), "each serves the same number of heads", "Choose a divisor of the heads");
+    if (experiment.execution.products == ProductType::bf16 && !has_bf16_products())
+        refuse("/execution/products", "this processor does not multiply bf16", "in software it would be slower than fp32", "Set it to \"fp32\"");
     int blocks = 0;
     for (const int count : plan.blocks) blocks += count;
     if (plan.stages.size() != plan.blocks.size() || blocks != model.blocks)
@@ -45,8 +48,9 @@ NodeState build_node(const Experiment& experiment, int node, int stage, int bloc
         torch::NoGradGuard no_gradient;
         copy.weights().copy_(torch::from_blob(const_cast<float*>(given.data()), {copy.size()}));
     }
-    auto m = torch::zeros_like(copy.weights()), v = torch::zeros_like(copy.weights());
-    return NodeState{.stage = std::move(copy), .m = std::move(m), .v = std::move(v)};
+    NodeState state(std::move(copy), experiment.model, experiment.execution.products);
+    state.recompute = experiment.training.recompute;
+    return state;
 }
 
 }  // namespace

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/node_state.h"
 
+#include "core/experiment/validate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/model/wire.h"
+
 namespace skippipe {
 
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets) {
@@ -9,66 +16,213 @@ void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens,
     targets = all.narrow(1, 1, batch.sequence).reshape(-1).to(device, torch::kInt64);
 }
 
-torch::Tensor deliver(const torch::Tensor& sent, WireType wire, torch::Device to) {
-    auto message = sent.detach();
-    if (wire == WireType::bf16) message = message.to(torch::kBFloat16);
-    return message.to(to, torch::kFloat32);
+namespace {
+
+float* data(const torch::Tensor& tensor) { return tensor.data_ptr<float>(); }
+
+/// Null where rounding is not fed back. bf16 rounds so little that it would not pay for the memory.
+float* residual_of(Journey& journey, int to_node, bool backward, WireType wire, const torch::Tensor& message) {
+    if (wire != WireType::int8 || !journey.residuals) return nullptr;
+    auto& residual = (*journey.residuals)[{journey.message_from, to_node, backward}];
+    if (!residual.defined()) residual = torch::zeros({message.numel()});
+    return data(residual);
+}
+
+torch::Tensor on_host(const torch::Tensor& message) { return message.detach().to(torch::kCPU, torch::kFloat32).contiguous(); }
+
+}  // namespace
+
+void take_message(Journey& journey, int to_node, bool backward, WireType wire, std::byte* bytes) {
+    const auto message = on_host(std::exchange(journey.message, {}));
+    encode(bytes, data(message), message.size(0), message.size(1), wire, residual_of(journey, to_node, backward, wire, message));
+    journey.message_from = -1;
+}
+
+void put_message(Journey& journey, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire) {
+    journey.message = torch::empty({rows, width});
+    journey.message_from = -1;
+    decode(data(journey.message), bytes, rows, width, wire);
 }
 
 namespace {
 
-torch::Tensor arrived(NodeState& node, Journey& journey, WireType wire) {
-    return deliver(std::exchange(journey.message, {}), wire, node.stage.device());
+/// The message as it arrives on a node, without history.
+torch::Tensor arrived(NodeState& node, Journey& journey, const Visit& visit, bool backward, WireType wire) {
+    const bool travels = journey.message_from >= 0 && journey.message_from != visit.node;
+    if (wire != WireType::fp32 && travels) {
+        const auto rows = journey.message.size(0), width = journey.message.size(1);
+        std::vector<std::byte> bytes(wire_bytes(wire, rows, width));
+        take_message(journey, visit.node, backward, wire, bytes.data());
+        put_message(journey, bytes.data(), rows, width, wire);
+    }
+    return std::exchange(journey.message, {}).detach().to(node.stage.device()).contiguous();
 }
 
-void count_tokens(NodeState& node, const Journey& journey) { node.tokens += journey.token_count; }
+void hand_over(Journey& journey, const Visit& visit, torch::Tensor message) {
+    journey.message = std::move(message);
+    journey.message_from = visit.node;
+}
+
+torch::Tensor rows_of(std::int64_t n, const NodeState& node) { return torch::empty({n, node.model.width}); }
+const std::int64_t* ids(const torch::Tensor& tokens) { return tokens.data_ptr<std::int64_t>(); }
+
+torch::Tensor take_activations(NodeState& node, std::int64_t tokens) {
+    return node.activations.take(activation_floats(node.model, node.fused->blocks(), tokens));
+}
+
+void hold(NodeState& node) { node.most_held = std::max(node.most_held, ++node.held); }
+
+/// The visit is over.
+void release(NodeState& node, Journey& journey, Visit& visit) {
+    node.activations.give(std::exchange(visit.activations, {}));
+    node.between.give(std::exchange(visit.between, {}));
+    visit.input.reset();
+    visit.gradient.reset();
+    node.tokens += journey.token_count;
+    --node.held;
+}
+
+void fused_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
+    const auto n = journey.token_count;
+    if (journey.message.defined()) {
+        visit.input = arrived(node, journey, visit, false, wire);
+    } else {
+        visit.input = rows_of(n, node);
+        node.fused->embed(data(visit.input), ids(journey.tokens), n);
+    }
+    if (!node.recompute) visit.activations = take_activations(node, n);
+    auto out = rows_of(n, node);
+    node.fused->forward(data(out), data(visit.input), node.recompute ? nullptr : data(visit.activations), n);
+    hand_over(journey, visit, std::move(out));
+}
+
+/// What the forward would have kept, where it was not to be kept, into `kept`.
+float* recompute(const NodeState& node, const Visit& visit, float* kept) {
+    node.fused->forward(nullptr, data(visit.input), kept, visit.input.size(0));
+    return kept;
+}
+
+/// The input's gradient goes on: back along the path, or into the embedding.
+void hand_back(NodeState& node, Journey& journey, const Visit& visit, torch::Tensor dx) {
+    if (&visit == &journey.visits.front()) node.fused->embed_backward(data(dx), ids(journey.tokens), dx.size(0));
+    else hand_over(journey, visit, std::move(dx));
+}
+
+void fused_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
+    const auto dy = arrived(node, journey, visit, true, wire);
+    auto dx = rows_of(dy.size(0), node);
+    auto* kept = node.recompute ? recompute(node, visit, node.fused->recomputed(dy.size(0))) : data(visit.activations);
+    node.fused->backward(data(dx), data(dy), data(visit.input), kept, dy.size(0));
+    hand_back(node, journey, visit, std::move(dx));
+}
+
+void fused_input_gradient(NodeState& node, Journey& journey, Visit& visit) {
+    const auto n = visit.gradient.size(0);
+    auto dx = rows_of(visit.gradient.size(0), node);
+    if (node.recompute) {
+        visit.activations = take_activations(node, n);
+        recompute(node, visit, data(visit.activations));
+    }
+    visit.between = node.between.take(split_floats(node.model, node.fused->blocks(), n));
+    node.fused->input_gradient(data(dx), data(visit.gradient), data(visit.input), data(visit.activations), data(visit.between), n);
+    visit.input = dx;  // of no more use itself; the embedding's gradient waits for W
+    if (&visit != &journey.visits.front()) hand_over(journey, visit, std::exchange(visit.input, {}));
+}
+
+void fused_weight_gradient(NodeState& node, Journey& journey, Visit& visit) {
+    node.fused->weight_gradient(data(visit.gradient), data(visit.activations), data(visit.between), visit.gradient.size(0));
+    if (visit.input.defined()) node.fused->embed_backward(data(visit.input), ids(journey.tokens), visit.input.size(0));
+}
+
+}  // namespace
+
+NodeState::NodeState(Stage given, const ModelSpec& of, ProductType products) : stage(std::move(given)), model(of) {
+    // Heads that share keys and values are left to LibTorch's operations.
+    if (stage.device().is_cpu() && kv_heads(model) == model.heads) fused.emplace(stage, model, products);
+    m = torch::zeros_like(stage.weights());
+    v = torch::zeros_like(stage.weights());
+}
+
+namespace {
+
+/// The graph of the stage's work on the visit's input (its tokens, where nothing arrived); returns the result.
+torch::Tensor record_graph(NodeState& node, const Journey& journey, Visit& visit) {
+    const auto output = node.stage.forward(visit.input.defined() ? visit.input.set_requires_grad(true) : node.stage.embed(journey.tokens));
+    if (output.requires_grad()) visit.output = gradient_edge(output);
+    return output.detach();
+}
+
+void graph_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
+    if (journey.message.defined()) visit.input = arrived(node, journey, visit, false, wire);
+    at::AutoGradMode graph(!node.recompute);
+    hand_over(journey, visit, record_graph(node, journey, visit));
+}
 
 }  // namespace
 
 void run_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
-    torch::Tensor x;
-    if (journey.message.defined()) {
-        visit.input = arrived(node, journey, wire).set_requires_grad(true);
-        x = visit.input;
-    } else {
-        x = node.stage.embed(journey.tokens);
-    }
-    const auto output = node.stage.forward(x);
-    visit.output = gradient_edge(output);
-    journey.message = output.detach();
+    hold(node);
+    node.fused ? fused_forward(node, journey, visit, wire) : graph_forward(node, journey, visit, wire);
 }
 
 void run_loss(NodeState& node, Journey& journey, WireType wire) {
-    const auto input = arrived(node, journey, wire).set_requires_grad(true);
+    const auto& visit = journey.visits.front();
+    journey.loss_tokens = journey.targets.numel();
+    const auto x = arrived(node, journey, visit, false, wire);
+    if (node.fused) {
+        auto dx = rows_of(x.size(0), node);
+        journey.loss = node.fused->loss_backward(data(dx), data(x), ids(journey.targets), x.size(0));
+        return hand_over(journey, visit, std::move(dx));
+    }
+    const auto input = x.set_requires_grad(true);
     const auto loss = node.stage.loss_sum(input, journey.targets);
     accumulate_gradients(gradient_edge(loss), torch::ones_like(loss));
     journey.loss = loss.item<float>();
-    journey.loss_tokens = journey.targets.numel();
-    journey.message = input.grad();
+    hand_over(journey, visit, input.grad());
 }
 
 void run_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
-    const auto gradient = arrived(node, journey, wire);
-    const auto output = std::exchange(visit.output, {});
-    accumulate_gradients(output, gradient);
-    if (visit.input.defined()) journey.message = std::exchange(visit.input, {}).grad();
-    count_tokens(node, journey);
+    if (node.fused) {
+        fused_backward(node, journey, visit, wire);
+    } else {
+        const auto gradient = arrived(node, journey, visit, true, wire);
+        if (node.recompute) record_graph(node, journey, visit);
+        accumulate_gradients(std::exchange(visit.output, {}), gradient);
+        if (visit.input.defined()) hand_over(journey, visit, visit.input.grad());
+    }
+    release(node, journey, visit);
 }
 
 void run_input_gradient(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
-    visit.gradient = arrived(node, journey, wire);
-    if (visit.input.defined()) journey.message = gradients_of(visit.output, visit.gradient, {visit.input}, true).front();
+    visit.gradient = arrived(node, journey, visit, true, wire);
+    if (node.fused) return fused_input_gradient(node, journey, visit);
+    if (node.recompute) record_graph(node, journey, visit);
+    if (visit.input.defined()) hand_over(journey, visit, gradients_of(visit.output, visit.gradient, {visit.input}, true).front());
 }
 
 void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit) {
-    auto tensors = node.stage.body_tensors();
-    const auto gradient = std::exchange(visit.gradient, {});
-    const auto output = std::exchange(visit.output, {});
-    visit.input.reset();
-    const auto found = gradients_of(output, gradient, tensors, false);
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-        if (found[i].defined()) tensors[i].mutable_grad().add_(found[i]);
-    count_tokens(node, journey);
+    if (node.fused) {
+        fused_weight_gradient(node, journey, visit);
+    } else {
+        auto tensors = node.stage.body_tensors();
+        const auto output = std::exchange(visit.output, {});
+        visit.input.reset();
+        const auto found = gradients_of(output, visit.gradient, tensors, false);
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (found[i].defined()) tensors[i].mutable_grad().add_(found[i]);
+    }
+    release(node, journey, visit);
+}
+
+torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x) {
+    if (!node.fused) return node.stage.forward(x);
+    auto out = rows_of(x.size(0), node);
+    node.fused->forward(data(out), data(x), nullptr, x.size(0));
+    return out;
+}
+
+double evaluate_loss(const NodeState& node, const torch::Tensor& x, const torch::Tensor& targets) {
+    return node.fused ? node.fused->loss(data(x), ids(targets), x.size(0)) : node.stage.loss_sum(x, targets).item<float>();
 }
 
 }  // namespace skippipe

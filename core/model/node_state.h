@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What nodes and microbatches hold while an iteration is computed.
 #pragma once
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/data/batches.h"
 #include "core/engine/compute.h"
+#include "core/model/buffers.h"
+#include "core/model/fused_stage.h"
 #include "core/model/llama.h"
 #include "core/engine/task_graph.h"
 #include "core/model/torch_compat.h"
@@ -14,7 +19,14 @@ namespace skippipe {
 
 /// A node: its copy of the stage and the optimizer's state.
 struct NodeState {
+    NodeState(Stage stage, const ModelSpec& model, ProductType products = ProductType::fp32);
+
     Stage stage;
+    std::optional<FusedStage> fused;  ///< on the CPU; elsewhere the stage's own operations and autograd do the work
+    ModelSpec model;
+    bool recompute = false;     ///< a visit keeps its input only; the backward does the forward again
+    BufferPool activations, between;
+    int held = 0, most_held = 0;  ///< visits whose activations are kept, now and at most so far
     torch::Tensor m, v;         ///< AdamW, flat as the weights
     std::int64_t tokens = 0;    ///< whose weight gradients were added up in this iteration
     std::optional<TaskGraph::Id> last_task;
@@ -23,11 +35,15 @@ struct NodeState {
 /// A microbatch's stay on one node.
 struct Visit {
     int node = 0;
-    torch::Tensor input;        ///< the message that arrived, cut off from its sender's graph; undefined at hop 0
-    Edge output;                ///< the graph of this stage's work; freed by the backward
-    torch::Tensor gradient;     ///< split backward: kept from I for W
+    torch::Tensor input;        ///< the message that arrived, or, on the CPU, the embedded tokens at hop 0
+    Edge output;                ///< autograd's graph of this stage's work; freed by the backward
+    torch::Tensor activations;  ///< on the CPU: what the forward kept
+    torch::Tensor gradient, between;  ///< split backward: kept from I for W
     std::optional<TaskGraph::Id> input_gradient_task;
 };
+
+/// What int8 took away from the messages of a microbatch so far, by sender, receiver and direction (true: gradients).
+using Residuals = std::map<std::tuple<int, int, bool>, torch::Tensor>;
 
 /// A microbatch under way.
 struct Journey {
@@ -35,6 +51,8 @@ struct Journey {
     torch::Tensor tokens, targets;  ///< int64 [samples x sequence], where its data node is
     std::int64_t token_count = 0;
     torch::Tensor message;      ///< activation forwards, gradient backwards
+    int message_from = -1;      ///< the node that made it, where it has not passed a wire yet
+    Residuals* residuals = nullptr;  ///< outlive the iteration
     double loss = 0;            ///< nats, summed
     std::int64_t loss_tokens = 0;
     OpKind next = OpKind::F;    ///< F until L is submitted, then B (I where split)
@@ -45,8 +63,10 @@ struct Journey {
 /// Input and target tokens of a batch as int64 on a device.
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets);
 
-/// A tensor as it arrives: rounded to the wire's type, on the receiver's device, without history.
-torch::Tensor deliver(const torch::Tensor& sent, WireType wire, torch::Device to);
+/// The journey's message as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes of one rank the
+/// operations do the same, so that a run's values do not depend on who shares a process.
+void take_message(Journey& journey, int to_node, bool backward, WireType wire, std::byte* bytes);
+void put_message(Journey& journey, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire);
 
 /// The operations of a node on a microbatch.
 void run_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire);
@@ -54,5 +74,9 @@ void run_loss(NodeState& node, Journey& journey, WireType wire);
 void run_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire);
 void run_input_gradient(NodeState& node, Journey& journey, Visit& visit, WireType wire);
 void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit);
+
+/// The blocks on activations [n, width] and the summed loss (nats), nothing kept.
+torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x);
+double evaluate_loss(const NodeState& node, const torch::Tensor& x, const torch::Tensor& targets);
 
 }  // namespace skippipe

@@ -43,7 +43,9 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
     std::vector<double> forward, backward, loss;
     for (int i = 0; i < warm_ups + repeats; ++i) {
         Journey journey{.token_count = rows};
-        Visit visit{.node = index};
+        journey.visits.resize(first ? 1 : 2);
+        Visit& visit = journey.visits.back();
+        visit.node = index;
         set_tokens(batch, node.stage.device(), journey.tokens, journey.targets);
         const auto message = torch::randn({rows, experiment.model.width});
         if (!first) journey.message = message.clone();
@@ -54,7 +56,10 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
         if (first) run_loss(node, journey, wire);
         settle(journey.message);
         const double loss_s = now_s();
-        if (!first) journey.message = message.clone();
+        if (!first) {
+            journey.message = message.clone();
+            journey.message_from = -1;
+        }
         const double back_s = now_s();
         run_backward(node, journey, visit, wire);
         settle(journey.message);

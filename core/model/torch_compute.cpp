@@ -66,6 +66,7 @@ struct TorchCompute::Implementation {
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;       ///< of each stage's optimizer
     std::map<int, Journey> journeys;    ///< by microbatch
+    std::map<int, Residuals> residuals; ///< the same
     std::size_t most_visits = 0;
     int iteration = 0;
     TaskGraph graph;  ///< last: its threads end before what they work on
@@ -119,6 +120,7 @@ void TorchCompute::Implementation::submit(const ComputeTask& task) {
     if (kind == OpKind::F) {
         journey.visits.reserve(most_visits);
         journey.visits.push_back({.node = task.node});
+        journey.residuals = &residuals[task.operation.microbatch];
     }
     auto& on = node(task.node);
     auto& visit = journey.visits[static_cast<std::size_t>(task.hop)];
@@ -141,11 +143,11 @@ void TorchCompute::Implementation::submit(const ComputeTask& task) {
 double TorchCompute::Implementation::validation_loss(int first, int count) {
     torch::NoGradGuard no_gradient;
     torch::Tensor tokens, targets;
-    const auto& head = first_node(0).stage;
-    set_tokens(batches.validation(first, count), head.device(), tokens, targets);
-    auto x = head.embed(tokens);
-    for (std::size_t stage = 0; stage < stages.size(); ++stage) x = first_node(stage).stage.forward(x.to(first_node(stage).stage.device()));
-    return head.loss_sum(x.to(head.device()), targets).item<float>();
+    const auto& head = first_node(0);
+    set_tokens(batches.validation(first, count), head.stage.device(), tokens, targets);
+    auto x = head.stage.embed(tokens);
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) x = evaluate(first_node(stage), x.to(first_node(stage).stage.device()));
+    return evaluate_loss(head, x.to(head.stage.device()), targets);
 }
 
 TorchCompute::TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int threads)
@@ -220,6 +222,8 @@ std::vector<float> TorchCompute::reduced_gradient(int stage) const {
 }
 
 std::vector<float> TorchCompute::weights(int node) const { return to_vector(implementation_->node(node).stage.weights()); }
+
+int TorchCompute::most_held(int node) const { return implementation_->node(node).most_held; }
 
 bool TorchCompute::replicas_equal() const {
     for (const auto& copies : implementation_->copies())

@@ -13,8 +13,8 @@ namespace skippipe {
 /// microbatches pass from node to node as tensors. Work runs on a pool of threads; results are the same to the bit for any
 /// number of them.
 ///
-/// Split backward: I computes the input gradient alone and keeps the graph; W computes the weights' gradients from it. LibTorch
-/// walks the inside of the stage twice for that, so I and W together cost more arithmetic than B; the sums are those of B.
+/// On the CPU a stage is FusedStage; on other devices LibTorch's operations and autograd. Split backward: on the CPU I and W together do
+/// the work of B and leave the same bits; elsewhere LibTorch walks the inside of the stage twice, and the sums are those of B.
 class TorchCompute final : public ComputeBackend {
 public:
     /// `plan` names nodes by their index in the experiment's topology. `threads` 0: one a core.
@@ -36,6 +36,8 @@ public:
     std::vector<float> reduced_gradient(int stage) const;
     /// A node's weights, in the order of stage_segments.
     std::vector<float> weights(int node) const;
+    /// Most microbatches whose activations a node has held at once.
+    int most_held(int node) const;
     /// True when all copies of every stage have the same weights and AdamW state to the bit.
     bool replicas_equal() const;
 

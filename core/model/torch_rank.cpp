@@ -14,28 +14,13 @@
 #include "core/model/node_build.h"
 #include "core/model/optimizer.h"
 #include "core/model/reduction.h"
+#include "core/model/wire.h"
 
 namespace skippipe {
 
 namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-std::int64_t element_bytes(WireType wire) { return wire == WireType::bf16 ? 2 : 4; }
-
-/// A tensor as it travels.
-Buffer encode(const torch::Tensor& tensor, WireType wire) {
-    const auto flat = tensor.to(torch::kCPU, wire == WireType::bf16 ? torch::kBFloat16 : torch::kFloat32).contiguous();
-    Buffer bytes(static_cast<std::size_t>(flat.numel() * element_bytes(wire)));
-    std::memcpy(bytes.data(), flat.data_ptr(), bytes.size());
-    return bytes;
-}
-
-torch::Tensor decode(const Buffer& bytes, WireType wire, std::int64_t width) {
-    auto tensor = torch::empty({static_cast<std::int64_t>(bytes.size()) / element_bytes(wire) / width, width}, wire == WireType::bf16 ? torch::kBFloat16 : torch::kFloat32);
-    std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-    return tensor.to(torch::kFloat32);
-}
 
 std::span<float> values_of(torch::Tensor& flat) { return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}; }
 
@@ -84,6 +69,7 @@ struct TorchRank::Implementation {
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;
     std::map<int, LocalJourney> journeys;  ///< of the microbatches that pass here; the map itself never changes
+    std::map<int, Residuals> residuals;    ///< of those microbatches' messages from here
     TaskGraph graph;                       ///< last: its threads end before what they work on
 };
 
@@ -92,7 +78,7 @@ void TorchRank::Implementation::run(const ComputeTask& task) {
     auto& journey = local.journey;
     auto& on = node(task.node);
     auto& visit = journey.visits.at(at(task.hop));
-    if (local.arrived.size() > 0) journey.message = decode(std::exchange(local.arrived, Buffer{}), wire(), width());
+    if (local.arrived.size() > 0) put_message(journey, std::exchange(local.arrived, Buffer{}).data(), tokens_of(task.operation.microbatch), width(), wire());
     switch (task.operation.kind) {
         case OpKind::F:
             visit.node = task.node;
@@ -127,6 +113,7 @@ void TorchRank::begin_iteration(int iteration) {
         const auto visits = local.journey.visits.size();
         local = {};
         local.journey.visits.resize(visits);
+        local.journey.residuals = &self.residuals[microbatch];
     }
     std::vector<NodeState*> all;
     for (auto& node : self.nodes)
@@ -141,12 +128,15 @@ void TorchRank::run(const ComputeTask& task) { implementation_->run(task); }
 
 std::size_t TorchRank::message_bytes(const Operation& operation) const {
     const auto& self = *implementation_;
-    return static_cast<std::size_t>(self.tokens_of(operation.microbatch) * self.width() * element_bytes(self.wire()));
+    return wire_bytes(self.wire(), self.tokens_of(operation.microbatch), self.width());
 }
 
 Buffer TorchRank::take_message(const RankTransfer& transfer) {
     auto& self = *implementation_;
-    return encode(std::exchange(self.journeys.at(transfer.operation.microbatch).journey.message, {}), self.wire());
+    Buffer bytes(message_bytes(transfer.operation));
+    const auto kind = transfer.operation.kind;
+    skippipe::take_message(self.journeys.at(transfer.operation.microbatch).journey, transfer.to_node, kind == OpKind::B || kind == OpKind::I, self.wire(), bytes.data());
+    return bytes;
 }
 
 void TorchRank::receive(const RankTransfer& transfer, Buffer message) { implementation_->journeys.at(transfer.operation.microbatch).arrived = std::move(message); }
@@ -223,10 +213,10 @@ double TorchRank::Implementation::validation_loss(int first, int count, RankTran
     for (std::size_t stage = 0; stage < schedule.plan.stages.size(); ++stage) {
         x = pass_on(std::move(x), where, first_rank(stage), rows, transport);
         where = first_rank(stage);
-        if (where == rank) x = first_node(stage).stage.forward(x.to(first_node(stage).stage.device()));
+        if (where == rank) x = evaluate(first_node(stage), x.to(first_node(stage).stage.device()));
     }
     x = pass_on(std::move(x), where, home, rows, transport);
-    return rank == home ? first_node(0).stage.loss_sum(x.to(first_node(0).stage.device()), targets).item<float>() : 0;
+    return rank == home ? evaluate_loss(first_node(0), x.to(first_node(0).stage.device()), targets) : 0;
 }
 
 ValidationResult TorchRank::validate(RankTransport& transport) {

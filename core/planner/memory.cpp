@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -14,8 +15,6 @@
 namespace skippipe {
 
 namespace {
-
-constexpr double state_bytes_per_parameter = 16;
 
 std::string bytes_text(double bytes) { return format_si(bytes, "B"); }
 
@@ -32,38 +31,45 @@ double number_in(const char* path, const std::string& key = {}) {
 }  // namespace
 
 std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan) {
-    const auto& model = experiment.model;
     std::vector<int> visits(problem.node_ids.size());
     for (const auto& path : plan.paths)
         for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
-    const double logits = 4.0 * experiment.pipeline.microbatch_samples * model.sequence * model.vocabulary;
     std::vector<NodeMemory> needs;
     for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
         for (const int node : plan.stages[stage]) {
             const auto at = static_cast<std::size_t>(node);
             const int blocks = plan.blocks[stage], held = std::min(problem.memory[at], visits[at]);
-            needs.push_back({node, state_bytes_per_parameter * stage_parameters(model, blocks, stage == 0),
-                             held * activation_bytes(experiment, blocks), stage == 0 ? 3 * logits : 0});
+            needs.push_back({node, state_bytes(experiment, blocks, stage == 0), held * activation_bytes(experiment, blocks), workspace_bytes(experiment, blocks, stage == 0)});
         }
     return needs;
 }
 
+double memory_together(const std::vector<NodeMemory>& nodes, int workers) {
+    double bytes = 0, workspace = 0;
+    for (const auto& node : nodes) {
+        bytes += node.state + node.activations;
+        workspace = std::max(workspace, node.workspace);
+    }
+    return bytes + std::min(workers, static_cast<int>(nodes.size())) * workspace;
+}
+
 Faults check_memory_fits(const Experiment& experiment, const Problem& problem, const Plan& plan, double available) {
-    NodeMemory sum, largest;
-    int count = 0;
-    for (const auto& need : memory_needed(experiment, problem, plan)) {
-        if (experiment.topology.nodes[static_cast<std::size_t>(need.node)].device != "cpu") continue;
-        ++count;
-        sum.state += need.state;
-        sum.activations += need.activations + need.loss;
+    NodeMemory largest;
+    double state = 0;
+    auto needs = memory_needed(experiment, problem, plan);
+    std::erase_if(needs, [&](const NodeMemory& need) { return experiment.topology.nodes[static_cast<std::size_t>(need.node)].device != "cpu"; });
+    for (const auto& need : needs) {
+        state += need.state;
         if (need.total() > largest.total()) largest = need;
     }
-    if (sum.total() <= available) return {};
-    const double once = state_bytes_per_parameter * model_parameters(experiment.model);
+    const int workers = experiment.execution.threads > 0 ? experiment.execution.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const double together = memory_together(needs, workers);
+    if (together <= available) return {};
+    const double once = state_bytes(experiment, experiment.model.blocks, true);
     return {{"/model",
              fmt::format("{} parameters do not fit: {} nodes need {} (weights, gradients and AdamW state {}, activations about {}; the largest, {}, {}), and {} are available: {} are missing",
-                         format_si(model_parameters(experiment.model), ""), count, bytes_text(sum.total()), bytes_text(sum.state), bytes_text(sum.activations),
-                         problem.node_ids[static_cast<std::size_t>(largest.node)], bytes_text(largest.total()), bytes_text(available), bytes_text(sum.total() - available)),
+                         format_si(model_parameters(experiment.model), ""), needs.size(), bytes_text(together), bytes_text(state), bytes_text(together - state),
+                         problem.node_ids[static_cast<std::size_t>(largest.node)], bytes_text(largest.total()), bytes_text(available), bytes_text(together - available)),
              "every node drawn has its own copy of its stage, and all of them share this machine's memory",
              fmt::format("Choose a smaller model (`skippipe models`), fewer nodes (one a stage: {} of state), smaller microbatches or memory_microbatches, or use --ignore-memory", bytes_text(once))}};
 }

@@ -12,12 +12,15 @@ namespace skippipe {
 struct NodeMemory {
     int node = 0;
     double state = 0;        ///< weights, gradients and two AdamW moments: 16 bytes a parameter
-    double activations = 0;  ///< of as many microbatches as it may hold at once, at most M and those that visit it; an estimate
-    double loss = 0;         ///< a data node's logits of one microbatch, three times; an estimate
-    double total() const { return state + activations + loss; }
+    double activations = 0;  ///< of as many microbatches as it may hold at once, at most M and those that visit it
+    double workspace = 0;    ///< scratch of the worker that runs it
+    double total() const { return state + activations + workspace; }
 };
 
 std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan);
+
+/// Of nodes in one memory: workers go from node to node with a workspace as large as the largest.
+double memory_together(const std::vector<NodeMemory>& nodes, int workers);
 
 /// A fault that says what is missing where the nodes whose tensors live in this machine's memory (device cpu) need more than
 /// `available` bytes; none where they fit.

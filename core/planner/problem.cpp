@@ -128,14 +128,14 @@ void set_pipeline(const Experiment& experiment, Problem& problem) {
 void set_costs(const Experiment& experiment, Problem& problem) {
     const auto& costs = experiment.costs;
     const bool matrix = !experiment.topology.hop_matrix_s.empty();
-    problem.backward_factor = costs.backward_factor;
+    problem.backward_factor = backward_factor(experiment);
     problem.loss_factor = costs.loss_factor;
     problem.overhead_s = matrix ? 0 : costs.overhead_s;
     problem.step_seconds = costs.step_seconds;
     problem.shared_links = costs.links == LinkRule::shared && !matrix;
     problem.charge_all_reduce = costs.all_reduce == AllReduceRule::charged && !matrix;
-    const double values = problem.samples * experiment.model.sequence * experiment.model.width;
-    const double model_bytes = values * (costs.wire == WireType::bf16 ? 2 : 4);
+    const auto tokens = static_cast<std::int64_t>(experiment.pipeline.microbatch_samples) * experiment.model.sequence;
+    const auto model_bytes = static_cast<double>(wire_bytes(costs.wire, tokens, experiment.model.width));
     problem.forward_bytes = costs.forward_bytes.value_or(model_bytes);
     problem.backward_bytes = costs.backward_bytes.value_or(problem.forward_bytes);
     problem.gradient_bytes = costs.gradient_bytes;

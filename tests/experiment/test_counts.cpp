@@ -58,16 +58,20 @@ private Q_SLOTS:
         e.pipeline.stages = 2;
         e.pipeline.microbatch_samples = 1;
         e.pipeline.memory_microbatches = 3;
-        QCOMPARE(activation_bytes(e, 1), 4.0 * 2 * (64 + 24 + 4));
+        // 2 tokens; a block keeps q, k, v (12), attention (4) and its log-sum (1), the middle (4) and SwiGLU's input (16); the stage its input (4).
+        const double each = 4.0 * 2 * (12 + 4 + 1 + 4 + 16 + 4);
+        QCOMPARE(activation_bytes(e, 1), each);
         Node node;
         QCOMPARE(memory_limit(e, node), 3);
-        const double weights = 16 * (64 + 96 + 8 + 2 * 256 * 4 + 4);
-        node.memory_bytes = weights + 5.5 * 736;
+        const double state = 16 * (64 + 96 + 8 + 2 * 256 * 4 + 4);
+        QCOMPARE(state_bytes(e, 1, true), state);
+        const double fixed = state + workspace_bytes(e, 1, true);
+        node.memory_bytes = fixed + 5.5 * each;
         QCOMPARE(memory_limit(e, node), 5);
-        node.memory_bytes = weights;
+        node.memory_bytes = fixed;
         QCOMPARE(memory_limit(e, node), 0);
-        node.memory_bytes = weights + 5.5 * 736;
         e.pipeline.microbatch_sizes = {1, 2};  // the largest counts
+        node.memory_bytes = state + workspace_bytes(e, 1, true) + 2.5 * 2 * each;
         QCOMPARE(memory_limit(e, node), 2);
         node.memory_microbatches = 9;
         QCOMPARE(memory_limit(e, node), 9);
@@ -81,6 +85,26 @@ private Q_SLOTS:
         QCOMPARE(stage_blocks(e), (std::vector<int>{3, 3, 4, 4}));
         e.pipeline.blocks_per_stage = {1, 1, 1, 11};
         QCOMPARE(stage_blocks(e), e.pipeline.blocks_per_stage);
+    }
+
+    void recomputing_trades_memory_for_a_forward() {
+        Experiment e;
+        e.costs.backward_factor = 1.5;
+        const double kept = activation_bytes(e, 2), scratch = workspace_bytes(e, 2, false);
+        QCOMPARE(backward_factor(e), 1.5);
+        e.training.recompute = true;
+        QCOMPARE(backward_factor(e), 2.5);
+        const double input = 4.0 * e.pipeline.microbatch_samples * e.model.sequence * e.model.width;
+        QCOMPARE(activation_bytes(e, 2), input);
+        QCOMPARE(workspace_bytes(e, 2, false), scratch + kept - input);
+        e.pipeline.split_backward = true;  // what was recomputed waits for W
+        QVERIFY(activation_bytes(e, 2) > kept + input);
+    }
+
+    void messages() {
+        QCOMPARE(wire_bytes(WireType::fp32, 10, 128), std::size_t(5120));
+        QCOMPARE(wire_bytes(WireType::bf16, 10, 128), std::size_t(2560));
+        QCOMPARE(wire_bytes(WireType::int8, 10, 128), std::size_t(1320));
     }
 };
 

@@ -189,6 +189,34 @@ private Q_SLOTS:
         QVERIFY(rounded != exact && std::abs(rounded / exact - 1) < 1e-3);
     }
 
+    /// A byte a value loses little: the same text is learnt as well, and no number of workers changes a bit.
+    void int8_wire_learns_as_well() {
+        const auto plan = make_plan({{0}, {1}, {2}}, {{0, 1, 2}, {0, 1, 2}});
+        auto experiment = small_experiment(3, 3);
+        const auto train = [&](WireType wire, int threads) {
+            experiment.costs.wire = wire;
+            TorchCompute compute(experiment, plan, make_batches(experiment), 2, threads);
+            for (int iteration = 0; iteration < 60; ++iteration) run_iteration(compute, iteration, tasks_of(plan, false, Rng(1, static_cast<std::uint64_t>(iteration))));
+            return compute.validate().loss_nats;
+        };
+        const double exact = train(WireType::fp32, 2), rounded = train(WireType::int8, 2);
+        qInfo("validation loss after 60 iterations: %.4f with fp32, %.4f with int8", exact, rounded);
+        QVERIFY(rounded != exact && rounded < 1.02 * exact);
+        QCOMPARE(train(WireType::int8, 1), rounded);
+    }
+
+    /// Nothing is rounded on a way that ends where it begins.
+    void no_wire_within_a_node() {
+        const auto plan = make_plan({{0}}, {{0}});
+        auto experiment = small_experiment(1, 1);
+        const auto loss = [&](WireType wire) {
+            experiment.costs.wire = wire;
+            TorchCompute compute(experiment, plan, make_batches(experiment), 2, 1);
+            return run_iteration(compute, 0, tasks_of(plan, false, Rng(1))).loss_sum_nats;
+        };
+        QCOMPARE(loss(WireType::int8), loss(WireType::fp32));
+    }
+
     void refusals() {
         auto experiment = small_experiment(2, 2);
         const auto plan = make_plan({{0}, {1}}, {{0, 1}});

@@ -42,7 +42,9 @@ private Q_SLOTS:
         for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
             expected += 16 * static_cast<double>(plan.stages[stage].size()) * stage_parameters(experiment_.model, plan.blocks[stage], stage == 0);
         QCOMPARE(states, expected);
-        QCOMPARE(needs.front().loss, 3.0 * 4 * experiment_.pipeline.microbatch_samples * experiment_.model.sequence * experiment_.model.vocabulary);
+        QCOMPARE(needs.front().workspace, workspace_bytes(experiment_, plan.blocks[0], true));
+        QCOMPARE(memory_together({{0, 10, 5, 3}, {1, 20, 5, 4}}, 8), 48.0);
+        QCOMPARE(memory_together({{0, 10, 5, 3}, {1, 20, 5, 4}}, 1), 44.0);
     }
 
     void says_what_is_missing() {
@@ -59,8 +61,8 @@ private Q_SLOTS:
         QCOMPARE(faults.size(), std::size_t{1});
         const auto text = to_string(faults.front());
         for (const char* words : {"/model: 8.03", "are missing", "20.0", "one a stage: 128", "--ignore-memory"}) QVERIFY2(text.find(words) != std::string::npos, text.c_str());
-        double total = 0;
-        for (const auto& need : memory_needed(experiment, problem, plan)) total += need.total();
+        experiment.execution.threads = 3;
+        const double total = memory_together(memory_needed(experiment, problem, plan), 3);
         QVERIFY(check_memory_fits(experiment, problem, plan, total).empty());
         QVERIFY(!check_memory_fits(experiment, problem, plan, total - 1).empty());
         // A node on a GPU has its memory elsewhere.

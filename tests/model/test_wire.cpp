@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "core/model/wire.h"
+
+using namespace skippipe;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats random_values(std::size_t n, std::uint64_t seed) {
+    Rng rng(seed);
+    Floats values(n);
+    for (auto& value : values) value = static_cast<float>(rng.uniform() - 0.5);
+    return values;
+}
+
+Floats through(const Floats& values, std::int64_t rows, WireType wire, float* residual = nullptr) {
+    const auto width = static_cast<std::int64_t>(values.size()) / rows;
+    std::vector<std::byte> bytes(wire_bytes(wire, rows, width) + 1, std::byte{0x5a});
+    encode(bytes.data(), values.data(), rows, width, wire, residual);
+    if (bytes.back() != std::byte{0x5a}) throw std::logic_error("written behind the message");
+    Floats result(values.size());
+    decode(result.data(), bytes.data(), rows, width, wire);
+    return result;
+}
+
+}  // namespace
+
+class TestWire : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void fp32_is_exact() {
+        const auto values = random_values(60, 1);
+        QCOMPARE(through(values, 4, WireType::fp32), values);
+    }
+
+    void bf16_by_hand() {
+        // 1 + 2^-8 lies between 1 and 1 + 2^-7: to even; a little more goes up.
+        QCOMPARE(through({1, 1 + 0x1p-8f, 1 + 0x1.8p-8f, 1 + 0x1.8p-7f, -3.5f, 0}, 1, WireType::bf16), (Floats{1, 1, 1 + 0x1p-7f, 1 + 0x1p-6f, -3.5f, 0}));
+        QVERIFY(std::isnan(through({std::numeric_limits<float>::quiet_NaN()}, 1, WireType::bf16)[0]));
+        QVERIFY(std::isinf(through({std::numeric_limits<float>::infinity()}, 1, WireType::bf16)[0]));
+    }
+
+    void int8_by_hand() {
+        // A scale of 2 in the first row and 0.5 in the second: each row has its own.
+        QCOMPARE(through({254, 3.1f, -100, 0, 63.5f, 0.3f, -0.2f, -63.5f}, 2, WireType::int8), (Floats{254, 4, -100, 0, 63.5f, 0.5f, 0, -63.5f}));
+        QCOMPARE(through({0, 0, 0}, 1, WireType::int8), (Floats{0, 0, 0}));
+        const auto lost = through({1, std::numeric_limits<float>::infinity(), 1, 2}, 2, WireType::int8);
+        QVERIFY(std::isnan(lost[0]) && std::isnan(lost[1]));
+        QCOMPARE(lost[3], 2.0f);
+    }
+
+    void int8_is_within_half_a_step() {
+        const auto values = random_values(64 * 100, 2), rounded = through(values, 64, WireType::int8);
+        for (std::size_t i = 0; i < values.size(); ++i) QVERIFY(std::abs(values[i] - rounded[i]) <= 0.5f / 127 * 0.5f * 1.001f);
+    }
+
+    /// What was sent adds up to what was meant, but for the last residual; without feedback errors of one sign stay.
+    void errors_are_fed_back() {
+        for (const auto wire : {WireType::bf16, WireType::int8}) {
+            const auto values = random_values(200, 3);
+            Floats residual(200), sent(200), lost(200);
+            const int messages = 50;
+            for (int i = 0; i < messages; ++i) {
+                const auto with = through(values, 2, wire, residual.data()), without = through(values, 2, wire);
+                for (std::size_t k = 0; k < 200; ++k) {
+                    sent[k] += with[k];
+                    lost[k] += without[k];
+                }
+            }
+            double fed_back = 0, plain = 0;
+            for (std::size_t k = 0; k < 200; ++k) {
+                const double meant = messages * static_cast<double>(values[k]);
+                QVERIFY(std::abs(sent[k] + residual[k] - meant) < 1e-4);
+                fed_back += std::abs(sent[k] - meant);
+                plain += std::abs(lost[k] - meant);
+            }
+            QVERIFY(fed_back < 0.1 * plain);
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestWire)
+#include "test_wire.moc"
