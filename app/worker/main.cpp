@@ -279,6 +279,10 @@ void train_ranks(const LaunchEnvironment& launch, const std::string& given_job) 
 #endif
 
 void work_off(const std::string& line, const std::optional<LaunchEnvironment>& launch) {
+#ifdef SKIPPIPE_GLOO
+    // The others wait for the job, readable or not.
+    if (launch && launch->world_size > 1) return train_ranks(*launch, line);
+#endif
     const auto job = protocol::decode_job(line);
     const auto work = understand(job);
     if (work.experiment.execution.clock == Clock::virtual_time) return train_virtual(job, work);
@@ -287,7 +291,6 @@ void work_off(const std::string& line, const std::optional<LaunchEnvironment>& l
         return train_rank(job, work, schedule_of(work), transport, 1);
     }
 #ifdef SKIPPIPE_GLOO
-    if (launch) return train_ranks(*launch, line);
     throw InputError("RANK", "no rank", "a run of several ranks tells each which one it is", "Start it with `skippipe run`, alone or under a launcher");
 #else
     throw InputError("/execution/transport", "this build has no Gloo", "its headers were not there when it was built", "Install libgloo-dev and build again");
@@ -313,20 +316,22 @@ int main() {
     keep_freed_memory();
     prepare_blas();  // where the BLAS is not safe to share, its users fall back to one worker
     int rank = 0;
+    bool failed = false;
+    const auto fail = [&](const Faults& faults) {
+        failed = true;
+        if (rank == 0) return say(protocol::Failed{faults});
+        std::cerr << fmt::format("rank {}: {}\n", rank, faults.empty() ? "failed" : to_string(faults.front()));
+    };
     try {
         const auto launch = launch_environment();
         rank = launch ? launch->rank : 0;
         work(launch);
-    } catch (const Stopped&) {
-        say(protocol::Done{true, peak_memory_bytes()});
     } catch (const InputError& error) {
-        say(protocol::Failed{error.faults()});
-        if (rank > 0) std::cerr << fmt::format("rank {}: {}\n", rank, error.what());
+        fail(error.faults());
     } catch (const std::exception& error) {
-        say(protocol::Failed{{{"training", error.what(), "training cannot go on", "See the message; with less memory or another device try a smaller model"}}});
-        if (rank > 0) std::cerr << fmt::format("rank {}: {}\n", rank, error.what());
+        fail({{"training", error.what(), "training cannot go on", "See the message; with less memory or another device try a smaller model"}});
     }
     std::cout.flush();
     // The command reader may still wait for input: nothing is left to destroy that matters.
-    std::quick_exit(0);
+    std::quick_exit(rank > 0 && failed ? 3 : 0);
 }

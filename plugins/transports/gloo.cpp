@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <torch/types.h>
 
+#include "core/engine/launch.h"
+
 namespace skippipe {
 
 namespace {
@@ -38,10 +40,20 @@ auto post_receive(const GroupPointer& group, torch::Tensor tensor, int peer, int
     return group->recv(tensors, peer, tag);
 }
 
-std::shared_ptr<::gloo::transport::Device> make_device(const LaunchEnvironment& launch) {
-    if (const auto name = environment_variable("GLOO_SOCKET_IFNAME"); name && !name->empty()) return c10d::ProcessGroupGloo::createDeviceForInterface(*name);
-    if (launch.local_world_size == launch.world_size) return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
-    return c10d::ProcessGroupGloo::createDefaultDevice();
+/// The interface that leads to the other ranks.
+std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous) {
+    using Gloo = c10d::ProcessGroupGloo;
+    const auto& launch = rendezvous.launch();
+    if (const auto name = environment_variable("GLOO_SOCKET_IFNAME"); name && !name->empty()) return Gloo::createDeviceForInterface(*name);
+    if (launch.local_world_size == launch.world_size) return Gloo::createDeviceForHostname("127.0.0.1");
+    const auto key = [](int rank) { return fmt::format("address/{}", rank); };
+    auto own = address_towards(launch.master_address);
+    rendezvous.store()->set(key(launch.rank), std::vector<std::uint8_t>(own.begin(), own.end()));
+    if (own.empty() && launch.rank + 1 < launch.world_size) {  // MASTER_ADDR is a loopback name here: ask the last rank
+        const auto peer = rendezvous.store()->get(key(launch.world_size - 1));
+        own = address_towards(std::string(peer.begin(), peer.end()));
+    }
+    return own.empty() ? Gloo::createDefaultDevice() : Gloo::createDeviceForHostname(own);
 }
 
 std::string boot_id() {
@@ -83,7 +95,7 @@ private:
 
 GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule) : rendezvous_(rendezvous) {
     try {
-        device_ = make_device(rendezvous.launch());
+        device_ = make_device(rendezvous);
         connect(schedule);
     } catch (const std::exception& error) {
         throw InputError("/execution/transport", fmt::format("rank {} cannot connect to the others", rank()), error.what(),
