@@ -100,7 +100,7 @@ private Q_SLOTS:
     }
 
     void tokens_from_a_file() {
-        const QJsonObject data{{"source", "tokens"}, {"path", "train.bin"}, {"validation_samples", 4}};
+        const QJsonObject data{{"source", "tokens"}, {"path", "train.bin"}, {"validation_samples", 4}, {"validation_fraction", 0.2}};
         const auto fine = run({"run", experiment("tokens.json", data, {{"vocabulary", 200}})});
         QVERIFY2(fine.exit_code == 0, fine.error);
         QVERIFY(!fine.out.contains("bits per byte"));  // their text is not known

@@ -89,6 +89,8 @@ private Q_SLOTS:
             auto training = d["training"].toObject();
             training["iterations"] = 12;
             d["training"] = training;
+            // Large enough that operations, not the ranks' meetings, fill the time.
+            d["model"] = QJsonObject{{"blocks", 6}, {"width", 128}, {"heads", 4}, {"sequence", 128}};
         });
         const auto probe = run({"probe", drawn, "-o", file("measured.json"), "--json"});
         QVERIFY2(probe.exit_code == 0, qPrintable(probe.error));
