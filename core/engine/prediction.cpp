@@ -62,27 +62,26 @@ private:
     std::map<std::tuple<int, int, int, SpanKind>, double> transfers_;
 };
 
-Timeline replay(const Problem& problem, const Plan& plan, const Durations& durations) {
+Timeline execute(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Durations* durations) {
     CostCompute none;
-    VirtualDriver driver(problem, plan, none);
-    driver.use(&durations, nullptr);
+    FreeCores cores(schedule, machines);
+    VirtualDriver driver(problem, schedule.plan, none);
+    driver.use(durations, &cores);
     return driver.run_iteration();
 }
 
 }  // namespace
 
-Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines) {
-    CostCompute none;
-    FreeCores cores(schedule, machines);
-    VirtualDriver driver(problem, schedule.plan, none);
-    driver.use(nullptr, &cores);
-    return driver.run_iteration();
-}
+Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines) { return execute(problem, schedule, machines, nullptr); }
 
 Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Timeline& measured) {
     const auto predicted = predict(problem, schedule, machines);
     const MeasuredTimes operations(measured, false), everything(measured, true);
-    const double with_operations_s = replay(problem, schedule.plan, operations).makespan_s, with_transfers_s = replay(problem, schedule.plan, everything).makespan_s;
+    // Measured operations include what ranks took of each other's cores; their own workers they still wait for.
+    auto workers_alone = machines;
+    for (auto& cores : workers_alone.cores) cores = problem.nodes();
+    const double with_operations_s = execute(problem, schedule, workers_alone, &operations).makespan_s;
+    const double with_transfers_s = execute(problem, schedule, workers_alone, &everything).makespan_s;
     Difference difference{.predicted_s = predicted.iteration_s, .measured_s = measured.iteration_s};
     difference.operations_s = with_operations_s - predicted.makespan_s;
     difference.transfers_s = with_transfers_s - with_operations_s;

@@ -31,7 +31,8 @@ struct Difference {
     double reduction_s = 0;     ///< all-reduces, steps and the wait for the slowest rank
 };
 
-/// Puts the measured times of one iteration into the model one kind after the other, and sees what each changes.
+/// Puts the measured times of one iteration into the model one kind after the other, and sees what each changes. What ranks take of each
+/// other's cores is part of the measured operations.
 Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Timeline& measured);
 
 }  // namespace skippipe
