@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <set>
 
@@ -55,6 +56,28 @@ std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous) {
     }
     return own.empty() ? Gloo::createDefaultDevice() : Gloo::createDeviceForHostname(own);
 }
+
+/// Posted so far ahead, small messages do not wait for each other's round trips.
+constexpr std::size_t posted_ahead = 4;
+
+/// A message under way, header and bytes: stays where it is until waited for.
+struct Posted {
+    Posted(Header of, Buffer message) : header(of), bytes(std::move(message)) {}
+    Posted(const Posted&) = delete;
+    Posted& operator=(const Posted&) = delete;
+
+    template <class Post> void post(Post post) {
+        works.push_back(post(bytes_of(&header, sizeof header), header_tag));
+        if (bytes.size() > 0) works.push_back(post(bytes_of(bytes.data(), bytes.size()), message_tag));
+    }
+    void wait() {
+        for (auto& work : works) work->wait();
+    }
+
+    Header header;
+    Buffer bytes;
+    std::vector<decltype(post_send(Group{}, torch::Tensor{}, 0, 0))> works;
+};
 
 std::string boot_id() {
     std::string id;
@@ -194,28 +217,35 @@ Delivery GlooTransport::take_ready(int number) {
 }
 
 void GlooTransport::send_all(Edge& edge) {
+    std::deque<Posted> under_way;
+    const auto settle = [&] {
+        guarded(edge.peer, [&] { under_way.front().wait(); });
+        under_way.pop_front();
+    };
     for (const auto& transfer : edge.transfers) {
-        const auto message = take_ready(transfer.number);
-        const Header header{transfer.number, message.times};
-        guarded(edge.peer, [&] {
-            const auto first = post_send(edge.group, bytes_of(&header, sizeof header), 1, header_tag);
-            if (message.bytes.size() > 0) post_send(edge.group, bytes_of(message.bytes.data(), message.bytes.size()), 1, message_tag)->wait();
-            first->wait();
-        });
+        auto message = take_ready(transfer.number);
+        auto& posted = under_way.emplace_back(Header{transfer.number, message.times}, std::move(message.bytes));
+        guarded(edge.peer, [&] { posted.post([&](torch::Tensor tensor, int tag) { return post_send(edge.group, std::move(tensor), 1, tag); }); });
+        if (under_way.size() == posted_ahead) settle();
     }
+    while (!under_way.empty()) settle();
 }
 
 void GlooTransport::receive_all(Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver) {
+    std::deque<Posted> under_way;
+    std::size_t next = 0;
     for (const auto& transfer : edge.transfers) {
-        Header header;
-        Buffer message(bytes(transfer));
+        for (; next < edge.transfers.size() && under_way.size() < posted_ahead; ++next) {
+            auto& posted = under_way.emplace_back(Header{}, Buffer(bytes(edge.transfers[next])));
+            guarded(edge.peer, [&] { posted.post([&](torch::Tensor tensor, int tag) { return post_receive(edge.group, std::move(tensor), 0, tag); }); });
+        }
+        auto& posted = under_way.front();
         guarded(edge.peer, [&] {
-            const auto first = post_receive(edge.group, bytes_of(&header, sizeof header), 0, header_tag);
-            if (message.size() > 0) post_receive(edge.group, bytes_of(message.data(), message.size()), 0, message_tag)->wait();
-            first->wait();
-            if (header.number != transfer.number) throw std::runtime_error(fmt::format("transfer {} came where {} was due", header.number, transfer.number));
+            posted.wait();
+            if (posted.header.number != transfer.number) throw std::runtime_error(fmt::format("transfer {} came where {} was due", posted.header.number, transfer.number));
         });
-        deliver({transfer, header.times, std::move(message)});
+        deliver({transfer, posted.header.times, std::move(posted.bytes)});
+        under_way.pop_front();
     }
 }
 
