@@ -150,7 +150,8 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
 /// The figures as they come: one line that is rewritten on a terminal, a line every tenth otherwise.
 class TerminalProgress {
 public:
-    TerminalProgress(int iterations, double iteration_s) : iterations_(iterations), iteration_s_(iteration_s), terminal_(::isatty(STDOUT_FILENO) != 0) {}
+    TerminalProgress(int iterations, double iteration_s, Clock clock)
+        : iterations_(iterations), iteration_s_(iteration_s), clock_(clock), terminal_(::isatty(STDOUT_FILENO) != 0) {}
 
     RunProgress hooks() {
         RunProgress progress;
@@ -189,12 +190,13 @@ private:
         std::cout << fmt::format("{} {}/{}", bar, done, iterations_);
         if (m.result.tokens > 0)
             std::cout << fmt::format("  loss {:.3f}  {:.0f} tokens/s here", m.result.loss_sum_nats / static_cast<double>(m.result.tokens), static_cast<double>(m.tokens) / std::max(1e-9, m.machine_s));
-        std::cout << fmt::format("  network time {}  {} left here{}", format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s), terminal_ ? "" : "\n") << std::flush;
+        std::cout << fmt::format("  {} {}  {} left here{}", clock_ == Clock::wall ? "time here" : "network time", format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s), terminal_ ? "" : "\n") << std::flush;
         if (terminal_ && done == iterations_) std::cout << '\n';
     }
 
     int iterations_;
     double iteration_s_;
+    Clock clock_;
     bool terminal_;
 };
 
@@ -243,8 +245,9 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
 bool run_one(const RunJob& job, Context& context) {
     const double predicted_s = evaluate(job.problem, job.plan).iteration_s;
     if (!context.json)
-        std::cout << fmt::format("{}: planned by {}, {} an iteration of network time\n", job.experiment.name, job.plan.planner, format_seconds(predicted_s)) << std::flush;
-    TerminalProgress terminal(job.experiment.training.iterations, predicted_s);
+        std::cout << fmt::format("{}: planned by {}, {} an iteration of {}\n", job.experiment.name, job.plan.planner, format_seconds(predicted_s),
+                                 job.experiment.execution.clock == Clock::wall ? "the drawn network; the clock is this machine's" : "network time") << std::flush;
+    TerminalProgress terminal(job.experiment.training.iterations, predicted_s, job.experiment.execution.clock);
     RunProgress progress;
     if (!context.json)
         progress = terminal.hooks();

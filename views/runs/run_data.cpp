@@ -17,6 +17,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
     try {
         data_.problem = make_problem(data_.experiment);
         data_.lanes->set_lanes(data_.problem->node_ids);
+        if (data_.experiment.execution.clock == Clock::wall) data_.lanes->name_time("Time here");
         data_.plan = parse_plan(parse_json(reader.plan_json(id), faults), *data_.problem, faults);
         const auto stages = stage_of_nodes(data_.plan, data_.problem->nodes());
         for (int node = 0; node < data_.problem->nodes(); ++node) data_.lanes->set_stage(node, stages[static_cast<std::size_t>(node)]);

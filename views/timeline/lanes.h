@@ -60,6 +60,9 @@ struct AreaStatistics {
 class TimelineData {
 public:
     void set_lanes(std::vector<std::string> names);
+    /// Whose seconds the axis shows: "Network time", or "Time here" under the wall clock.
+    void name_time(std::string name) { time_name_ = std::move(name); }
+    const std::string& time_name() const { return time_name_; }
     void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
     /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
     void add(const Span& span, int iteration, double offset_s, std::int64_t row);
@@ -96,6 +99,7 @@ public:
     Place neighbour_hop(const Place& from, int step) const;
 
 private:
+    std::string time_name_ = "Network time";
     std::vector<Lane> lanes_;
     double extent_s_ = 0;
     std::size_t count_ = 0;

@@ -159,7 +159,10 @@ void MainWindow::follow_runs() {
     }
     const RunId shown = run != nullptr ? run->id : watch_->run();
     const RunData* data = feed_.data(shown);
-    times_->setText(data == nullptr ? QString{} : tr("Network time %1    Machine time %2").arg(duration(data->network_s), duration(data->info.machine_s)));
+    const bool wall = data != nullptr && data->experiment.execution.clock == Clock::wall;
+    times_->setText(data == nullptr ? QString{}
+                    : wall          ? tr("Machine time %1").arg(duration(data->info.machine_s))
+                                    : tr("Network time %1    Machine time %2").arg(duration(data->network_s), duration(data->info.machine_s)));
     if (run != nullptr && watch_->run() == 0) watch_->show_run(run->id);
     follow_launch();
 }
