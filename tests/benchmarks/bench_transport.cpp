@@ -61,8 +61,8 @@ void measure(Rendezvous& rendezvous, int rank) {
         }
         const double bare_median_s = summarize(bare).median, ours_median_s = summarize(ours).median, total = static_cast<double>(bytes) * messages;
         if (rank == 0)
-            std::printf("{\"figure\": \"gloo transport, messages of %zu KiB on loopback\", \"unit\": \"B/s\", \"value\": %.4g, \"baseline\": \"bare c10d send/recv loop\", "
-                        "\"baseline_value\": %.4g, \"ratio\": %.3f, \"goal\": 0.8, \"processes\": 2}\n",
+            std::printf("{\"name\": \"gloo transport, messages of %zu KiB on loopback\", \"unit\": \"B/s\", \"value\": %.4g, \"baseline\": \"bare c10d send/recv loop\", "
+                        "\"baseline_value\": %.4g, \"ratio\": %.3f, \"threads\": 2, \"ceiling\": \"goal 0.8; two processes, loopback\"}\n",
                         bytes >> 10, total / ours_median_s, total / bare_median_s, bare_median_s / ours_median_s);
     }
     std::fflush(stdout);
