@@ -53,7 +53,7 @@ void TimelinePainter::axis() {
         text(x + 4, 4, theme_.text_2, tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString());
     }
     list_.PopClipRect();
-    if (scale_.left > 60) text(8, 4, theme_.text_2, view_.data_->time_name());
+    if (scale_.left > 60) text(8, 4, theme_.text_2, view_.data_ ? view_.data_->time_name() : "Network time");
 }
 
 void TimelinePainter::lane_name(int index, double top) {
