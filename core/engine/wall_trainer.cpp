@@ -45,7 +45,7 @@ public:
     WallTrainer(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport, int workers,
                 TrainingListener* listener)
         : experiment_(experiment), problem_(problem), schedule_(schedule), compute_(compute), transport_(transport), listener_(listener), shaper_(make_shaper()),
-          driver_(problem, schedule, compute, transport, shaper_.get(), workers), nodes_(schedule.nodes_of(transport.rank())) {}
+          driver_(problem, schedule, compute, transport, shaper_.get(), workers) {}
 
     void run() {
         validate();
@@ -148,7 +148,6 @@ private:
     TrainingListener* listener_;
     std::unique_ptr<LinkShaper> shaper_;
     WallDriver driver_;
-    std::vector<int> nodes_;
     double network_s_ = 0;
     std::int64_t tokens_ = 0;
     int done_ = 0, validated_at_ = -1;

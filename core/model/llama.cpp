@@ -69,9 +69,7 @@ torch::Tensor rotations(int sequence, int head_width, double base) {
 
 }  // namespace
 
-int hidden_width(const ModelSpec& model) {
-    return model.ffn_width > 0 ? model.ffn_width : static_cast<int>(((8LL * model.width + 2) / 3 + 7) / 8 * 8);
-}
+int hidden_width(const ModelSpec& model) { return ffn_width(model); }
 
 std::int64_t Segment::size() const {
     std::int64_t size = 1;

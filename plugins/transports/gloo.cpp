@@ -158,10 +158,9 @@ void GlooTransport::measure_clock() {
     const auto flags = all_gather({same_host ? 1.0 : 0.0});
     for (int asker = 1; asker < ranks(); ++asker) {
         if (flags[static_cast<std::size_t>(asker)].front() == 1) continue;
-        double best_s = 1e9, theirs = 0;
+        double best_s = 1e9, question = 0;
         for (int i = 0; i < questions && (rank() == 0 || rank() == asker); ++i) {
             const double asked_s = steady_s();
-            auto& answer = theirs;
             if (rank() == asker) {
                 send_to(0, std::as_bytes(std::span(&asked_s, 1)));
                 double answered_s = 0;
@@ -172,7 +171,7 @@ void GlooTransport::measure_clock() {
                     clock_offset_s_ = answered_s - (asked_s + now) / 2;
                 }
             } else {
-                receive_from(asker, std::as_writable_bytes(std::span(&answer, 1)));
+                receive_from(asker, std::as_writable_bytes(std::span(&question, 1)));
                 const double now = steady_s();
                 send_to(asker, std::as_bytes(std::span(&now, 1)));
             }
