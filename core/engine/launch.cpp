@@ -96,7 +96,10 @@ std::optional<LaunchEnvironment> slurm(const Reader& read) {
     if (hosts > 1) launch.master_address = first_host(read.text({"SLURM_STEP_NODELIST", "SLURM_NODELIST"}).value_or(""));
     if (launch.master_address.empty() && !read.text({"MASTER_ADDR", "PET_MASTER_ADDR"}))
         throw InputError("MASTER_ADDR", "not set", "SLURM_STEP_NODELIST does not say where rank 0 is", "Pass it: srun --export=ALL,MASTER_ADDR=FIRST_HOST ...");
-    launch.master_port = port_of(read.text({"SLURM_JOB_ID"}).value_or("") + "." + read.text({"SLURM_STEP_ID"}).value_or(""));
+    // Clusters number their jobs each on its own, and one machine can be in two.
+    std::string step;
+    for (const char* name : {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"}) step += read.text({name}).value_or("") + ".";
+    launch.master_port = port_of(step);
     fill(launch, read);
     return launch;
 }

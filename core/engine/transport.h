@@ -13,14 +13,19 @@
 
 namespace skippipe {
 
-/// Bytes on their way; not cleared when made.
+/// Bytes on their way; not cleared when made. Behind them is room for what a transport writes on the envelope, so that it need not
+/// send that by itself.
 class Buffer {
 public:
+    static constexpr std::size_t envelope_bytes = 32;
+
     Buffer() = default;
-    explicit Buffer(std::size_t bytes) : data_(std::make_unique_for_overwrite<std::byte[]>(bytes)), size_(bytes) {}
+    explicit Buffer(std::size_t bytes) : data_(std::make_unique_for_overwrite<std::byte[]>(bytes + envelope_bytes)), size_(bytes) {}
     std::byte* data() { return data_.get(); }
     const std::byte* data() const { return data_.get(); }
     std::size_t size() const { return size_; }
+    /// envelope_bytes of them, right behind the message.
+    std::byte* envelope() { return data_.get() + size_; }
 
 private:
     std::unique_ptr<std::byte[]> data_;

@@ -16,14 +16,14 @@ namespace skippipe {
 
 namespace {
 
-/// Goes before every message.
-struct Header {
+/// Travels behind every message.
+struct Envelope {
     std::int64_t number = 0;
     TransferTimes times;
 };
-static_assert(std::is_trivially_copyable_v<Header>);
+static_assert(std::is_trivially_copyable_v<Envelope> && sizeof(Envelope) <= Buffer::envelope_bytes);
 
-constexpr int message_tag = 1, header_tag = 2, text_tag = 3, data_tag = 4;
+constexpr int message_tag = 1, text_tag = 2, data_tag = 3;
 
 torch::Tensor bytes_of(const void* data, std::size_t size) {
     return torch::from_blob(const_cast<void*>(data), {static_cast<std::int64_t>(size)}, torch::kUInt8);
@@ -60,23 +60,22 @@ std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous) {
 /// Posted so far ahead, small messages do not wait for each other's round trips.
 constexpr std::size_t posted_ahead = 4;
 
-/// A message under way, header and bytes: stays where it is until waited for.
+/// A message under way with its envelope: stays where it is until waited for.
 struct Posted {
-    Posted(Header of, Buffer message) : header(of), bytes(std::move(message)) {}
+    explicit Posted(Buffer message) : bytes(message.data() ? std::move(message) : Buffer(0)) {}
     Posted(const Posted&) = delete;
     Posted& operator=(const Posted&) = delete;
 
-    template <class Post> void post(Post post) {
-        works.push_back(post(bytes_of(&header, sizeof header), header_tag));
-        if (bytes.size() > 0) works.push_back(post(bytes_of(bytes.data(), bytes.size()), message_tag));
+    void write(const Envelope& envelope) { std::memcpy(bytes.envelope(), &envelope, sizeof envelope); }
+    Envelope read() {
+        Envelope envelope;
+        std::memcpy(&envelope, bytes.envelope(), sizeof envelope);
+        return envelope;
     }
-    void wait() {
-        for (auto& work : works) work->wait();
-    }
+    torch::Tensor tensor() { return bytes_of(bytes.data(), bytes.size() + sizeof(Envelope)); }
 
-    Header header;
     Buffer bytes;
-    std::vector<decltype(post_send(Group{}, torch::Tensor{}, 0, 0))> works;
+    decltype(post_send(Group{}, torch::Tensor{}, 0, 0)) work;
 };
 
 std::string boot_id() {
@@ -141,7 +140,10 @@ void GlooTransport::connect(const RankSchedule& schedule) {
             auto transfers = schedule.between(from, to);
             if (transfers.empty()) continue;
             const bool outgoing = from == rank();
-            edges_.push_back({outgoing ? to : from, outgoing, std::move(transfers), group(fmt::format("edge/{}-{}", from, to), outgoing ? 0 : 1, 2)});
+            auto outbox = outgoing ? std::make_unique<Outbox>() : nullptr;
+            if (outgoing)
+                for (const auto& transfer : transfers) outbox_of_[transfer.number] = outbox.get();
+            edges_.push_back({outgoing ? to : from, outgoing, std::move(transfers), group(fmt::format("edge/{}-{}", from, to), outgoing ? 0 : 1, 2), std::move(outbox)});
         }
     for (int stage = 0; stage < static_cast<int>(schedule.plan.stages.size()); ++stage) {
         const auto hosts = schedule.ranks_of_stage(stage);
@@ -200,31 +202,34 @@ void GlooTransport::begin_iteration(std::function<std::size_t(const RankTransfer
     }
 }
 
-void GlooTransport::send(Delivery message) {
-    const std::lock_guard lock(mutex_);
+void GlooTransport::send(Delivery message) { outbox_of_.at(message.transfer.number)->put(std::move(message)); }
+
+void GlooTransport::Outbox::put(Delivery message) {
+    const std::lock_guard lock(mutex);
     const int number = message.transfer.number;
-    ready_.emplace(number, std::move(message));
-    changed_.notify_all();
+    ready.emplace(number, std::move(message));
+    changed.notify_one();
 }
 
-Delivery GlooTransport::take_ready(int number) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ready_.contains(number); });
-    auto message = std::move(ready_.at(number));
-    ready_.erase(number);
+Delivery GlooTransport::Outbox::take(int number) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return ready.contains(number); });
+    auto message = std::move(ready.at(number));
+    ready.erase(number);
     return message;
 }
 
 void GlooTransport::send_all(Edge& edge) {
     std::deque<Posted> under_way;
     const auto settle = [&] {
-        guarded(edge.peer, [&] { under_way.front().wait(); });
+        guarded(edge.peer, [&] { under_way.front().work->wait(); });
         under_way.pop_front();
     };
     for (const auto& transfer : edge.transfers) {
-        auto message = take_ready(transfer.number);
-        auto& posted = under_way.emplace_back(Header{transfer.number, message.times}, std::move(message.bytes));
-        guarded(edge.peer, [&] { posted.post([&](torch::Tensor tensor, int tag) { return post_send(edge.group, std::move(tensor), 1, tag); }); });
+        auto message = edge.outbox->take(transfer.number);
+        auto& posted = under_way.emplace_back(std::move(message.bytes));
+        posted.write({transfer.number, message.times});
+        guarded(edge.peer, [&] { posted.work = post_send(edge.group, posted.tensor(), 1, message_tag); });
         if (under_way.size() == posted_ahead) settle();
     }
     while (!under_way.empty()) settle();
@@ -235,15 +240,17 @@ void GlooTransport::receive_all(Edge& edge, const std::function<std::size_t(cons
     std::size_t next = 0;
     for (const auto& transfer : edge.transfers) {
         for (; next < edge.transfers.size() && under_way.size() < posted_ahead; ++next) {
-            auto& posted = under_way.emplace_back(Header{}, Buffer(bytes(edge.transfers[next])));
-            guarded(edge.peer, [&] { posted.post([&](torch::Tensor tensor, int tag) { return post_receive(edge.group, std::move(tensor), 0, tag); }); });
+            auto& posted = under_way.emplace_back(Buffer(bytes(edge.transfers[next])));
+            guarded(edge.peer, [&] { posted.work = post_receive(edge.group, posted.tensor(), 0, message_tag); });
         }
         auto& posted = under_way.front();
+        Envelope envelope;
         guarded(edge.peer, [&] {
-            posted.wait();
-            if (posted.header.number != transfer.number) throw std::runtime_error(fmt::format("transfer {} came where {} was due", posted.header.number, transfer.number));
+            posted.work->wait();
+            envelope = posted.read();
+            if (envelope.number != transfer.number) throw std::runtime_error(fmt::format("transfer {} came where {} was due", envelope.number, transfer.number));
         });
-        deliver({transfer, posted.header.times, std::move(posted.bytes)});
+        deliver({transfer, envelope.times, std::move(posted.bytes)});
         under_way.pop_front();
     }
 }

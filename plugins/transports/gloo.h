@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include "core/engine/transport.h"
 #include "plugins/transports/rendezvous.h"
@@ -35,18 +36,26 @@ public:
     std::unique_ptr<LineBook> line_book(std::size_t lines) override;
 
 private:
+    /// Handed over, not yet sent; by number.
+    struct Outbox {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::map<int, Delivery> ready;
+        void put(Delivery message);
+        Delivery take(int number);
+    };
     /// Transfers to one rank, or from it.
     struct Edge {
         int peer = 0;
         bool outgoing = false;
         std::vector<RankTransfer> transfers;
         Group group;
+        std::unique_ptr<Outbox> outbox;
     };
     void connect(const RankSchedule& schedule);
     void measure_clock();
     void send_all(Edge& edge);
     void receive_all(Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver);
-    Delivery take_ready(int number);
     template <class Work> auto guarded(int peer, Work work) -> decltype(work());
 
     Rendezvous& rendezvous_;
@@ -55,9 +64,7 @@ private:
     std::vector<Edge> edges_;
     std::map<int, Group> stages_;
     Group world_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::map<int, Delivery> ready_;  ///< by number: handed over, not yet sent
+    std::unordered_map<int, Outbox*> outbox_of_;  ///< by number
     std::vector<std::jthread> threads_;
 };
 

@@ -161,6 +161,7 @@ private Q_SLOTS:
         QCOMPARE(launch_of(open_mpi)->master_port, first);
         QVERIFY(launch_of(with(open_mpi, {{"PMIX_NAMESPACE", "309657602"}}))->master_port != first);
         QVERIFY(launch_of(with(slurm, {{"SLURM_STEP_ID", "1"}}))->master_port != *ports.begin());
+        QVERIFY(launch_of(with(slurm, {{"SLURM_CLUSTER_NAME", "other"}}))->master_port != *ports.begin());
     }
 
     void this_host_under_a_loopback_name_has_no_address() {
