@@ -14,6 +14,7 @@
 #include "app/cli/planning.h"
 #include "app/cli/worker_group.h"
 #include "core/base/build_info.h"
+#include "core/engine/planning_again.h"
 #include "core/experiment/io.h"
 #include "core/planner/evaluator.h"
 
@@ -42,13 +43,14 @@ std::string machine_json() {
 /// One run in progress: every message of the worker goes to the record.
 class Run {
 public:
-    Run(const RunJob& job, const RunProgress& progress) : job_(job), progress_(progress), recorder_(job.record) {}
+    Run(const RunJob& job, const RunProgress& progress) : job_(job), progress_(progress), recorder_(job.record), plan_(job.plan) {}
 
     RunOutcome go() {
         protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads, false, job_.save_weights.string()};
         WorkerGroup workers(job, job_.experiment.execution.ranks, job_.launched);
         const auto handle = [this](const protocol::Message& message) { std::visit([this](const auto& m) { receive(m); }, message); };
         try {
+            workers_ = &workers;
             if (const auto fault = workers.listen(handle, [this] { return ended_; }, [&] { obey(workers); })) fail({*fault});
         } catch (const InputError& error) {
             fail(error.faults());
@@ -84,7 +86,8 @@ private:
         }
         machines_ = std::move(machines);
         const int ranks = job_.experiment.execution.ranks;
-        schedule_ = make_schedule(job_.problem, job_.plan, assign_ranks(job_.experiment.topology, job_.plan, ranks), ranks);
+        schedule_ = make_schedule(job_.problem, plan_, assign_ranks(job_.experiment.topology, plan_, ranks), ranks);
+        if (job_.calibrate) costs_.emplace(job_.problem, !job_.experiment.execution.shape_links);
     }
 
     double predicted_s() const { return machines_ ? predict(job_.problem, *schedule_, *machines_).iteration_s : evaluate(job_.problem, job_.plan).iteration_s; }
@@ -97,8 +100,33 @@ private:
         measured.iteration_s = m.iteration_s;
         for (const auto& span : m.spans)
             if (is_compute(span.kind)) measured.makespan_s = std::max(measured.makespan_s, span.end_s);
-        outcome_.differences.push_back(explain_difference(job_.problem, *schedule_, *machines_, measured));
+        outcome_.differences.push_back(explain_difference(costs_ ? costs_->now() : job_.problem, *schedule_, *machines_, measured));
         metric(m.iteration, "predicted_iteration_s", outcome_.differences.back().predicted_s, m.offset_s + m.iteration_s, m.machine_s, m.tokens);
+        if (costs_) calibrate(m);
+    }
+
+    /// What the iteration says of the network; where it is another than the plan was made for, a plan for the rest of the run.
+    void calibrate(const protocol::Iterated& m) {
+        costs_->observe(plan_, m.spans);
+        // Measured operations include what ranks take of each other's cores.
+        for (auto& cores : machines_->cores) cores = job_.problem.nodes();
+        constexpr int settled = 3;  // iterations until the medians tell more than chance
+        if (told_plan_ || m.iteration + 1 < considered_ + settled || m.iteration + 2 >= job_.experiment.training.iterations) return;
+        considered_ = m.iteration + 1;
+        auto better = plan_again(*costs_, *schedule_, *machines_);
+        costs_->planned();
+        if (!better || !workers_->tell("plan " + to_json(better->schedule.plan, job_.problem, nullptr).dump())) return;
+        told_plan_ = std::move(better);
+    }
+
+    void receive(const protocol::WentOver& m) {
+        if (!told_plan_) return;
+        schedule_ = std::move(told_plan_->schedule);
+        plan_ = schedule_->plan;
+        outcome_.plan_changes.push_back({m.iteration, told_plan_->why});
+        told_plan_.reset();
+        recorder_.plan(outcome_.run, m.iteration, to_json(plan_, job_.problem, nullptr).dump(), outcome_.plan_changes.back().why);
+        if (progress_.went_over) progress_.went_over(outcome_.plan_changes.back());
     }
 
     void receive(const protocol::Preparing& m) {
@@ -143,7 +171,7 @@ private:
         if (m.tokens > 0 && m.machine_s > 0) info.tokens_per_second = static_cast<double>(m.tokens) / m.machine_s;
         recorder_.iteration_done(outcome_.run, info.iterations_done, m.machine_s);
         if (m.iteration == 0 || m.iteration + 1 == job_.experiment.training.iterations || m.iteration_s != explained_s_) {
-            outcome_.idle_by_cause = idle_shares(job_.problem, job_.plan, m.spans, m.iteration_s);
+            outcome_.idle_by_cause = idle_shares(job_.problem, plan_, m.spans, m.iteration_s);
             explained_s_ = m.iteration_s;
         }
         weigh(m);
@@ -188,6 +216,7 @@ private:
         outcome_.info.state = outcome_.state;
         nlohmann::ordered_json summary{{"idle_by_cause", idle}, {"bits_per_byte", outcome_.bits_per_byte}, {"peak_memory_bytes", outcome_.peak_memory_bytes}};
         if (const auto middle = median_difference(outcome_.differences)) summary["prediction"] = to_json(*middle);
+        for (const auto& change : outcome_.plan_changes) summary["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
         recorder_.finish(outcome_.run, outcome_.state, outcome_.info, summary.dump());
         return std::move(outcome_);
     }
@@ -200,6 +229,11 @@ private:
     bool started_ = false, ended_ = false, told_ = false;
     std::optional<Machines> machines_;
     std::optional<RankSchedule> schedule_;
+    Plan plan_;                                ///< in force
+    WorkerGroup* workers_ = nullptr;           ///< while it listens
+    std::optional<RunningCosts> costs_;        ///< where it calibrates
+    std::optional<BetterPlan> told_plan_;      ///< the workers have it and still execute the one in force
+    int considered_ = 0;                       ///< iterations done when it was last thought of planning again
 };
 
 }  // namespace

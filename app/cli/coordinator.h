@@ -25,6 +25,7 @@ struct RunJob {
     int threads = 0;
     bool launched = false;  ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
     std::filesystem::path save_weights;  ///< absolute; empty: not saved
+    bool calibrate = false;  ///< wall clock: keep the cost model true, and plan again when it drifts
 };
 
 /// How a run ended.
@@ -36,6 +37,7 @@ struct RunOutcome {
     double bits_per_byte = 0;             ///< last validation
     std::int64_t peak_memory_bytes = 0;   ///< of the worker
     std::vector<Difference> differences;  ///< wall clock: of each iteration, predicted against measured
+    std::vector<PlanChange> plan_changes; ///< what it went over to
     Faults faults;                        ///< why it failed
 };
 
@@ -46,6 +48,7 @@ struct RunProgress {
     std::function<void(const protocol::Hello&)> ready;
     std::function<void(const protocol::Validated&)> validated;
     std::function<void(const protocol::Iterated&)> iterated;
+    std::function<void(const PlanChange&)> went_over;
 };
 
 /// Runs a job to its end: starts the worker, writes everything to the record as its only writer, obeys commands that windows

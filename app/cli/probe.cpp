@@ -21,6 +21,7 @@ namespace {
 struct ProbeOptions {
     std::string file, output;
     int ranks = 0, threads = 0;
+    bool keep_links = false;
 };
 
 /// Starts the ranks and waits for what they measure.
@@ -84,7 +85,7 @@ void probe(const ProbeOptions& options, Context& context) {
     if (!context.json) std::cerr << fmt::format("measuring {} nodes on {} ranks and their links ...\n", problem.nodes(), experiment.execution.ranks);
     const auto ranks = measure(experiment, problem, plan, options, launch && launch->world_size > 1);
     const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    const auto measured = measured_experiment(experiment, schedule, ranks, fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)));
+    const auto measured = measured_experiment(experiment, schedule, ranks, options.keep_links || experiment.execution.shape_links, fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)));
     if (context.json)
         std::cout << to_json(ranks).dump() << std::endl;
     else
@@ -103,6 +104,7 @@ void add_probe(CLI::App& app, Context& context) {
     verb->add_option("EXPERIMENT", options->file, "Experiment file")->required();
     verb->add_option("--ranks", options->ranks, "Processes instead of the experiment's")->check(CLI::Range(1, 4096));
     verb->add_option("--threads", options->threads, "Workers of a rank")->check(CLI::Range(1, 1024));
+    verb->add_flag("--keep-links", options->keep_links, "Take the speeds of the nodes and leave the drawn links (always so where execution.shape_links holds)");
     verb->add_option("-o,--output", options->output, "Write the experiment with measured speeds, links and their date here");
     verb->callback([options, &context] { probe(*options, context); });
 }

@@ -24,7 +24,7 @@ namespace {
 
 struct RunOptions {
     std::string file, model, planner, plan_file, save_weights;
-    bool ignore_memory = false;
+    bool ignore_memory = false, calibrate = false;
     int threads = 0, iterations = 0, ranks = 0;
     std::uint64_t seed = 0;
 };
@@ -127,6 +127,9 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     take_launch(launch, job);
     check_executable(job.experiment);
     job.save_weights = writable(options.save_weights, job.experiment);
+    job.calibrate = options.calibrate;
+    if (job.calibrate && job.experiment.execution.clock == Clock::virtual_time)
+        throw InputError("--calibrate", "the virtual clock runs", "there the drawn times are true by definition", "Set execution.clock to \"wall\", or leave the option out");
     job.problem = make_problem(job.experiment);
     job.record = context.record;
     job.base_dir = std::filesystem::absolute(options.file).parent_path();
@@ -172,6 +175,10 @@ public:
             std::cout << fmt::format("validation after {} iterations: loss {:.4f}{}\n", m.iterations_done, m.result.loss_nats, bits) << std::flush;
         };
         progress.iterated = [this](const protocol::Iterated& m) { show(m); };
+        progress.went_over = [this](const PlanChange& change) {
+            clear();
+            std::cout << fmt::format("from iteration {} on a new plan: {}\n", change.iteration + 1, change.why) << std::flush;
+        };
         return progress;
     }
 
@@ -209,6 +216,7 @@ nlohmann::ordered_json summary(const RunOutcome& outcome) {
                                 {"last_validation_loss", optional_number(outcome.info.last_validation_loss)}, {"idle_by_cause", idle},
                                 {"peak_memory_bytes", outcome.peak_memory_bytes}};
     if (const auto middle = median_difference(outcome.differences)) json["prediction"] = to_json(*middle);
+    for (const auto& change : outcome.plan_changes) json["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
     if (!outcome.faults.empty()) json["faults"] = to_json(outcome.faults);
     return json;
 }
@@ -285,6 +293,7 @@ void add_run(CLI::App& app, Context& context) {
     add_model_option(*verb, options->model);
     verb->add_option("--save-weights", options->save_weights, "Write the trained model there at the end (safetensors, LLaMA's names)");
     verb->add_flag("--ignore-memory", options->ignore_memory, "Start although the model seems not to fit into this machine's memory");
+    verb->add_flag("--calibrate", options->calibrate, "Wall clock: keep the cost model true to what is measured, and plan again when it drifts");
     verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");
     verb->add_option("--planner", options->planner, "Planner instead of the experiment's");
     verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core; never changes the losses")->check(CLI::Range(1, 1024));

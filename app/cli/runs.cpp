@@ -67,6 +67,9 @@ void show(Context& context, const std::string& name) {
         json["metrics"] = array;
         json["experiment"] = parsed(reader.experiment_json(run.id));
         json["plan"] = parsed(reader.plan_json(run.id));
+        json["plan_changes"] = nlohmann::ordered_json::array();
+        for (const auto& change : reader.plan_changes(run.id))
+            json["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}, {"plan", parsed(reader.plan_json(run.id, change.iteration))}});
         std::cout << json.dump() << '\n';
         return;
     }
@@ -88,6 +91,7 @@ void show(Context& context, const std::string& name) {
     if (summary.is_object() && summary.contains("idle_by_cause"))
         for (const auto& [cause, share] : summary["idle_by_cause"].items())
             if (share.is_number() && share.get<double>() > 0) row("idle: " + cause, format_percent(share.get<double>()));
+    for (const auto& change : reader.plan_changes(run.id)) row(fmt::format("new plan from iteration {}", change.iteration + 1), change.why);
     std::cout << table(rows);
 }
 

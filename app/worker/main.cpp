@@ -64,6 +64,12 @@ public:
         return stop_;
     }
 
+    /// The last plan that came since the last call; empty: none did.
+    std::string take_plan() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(plan_, {});
+    }
+
     /// Whether a stop was asked for; does not wait.
     bool told_to_stop() {
         const std::lock_guard lock(mutex_);
@@ -80,12 +86,16 @@ private:
         if (command == "stop") stop_ = true;
         if (command == "pause") paused_ = true;
         if (command == "resume") paused_ = false;
+        if (command.starts_with(plan_command)) plan_ = command.substr(plan_command.size());
         changed_.notify_all();
     }
+
+    static constexpr std::string_view plan_command = "plan ";
 
     std::mutex mutex_;
     std::condition_variable changed_;
     bool stop_ = false, paused_ = false;
+    std::string plan_;
     std::thread reader_;
 };
 
@@ -99,6 +109,8 @@ public:
         say(protocol::Iterated{r.iteration, r.offset_s, r.timeline->iteration_s, r.machine_s, r.tokens, r.result, r.timeline->spans});
     }
     bool stop() override { return stopped_ = commands_.stop(); }
+    std::string next_plan() override { return commands_.take_plan(); }
+    void went_over(int iteration) override { say(protocol::WentOver{iteration}); }
     bool stopped() const { return stopped_; }
 
 private:

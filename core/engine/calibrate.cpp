@@ -54,10 +54,10 @@ void take_links(Topology& topology, const RankSchedule& schedule, const std::vec
 
 }  // namespace
 
-Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, const std::string& when) {
+Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when) {
     auto measured = experiment;
     take_speeds(measured, schedule, ranks);
-    take_links(measured.topology, schedule, ranks);
+    if (!keep_links) take_links(measured.topology, schedule, ranks);
     measured.topology.measured_at = when;
     return measured;
 }

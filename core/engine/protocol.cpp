@@ -38,6 +38,7 @@ struct Writer {
                 {"tokens", m.tokens}, {"loss_sum", m.result.loss_sum_nats}, {"loss_tokens", m.result.tokens}, {"gradient_norm", m.result.gradient_norm},
                 {"stage_tokens", m.result.stage_tokens}, {"spans", std::move(spans)}};
     }
+    json operator()(const WentOver& m) const { return {{"type", "went over"}, {"iteration", m.iteration}}; }
     json operator()(const Probed& m) const { return {{"type", "probed"}, {"ranks", m.ranks}}; }
     json operator()(const Done& m) const { return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}}; }
     json operator()(const Failed& m) const {
@@ -64,6 +65,7 @@ Message read(const json& v) {
         for (const auto& span : v.at("spans")) m.spans.push_back(read_span(span));
         return m;
     }
+    if (type == "went over") return WentOver{v.at("iteration")};
     if (type == "probed") return Probed{v.at("ranks").get<std::vector<std::string>>()};
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
     if (type == "failed") {

@@ -61,6 +61,11 @@ struct Iterated {
     std::vector<Span> spans;
 };
 
+/// The worker goes over to the last plan that it was told ("plan JSON"), from this iteration on.
+struct WentOver {
+    int iteration = 0;
+};
+
 struct Done {
     bool stopped = false;     ///< ended by a command before the last iteration
     std::int64_t peak_memory_bytes = 0;
@@ -76,7 +81,7 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Probed, Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, WentOver, Probed, Done, Failed>;
 
 std::string encode(const Job& job);
 Job decode_job(const std::string& line);

@@ -26,6 +26,8 @@ public:
     /// Workers that `run` may be called from at once; 0: as many as asked for.
     virtual int most_workers() const { return 0; }
 
+    /// From the next iteration on the paths and orders are those of another schedule, with the nodes where they are.
+    virtual void follow(const RankSchedule& schedule) = 0;
     virtual void begin_iteration(int iteration) = 0;
     /// Runs an operation on the calling thread. Its input is what the microbatch's last operation here left, or what `receive` brought.
     virtual void run(const ComputeTask& task) = 0;
@@ -54,6 +56,7 @@ public:
     /// `problem` outlives it.
     CostRankCompute(const Problem& problem, const RankSchedule& schedule, int rank);
     int most_workers() const override { return 0; }
+    void follow(const RankSchedule&) override {}
     void begin_iteration(int) override {}
     void run(const ComputeTask& task) override;
     std::size_t message_bytes(const Operation& operation) const override;

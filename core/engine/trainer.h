@@ -24,6 +24,10 @@ public:
     virtual void iterated(const IterationReport& report) = 0;
     /// Asked between iterations; may block while paused. True ends the training.
     virtual bool stop() = 0;
+    /// Under the wall clock, asked after `stop`: the plan (JSON) to go over to, with the nodes where they are; empty: the present one.
+    virtual std::string next_plan() { return {}; }
+    /// From this iteration on it is the plan in force.
+    virtual void went_over(int) {}
 };
 
 /// All iterations of an experiment under the virtual clock. Validates before the first step, every `validate_every`, and after

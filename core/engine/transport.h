@@ -49,6 +49,8 @@ public:
     /// The run's common clock: seconds, the same on every rank up to what the measurement of clocks leaves (well below 1 ms).
     virtual double now_s() const = 0;
 
+    /// From the next iteration on the transfers are those of another schedule, with the nodes on the same ranks. Every rank at once.
+    virtual void follow(const RankSchedule& schedule) = 0;
     /// Posts the receives of one iteration, transfer by transfer in the schedule's order, each of `bytes(transfer)`; `deliver` is
     /// called from the transport's threads.
     virtual void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver) = 0;
@@ -81,6 +83,7 @@ public:
     int rank() const override { return 0; }
     int ranks() const override { return 1; }
     double now_s() const override;
+    void follow(const RankSchedule&) override {}
     void begin_iteration(std::function<std::size_t(const RankTransfer&)>, std::function<void(Delivery)>) override {}
     void send(Delivery) override;
     void end_iteration() override {}

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
+
+#include "core/experiment/io.h"
 
 namespace skippipe {
 
@@ -44,8 +47,9 @@ class WallTrainer {
 public:
     WallTrainer(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport, int workers,
                 TrainingListener* listener)
-        : experiment_(experiment), problem_(problem), schedule_(schedule), compute_(compute), transport_(transport), listener_(listener), shaper_(make_shaper()),
-          driver_(problem, schedule, compute, transport, shaper_.get(), workers) {}
+        : experiment_(experiment), problem_(problem), schedule_(schedule), compute_(compute), transport_(transport), workers_(workers), listener_(listener) {
+        prepare();
+    }
 
     void run() {
         validate();
@@ -64,7 +68,35 @@ private:
                                             transport_.line_book(problem_.line_names.size()));
     }
 
-    bool go_on() { return transport_.broadcast(listener_ && listener_->stop() ? "stop" : "go") == "go"; }
+    void prepare() {
+        shaper_ = make_shaper();
+        driver_.emplace(problem_, schedule_, compute_, transport_, shaper_.get(), workers_);
+    }
+
+    /// Rank 0 tells the others: to stop, to go over to a plan, or nothing.
+    bool go_on() {
+        static const std::string stop = "stop";
+        const auto told = transport_.broadcast(!listener_ ? "" : listener_->stop() ? stop : listener_->next_plan());
+        if (told == stop) return false;
+        if (!told.empty()) go_over(told);
+        return true;
+    }
+
+    void go_over(const std::string& plan_json) {
+        Faults faults;
+        auto plan = parse_plan(parse_json(plan_json, faults), problem_, faults);
+        if (has_errors(faults)) throw InputError(faults);
+        if (plan.stages != schedule_.plan.stages || plan.blocks != schedule_.plan.blocks)
+            throw InputError("PLAN", "places nodes or blocks anew", "weights stay where they are while a run goes on", "Start a new run with it");
+        auto schedule = make_schedule(problem_, plan, schedule_.rank_of, schedule_.ranks);
+        if (const auto why = find_deadlock(problem_, schedule)) throw InputError("PLAN", "comes to a deadlock: " + *why, "every rank posts transfers in one order", "Plan again");
+        driver_.reset();
+        schedule_ = std::move(schedule);
+        compute_.follow(schedule_);
+        transport_.follow(schedule_);
+        prepare();
+        if (listener_) listener_->went_over(done_);
+    }
 
     void validate() {
         if (experiment_.execution.compute != Compute::torch || validated_at_ == done_) return;
@@ -78,7 +110,7 @@ private:
         // The last rank to be ready is the start of all.
         double origin_s = 0;
         for (const auto& ready : transport_.all_gather({transport_.now_s()})) origin_s = std::max(origin_s, ready.front());
-        auto spans = driver_.run_iteration(done_, origin_s);
+        auto spans = driver_->run_iteration(done_, origin_s);
         const auto result = step(spans, origin_s);
         report(std::move(spans), result);
         ++done_;
@@ -142,12 +174,13 @@ private:
 
     const Experiment& experiment_;
     const Problem& problem_;
-    const RankSchedule& schedule_;
+    RankSchedule schedule_;
     RankCompute& compute_;
     RankTransport& transport_;
+    int workers_;
     TrainingListener* listener_;
     std::unique_ptr<LinkShaper> shaper_;
-    WallDriver driver_;
+    std::optional<WallDriver> driver_;
     double network_s_ = 0;
     std::int64_t tokens_ = 0;
     int done_ = 0, validated_at_ = -1;

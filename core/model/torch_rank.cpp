@@ -38,6 +38,12 @@ struct TorchRank::Implementation {
           nodes(build_nodes(experiment, schedule.plan, experiment.seed, [&](int node) { return schedule.rank_of[at(node)] == rank; })),
           steps(schedule.plan.stages.size(), 0), graph(prepare_blas() ? workers : 1, use_one_thread) {
         if (batches) require_vocabulary(experiment, *batches);
+        expect_journeys();
+    }
+
+    void expect_journeys() {
+        journeys.clear();
+        residuals.clear();
         for (const auto& path : schedule.plan.paths)
             for (const int node : path.nodes)
                 if (schedule.rank_of[at(node)] == rank) journeys[path.microbatch].journey.visits.resize(path.nodes.size());
@@ -68,7 +74,7 @@ struct TorchRank::Implementation {
     std::optional<Batches> batches;
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;
-    std::map<int, LocalJourney> journeys;  ///< of the microbatches that pass here; the map itself never changes
+    std::map<int, LocalJourney> journeys;  ///< of the microbatches that pass here; during an iteration the map itself never changes
     std::map<int, Residuals> residuals;    ///< of those microbatches' messages from here
     TaskGraph graph;                       ///< last: its threads end before what they work on
 };
@@ -105,6 +111,11 @@ bool TorchRank::needs_data(const RankSchedule& schedule, int rank) {
 
 std::function<void()> TorchRank::at_start() const { return use_one_thread; }
 int TorchRank::most_workers() const { return prepare_blas() ? 0 : 1; }
+
+void TorchRank::follow(const RankSchedule& schedule) {
+    implementation_->schedule = schedule;
+    implementation_->expect_journeys();
+}
 
 void TorchRank::begin_iteration(int iteration) {
     auto& self = *implementation_;

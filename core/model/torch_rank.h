@@ -21,6 +21,7 @@ public:
 
     std::function<void()> at_start() const override;
     int most_workers() const override;
+    void follow(const RankSchedule& schedule) override;
     void begin_iteration(int iteration) override;
     void run(const ComputeTask& task) override;
     std::size_t message_bytes(const Operation& operation) const override;

@@ -22,6 +22,14 @@ struct Hop {
     double seconds_per_forward = 0;   ///< forward message bytes / bandwidth, of a microbatch of Problem::samples
     double seconds_per_backward = 0;  ///< backward message bytes / bandwidth, of the same
     int line = no_line;               ///< queue it shares (`links: shared`); no_line: unreachable
+
+    /// Everything on it takes `factor` times as long.
+    void slow(double factor) {
+        latency_s *= factor;
+        bandwidth_bytes_per_s /= factor;
+        seconds_per_forward *= factor;
+        seconds_per_backward *= factor;
+    }
 };
 
 /// One iteration's problem. Nodes and stages are indices; `node_ids` has the names.

@@ -161,13 +161,8 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
         if (change.kind == Kind::node_slower) network.seconds_per_sample_per_block[at(change.node)] *= change.factor;
         if (change.kind != Kind::line_slower) continue;
         const int line = problem.hop(change.node, change.to).line;
-        for (auto& hop : network.hops) {
-            if (hop.line != line) continue;
-            hop.latency_s *= change.factor;
-            hop.bandwidth_bytes_per_s /= change.factor;
-            hop.seconds_per_forward *= change.factor;
-            hop.seconds_per_backward *= change.factor;
-        }
+        for (auto& hop : network.hops)
+            if (hop.line == line) hop.slow(change.factor);
     }
     return network;
 }

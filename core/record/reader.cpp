@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "core/record/process.h"
 #include "core/record/schema.h"
 #include "core/record/values.h"
@@ -161,7 +163,24 @@ std::optional<RunInfo> Reader::run(RunId id) {
 }
 
 std::string Reader::experiment_json(RunId id) { return impl_->document(id, "SELECT experiment FROM documents WHERE run = ?"); }
-std::string Reader::plan_json(RunId id) { return impl_->document(id, "SELECT plan FROM documents WHERE run = ?"); }
+std::string Reader::plan_json(RunId id, int iteration) {
+    const auto first = impl_->document(id, "SELECT plan FROM documents WHERE run = ?");
+    const auto changed = impl_->document(id, fmt::format("SELECT plan FROM plans WHERE run = ? AND iteration <= {} ORDER BY iteration DESC LIMIT 1", iteration).c_str());
+    return changed.empty() ? first : changed;
+}
+
+std::vector<PlanChange> Reader::plan_changes(RunId id) {
+    return told(impl_->file, [&]() -> std::vector<PlanChange> {
+        auto* found = impl_->database();
+        if (!found) return {};
+        SQLite::Statement query{*found, "SELECT iteration, why FROM plans WHERE run = ? ORDER BY iteration"};
+        query.bind(1, id);
+        std::vector<PlanChange> changes;
+        while (query.executeStep()) changes.push_back({query.getColumn(0).getInt(), query.getColumn(1).getString()});
+        return changes;
+    });
+}
+
 std::string Reader::summary_json(RunId id) { return impl_->document(id, "SELECT summary FROM documents WHERE run = ?"); }
 std::string Reader::machine_json(RunId id) { return impl_->document(id, "SELECT machine FROM documents WHERE run = ?"); }
 std::string Reader::versions_json(RunId id) { return impl_->document(id, "SELECT versions FROM documents WHERE run = ?"); }

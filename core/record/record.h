@@ -62,6 +62,12 @@ struct RecordedSpan {
     Span span;
 };
 
+/// A plan that a run went over to.
+struct PlanChange {
+    int iteration = 0;         ///< the first one of this plan
+    std::string why;
+};
+
 struct Command {
     std::int64_t id = 0;
     std::string kind;          ///< "stop", "pause", "resume", ...
@@ -83,6 +89,8 @@ public:
     RunId begin(const RunStart& start);
     void spans(RunId run, int iteration, double offset_s, const std::vector<Span>& spans);
     void metric(RunId run, const Metric& metric);
+    /// Before the iteration's spans.
+    void plan(RunId run, int iteration, const std::string& plan_json, const std::string& why);
     void iteration_done(RunId run, int iterations_done, double machine_s);
     void heartbeat(RunId run);
     /// Writes what is pending, then state and summary, durable when it returns.
@@ -108,7 +116,8 @@ public:
     std::vector<RunInfo> runs();
     std::optional<RunInfo> run(RunId id);
     std::string experiment_json(RunId id);
-    std::string plan_json(RunId id);
+    std::string plan_json(RunId id, int iteration = 0);  ///< in force then
+    std::vector<PlanChange> plan_changes(RunId id);       ///< by iteration
     std::string summary_json(RunId id);      ///< empty while it runs
     std::string machine_json(RunId id);
     std::string versions_json(RunId id);

@@ -252,6 +252,15 @@ void Recorder::metric(RunId run, const Metric& metric) {
     });
 }
 
+void Recorder::plan(RunId run, int iteration, const std::string& plan_json, const std::string& why) {
+    const std::lock_guard lock{impl_->mutex};
+    told(impl_->file, [&] {
+        SQLite::Statement insert{impl_->database, "INSERT OR REPLACE INTO plans (run, iteration, plan, why) VALUES (?, ?, ?, ?)"};
+        SQLite::bind(insert, run, iteration, plan_json, why);
+        insert.exec();
+    });
+}
+
 void Recorder::iteration_done(RunId run, int iterations_done, double machine_s) {
     const std::lock_guard lock{impl_->mutex};
     told(impl_->file, [&] {

@@ -101,6 +101,16 @@ CREATE TABLE notes (
 );
 )sql";
 
+constexpr const char* version_2 = R"sql(
+CREATE TABLE plans (             -- what a run went over to while it went on; the first plan is in `documents`
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    iteration INTEGER NOT NULL,          -- the first one of this plan
+    plan TEXT NOT NULL,                  -- JSON
+    why TEXT NOT NULL,                   -- for people
+    PRIMARY KEY (run, iteration)
+) WITHOUT ROWID;
+)sql";
+
 int version_of(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
 /// One transaction a step. The version is read again once the write lock is held: another program may have been first.
@@ -162,7 +172,7 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 const std::vector<std::string>& migrations() {
-    static const std::vector<std::string> steps{version_1};
+    static const std::vector<std::string> steps{version_1, version_2};
     return steps;
 }
 

@@ -118,7 +118,8 @@ private:
 GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule) : rendezvous_(rendezvous) {
     try {
         device_ = make_device(rendezvous);
-        connect(schedule);
+        world_ = connect("world", rank(), ranks());
+        follow(schedule);
     } catch (const std::exception& error) {
         throw InputError("/execution/transport", fmt::format("rank {} cannot connect to the others", rank()), error.what(),
                          "Check that all ranks run and reach each other; GLOO_SOCKET_IFNAME names the network interface to use");
@@ -128,28 +129,30 @@ GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedul
 
 GlooTransport::~GlooTransport() = default;
 
+Group GlooTransport::connect(const std::string& name, int rank, int size) const {
+    return make_group(c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.store()), rank, size, device_);
+}
+
 /// Every rank makes its groups in the same order, so that none waits for a group that its peer makes later.
-void GlooTransport::connect(const RankSchedule& schedule) {
-    const auto group = [this](const std::string& name, int rank, int size) {
-        return make_group(c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.store()), rank, size, device_);
-    };
-    world_ = group("world", rank(), ranks());
+void GlooTransport::follow(const RankSchedule& schedule) {
+    outbox_of_.clear();
     for (int from = 0; from < ranks(); ++from)
         for (int to = 0; to < ranks(); ++to) {
             if (from == to || (from != rank() && to != rank())) continue;
             auto transfers = schedule.between(from, to);
-            if (transfers.empty()) continue;
-            const bool outgoing = from == rank();
-            auto outbox = outgoing ? std::make_unique<Outbox>() : nullptr;
-            if (outgoing)
-                for (const auto& transfer : transfers) outbox_of_[transfer.number] = outbox.get();
-            edges_.push_back({outgoing ? to : from, outgoing, std::move(transfers), group(fmt::format("edge/{}-{}", from, to), outgoing ? 0 : 1, 2), std::move(outbox)});
+            const auto known = edges_.find({from, to});
+            if (transfers.empty() && known == edges_.end()) continue;
+            auto& edge = known != edges_.end() ? known->second : edges_[{from, to}];
+            if (!edge.group) edge.group = connect(fmt::format("edge/{}-{}", from, to), from == rank() ? 0 : 1, 2);
+            edge.transfers = std::move(transfers);
+            if (from == rank())
+                for (const auto& transfer : edge.transfers) outbox_of_[transfer.number] = edge.outbox.get();
         }
     for (int stage = 0; stage < static_cast<int>(schedule.plan.stages.size()); ++stage) {
         const auto hosts = schedule.ranks_of_stage(stage);
         const auto me = std::find(hosts.begin(), hosts.end(), rank());
-        if (hosts.size() > 1 && me != hosts.end())
-            stages_[stage] = group(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()), static_cast<int>(hosts.size()));
+        if (hosts.size() > 1 && me != hosts.end() && !stages_.contains(stage))
+            stages_[stage] = connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()), static_cast<int>(hosts.size()));
     }
 }
 
@@ -194,11 +197,11 @@ template <class Work> auto GlooTransport::guarded(int peer, Work work) -> declty
 }
 
 void GlooTransport::begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver) {
-    for (auto& edge : edges_) {
-        if (edge.outgoing)
-            threads_.emplace_back([this, &edge] { send_all(edge); });
+    for (auto& [ends, edge] : edges_) {
+        if (ends.first == rank())
+            threads_.emplace_back([this, peer = ends.second, &edge] { send_all(peer, edge); });
         else
-            threads_.emplace_back([this, &edge, bytes, deliver] { receive_all(edge, bytes, deliver); });
+            threads_.emplace_back([this, peer = ends.first, &edge, bytes, deliver] { receive_all(peer, edge, bytes, deliver); });
     }
 }
 
@@ -219,33 +222,33 @@ Delivery GlooTransport::Outbox::take(int number) {
     return message;
 }
 
-void GlooTransport::send_all(Edge& edge) {
+void GlooTransport::send_all(int peer, Edge& edge) {
     std::deque<Posted> under_way;
     const auto settle = [&] {
-        guarded(edge.peer, [&] { under_way.front().work->wait(); });
+        guarded(peer, [&] { under_way.front().work->wait(); });
         under_way.pop_front();
     };
     for (const auto& transfer : edge.transfers) {
         auto message = edge.outbox->take(transfer.number);
         auto& posted = under_way.emplace_back(std::move(message.bytes));
         posted.write({transfer.number, message.times});
-        guarded(edge.peer, [&] { posted.work = post_send(edge.group, posted.tensor(), 1, message_tag); });
+        guarded(peer, [&] { posted.work = post_send(edge.group, posted.tensor(), 1, message_tag); });
         if (under_way.size() == posted_ahead) settle();
     }
     while (!under_way.empty()) settle();
 }
 
-void GlooTransport::receive_all(Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver) {
+void GlooTransport::receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver) {
     std::deque<Posted> under_way;
     std::size_t next = 0;
     for (const auto& transfer : edge.transfers) {
         for (; next < edge.transfers.size() && under_way.size() < posted_ahead; ++next) {
             auto& posted = under_way.emplace_back(Buffer(bytes(edge.transfers[next])));
-            guarded(edge.peer, [&] { posted.work = post_receive(edge.group, posted.tensor(), 0, message_tag); });
+            guarded(peer, [&] { posted.work = post_receive(edge.group, posted.tensor(), 0, message_tag); });
         }
         auto& posted = under_way.front();
         Envelope envelope;
-        guarded(edge.peer, [&] {
+        guarded(peer, [&] {
             posted.work->wait();
             envelope = posted.read();
             if (envelope.number != transfer.number) throw std::runtime_error(fmt::format("transfer {} came where {} was due", envelope.number, transfer.number));

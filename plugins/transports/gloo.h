@@ -23,6 +23,7 @@ public:
     int rank() const override { return rendezvous_.launch().rank; }
     int ranks() const override { return rendezvous_.launch().world_size; }
     double now_s() const override { return steady_s() + clock_offset_s_; }
+    void follow(const RankSchedule& schedule) override;
     void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver) override;
     void send(Delivery message) override;
     void end_iteration() override;
@@ -44,24 +45,22 @@ private:
         void put(Delivery message);
         Delivery take(int number);
     };
-    /// Transfers to one rank, or from it.
+    /// Transfers from one rank to another, one of which is this one. A new plan may leave it without any.
     struct Edge {
-        int peer = 0;
-        bool outgoing = false;
-        std::vector<RankTransfer> transfers;
         Group group;
-        std::unique_ptr<Outbox> outbox;
+        std::vector<RankTransfer> transfers;
+        std::unique_ptr<Outbox> outbox = std::make_unique<Outbox>();
     };
-    void connect(const RankSchedule& schedule);
+    Group connect(const std::string& name, int rank, int size) const;
     void measure_clock();
-    void send_all(Edge& edge);
-    void receive_all(Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver);
+    void send_all(int peer, Edge& edge);
+    void receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver);
     template <class Work> auto guarded(int peer, Work work) -> decltype(work());
 
     Rendezvous& rendezvous_;
     double clock_offset_s_ = 0;
     std::shared_ptr<::gloo::transport::Device> device_;
-    std::vector<Edge> edges_;
+    std::map<std::pair<int, int>, Edge> edges_;  ///< by both ranks, sender first
     std::map<int, Group> stages_;
     Group world_;
     std::unordered_map<int, Outbox*> outbox_of_;  ///< by number

@@ -45,7 +45,7 @@ private Q_SLOTS:
         const Plan plan{.stages = {{0, 1}, {2, 3}}, .blocks = {2, 2}, .paths = {{0, {0, 2}}, {1, {1, 3}}, {2, {0, 2}}, {3, {1, 3}}}};
         const auto problem = make_problem(experiment);
         const auto schedule = make_schedule(problem, plan, {0, 1, 0, 1}, 2);
-        const auto measured = measured_experiment(experiment, schedule, {probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)}, "2026-01-31T12:00:00Z");
+        const auto measured = measured_experiment(experiment, schedule, {probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)}, false, "2026-01-31T12:00:00Z");
         QCOMPARE(measured.topology.nodes[0].seconds_per_sample_per_block, 0.1);
         QCOMPARE(measured.topology.nodes[3].seconds_per_sample_per_block, 0.2);
         QCOMPARE(measured.costs.backward_factor, 2.5);
@@ -59,6 +59,13 @@ private Q_SLOTS:
         QCOMPARE(drawn.hop(0, 2).latency_s, 5e-5);
         QCOMPARE(drawn.forward_s(1, 0), 0.8);
         QVERIFY(parse_experiment(to_text(measured)).faults.empty());
+        // Links that are simulated or shaped stay as drawn, and nodes where they are.
+        const auto speeds = measured_experiment(experiment, schedule, {probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)}, true, "2026-01-31T12:00:00Z");
+        auto expected = experiment.topology;
+        for (std::size_t n = 0; n < expected.nodes.size(); ++n) expected.nodes[n].seconds_per_sample_per_block = measured.topology.nodes[n].seconds_per_sample_per_block;
+        expected.measured_at = "2026-01-31T12:00:00Z";
+        QVERIFY(speeds.topology == expected);
+        QCOMPARE(speeds.costs.backward_factor, 2.5);
     }
 
     void a_probe_travels_as_text() {

@@ -3,6 +3,8 @@
 
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "core/engine/wall_trainer.h"
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
@@ -16,9 +18,13 @@ namespace {
 /// Hears rank 0.
 struct Listener final : TrainingListener {
     std::vector<Timeline> timelines;
+    std::string plan;        ///< told once the first iteration is done
+    int went_over_at = -1;
     void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
     void iterated(const IterationReport& report) override { timelines.push_back(*report.timeline); }
     bool stop() override { return false; }
+    std::string next_plan() override { return timelines.empty() ? "" : std::exchange(plan, {}); }
+    void went_over(int iteration) override { went_over_at = iteration; }
 };
 
 /// Nodes dealt out in turn, so that nearly every hop goes from rank to rank.
@@ -42,11 +48,10 @@ void shrink(Problem& problem, double factor) {
     problem.step_seconds = 0;
 }
 
-std::vector<Timeline> execute(const Problem& problem, const RankSchedule& schedule, bool shaped, int iterations, double jitter = 0) {
+void execute(const Problem& problem, const RankSchedule& schedule, bool shaped, int iterations, double jitter, Listener& listener) {
     Experiment experiment;
     experiment.training.iterations = iterations;
     experiment.execution = {.clock = Clock::wall, .compute = Compute::cost, .ranks = schedule.ranks, .shape_links = shaped, .link_jitter = jitter};
-    Listener listener;
     testing::Exchange exchange(schedule.ranks);
     std::vector<std::jthread> ranks;
     for (int r = 0; r < schedule.ranks; ++r)
@@ -57,7 +62,13 @@ std::vector<Timeline> execute(const Problem& problem, const RankSchedule& schedu
             CostRankCompute compute(problem, schedule, r);
             train_wall(experiment, problem, schedule, compute, transport, default_workers(experiment, schedule, r, schedule.ranks), r == 0 ? &listener : nullptr);
         });
-    ranks.clear();
+}
+
+std::string json_of(const Problem& problem, const Plan& plan) { return to_json(plan, problem, nlohmann::ordered_json(nullptr)).dump(); }
+
+std::vector<Timeline> execute(const Problem& problem, const RankSchedule& schedule, bool shaped, int iterations, double jitter = 0) {
+    Listener listener;
+    execute(problem, schedule, shaped, iterations, jitter, listener);
     return listener.timelines;
 }
 
@@ -90,6 +101,52 @@ private Q_SLOTS:
             }
         }
         QVERIFY(bound > 8);
+    }
+
+    /// Other paths, other transfers between the ranks, other orders, with the nodes where they are.
+    void a_run_goes_over_to_another_plan() {
+        auto problem = examples::toy({"D", "E", "A", "B"}, 2, 2, 6);
+        shrink(problem, 1e-3);
+        Plan first{.planner = "test", .stages = {{0, 1}, {2, 3}}, .blocks = {1, 1}}, second = first;
+        for (int m = 0; m < 6; ++m) {
+            first.paths.push_back({m, {m % 2, 2 + m % 2}});
+            second.paths.push_back({m, {m % 2, 3 - m % 2}});
+        }
+        const auto same_rank = [](const RankSchedule& schedule, int a, int b) { return schedule.between(a, b).empty(); };
+        for (const int ranks : {1, 2}) {
+            // On two ranks the first plan sends nothing from one to the other, the second everything.
+            const std::vector<int> rank_of = ranks == 1 ? std::vector<int>{0, 0, 0, 0} : std::vector<int>{0, 1, 0, 1};
+            const auto before = make_schedule(problem, first, rank_of, ranks), after = make_schedule(problem, second, rank_of, ranks);
+            if (ranks == 2) QVERIFY(same_rank(before, 0, 1) && !same_rank(after, 0, 1));
+            Listener listener;
+            listener.plan = json_of(problem, after.plan);
+            execute(problem, before, false, 4, 0, listener);
+            QCOMPARE(listener.timelines.size(), std::size_t{4});
+            QCOMPARE(listener.went_over_at, 1);
+            for (std::size_t i = 0; i < 4; ++i) {
+                QVERIFY(check_plan(problem, i < 1 ? before.plan : after.plan, listener.timelines[i]).empty());
+                for (const auto& span : listener.timelines[i].spans)
+                    if (span.kind == SpanKind::forward) QVERIFY(span.node < 2 || span.node == (i < 1 ? 2 + span.microbatch % 2 : 3 - span.microbatch % 2));
+            }
+        }
+    }
+
+    /// Weights do not travel: a plan with a node elsewhere ends the run with a fault.
+    void no_node_moves_while_a_run_goes_on() {
+        auto problem = examples::toy({"D", "A", "B"}, 3, 3, 2);
+        shrink(problem, 1e-3);
+        const Plan plan{.planner = "test", .stages = {{0}, {1}, {2}}, .blocks = {1, 1, 1}, .paths = {{0, {0, 1, 2}}, {1, {0, 1, 2}}}};
+        const Plan moved{.planner = "test", .stages = {{0}, {2}, {1}}, .blocks = {1, 1, 1}, .paths = {{0, {0, 2, 1}}, {1, {0, 2, 1}}}};
+        const auto schedule = make_schedule(problem, plan, {0, 0, 0}, 1);
+        Experiment experiment;
+        experiment.training.iterations = 3;
+        experiment.execution = {.clock = Clock::wall, .compute = Compute::cost, .ranks = 1};
+        Listener listener;
+        listener.plan = json_of(problem, moved);
+        LocalTransport transport;
+        CostRankCompute compute(problem, schedule, 0);
+        QVERIFY_EXCEPTION_THROWN(train_wall(experiment, problem, schedule, compute, transport, 3, &listener), InputError);
+        QCOMPARE(listener.timelines.size(), std::size_t{1});
     }
 
     /// The six hand-computed timelines, 10 ms a second, take what the virtual clock says.

@@ -41,6 +41,7 @@ public:
     int ranks() const override { return exchange_.ranks; }
     double now_s() const override { return steady_s(); }
 
+    void follow(const RankSchedule& schedule) override { schedule_ = schedule; }
     void begin_iteration(std::function<std::size_t(const RankTransfer&)>, std::function<void(Delivery)> deliver) override {
         for (int peer = 0; peer < ranks(); ++peer) {
             if (peer == rank_) continue;
@@ -142,7 +143,7 @@ private:
     }
 
     Exchange& exchange_;
-    const RankSchedule& schedule_;
+    RankSchedule schedule_;
     int rank_;
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -72,6 +72,14 @@ private Q_SLOTS:
         QVERIFY(!run->iteration_s);
         QCOMPARE(reader.experiment_json(id), std::string{R"({"name": "x"})"});
         QCOMPARE(reader.plan_json(id), std::string{R"({"paths": []})"});
+        QVERIFY(reader.plan_changes(id).empty());
+        recorder.plan(id, 3, R"({"paths": [3]})", "n5 takes 2 x as long");
+        recorder.plan(id, 7, R"({"paths": [7]})", "n5 is 2 x as fast");
+        QCOMPARE(reader.plan_changes(id).size(), std::size_t{2});
+        QCOMPARE(reader.plan_changes(id).back().iteration, 7);
+        QCOMPARE(reader.plan_changes(id).front().why, std::string{"n5 takes 2 x as long"});
+        for (const auto& [iteration, paths] : {std::pair{0, "[]"}, {2, "[]"}, {3, "[3]"}, {6, "[3]"}, {7, "[7]"}, {99, "[7]"}})
+            QCOMPARE(reader.plan_json(id, iteration), std::string{R"({"paths": )"} + paths + "}");
         QCOMPARE(reader.machine_json(id), std::string{R"({"cores": 2})"});
         QCOMPARE(reader.versions_json(id), std::string{R"({"skippipe": "0.1.0"})"});
         QCOMPARE(reader.summary_json(id), std::string{});

@@ -292,6 +292,40 @@ private Q_SLOTS:
         QCOMPARE(window.design_page().problems().count(), problems);
     }
 
+    /// One click: the nodes get the speeds that their stages have on this machine; undo takes it back, Stop ends it.
+    void this_machine_is_measured() {
+        if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new(three_linked_nodes());
+        const Experiment drawn = window.document().experiment();
+        QTRY_COMPARE_WITH_TIMEOUT(window.why_not_launch(), QString(), patient_ms);
+        window.design_page().measure_button().click();
+        QVERIFY(!window.design_page().measure_button().isEnabled());
+        QVERIFY2(window.why_not_launch().contains("measured"), qPrintable(window.why_not_launch()));
+        QTRY_VERIFY2_WITH_TIMEOUT(!window.prober().is_measuring(), qPrintable(window.banner().text()), patient_ms);
+        const Experiment measured = window.document().experiment();
+        QVERIFY2(!measured.topology.measured_at.empty(), qPrintable(window.banner().text()));
+        for (std::size_t n = 0; n < 3; ++n) QVERIFY(measured.topology.nodes[n].seconds_per_sample_per_block != drawn.topology.nodes[n].seconds_per_sample_per_block);
+        QVERIFY2(measured.topology.links == drawn.topology.links && measured.execution == drawn.execution, "what is simulated stays as drawn");
+        QVERIFY(window.banner().text().contains("links are as drawn"));
+        window.document().undo_stack().undo();
+        QVERIFY(window.document().experiment() == drawn);
+
+        window.measure();
+        QTRY_VERIFY(window.prober().is_measuring());
+        QTRY_VERIFY(window.bar().stop_button().isEnabled());
+        window.bar().stop_button().click();
+        QTRY_VERIFY_WITH_TIMEOUT(!window.prober().is_measuring(), patient_ms);
+        QVERIFY(window.document().experiment() == drawn);
+
+        window.measure();
+        window.document().edit("Rename", [](Experiment& e) { e.name = "edited meanwhile"; });
+        QTRY_VERIFY_WITH_TIMEOUT(!window.prober().is_measuring(), patient_ms);
+        QVERIFY2(window.banner().text().contains("was edited while it was measured"), qPrintable(window.banner().text()));
+        QCOMPARE(window.document().experiment().topology, drawn.topology);
+    }
+
     void another_planner_is_planned_with_at_once() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

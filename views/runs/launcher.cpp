@@ -26,7 +26,8 @@ QString read_text(const std::filesystem::path& file) {
 
 std::filesystem::path errors_of(const std::filesystem::path& log) { return std::filesystem::path{log} += ".err"; }
 
-/// What is launched, as a file of its own: a saved experiment may change while the run reads it. Relative data paths are made whole.
+}  // namespace
+
 std::filesystem::path freeze(const Document& document, const PlanOutcome* planned, const std::filesystem::path& folder) {
     Experiment experiment = document.experiment();
     std::filesystem::path data = experiment.data.path;
@@ -38,8 +39,6 @@ std::filesystem::path freeze(const Document& document, const PlanOutcome* planne
     write_file_atomically(file, planned == nullptr ? to_text(experiment) : to_json(planned->plan, planned->problem, to_json(experiment)).dump(2) + "\n");
     return file;
 }
-
-}  // namespace
 
 Launcher::Launcher(std::filesystem::path record, std::filesystem::path folder, QObject* parent)
     : QObject(parent), record_(std::move(record)), folder_(std::move(folder)) {

@@ -33,6 +33,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
 bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
     const bool over = info.state != RunState::running;
     data_.info = info;
+    take_plan_changes(reader);
     const auto metrics = reader.metrics(info.id, last_metric_);
     for (const auto& metric : metrics) {
         last_metric_ = std::max(last_metric_, metric.row);
@@ -61,6 +62,21 @@ bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
     return !spans.empty() || !metrics.empty();
 }
 
+void RunLoader::take_plan_changes(Reader& reader) {
+    auto changes = reader.plan_changes(data_.info.id);
+    for (std::size_t i = data_.plan_changes.size(); i < changes.size() && data_.problem; ++i) {
+        Faults faults;
+        auto plan = parse_plan(parse_json(reader.plan_json(data_.info.id, changes[i].iteration), faults), *data_.problem, faults);
+        if (!has_errors(faults)) later_plans_[changes[i].iteration] = std::move(plan);
+    }
+    data_.plan_changes = std::move(changes);
+}
+
+const Plan& RunLoader::plan_at(int iteration) const {
+    const auto after = later_plans_.upper_bound(iteration);
+    return after == later_plans_.begin() ? data_.plan : std::prev(after)->second;
+}
+
 void RunLoader::explain(int iteration) {
     if (!data_.problem || data_.plan.stages.empty()) return;
     auto& [offset_s, timeline] = pending_.at(iteration);
@@ -69,7 +85,7 @@ void RunLoader::explain(int iteration) {
         if (is_compute(span.kind)) timeline.makespan_s = std::max(timeline.makespan_s, span.end_s), timeline.busy_s += span.end_s - span.start_s;
     }
     for (const auto& stage : data_.plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
-    const IdleReport report = explain_idle(*data_.problem, data_.plan, timeline);
+    const IdleReport report = explain_idle(*data_.problem, plan_at(iteration), timeline);
     for (const auto& gap : report.gaps) data_.lanes->add(gap, offset_s);
     data_.lanes->finish();
     const int n = data_.explained_iterations++;

@@ -20,7 +20,8 @@ struct RunData {
     RunInfo info;
     Experiment experiment;
     std::optional<Problem> problem;   ///< absent: the frozen experiment cannot be understood
-    Plan plan;
+    Plan plan;                        ///< the first; later ones place nodes alike
+    std::vector<PlanChange> plan_changes;
     std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
     std::shared_ptr<TimelineData> lanes = std::make_shared<TimelineData>();
     std::vector<Metric> metrics;
@@ -42,12 +43,15 @@ public:
 
 private:
     void explain(int iteration);
+    void take_plan_changes(Reader& reader);
+    const Plan& plan_at(int iteration) const;
 
     struct Pending {
         double offset_s = 0;
         Timeline timeline;
     };
     RunData data_;
+    std::map<int, Plan> later_plans_;   ///< by their first iteration
     std::map<int, Pending> pending_;
     std::int64_t last_span_ = 0, last_metric_ = 0;
 };

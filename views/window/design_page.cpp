@@ -105,12 +105,21 @@ QWidget* DesignPage::palette() {
                                                      {tr("20 nodes"), "authors-20"}, {tr("42 nodes"), "authors-42"}, {tr("Empty"), {}}};
     for (const auto& [words, name] : templates)
         button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name), [this, n = name] { Q_EMIT template_requested(n); });
+    heading(tr("This machine"));
+    measure_ = button(tr("Measure"), tr("Measures each stage's forward and backward on every node and, unless the experiment simulates them, the links between ranks, "
+                                        "and puts the values in (Ctrl+M). Takes some seconds; Stop ends it, undo takes it back"),
+                      [this] { Q_EMIT measure_requested(); });
     column->addStretch();
     auto* hint = new QLabel(tr("Drag from a node's rim to link it. Ctrl+A, then L: links all. A click on empty canvas: the experiment's settings"));
     hint->setWordWrap(true);
     hint->setProperty("role", "small");
     column->addWidget(hint);
     return panel;
+}
+
+void DesignPage::set_measuring(bool measuring) {
+    measure_->setEnabled(!measuring);
+    measure_->setText(measuring ? tr("Measuring…") : tr("Measure"));
 }
 
 QWidget* DesignPage::plan_area() {

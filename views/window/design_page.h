@@ -2,6 +2,7 @@
 #pragma once
 #include <QLabel>
 #include <QListWidget>
+#include <QPushButton>
 #include <QTableWidget>
 #include <QTabWidget>
 
@@ -27,9 +28,12 @@ public:
     /// Plan, problems, why.
     QTabWidget& bottom() { return *bottom_; }
     const QLabel& figures() const { return *figures_; }
+    QPushButton& measure_button() { return *measure_; }
+    void set_measuring(bool measuring);
 
 Q_SIGNALS:
     void template_requested(const QString& name);
+    void measure_requested();
 
 protected:
     void changeEvent(QEvent*) override;
@@ -55,6 +59,7 @@ private:
     QListWidget* problems_;
     WhyPanel* why_;
     QTabWidget* bottom_;
+    QPushButton* measure_ = nullptr;
 };
 
 }  // namespace skippipe

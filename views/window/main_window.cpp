@@ -20,7 +20,7 @@ namespace skippipe {
 
 MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path record, QWidget* parent)
     : QMainWindow(parent), plans_(document_, planners), feed_(record), recovery_(document_, record.parent_path() / "recovery"),
-      launcher_(record, record.parent_path() / "launched"), bar_(new TopBar(document_, planners)), banner_(new Banner),
+      launcher_(record, record.parent_path() / "launched"), prober_(record.parent_path() / "launched"), bar_(new TopBar(document_, planners)), banner_(new Banner),
       pages_(new QStackedWidget), design_(new DesignPage(document_, plans_)), watch_(new WatchPage(feed_, document_)),
       compare_(new ComparePage(feed_)), rail_(new QButtonGroup(this)), status_(new QLabel), times_(new QLabel), progress_(new QProgressBar) {
     setWindowTitle(tr("SkipPipe Studio"));
@@ -55,6 +55,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(&compare_->list(), &RunList::launch_requested, this, &MainWindow::launch);
     connect(bar_, &TopBar::stop_requested, this, [this] {
         if (std::exchange(launch_when_planned_, false)) return follow_runs();
+        if (prober_.is_measuring()) return prober_.cancel();
         if (const auto* run = feed_.running()) feed_.stop(run->id);
     });
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) { if (may_lose_document()) open_template(name); });
@@ -69,6 +70,13 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     });
     connect(&launcher_, &Launcher::failed, this, [this](const QString& why) { banner_->show_message(tr("The run did not start: %1").arg(why)); });
     connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_launch);
+    connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
+    connect(&prober_, &Prober::measured, this, &MainWindow::take_measured_values);
+    connect(&prober_, &Prober::failed, this, [this](const QString& why) { banner_->show_message(tr("Nothing was measured: %1").arg(why)); });
+    connect(&prober_, &Prober::measuring_changed, this, [this] {
+        design_->set_measuring(prober_.is_measuring());
+        follow_runs();
+    });
     connect(&feed_, &RunFeed::runs_changed, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::run_grew, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::error_changed, this, [this] {
@@ -144,12 +152,15 @@ void MainWindow::follow_runs() {
             banner_->show_message(tr("Run %1 %2: %3").arg(now.id).arg(state_words(now).toLower(), QString::fromStdString(now.error)));
         known_[now.id] = now.state;
     }
-    progress_->setVisible(run != nullptr);
-    bar_->set_stop(run != nullptr || launch_when_planned_);
+    progress_->setVisible(run != nullptr || prober_.is_measuring());
+    bar_->set_stop(run != nullptr || launch_when_planned_ || prober_.is_measuring());
     if (run != nullptr) {
         progress_->setMaximum(std::max(run->iterations, 1));
         progress_->setValue(run->iterations_done);
         status_->setText(run_words(*run));
+    } else if (prober_.is_measuring()) {
+        progress_->setMaximum(0);
+        status_->setText(tr("Measuring what this machine makes of the experiment: plans, then some seconds of work"));
     } else if (launcher_.is_starting()) {
         status_->setText(tr("Starting the run…"));
     } else if (launch_when_planned_) {
@@ -169,6 +180,7 @@ void MainWindow::follow_runs() {
 
 QString MainWindow::why_not_launch() const {
     if (launcher_.is_starting()) return tr("A run is being started");
+    if (prober_.is_measuring()) return tr("This machine is being measured; a run would disturb it");
     if (launch_when_planned_) return tr("The run starts when its plan is found");
     if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
     if (const auto refused = document_.refusals(); !refused.empty()) return tr("A field is refused. %1").arg(QString::fromStdString(refused.front().what));
@@ -203,6 +215,27 @@ void MainWindow::launch() {
     }
     const auto planned = plans_.ready();
     if (launcher_.launch(document_, planned.get())) status_->setText(tr("Starting the run…"));
+}
+
+void MainWindow::measure() {
+    if (const QString why = why_not_launch(); !why.isEmpty()) {
+        banner_->show_message(why);
+        return;
+    }
+    prober_.measure(document_);
+}
+
+void MainWindow::take_measured_values(const Experiment& measured) {
+    const auto again = Banner::Action{tr("Measure again"), [this] { measure(); }};
+    if (document_.experiment() != prober_.before()) {
+        banner_->show_message(tr("The experiment was edited while it was measured; it was left as it is"), {again});
+        return;
+    }
+    document_.edit(tr("Measure"), [&](Experiment& e) { take_measured(e, measured); });
+    banner_->show_message(Prober::keeps_links(prober_.before())
+                              ? tr("The nodes have the speeds measured on this machine now; links are as drawn, as this experiment simulates them")
+                              : tr("Nodes and links have the values measured on this machine now"),
+                          {{tr("Undo"), [this] { document_.undo_stack().undo(); }}});
 }
 
 void MainWindow::follow_document() {

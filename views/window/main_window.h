@@ -15,6 +15,7 @@
 #include "views/document/recovery.h"
 #include "views/plan/plan_service.h"
 #include "views/runs/launcher.h"
+#include "views/runs/prober.h"
 #include "views/runs/run_feed.h"
 #include "views/window/banner.h"
 #include "views/window/design_page.h"
@@ -56,6 +57,9 @@ public:
     bool save();
     bool save_as();
     void launch();
+    /// Measures what the experiment's nodes and links are here, as one edit that can be undone.
+    void measure();
+    Prober& prober() { return prober_; }
     /// Why Launch is off; empty: it is on.
     QString why_not_launch() const;
     /// The run that exports take: the first selected where runs are compared, else the one that is watched; 0: none.
@@ -87,6 +91,7 @@ private:
     void show_cheat_sheet();
     void follow_runs();
     void follow_launch();
+    void take_measured_values(const Experiment& measured);
     void follow_plan();
     void follow_document();
     bool may_lose_document();
@@ -97,6 +102,7 @@ private:
     RunFeed feed_;
     Recovery recovery_;
     Launcher launcher_;
+    Prober prober_;
     TopBar* bar_;
     Banner* banner_;
     QStackedWidget* pages_;

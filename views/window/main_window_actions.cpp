@@ -72,6 +72,8 @@ void MainWindow::make_actions() {
     auto* run = menuBar()->addMenu(tr("&Run"));
     add_action(*run, tr("Launch"), QKeySequence(Qt::CTRL | Qt::Key_Return), [this] { launch(); });
     add_action(*run, tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), [this] { bar_->stop_button().click(); });
+    run->addSeparator();
+    add_action(*run, tr("Measure this machine"), QKeySequence(Qt::CTRL | Qt::Key_M), [this] { measure(); });
     auto* help = menuBar()->addMenu(tr("&Help"));
     add_action(*help, tr("Keys…"), QKeySequence(Qt::Key_Question), [this] { show_cheat_sheet(); });
 }

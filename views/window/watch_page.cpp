@@ -19,6 +19,21 @@
 
 namespace skippipe {
 
+namespace {
+
+/// A run that calibrates may have gone over to other plans.
+QString new_plan_words(const RunData& run) {
+    return run.plan_changes.empty() ? QString{} : WatchPage::tr(", new plan since iteration %1").arg(run.plan_changes.back().iteration + 1);
+}
+
+QString new_plan_reasons(const RunData& run) {
+    QStringList lines;
+    for (const auto& change : run.plan_changes) lines += WatchPage::tr("From iteration %1: %2").arg(change.iteration + 1).arg(QString::fromStdString(change.why));
+    return lines.join('\n');
+}
+
+}  // namespace
+
 WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
     : QWidget(parent), feed_(feed), shared_(selection), network_(new TopologyView(network_document_, false)), curves_(new CurvePanel),
       idle_(new IdlePanel), timeline_(new TimelineView(zoom_)), spans_(new SpanTable(this)), span_view_(new QTableView), selected_(new QLabel),
@@ -182,7 +197,8 @@ void WatchPage::refresh() {
     content_->setVisible(data != nullptr);
     empty_->setVisible(data == nullptr);
     if (data == nullptr) return;
-    run_words_->setText(tr("%1, iteration %2 of %3").arg(QString::fromStdString(data->info.name)).arg(data->info.iterations_done).arg(data->info.iterations));
+    run_words_->setText(tr("%1, iteration %2 of %3").arg(QString::fromStdString(data->info.name)).arg(data->info.iterations_done).arg(data->info.iterations) + new_plan_words(*data));
+    run_words_->setToolTip(new_plan_reasons(*data));
     curves_->show_runs({data});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
     if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
