@@ -109,6 +109,41 @@ private Q_SLOTS:
         QVERIFY2(measured_s > 0.5 * predicted_s && measured_s < 3 * predicted_s, qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
     }
 
+    /// The drawing puts half of a stage a second away. On this machine it is not: the run finds out and shares the work out anew.
+    void a_run_that_calibrates_mends_its_plan() {
+        auto execution = ranks(2);
+        execution["compute"] = "cost";
+        const auto document = tiny("far.json", execution, [](QJsonObject& d) {
+            const auto node = [](const char* id, const char* region, double seconds) { return QJsonObject{{"id", id}, {"region", region}, {"seconds_per_sample_per_block", seconds}}; };
+            d["topology"] = QJsonObject{{"regions", QJsonArray{QJsonObject{{"id", "here"}}, QJsonObject{{"id", "far"}}}},
+                                        {"nodes", QJsonArray{node("data", "here", 0.001), node("near", "here", 0.01), node("away", "far", 0.01)}},
+                                        {"links", QJsonArray{QJsonObject{{"from", "here"}, {"to", "far"}, {"latency_s", 1.0}, {"bandwidth_bytes_per_s", 1e9}}}}};
+            d["model"] = QJsonObject{{"blocks", 4}, {"width", 32}, {"heads", 2}, {"sequence", 32}};
+            d["pipeline"] = QJsonObject{{"stages", 2}, {"stage_sizes", QJsonArray{1, 2}}, {"microbatches", 8}, {"microbatch_samples", 1}, {"skip_ratio", 0}, {"planner", "skippipe-joint"}, {"plan_steps", 400}};
+            d["costs"] = QJsonObject{{"all_reduce", "free"}};
+            d["training"] = QJsonObject{{"iterations", 12}};
+        });
+        const auto calibrated = run({"run", document, "--calibrate", "--json"});
+        QVERIFY2(calibrated.exit_code == 0, qPrintable(calibrated.error));
+        QVERIFY(!calibrated.last()["plan_changes"].toArray().isEmpty());
+        const auto shown = run({"show", "latest", "--json"}).last();
+        const auto changes = shown["plan_changes"].toArray();
+        QCOMPARE(changes.size(), calibrated.last()["plan_changes"].toArray().size());
+        const auto on_away = [](const QJsonObject& plan) {
+            int count = 0;
+            for (const auto& path : plan["paths"].toArray()) count += path.toObject()["nodes"].toArray().contains("away");
+            return count;
+        };
+        QVERIFY2(on_away(shown["plan"].toObject()) <= 2 && on_away(changes.last().toObject()["plan"].toObject()) >= 3, qPrintable(changes.last().toObject()["why"].toString()));
+        QVector<double> seconds;
+        for (const auto& metric : shown["metrics"].toArray())
+            if (metric.toObject()["name"] == "iteration_s") seconds += metric.toObject()["value"].toDouble();
+        QCOMPARE(seconds.size(), 12);
+        QVERIFY2(seconds.last() < 0.9 * seconds.at(1), qPrintable(QString("%1 s, then %2 s").arg(seconds.at(1)).arg(seconds.last())));
+        const auto refused = run({"run", tiny("virtual-calibrated.json", {}), "--calibrate"});
+        QVERIFY(refused.exit_code != 0 && refused.error.contains("--calibrate"));
+    }
+
     /// A drawn planet on one machine: under the cost model the clock shows the virtual clock's time.
     void shaped_links_make_the_drawn_network() {
         auto execution = ranks(3);
