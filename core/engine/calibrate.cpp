@@ -31,6 +31,18 @@ void take_speeds(Experiment& experiment, const RankSchedule& schedule, const std
     if (!loss.empty()) experiment.costs.loss_factor = summarize(std::move(loss)).median;
 }
 
+/// What messages cost the cores, whether or not the links are kept.
+void take_message_work(Costs& costs, const std::vector<RankProbe>& ranks) {
+    std::vector<double> each, byte;
+    for (const auto& rank : ranks)
+        for (const auto& link : rank.links) {
+            each.push_back(link.cpu_s);
+            byte.push_back(link.cpu_s_per_byte);
+        }
+    costs.transfer_cpu_s = summarize(std::move(each)).median;
+    costs.transfer_cpu_s_per_byte = summarize(std::move(byte)).median;
+}
+
 void take_links(Topology& topology, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
     double left = topology.regions.empty() ? 0 : topology.regions.front().x, top = topology.regions.empty() ? 0 : topology.regions.front().y;
     topology.regions.clear();
@@ -57,6 +69,7 @@ void take_links(Topology& topology, const RankSchedule& schedule, const std::vec
 Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when) {
     auto measured = experiment;
     take_speeds(measured, schedule, ranks);
+    take_message_work(measured.costs, ranks);
     if (!keep_links) take_links(measured.topology, schedule, ranks);
     measured.topology.measured_at = when;
     return measured;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "core/engine/virtual_clock.h"
@@ -36,6 +37,39 @@ private:
     const RankSchedule& schedule_;
     const Machines& machines_;
     std::vector<int> workers_, free_;
+};
+
+/// The cost model's seconds, and on crowded hosts what their cores work for messages between ranks.
+class CrowdedTimes final : public Durations {
+public:
+    CrowdedTimes(const Problem& problem, const RankSchedule& schedule, const Machines& machines)
+        : problem_(problem), schedule_(schedule), machines_(machines), itinerary_(schedule.plan), stage_of_(stage_of_nodes(schedule.plan, problem.nodes())), workers_(machines.cores.size(), 0) {
+        for (const auto& rank : machines.ranks) workers_[at(rank.host)] += rank.workers;
+        for (const auto& transfer : schedule.transfers) arrives_.insert({transfer.to_node, transfer.operation.microbatch, transfer.operation.kind});
+    }
+    std::optional<double> operation_s(int node, const Operation& operation) const override {
+        const int host = machines_.ranks[at(schedule_.rank_of[at(node)])].host;
+        if (machines_.cores[at(host)] > workers_[at(host)]) return std::nullopt;
+        const auto next = itinerary_.after(operation, node);
+        const double cpu_s = end_s(node, operation) + (next.node < 0 ? 0 : end_s(next.node, next.operation));
+        return operation_seconds(problem_, operation, node, stage_of_[at(node)]) + cpu_s;
+    }
+    std::optional<double> transfer_s(int, int, const Operation&) const override { return std::nullopt; }
+
+private:
+    /// Of one end of the message, if there is one, that brings the operation's input.
+    double end_s(int node, const Operation& operation) const {
+        if (!arrives_.contains({node, operation.microbatch, operation.kind})) return 0;
+        const double bytes = problem_.relative_size(operation.microbatch) * (is_backward(operation.kind) ? problem_.backward_bytes : problem_.forward_bytes);
+        return (problem_.transfer_cpu_s + problem_.transfer_cpu_s_per_byte * bytes) / 2;
+    }
+
+    const Problem& problem_;
+    const RankSchedule& schedule_;
+    const Machines& machines_;
+    Itinerary itinerary_;
+    std::vector<int> stage_of_, workers_;
+    std::set<std::tuple<int, int, OpKind>> arrives_;
 };
 
 /// Measured seconds instead of drawn ones.
@@ -72,7 +106,12 @@ Timeline execute(const Problem& problem, const RankSchedule& schedule, const Mac
 
 }  // namespace
 
-Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines) { return execute(problem, schedule, machines, nullptr); }
+Timeline predict(const Problem& given, const RankSchedule& schedule, const Machines& machines) {
+    if (given.transfer_cpu_s + given.transfer_cpu_s_per_byte <= 0) return execute(given, schedule, machines, nullptr);
+    const PlannedProblem planned(given, schedule.plan.blocks);
+    const CrowdedTimes times(planned.get(), schedule, machines);
+    return execute(given, schedule, machines, &times);
+}
 
 Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Timeline& measured) {
     const auto predicted = predict(problem, schedule, machines);

@@ -19,7 +19,8 @@ struct Machines {
 };
 
 /// The schedule's timeline by the cost model, where operations also wait for a worker of their rank and a core of their host, first
-/// come first served. With as many of both as nodes it is the evaluator's timeline.
+/// come first served; on a host without a core to spare they also take as long as the work for the messages that bring and carry on
+/// what they compute (costs.transfer_cpu_s). With as many of both as nodes it is the evaluator's timeline.
 Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines);
 
 /// predicted_s + the four differences = measured_s.

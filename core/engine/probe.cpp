@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,13 @@ using nlohmann::json;
 
 constexpr std::size_t sizes[] = {64, 1 << 10, 16 << 10, 256 << 10, 1 << 20, 4 << 20};
 constexpr int warm_ups = 3, repeats = 15;
+constexpr std::size_t usual_size = 256 << 10;  // of activations: what the work for a byte is taken from
+
+double process_cpu_s() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 /// One way of a message, by round trips: the first sends, the second answers with as much.
 std::vector<double> round_trips(RankTransport& transport, int peer, bool first, std::vector<std::byte>& message) {
@@ -74,8 +82,12 @@ std::vector<LinkSpeed> measure_links(RankTransport& transport) {
                 std::vector<std::byte> message;
                 for (const auto size : sizes) {
                     message.assign(size, std::byte{1});
+                    const double before_s = process_cpu_s();
                     const auto times = summarize(round_trips(transport, a == me ? b : a, a == me, message));
-                    if (size == sizes[0]) link.latency_s = times;
+                    // Each round trip is one message sent here and one received.
+                    const double cpu_s = (process_cpu_s() - before_s) / (warm_ups + repeats);
+                    if (size == sizes[0]) link.latency_s = times, link.cpu_s = cpu_s;
+                    if (size == usual_size) link.cpu_s_per_byte = std::max(0.0, cpu_s - link.cpu_s) / static_cast<double>(size);
                     link.sweep.emplace_back(size, times.median);
                 }
                 link.bandwidth_bytes_per_s = summarize(one_way(transport, a == me ? b : a, a == me, message, link.latency_s.median));
@@ -121,7 +133,7 @@ std::string to_json_text(const RankProbe& probe) {
     json value{{"host", probe.host}, {"cores", probe.cores}, {"handover_s", write(probe.handover_s)}, {"copy_bytes_per_s", probe.copy_bytes_per_s}, {"nodes", json::array()}, {"links", json::array()}};
     for (const auto& n : probe.nodes) value["nodes"].push_back({{"node", n.node}, {"forward_s", write(n.forward_s)}, {"backward_s", write(n.backward_s)}, {"loss_s", write(n.loss_s)}});
     for (const auto& l : probe.links)
-        value["links"].push_back({{"from", l.from}, {"to", l.to}, {"latency_s", write(l.latency_s)}, {"bandwidth_bytes_per_s", write(l.bandwidth_bytes_per_s)}, {"sweep", l.sweep}});
+        value["links"].push_back({{"from", l.from}, {"to", l.to}, {"latency_s", write(l.latency_s)}, {"bandwidth_bytes_per_s", write(l.bandwidth_bytes_per_s)}, {"sweep", l.sweep}, {"cpu_s", l.cpu_s}, {"cpu_s_per_byte", l.cpu_s_per_byte}});
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -132,7 +144,7 @@ RankProbe parse_rank_probe(const std::string& text) {
         for (const auto& n : value.at("nodes")) probe.nodes.push_back({n.at("node"), read_measured(n.at("forward_s")), read_measured(n.at("backward_s")), read_measured(n.at("loss_s"))});
         for (const auto& l : value.at("links"))
             probe.links.push_back({l.at("from"), l.at("to"), read_measured(l.at("latency_s")), read_measured(l.at("bandwidth_bytes_per_s")),
-                                   l.at("sweep").get<std::vector<std::pair<std::size_t, double>>>()});
+                                   l.at("sweep").get<std::vector<std::pair<std::size_t, double>>>(), l.at("cpu_s"), l.at("cpu_s_per_byte")});
         return probe;
     } catch (const json::exception& error) {
         throw InputError("probe", std::string("unreadable measurements: ") + error.what(), "all ranks must run the same build", "Install the same version everywhere");

@@ -21,6 +21,7 @@ struct LinkSpeed {
     Measured latency_s;                ///< half a round trip of the smallest message
     Measured bandwidth_bytes_per_s;    ///< of the largest, the latency left out
     std::vector<std::pair<std::size_t, double>> sweep;  ///< bytes, median seconds one way
+    double cpu_s = 0, cpu_s_per_byte = 0;  ///< work of a core for a message, both ends together
 };
 
 /// One node's work, in seconds of its thread while its rank's other workers compute as well.

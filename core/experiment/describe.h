@@ -167,6 +167,8 @@ template <class V> void describe(V& v, Costs& c) {
     v("wire", c.wire, Info{.doc = "Type of activations and gradients on the network; int8 has a scale a token, and what it rounds away is added to the next message"});
     v("forward_bytes", c.forward_bytes, Info{.doc = "Bytes of an activation message of microbatch_samples samples; absent: samples x sequence x width x bytes of the wire type", .unit = "B", .min = 0, .max = 1e15});
     v("backward_bytes", c.backward_bytes, Info{.doc = "Bytes of a gradient message; absent: as forward", .unit = "B", .min = 0, .max = 1e15});
+    v("transfer_cpu_s", c.transfer_cpu_s, Info{.doc = "What a core works for a message between ranks, both ends together; counts in predictions where ranks share cores", .unit = "s", .min = 0, .max = 1e3});
+    v("transfer_cpu_s_per_byte", c.transfer_cpu_s_per_byte, Info{.doc = "The same for each byte of it", .unit = "s/B", .min = 0, .max = 1});
     v("gradient_bytes", c.gradient_bytes, Info{.doc = "Gradient bytes of each stage for its all-reduce; empty: the model's own", .unit = "B", .min = 0, .max = 1e15});
 }
 

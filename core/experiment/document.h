@@ -112,6 +112,7 @@ struct Costs {
     std::optional<double> forward_bytes;         ///< measured with microbatch_samples; replaces samples x sequence x width x wire bytes
     std::optional<double> backward_bytes;
     std::vector<double> gradient_bytes;          ///< of each stage, measured; empty: the model's own
+    double transfer_cpu_s = 0, transfer_cpu_s_per_byte = 0;  ///< work of a core for a message between ranks, both ends together
     bool operator==(const Costs&) const = default;
 };
 

@@ -42,6 +42,22 @@ private Q_SLOTS:
         QCOMPARE(predict(problem, schedule, machines(1, 1, 2)).makespan_s, 7.0);
     }
 
+    /// D and A on a rank each: four messages, whose ends the one core works for beside seven seconds of operations.
+    void messages_take_the_cores_that_ranks_share() {
+        auto problem = examples::toy({"D", "A"}, 2, 2, 1);
+        problem.transfer_cpu_s = 0.25;
+        problem.transfer_cpu_s_per_byte = 0.05;
+        problem.forward_bytes = 3;
+        problem.backward_bytes = 5;
+        const Plan plan{.stages = {{0}, {1}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}};
+        const auto apart = make_schedule(problem, plan, {0, 1}, 2);
+        const double free_s = evaluate(problem, plan).makespan_s;
+        QCOMPARE(predict(problem, apart, machines(2, 1, 3)).makespan_s, free_s);
+        // Forward to A, forward back for the loss, gradient to A, gradient back.
+        QCOMPARE(predict(problem, apart, machines(2, 1, 2)).makespan_s, free_s + 2 * (0.25 + 0.05 * 3) + 2 * (0.25 + 0.05 * 5));
+        QCOMPARE(predict(problem, make_schedule(problem, plan, {0, 0}, 1), machines(1, 1, 1)).makespan_s, free_s);
+    }
+
     /// What is put in by hand comes out under its name.
     void differences_are_found_and_add_up() {
         const auto example = examples::collision();

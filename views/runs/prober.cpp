@@ -69,8 +69,7 @@ void Prober::take(int exit_code) {
 
 void take_measured(Experiment& experiment, const Experiment& measured) {
     experiment.topology = measured.topology;
-    experiment.costs.backward_factor = measured.costs.backward_factor;
-    experiment.costs.loss_factor = measured.costs.loss_factor;
+    experiment.costs = measured.costs;
 }
 
 }  // namespace skippipe
