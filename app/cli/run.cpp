@@ -88,8 +88,6 @@ std::filesystem::path writable(const std::string& path, const Experiment& experi
     if (path.empty()) return {};
     if (experiment.execution.compute == Compute::cost)
         throw InputError("--save-weights", "the experiment computes nothing", "execution.compute is cost", "Set it to \"torch\", or leave the option out");
-    if (experiment.execution.ranks > 1)
-        throw InputError("--save-weights", fmt::format("the model is spread over {} ranks", experiment.execution.ranks), "weights are saved by a run of one rank", "Run it with --ranks 1, or leave the option out");
     const auto target = std::filesystem::absolute(path);
     AtomicFile probe(target);
     return target;

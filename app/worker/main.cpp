@@ -166,9 +166,28 @@ Batches make_batches(const Experiment& experiment, const protocol::Job& job, pro
 }
 
 /// What of the trained model is asked for at the end.
-void save_weights(const protocol::Job& job, const Work& work, const std::function<std::vector<float>(int node)>& weights) {
-    if (job.save_weights.empty()) return;
-    save_llama(job.save_weights, work.experiment.model, work.plan.blocks, [&](int stage) { return weights(work.plan.stages[static_cast<std::size_t>(stage)].front()); });
+void save_weights(const protocol::Job& job, const Work& work, const std::function<std::vector<float>(int stage)>& weights) {
+    if (!job.save_weights.empty()) save_llama(job.save_weights, work.experiment.model, work.plan.blocks, weights);
+}
+
+/// Each stage's weights on rank 0, from the rank of its first node; elsewhere empty. Every rank calls it.
+std::vector<std::vector<float>> gather_weights(const TorchRank& torch, const RankSchedule& schedule, RankTransport& transport) {
+    std::vector<std::vector<float>> stages(schedule.plan.stages.size());
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+        const int node = schedule.plan.stages[stage].front(), owner = schedule.rank_of[static_cast<std::size_t>(node)];
+        auto& values = stages[stage];
+        if (owner == transport.rank()) values = torch.weights(node);
+        if (owner == 0) continue;
+        const auto sizes = transport.all_gather({static_cast<double>(values.size())});
+        if (transport.rank() == owner) transport.send_to(0, std::as_bytes(std::span(values)));
+        if (transport.rank() == 0) {
+            values.resize(static_cast<std::size_t>(sizes[static_cast<std::size_t>(owner)].front()));
+            transport.receive_from(owner, std::as_writable_bytes(std::span(values)));
+        } else {
+            values.clear();
+        }
+    }
+    return stages;
 }
 
 protocol::Hello make_hello(const Experiment& experiment) {
@@ -190,7 +209,7 @@ void train_virtual(const protocol::Job& job, const Work& work) {
     Reporter reporter(commands);
     say(hello);
     train(work.experiment, work.problem, work.plan, compute, reporter);
-    if (torch) save_weights(job, work, [&](int node) { return torch->weights(node); });
+    if (torch) save_weights(job, work, [&](int stage) { return torch->weights(work.plan.stages[static_cast<std::size_t>(stage)].front()); });
     say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
 }
 
@@ -236,13 +255,21 @@ void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& 
     const auto described = transport.gather(hello.data);
     const auto hosts = transport.gather(host_name());
     const auto sizes = transport.all_gather({static_cast<double>(std::thread::hardware_concurrency()), static_cast<double>(workers)});
-    if (rank != 0) return train_wall(work.experiment, work.problem, schedule, compute, transport, workers, nullptr);
+    const bool saves = torch && !job.save_weights.empty();
+    if (rank != 0) {
+        train_wall(work.experiment, work.problem, schedule, compute, transport, workers, nullptr);
+        if (saves) gather_weights(*torch, schedule, transport);
+        return;
+    }
     hello.data = described.at(static_cast<std::size_t>(schedule.rank_of[static_cast<std::size_t>(schedule.plan.stages.front().front())]));
     for (std::size_t r = 0; r < hosts.size(); ++r) hello.machines.push_back({hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
     Reporter reporter(*commands);
     say(hello);
     train_wall(work.experiment, work.problem, schedule, compute, transport, workers, &reporter);
-    if (torch && schedule.ranks == 1) save_weights(job, work, [&](int node) { return torch->weights(node); });
+    if (saves) {
+        const auto stages = gather_weights(*torch, schedule, transport);
+        save_weights(job, work, [&](int stage) { return stages[static_cast<std::size_t>(stage)]; });
+    }
     say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
 }
 

@@ -123,14 +123,15 @@ double kept_values(const ModelSpec& model, int blocks) {
 
 }  // namespace
 
+double between_bytes(const Experiment& experiment, int blocks) {
+    const double d = experiment.model.width;
+    return experiment.pipeline.split_backward ? 4 * tokens_of(experiment) * (d + blocks * (4 * d + ffn_width(experiment.model))) : 0;
+}
+
 double activation_bytes(const Experiment& experiment, int blocks) {
-    const auto& model = experiment.model;
-    const double d = model.width;
-    const bool split = experiment.pipeline.split_backward;
-    double values = d;
-    if (!experiment.training.recompute || split) values += kept_values(model, blocks);
-    if (split) values += d + blocks * (4 * d + ffn_width(model));
-    return 4 * tokens_of(experiment) * values;
+    double values = experiment.model.width;
+    if (!experiment.training.recompute || experiment.pipeline.split_backward) values += kept_values(experiment.model, blocks);
+    return 4 * tokens_of(experiment) * values + between_bytes(experiment, blocks);
 }
 
 double state_bytes(const Experiment& experiment, int blocks, bool first) { return 16 * stage_parameters(experiment.model, blocks, first); }

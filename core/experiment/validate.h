@@ -45,6 +45,8 @@ double backward_factor(const Experiment& experiment);
 /// stage's input (D) and per block 6 D + 2 F + H, less the D of the first block's input; with `recompute` the input alone. A split
 /// backward may hold 4 D + F a block and the gradient (D) besides (as long as W waits), and, with `recompute`, what recomputing made.
 double activation_bytes(const Experiment& experiment, int blocks);
+/// What of these is held from the start of the input gradient to the end of the weight gradient alone; 0 where backwards are not split.
+double between_bytes(const Experiment& experiment, int blocks);
 
 /// Bytes that a node of such a stage holds whatever its microbatches: weights, gradients and two AdamW moments (16 a parameter).
 double state_bytes(const Experiment& experiment, int blocks, bool first);

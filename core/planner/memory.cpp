@@ -11,6 +11,7 @@
 
 #include "core/base/format.h"
 #include "core/experiment/validate.h"
+#include "core/planner/evaluator.h"
 
 namespace skippipe {
 
@@ -28,18 +29,38 @@ double number_in(const char* path, const std::string& key = {}) {
     return std::numeric_limits<double>::infinity();
 }
 
+/// Most microbatches that a node holds between the start of their I and the end of their W, by the plan's timeline; of each node.
+std::vector<int> most_between(const Problem& problem, const Plan& plan) {
+    std::vector<std::vector<std::pair<double, int>>> changes(problem.node_ids.size());
+    for (const auto& span : evaluate(problem, plan).spans) {
+        if (span.kind == SpanKind::input_gradient) changes[static_cast<std::size_t>(span.node)].emplace_back(span.start_s, 1);
+        if (span.kind == SpanKind::weight_gradient) changes[static_cast<std::size_t>(span.node)].emplace_back(span.end_s, -1);
+    }
+    std::vector<int> most(changes.size(), 0);
+    for (std::size_t node = 0; node < changes.size(); ++node) {
+        std::sort(changes[node].begin(), changes[node].end());
+        int held = 0;
+        for (const auto& [time_s, change] : changes[node]) most[node] = std::max(most[node], held += change);
+    }
+    return most;
+}
+
 }  // namespace
 
 std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan) {
     std::vector<int> visits(problem.node_ids.size());
     for (const auto& path : plan.paths)
         for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
+    const auto between = plan.split_backward ? most_between(problem, plan) : std::vector<int>(problem.node_ids.size(), 0);
     std::vector<NodeMemory> needs;
     for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
         for (const int node : plan.stages[stage]) {
             const auto at = static_cast<std::size_t>(node);
             const int blocks = plan.blocks[stage], held = std::min(problem.memory[at], visits[at]);
-            needs.push_back({node, state_bytes(experiment, blocks, stage == 0), held * activation_bytes(experiment, blocks), workspace_bytes(experiment, blocks, stage == 0)});
+            // What one microbatch leaves between I and W belongs to the worker that runs them one after the other; further ones wait.
+            const double apart = between_bytes(experiment, blocks), waiting = std::max(0, std::min(held, between[at]) - 1);
+            needs.push_back({node, state_bytes(experiment, blocks, stage == 0), held * (activation_bytes(experiment, blocks) - apart) + waiting * apart,
+                             workspace_bytes(experiment, blocks, stage == 0) + apart});
         }
     return needs;
 }

@@ -83,6 +83,23 @@ private Q_SLOTS:
         }
     }
 
+    /// The stages' weights meet on rank 0: a run that starts from the file starts where the other ended.
+    void weights_of_all_ranks_are_saved() {
+        const auto weights = file("two-ranks.safetensors");
+        const auto saved = run({"run", tiny("saves.json", ranks(2)), "--save-weights", weights, "--json"});
+        QVERIFY2(saved.exit_code == 0, qPrintable(saved.error));
+        const auto goes_on = run({"run", tiny("goes-on.json", {}, [&](QJsonObject& d) {
+                                      auto training = d["training"].toObject();
+                                      training["initial_weights"] = weights;
+                                      training["iterations"] = 1;
+                                      d["training"] = training;
+                                  }), "--json"});
+        QVERIFY2(goes_on.exit_code == 0, qPrintable(goes_on.error));
+        const double ended = saved.last()["last_validation_loss"].toDouble(), starts = goes_on.last()["first_validation_loss"].toDouble();
+        QVERIFY2(ended > 0 && std::abs(starts - ended) < 1e-4 * ended, qPrintable(QString("%1, then %2").arg(ended).arg(starts)));
+        QVERIFY(std::abs(starts - saved.last()["first_validation_loss"].toDouble()) > 1e-2);
+    }
+
     /// Measured by `probe`, then run with the measured links kept: prediction and clock agree. The goal is 10 %; the machine may be busy.
     void a_probed_experiment_takes_what_is_predicted() {
         const auto drawn = tiny("drawn.json", ranks(2), [](QJsonObject& d) {

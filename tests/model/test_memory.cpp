@@ -7,6 +7,7 @@
 
 #include <malloc.h>
 
+#include "core/planner/memory.h"
 #include "core/engine/virtual_clock.h"
 #include "core/experiment/validate.h"
 #include "core/model/allocator.h"
@@ -72,12 +73,7 @@ struct Run {
 };
 
 double predicted_bytes(const Experiment& experiment, int threads) {
-    double bytes = 0, workspace = 0;
-    for (int stage = 0; stage < stages; ++stage) {
-        bytes += state_bytes(experiment, 2, stage == 0) + held * activation_bytes(experiment, 2);
-        workspace = std::max(workspace, workspace_bytes(experiment, 2, stage == 0));
-    }
-    return bytes + threads * workspace;
+    return memory_together(memory_needed(experiment, make_problem(experiment), plan_of(experiment)), threads);
 }
 
 }  // namespace
@@ -123,8 +119,8 @@ private Q_SLOTS:
         }
         const double measured = after - before, predicted = predicted_bytes(experiment, threads);
         qInfo("predicted %.1f MB, measured %.1f MB (%+.1f %%)", predicted / 1e6, measured / 1e6, 100 * (measured / predicted - 1));
-        // A split backward may let every W wait; here each follows its I, and less is held than the planner must allow for.
-        QVERIFY2(measured < 1.1 * predicted && (split || measured > 0.9 * predicted), qPrintable(QString("predicted %1, measured %2").arg(predicted).arg(measured)));
+        // On a busy machine the workers may never have been at work at once: then the scratch of one of them was not touched.
+        QVERIFY2(measured < 1.1 * predicted && measured > 0.9 * predicted_bytes(experiment, 1), qPrintable(QString("predicted %1, measured %2").arg(predicted).arg(measured)));
     }
 
     void is_flat_after_three_iterations() {
