@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A Slurm cluster of one node for a test: munged, slurmctld and slurmd as children, everything in the scene's folder, loopback only.
+// A Slurm cluster of one node for a test: munged, slurmctld and slurmd as children, everything in the scene's folder.
 #pragma once
 #include <QStandardPaths>
 
 #include <random>
+
+#include <netdb.h>
 
 #include "tests/app/launched.h"
 
@@ -65,6 +67,16 @@ private:
         return up ? QString() : QStringLiteral("Slurm does not come up: ") + QString::fromLocal8Bit(controller_.text().right(400) + node_.text().right(400));
     }
 
+    /// 127.0.1.1, as Debian's installer has it: who connects there comes from 127.0.0.1, and Slurm's step answers to that.
+    static bool leads_to_another_loopback(const QByteArray& host) {
+        addrinfo hints{}, *found = nullptr;
+        hints.ai_family = AF_INET;
+        if (::getaddrinfo(host.constData(), nullptr, &hints, &found) != 0) return false;
+        const auto address = ntohl(reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr);
+        ::freeaddrinfo(found);
+        return address >> 24 == 127 && address != INADDR_LOOPBACK;
+    }
+
     void write_files() const {
         QByteArray key;
         std::random_device random;
@@ -83,6 +95,7 @@ private:
         if (!in.open(QIODevice::ReadOnly)) return;
         auto text = QString::fromUtf8(in.readAll());
         text.replace(QStringLiteral("@FOLDER@"), QDir(scene_.path(QString())).absolutePath()).replace(QStringLiteral("@HOST@"), name).replace(QStringLiteral("@USER@"), user);
+        text.replace(QStringLiteral("@LISTEN@"), leads_to_another_loopback(name.toLocal8Bit()) ? QStringLiteral("NoCtldInAddrAny") : QStringLiteral("NoInAddrAny,NoCtldInAddrAny"));
         text.replace(QStringLiteral("@CONTROLLER_PORT@"), QString::number(ports[0])).replace(QStringLiteral("@NODE_PORT@"), QString::number(ports[1]));
         scene_.write(QStringLiteral("slurm.conf"), text.toUtf8());
         // "disabled" came with 23.11; before it, this plug-in touches nothing as long as no other asks it to.
