@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A Slurm cluster of one node for a test: munged, slurmctld and slurmd as children, everything in the scene's folder.
+// A Slurm cluster of one node for a test: munged, slurmctld and slurmd as children, everything in the scene's folder, loopback only.
 #pragma once
 #include <QStandardPaths>
 
@@ -95,7 +95,9 @@ private:
         if (!in.open(QIODevice::ReadOnly)) return;
         auto text = QString::fromUtf8(in.readAll());
         text.replace(QStringLiteral("@FOLDER@"), QDir(scene_.path(QString())).absolutePath()).replace(QStringLiteral("@HOST@"), name).replace(QStringLiteral("@USER@"), user);
-        text.replace(QStringLiteral("@LISTEN@"), leads_to_another_loopback(name.toLocal8Bit()) ? QStringLiteral("NoCtldInAddrAny") : QStringLiteral("NoInAddrAny,NoCtldInAddrAny"));
+        const bool another = leads_to_another_loopback(name.toLocal8Bit());
+        text.replace(QStringLiteral("@ADDRESS@"), another ? name : QStringLiteral("127.0.0.1"));
+        text.replace(QStringLiteral("@LISTEN@"), another ? QStringLiteral("NoCtldInAddrAny") : QStringLiteral("NoInAddrAny,NoCtldInAddrAny"));
         text.replace(QStringLiteral("@CONTROLLER_PORT@"), QString::number(ports[0])).replace(QStringLiteral("@NODE_PORT@"), QString::number(ports[1]));
         scene_.write(QStringLiteral("slurm.conf"), text.toUtf8());
         // "disabled" came with 23.11; before it, this plug-in touches nothing as long as no other asks it to.
