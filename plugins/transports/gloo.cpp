@@ -118,7 +118,7 @@ private:
 GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule) : rendezvous_(rendezvous) {
     try {
         device_ = make_device(rendezvous);
-        world_ = connect("world", rank(), ranks());
+        world_ = {connect("world", rank(), ranks()), ranks() == 2 ? 1 - rank() : -1};
         follow(schedule);
     } catch (const std::exception& error) {
         throw InputError("/execution/transport", fmt::format("rank {} cannot connect to the others", rank()), error.what(),
@@ -152,7 +152,8 @@ void GlooTransport::follow(const RankSchedule& schedule) {
         const auto hosts = schedule.ranks_of_stage(stage);
         const auto me = std::find(hosts.begin(), hosts.end(), rank());
         if (hosts.size() > 1 && me != hosts.end() && !stages_.contains(stage))
-            stages_[stage] = connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()), static_cast<int>(hosts.size()));
+            stages_[stage] = {connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()), static_cast<int>(hosts.size())),
+                              hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1};
     }
 }
 
@@ -263,20 +264,20 @@ void GlooTransport::end_iteration() { threads_.clear(); }
 void GlooTransport::all_reduce(int stage, std::span<float> values) {
     const auto found = stages_.find(stage);
     if (found == stages_.end()) return;
-    guarded(-1, [&] {
+    guarded(found->second.peer, [&] {
         std::vector<torch::Tensor> tensors{torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, torch::kFloat32)};
-        found->second->allreduce(tensors)->wait();
+        found->second.group->allreduce(tensors)->wait();
     });
 }
 
 double GlooTransport::latest(int stage, double value) {
     const auto found = stages_.find(stage);
     if (found == stages_.end()) return value;
-    return guarded(-1, [&] {
+    return guarded(found->second.peer, [&] {
         std::vector<torch::Tensor> tensors{torch::from_blob(&value, {1}, torch::kFloat64)};
         c10d::AllreduceOptions options;
         options.reduceOp = c10d::ReduceOp::MAX;
-        found->second->allreduce(tensors, options)->wait();
+        found->second.group->allreduce(tensors, options)->wait();
         return value;
     });
 }
@@ -287,7 +288,7 @@ std::vector<std::vector<double>> GlooTransport::all_gather(const std::vector<dou
     std::vector<std::vector<torch::Tensor>> outputs(1);
     for (int r = 0; r < ranks(); ++r) outputs[0].push_back(torch::empty({size}, torch::kFloat64));
     std::vector<torch::Tensor> inputs{mine};
-    guarded(-1, [&] { world_->allgather(outputs, inputs)->wait(); });
+    guarded(world_.peer, [&] { world_.group->allgather(outputs, inputs)->wait(); });
     std::vector<std::vector<double>> result;
     for (const auto& tensor : outputs[0]) result.emplace_back(tensor.data_ptr<double>(), tensor.data_ptr<double>() + size);
     return result;
@@ -296,13 +297,13 @@ std::vector<std::vector<double>> GlooTransport::all_gather(const std::vector<dou
 std::vector<std::string> GlooTransport::gather(const std::string& text) {
     const auto sizes = all_gather({static_cast<double>(text.size())});
     if (rank() != 0) {
-        if (!text.empty()) guarded(0, [&] { post_send(world_, bytes_of(text.data(), text.size()), 0, text_tag)->wait(); });
+        if (!text.empty()) guarded(0, [&] { post_send(world_.group, bytes_of(text.data(), text.size()), 0, text_tag)->wait(); });
         return {};
     }
     std::vector<std::string> texts{text};
     for (int r = 1; r < ranks(); ++r) {
         auto& other = texts.emplace_back(static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)].front()), '\0');
-        if (!other.empty()) guarded(r, [&] { post_receive(world_, bytes_of(other.data(), other.size()), r, text_tag)->wait(); });
+        if (!other.empty()) guarded(r, [&] { post_receive(world_.group, bytes_of(other.data(), other.size()), r, text_tag)->wait(); });
     }
     return texts;
 }
@@ -311,7 +312,7 @@ std::string GlooTransport::broadcast(const std::string& text) {
     auto size = static_cast<std::int64_t>(text.size());
     const auto spread = [this](torch::Tensor tensor) {
         std::vector<torch::Tensor> tensors{std::move(tensor)};
-        guarded(-1, [&] { world_->broadcast(tensors)->wait(); });
+        guarded(world_.peer, [&] { world_.group->broadcast(tensors)->wait(); });
     };
     spread(torch::from_blob(&size, {1}, torch::kInt64));
     std::string result = rank() == 0 ? text : std::string(static_cast<std::size_t>(size), '\0');
@@ -320,11 +321,11 @@ std::string GlooTransport::broadcast(const std::string& text) {
 }
 
 void GlooTransport::send_to(int peer, std::span<const std::byte> bytes) {
-    guarded(peer, [&] { post_send(world_, bytes_of(bytes.data(), bytes.size()), peer, data_tag)->wait(); });
+    guarded(peer, [&] { post_send(world_.group, bytes_of(bytes.data(), bytes.size()), peer, data_tag)->wait(); });
 }
 
 void GlooTransport::receive_from(int peer, std::span<std::byte> bytes) {
-    guarded(peer, [&] { post_receive(world_, bytes_of(bytes.data(), bytes.size()), peer, data_tag)->wait(); });
+    guarded(peer, [&] { post_receive(world_.group, bytes_of(bytes.data(), bytes.size()), peer, data_tag)->wait(); });
 }
 
 std::unique_ptr<LineBook> GlooTransport::line_book(std::size_t) { return std::make_unique<StoreLineBook>(rendezvous_.connect(), rank()); }

@@ -61,8 +61,13 @@ private:
     double clock_offset_s_ = 0;
     std::shared_ptr<::gloo::transport::Device> device_;
     std::map<std::pair<int, int>, Edge> edges_;  ///< by both ranks, sender first
-    std::map<int, Group> stages_;
-    Group world_;
+    /// Several ranks; `peer`: the other one where there are two, else -1.
+    struct Circle {
+        Group group;
+        int peer = -1;
+    };
+    std::map<int, Circle> stages_;
+    Circle world_;
     std::unordered_map<int, Outbox*> outbox_of_;  ///< by number
     std::vector<std::jthread> threads_;
 };
