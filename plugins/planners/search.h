@@ -21,6 +21,8 @@ public:
     double clock_fraction() const;
     /// Of this part, by the clock.
     double seconds() const { return request_.seconds * (end_ - begin_); }
+    /// Until it ends, by the clock.
+    double seconds_left() const;
     bool by_clock() const { return request_.seconds > 0; }
 
 private:

@@ -69,6 +69,26 @@ private Q_SLOTS:
         request.threads = 1;
         QVERIFY(registry_.find("skippipe-joint")->plan(problem, request) == once);
     }
+
+    /// A large problem in cells: valid, the same on any number of threads, and shorter than what it started from.
+    void cells_make_a_plan() {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+            const auto problem = examples::many_regions(seed);
+            PlanRequest request;
+            request.seed = seed;
+            request.steps = 1500;
+            request.threads = 2;
+            const auto plan = registry_.find("skippipe-joint")->plan(problem, request);
+            const auto timeline = evaluate(problem, plan);
+            const auto found = check_plan(problem, plan, timeline);
+            QVERIFY2(found.empty(), found.empty() ? "" : found.front().what.c_str());
+            request.threads = 1;
+            QVERIFY(registry_.find("skippipe-joint")->plan(problem, request) == plan);
+            const double before_s = evaluate(problem, registry_.find("skippipe")->plan(problem, request)).iteration_s;
+            qInfo("%.2f s, %.2f s by skippipe", timeline.iteration_s, before_s);
+            QVERIFY(timeline.iteration_s < 0.95 * before_s);
+        }
+    }
 };
 
 QTEST_APPLESS_MAIN(TestOrderSearch)
