@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "core/planner/paths.h"
 #include "plugins/planners/search.h"
 
 namespace skippipe {
@@ -25,7 +24,7 @@ Cooling Cooling::of(const Problem& problem) {
 
 AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
                                const Scenarios* scenarios)
-    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt), problem_(own_ ? *own_ : problem), network_(network), rng_(seed, stream),
+    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt), problem_(own_ ? *own_ : problem), rng_(seed, stream),
       simulator_(problem_), draft_(start), best_(start) {
     if (own_) own_->set_blocks(start.blocks);
     if (scenarios != nullptr) tail_cost_.emplace(problem_, *scenarios);
@@ -93,9 +92,7 @@ bool AnnealingChain::step(double temperature_s) {
 AnnealingChain::Cost AnnealingChain::cost(double cutoff_s) {
     if (tail_cost_) return robust_cost(cutoff_s);
     const double seconds = simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s;
-    double sum_s = 0;
-    for (const int node : draft_.stages[0]) sum_s += std::max(0.0, simulator_.node_end_s()[at(node)]);
-    return {seconds, sum_s / static_cast<double>(draft_.stages[0].size())};
+    return {seconds, mean_end_s(draft_.stages[0], simulator_.node_end_s())};
 }
 
 /// What takes longer on the network as drawn than it may in the worse half of the drawn networks is ruled out by that alone.
@@ -201,7 +198,7 @@ bool AnnealingChain::propose_nodes(Change& change) {
     change.j = pick(all_nodes_.size());
     if (change.i == change.j || stage_of(change.i) == stage_of(change.j)) return false;
     exchange_nodes(change.i, change.j);
-    if (!missing_lines_ || reaches_all()) return true;
+    if (!missing_lines_ || fits_everywhere(problem_, draft_)) return true;
     exchange_nodes(change.i, change.j);
     return false;
 }
@@ -272,37 +269,8 @@ void AnnealingChain::shift(int from, int to) {
 }
 
 /// Whether a path that was changed is within CC1-CC3 and has its lines.
-bool AnnealingChain::fits(int index) {
-    const int* nodes = path(index);
-    Progress progress;
-    if (problem_.stages <= 64) {
-        std::uint64_t seen = 0;
-        for (int hop = 1; hop < length_; ++hop) {
-            const int stage = stage_of(nodes[hop]);
-            if ((seen >> stage & 1) != 0 || !advance(problem_.constraints, progress, stage)) return false;
-            seen |= std::uint64_t{1} << stage;
-        }
-    } else {
-        for (int hop = 1; hop < length_; ++hop) {
-            for (int before = 1; before < hop; ++before)
-                if (stage_of(nodes[before]) == stage_of(nodes[hop])) return false;
-            if (!advance(problem_.constraints, progress, stage_of(nodes[hop]))) return false;
-        }
-    }
-    if (!missing_lines_ || length_ == 1) return true;
-    for (int hop = 0; hop < length_; ++hop)
-        if (network_.round_s(nodes[hop], nodes[(hop + 1) % length_]) >= no_way_s) return false;
-    return true;
-}
-
-bool AnnealingChain::reaches_all() {
-    for (int i = 0; i < count_; ++i)
-        if (!fits(i)) return false;
-    if (!problem_.charge_all_reduce) return true;
-    for (const auto& stage : draft_.stages)
-        for (std::size_t k = 0; stage.size() > 1 && k < stage.size(); ++k)
-            if (!problem_.reachable(stage[k], stage[(k + 1) % stage.size()])) return false;
-    return true;
+bool AnnealingChain::fits(int index) const {
+    return fits_stages(problem_, draft_.schedule, index) && (!missing_lines_ || has_lines(problem_, draft_.schedule, index));
 }
 
 }  // namespace skippipe

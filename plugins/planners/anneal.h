@@ -20,7 +20,7 @@ struct Cooling {
 
 class AnnealingChain {
 public:
-    /// `start` is complete and within CC1-CC3, without a binding order. Keeps a reference to problem and network.
+    /// `start` is complete and within CC1-CC3, without a binding order. Keeps a reference to the problem.
     /// With `scenarios` (kept by reference) their TailCost is minimised instead of the iteration on the network as drawn, and best_s is that.
     AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
                    const Scenarios* scenarios = nullptr);
@@ -43,8 +43,7 @@ private:
         int i = 0, j = 0, a = 0, b = 0;
     };
 
-    /// What is minimised: the iteration, and a part of the mean end of the data nodes, which tells apart the many neighbours that leave
-    /// the last of them as it is.
+    /// What is minimised.
     struct Cost {
         double iteration_s = 0, mean_end_s = 0;
         double seconds() const { return iteration_s + mean_weight * mean_end_s; }
@@ -75,8 +74,7 @@ private:
     void undo(const Change& change);
     void exchange_nodes(int u, int v);
     void shift(int from, int to);
-    bool fits(int index);
-    bool reaches_all();
+    bool fits(int index) const;
     int pick(std::size_t n) { return static_cast<int>(rng_.below(n)); }
     int* path(int index) { return draft_.schedule.path(index); }
     int stage_of(int node) const { return draft_.schedule.stage_of[static_cast<std::size_t>(node)]; }
@@ -84,7 +82,6 @@ private:
 
     std::optional<Problem> own_;  ///< where blocks are planned: with the draft's
     const Problem& problem_;
-    const Network& network_;
     Rng rng_;
     Simulator simulator_;
     std::optional<TailCost> tail_cost_;

@@ -27,7 +27,7 @@ bool AnnealingChain::propose_resize() {
     // Work follows the node.
     if (may_move_blocks_ && from >= 0 && to >= 0 && draft_.blocks[at(from)] > 1 && rng_.below(2) == 0) move_blocks(from, to, 1);
     const bool possible = (from != 0 && to != 0) || fill_stage_0(to == 0);
-    if (possible && (!missing_lines_ || reaches_all())) return true;
+    if (possible && (!missing_lines_ || fits_everywhere(problem_, draft_))) return true;
     restore();
     return false;
 }
@@ -142,7 +142,7 @@ bool AnnealingChain::propose_ring(Change& change) {
     if (change.a == change.b) return false;
     std::swap(ring[at(change.a)], ring[at(change.b)]);
     set_places(change.i);
-    if (!missing_lines_ || reaches_all()) return true;
+    if (!missing_lines_ || fits_everywhere(problem_, draft_)) return true;
     std::swap(ring[at(change.a)], ring[at(change.b)]);
     set_places(change.i);
     return false;

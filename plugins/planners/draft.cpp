@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
+#include "core/planner/paths.h"
 
 namespace skippipe {
 
@@ -174,6 +175,50 @@ Plan make_plan(const Problem& problem, const Draft& draft, const std::string& pl
     }
     plan.note = std::move(note);
     return plan;
+}
+
+bool fits_stages(const Problem& problem, const Schedule& schedule, int index) {
+    const int* path = schedule.path(index);
+    const auto stage = [&](int hop) { return schedule.stage_of[at(path[hop])]; };
+    Progress progress;
+    std::uint64_t seen = 0;  // the stages, modulo 64
+    for (int hop = 1; hop < schedule.length; ++hop) {
+        const auto bit = std::uint64_t{1} << (stage(hop) % 64);
+        for (int before = 1; (seen & bit) != 0 && before < hop; ++before)
+            if (stage(before) == stage(hop)) return false;
+        seen |= bit;
+        if (!advance(problem.constraints, progress, stage(hop))) return false;
+    }
+    return true;
+}
+
+bool has_lines(const Problem& problem, const Schedule& schedule, int index) {
+    const int* path = schedule.path(index);
+    for (int hop = 0; schedule.length > 1 && hop < schedule.length; ++hop) {
+        const int next = path[(hop + 1) % schedule.length];
+        if (!problem.reachable(path[hop], next) || !problem.reachable(next, path[hop])) return false;
+    }
+    return true;
+}
+
+bool fits_everywhere(const Problem& problem, const Draft& draft) {
+    for (int i = 0; i < draft.schedule.count(); ++i)
+        if (!fits_stages(problem, draft.schedule, i) || !has_lines(problem, draft.schedule, i)) return false;
+    return has_ring_lines(problem, draft);
+}
+
+bool has_ring_lines(const Problem& problem, const Draft& draft) {
+    if (!problem.charge_all_reduce) return true;
+    for (const auto& ring : draft.stages)
+        for (std::size_t k = 0; ring.size() > 1 && k < ring.size(); ++k)
+            if (!problem.reachable(ring[k], ring[(k + 1) % ring.size()])) return false;
+    return true;
+}
+
+double mean_end_s(const std::vector<int>& data_nodes, const std::vector<double>& node_end_s) {
+    double sum_s = 0;
+    for (const int node : data_nodes) sum_s += std::max(0.0, node_end_s[at(node)]);
+    return sum_s / static_cast<double>(data_nodes.size());
 }
 
 double iteration_s(const Problem& problem, const Draft& draft) {

@@ -49,6 +49,19 @@ Draft draft_of(const Problem& problem, const Plan& plan);
 Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request, std::int64_t steps,
                std::string note);
 
+/// Whether a path's stages are allowed (CC1, CC3).
+bool fits_stages(const Problem& problem, const Schedule& schedule, int index);
+/// Whether every two neighbours on a path have lines both ways.
+bool has_lines(const Problem& problem, const Schedule& schedule, int index);
+/// Whether charged all-reduces have their lines.
+bool has_ring_lines(const Problem& problem, const Draft& draft);
+/// Whether all paths are allowed, and they and charged all-reduces have their lines.
+bool fits_everywhere(const Problem& problem, const Draft& draft);
+
+/// Mean end of the data nodes' last operations, seconds. Searches add a part of it to the iteration that they minimise: it tells apart the many
+/// neighbours that leave the last of the data nodes as it is.
+double mean_end_s(const std::vector<int>& data_nodes, const std::vector<double>& node_end_s);
+
 /// Iteration time of a draft; infinite where it deadlocks.
 double iteration_s(const Problem& problem, const Draft& draft);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Simulated annealing over the binding order of each node, where a plan's paths are settled: what first come, first served cannot
+// Simulated annealing over the binding order of each node, and over paths and places with it: what first come, first served cannot
 // express (a node that waits for a more urgent operation, a fresh forward before a ready backward).
 #pragma once
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/base/rng.h"
-#include "plugins/planners/draft.h"
+#include "plugins/planners/order_times.h"
 
 namespace skippipe {
 
@@ -28,42 +28,67 @@ public:
     std::int64_t steps() const { return steps_; }
 
 private:
-    enum class Move { shift, exchange, sibling, places, blocks, sizes };
-    struct Change {
-        Move move = Move::shift;
-        int node = 0, from = 0, to = 0;  ///< shift: places in the node's order
-        int i = 0, j = 0, a = 0, b = 0;  ///< exchange: release indices and hops; sibling: of i, hop a, from node `from` to node `to`;
-                                         ///< places: nodes `from` and `to` hold each other's stage
-                                         ///< blocks: `a` of them from stage i to stage j; sizes: i and j take each other's microbatch
+    /// Of the data nodes' mean end in what is minimised. The greater, the more chains come out of the iterations that one data node holds up (found by trial).
+    static constexpr double mean_end_weight = 1;
+
+    enum class Move { shift, critical, exchange, relocate, turn, cross, sibling, restage, places, blocks, sizes };
+    struct SavedHop {
+        int index, hop, node;
     };
 
     bool step(double temperature_s);
-    bool propose(Change& change);
-    bool propose_shift(Change& change);
-    bool propose_exchange(Change& change);
-    bool propose_sibling(Change& change);
-    bool propose_places(Change& change);
-    bool propose_blocks(Change& change);
-    bool propose_sizes(Change& change);
+    bool propose();
+    bool propose_shift();
+    bool propose_critical();
+    bool shift(int node, int from, int to);
+    bool propose_exchange(bool keep_places);
+    bool exchange(int i, int a, int j, int b, bool keep_places);
+    bool move(int index, int hop, int node);
+    bool propose_turn();
+    bool propose_cross();
+    bool propose_sibling();
+    bool propose_restage();
+    bool propose_places();
+    bool propose_blocks();
+    bool propose_sizes();
     void move_blocks(int from, int to, int count);
+    void exchange_sizes(int i, int j);
     void exchange_places(int u, int v);
-    void restore(const Change& change);
-    bool reaches(int index, int hop, int node) const;
-    void apply_exchange(const Change& change);
-    void undo(const Change& change);
+    void rename(int node, int from_index, int from_hop, int to_index, int to_hop);
+    void take_out(int index, int hop);
+    bool put_in(int index, int hop, double shift_s);
+    double jitter_s(int node);
+    bool holds(int node, int last) const;
+    bool fits(int index) const;
+    void accept();
+    void save(int node);
+    void change_path(int index);
+    void set_hop(int index, int hop, int node);
+    void undo();
     bool admissible(int node, int first, int last) const;
-    void rename(std::vector<std::uint32_t>& order, int from_index, int from_hop, int to_index, int to_hop) const;
     double cost_s(double cutoff_s);
     int pick(std::size_t n) { return static_cast<int>(rng_.below(n)); }
+    int stage_of(int node) const { return draft_.schedule.stage_of[static_cast<std::size_t>(node)]; }
 
     std::optional<Problem> own_;  ///< where blocks are planned: with the draft's
     const Problem& problem_;
     Rng rng_;
-    Simulator simulator_;
     Draft draft_, best_;
+    OrderTimes times_;
+    bool exact_;              ///< times_ are; else the simulator's count, and times_ only say about when what runs
+    Simulator simulator_;
     double iteration_s_ = 0, mean_end_s_ = 0, current_s_ = 0, best_s_ = 0;
     std::int64_t steps_ = 0;
-    std::vector<std::uint32_t> order_from_, order_to_;  ///< what a sibling move started from
+    int cap_ = 0;
+    std::vector<Move> moves_;                ///< drawn from uniformly
+    std::vector<int> visits_;                ///< [stages]
+    OrderChange change_;                     ///< in hand
+    std::vector<OrderChange::Order> orders_; ///< the first change_.orders: what it began with
+    std::vector<SavedHop> hops_;             ///< likewise
+    std::vector<int> paths_;                 ///< that it goes through
+    int u_ = -1, v_ = -1;                    ///< nodes whose places it exchanged
+    int blocks_from_ = -1, blocks_to_ = -1, blocks_moved_ = 0;  ///< stages between which it moved blocks
+    int size_i_ = -1, size_j_ = -1;          ///< release indices whose microbatches it exchanged
 };
 
 }  // namespace skippipe

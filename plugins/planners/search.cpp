@@ -31,6 +31,8 @@ double Budget::clock_fraction() const {
     return by_clock() ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) / (request_.seconds * (end_ - begin_)) : 0;
 }
 
+double Budget::seconds_left() const { return std::max(0.0, request_.seconds * end_ - (clock_s() - started_s_)); }
+
 bool Budget::go_on(double fraction, double best_s) const {
     if (request_.stop.stop_requested()) return false;
     const double used = clock_fraction();

@@ -19,6 +19,10 @@ public:
     bool go_on(double fraction, double best_s = 0) const;
     /// Part of the time that is used up where the clock decides, else 0.
     double clock_fraction() const;
+    /// Of this part, by the clock.
+    double seconds() const { return request_.seconds * (end_ - begin_); }
+    /// Until it ends, by the clock.
+    double seconds_left() const;
     bool by_clock() const { return request_.seconds > 0; }
 
 private:

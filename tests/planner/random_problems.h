@@ -74,6 +74,36 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
     return problem;
 }
 
+/// 80 nodes in 8 regions, near ones in each and far ones between; stages [20, 12, 12, 12, 12, 12], paths of 4, 240 microbatches, M = 3, unlimited lines.
+inline Problem many_regions(std::uint64_t seed) {
+    Rng rng(seed, 79);
+    Problem problem;
+    constexpr int nodes = 80, regions = 8;
+    problem.stages = 6;
+    problem.path_length = 4;
+    problem.microbatches = 240;
+    problem.samples = 8;
+    problem.seconds_per_sample_per_block.assign(nodes, 0.055);
+    problem.blocks.assign(6, 4);
+    problem.memory.assign(nodes, 3);
+    problem.gradient_bytes.assign(6, 0);
+    problem.shared_links = problem.charge_all_reduce = false;
+    problem.stage_sizes = {20, 12, 12, 12, 12, 12};
+    double apart_s[regions * regions] = {};
+    for (double& seconds : apart_s) seconds = 0.5 + 3 * rng.uniform();
+    std::vector<int> region;
+    for (int n = 0; n < nodes; ++n) region.push_back(static_cast<int>(rng.below(regions)));
+    for (int a = 0; a < nodes; ++a) {
+        problem.node_ids.push_back("n" + std::to_string(a));
+        for (int b = 0; b < nodes; ++b) {
+            const int from = region[static_cast<std::size_t>(a)], to = region[static_cast<std::size_t>(b)];
+            problem.hops.push_back({from == to ? 0.3 : apart_s[from * regions + to], 1e300, 0, 0, a * nodes + b});
+            problem.line_names.push_back("line " + std::to_string(a * nodes + b));
+        }
+    }
+    return problem;
+}
+
 /// As many blocks over as many stages, at least one each.
 inline std::vector<int> divided_blocks(const Problem& problem, Rng& rng) {
     std::vector<int> blocks(problem.blocks.size(), 1);

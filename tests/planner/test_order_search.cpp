@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include <cmath>
+
+#include "core/base/fault.h"
+#include "core/planner/evaluator.h"
+#include "core/planner/validator.h"
+#include "plugins/planners/all.h"
+#include "plugins/planners/order_search.h"
+#include "tests/planner/examples.h"
+#include "tests/planner/random_problems.h"
+
+using namespace skippipe;
+
+/// The search over orders keeps the times of what a change leaves as it was: they must be those of the exact evaluator all along.
+class TestOrderSearch : public QObject {
+    Q_OBJECT
+
+    PlannerRegistry registry_;
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(registry_); }
+
+    void times_are_the_evaluators() {
+        int exact = 0, shared = 0, shorter = 0, split = 0, blocks = 0, sizes = 0;
+        for (std::uint64_t seed = 1; seed <= 240; ++seed) {
+            auto problem = examples::random_problem(seed, {.most_nodes = 14, .missing_lines = seed % 4 == 0 ? 0.05 : 0.0});
+            problem.split_backward = seed % 3 == 0;
+            if (seed % 5 == 0) problem = examples::uneven(problem, seed / 5);
+            PlanRequest request;
+            request.seed = seed;
+            request.steps = 20;
+            Plan plan;
+            try {
+                plan = registry_.find(seed % 2 == 0 ? "skippipe" : "dtfm-skip")->plan(problem, request);
+            } catch (const InputError&) {
+                continue;  // no plan without the lines that are missing
+            }
+            Draft draft = draft_of(problem, plan);
+            if (draft.schedule.order.empty()) draft.schedule.order = dispatch_order(problem, draft);
+            const double before_s = iteration_s(problem, draft);
+            OrderChain chain(problem, draft, seed, 1);
+            QVERIFY(chain.best_s() == before_s);
+            chain.run(3000, before_s * 0.02, before_s * 0.0005, {}, [](double) { return true; });
+            const auto after = make_plan(problem, chain.best(), "orders", request, 0, "");
+            const auto timeline = evaluate(problem, after);
+            const auto say = "seed " + std::to_string(seed) + ": " + std::to_string(chain.best_s()) + " s, the evaluator says " + std::to_string(timeline.iteration_s);
+            QVERIFY2(chain.best_s() == timeline.iteration_s, say.c_str());
+            const auto found = check_plan(problem, after, timeline);
+            QVERIFY2(found.empty(), (say + ", " + (found.empty() ? "" : found.front().what)).c_str());
+            ++(OrderTimes::exact(problem) ? exact : shared);
+            shorter += chain.best_s() < before_s ? 1 : 0;
+            split += problem.split_backward ? 1 : 0;
+            blocks += problem.plan_blocks ? 1 : 0;
+            sizes += problem.sizes.size() > 1 ? 1 : 0;
+        }
+        qInfo("%d where times follow a graph, %d where lines are shared, %d split, %d with planned blocks, %d with several sizes; %d became shorter", exact, shared,
+              split, blocks, sizes, shorter);
+        QVERIFY(exact > 40 && shared > 20 && split > 40 && shorter > 60 && blocks > 10 && sizes > 10);
+    }
+
+    void reproducible() {
+        const auto problem = examples::random_problem(7);
+        PlanRequest request;
+        request.steps = 6000;
+        request.threads = 2;
+        const auto once = registry_.find("skippipe-joint")->plan(problem, request);
+        request.threads = 1;
+        QVERIFY(registry_.find("skippipe-joint")->plan(problem, request) == once);
+    }
+
+    /// A large problem in cells: valid, the same on any number of threads, and shorter than what it started from.
+    void cells_make_a_plan() {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+            const auto problem = examples::many_regions(seed);
+            PlanRequest request;
+            request.seed = seed;
+            request.steps = 1500;
+            request.threads = 2;
+            const auto plan = registry_.find("skippipe-joint")->plan(problem, request);
+            const auto timeline = evaluate(problem, plan);
+            const auto found = check_plan(problem, plan, timeline);
+            QVERIFY2(found.empty(), found.empty() ? "" : found.front().what.c_str());
+            request.threads = 1;
+            QVERIFY(registry_.find("skippipe-joint")->plan(problem, request) == plan);
+            const double before_s = evaluate(problem, registry_.find("skippipe")->plan(problem, request)).iteration_s;
+            qInfo("%.2f s, %.2f s by skippipe", timeline.iteration_s, before_s);
+            QVERIFY(timeline.iteration_s < 0.95 * before_s);
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestOrderSearch)
+#include "test_order_search.moc"
