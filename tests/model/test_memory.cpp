@@ -123,13 +123,21 @@ private Q_SLOTS:
         QVERIFY2(measured < 1.1 * predicted && measured > 0.9 * predicted_bytes(experiment, 1), qPrintable(QString("predicted %1, measured %2").arg(predicted).arg(measured)));
     }
 
+    /// Messages under way at once depend on chance, up to what the plan allows: their buffers are made once and used again.
     void is_flat_after_three_iterations() {
-        Run run(large_experiment(4, 128));
-        for (int i = 0; i < 3; ++i) run.iterate();
-        const double before = status_bytes("VmRSS");
-        for (int i = 0; i < 30; ++i) run.iterate();
-        const double after = status_bytes("VmRSS");
-        QVERIFY2(after - before < 1 << 20, qPrintable(QString("%1 bytes more").arg(after - before)));
+        const auto experiment = large_experiment(4, 128);
+        Run run(experiment);
+        const double message = 4.0 * experiment.pipeline.microbatch_samples * experiment.model.sequence * experiment.model.width;
+        const auto grows_by = [&](int iterations) {
+            const double before = status_bytes("VmRSS");
+            for (int i = 0; i < iterations; ++i) run.iterate();
+            return status_bytes("VmRSS") - before;
+        };
+        grows_by(3);
+        const double first = grows_by(30), later = grows_by(90);
+        qInfo("%.0f kB in 30 iterations, %.0f kB in 90 more", first / 1024, later / 1024);
+        // One tensor a microbatch that is not given back would be 600 messages.
+        QVERIFY(first + later < 16 * message);
     }
 
     void no_node_holds_more_than_its_microbatches() {
