@@ -100,8 +100,15 @@ private:
         measured.iteration_s = m.iteration_s;
         for (const auto& span : m.spans)
             if (is_compute(span.kind)) measured.makespan_s = std::max(measured.makespan_s, span.end_s);
-        outcome_.differences.push_back(explain_difference(costs_ ? costs_->now() : job_.problem, *schedule_, *machines_, measured));
-        metric(m.iteration, "predicted_iteration_s", outcome_.differences.back().predicted_s, m.offset_s + m.iteration_s, m.machine_s, m.tokens);
+        const Problem& problem = costs_ ? costs_->now() : job_.problem;
+        if (costs_ || !predicted_s_) predicted_s_ = predict(problem, *schedule_, *machines_).iteration_s;
+        metric(m.iteration, "predicted_iteration_s", *predicted_s_, m.offset_s + m.iteration_s, m.machine_s, m.tokens);
+        // The cores are the run's: after the first iterations only now and then.
+        constexpr double pause_s = 2;
+        if (outcome_.differences.size() < 8 || m.machine_s > explained_at_s_ + pause_s) {
+            outcome_.differences.push_back(explain_difference(problem, *schedule_, *machines_, measured));
+            explained_at_s_ = m.machine_s;
+        }
         if (costs_) calibrate(m);
     }
 
@@ -170,11 +177,8 @@ private:
         info.iteration_s = end_s / info.iterations_done;
         if (m.tokens > 0 && m.machine_s > 0) info.tokens_per_second = static_cast<double>(m.tokens) / m.machine_s;
         recorder_.iteration_done(outcome_.run, info.iterations_done, m.machine_s);
-        if (m.iteration == 0 || m.iteration + 1 == job_.experiment.training.iterations || m.iteration_s != explained_s_) {
-            outcome_.idle_by_cause = idle_shares(job_.problem, plan_, m.spans, m.iteration_s);
-            explained_s_ = m.iteration_s;
-        }
         weigh(m);
+        last_ = m;
         if (progress_.iterated) progress_.iterated(m);
     }
 
@@ -211,6 +215,7 @@ private:
     }
 
     RunOutcome finish() {
+        if (last_) outcome_.idle_by_cause = idle_shares(job_.problem, plan_, last_->spans, last_->iteration_s);
         nlohmann::ordered_json idle;
         for (std::size_t c = 0; c < idle_causes; ++c) idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome_.idle_by_cause[c];
         outcome_.info.state = outcome_.state;
@@ -225,7 +230,9 @@ private:
     const RunProgress& progress_;
     Recorder recorder_;
     RunOutcome outcome_;
-    double explained_s_ = -1;
+    double explained_at_s_ = 0;                ///< machine time
+    std::optional<double> predicted_s_;        ///< of an iteration, under the wall clock
+    std::optional<protocol::Iterated> last_;
     bool started_ = false, ended_ = false, told_ = false;
     std::optional<Machines> machines_;
     std::optional<RankSchedule> schedule_;

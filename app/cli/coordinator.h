@@ -36,7 +36,7 @@ struct RunOutcome {
     std::array<double, idle_causes> idle_by_cause{};
     double bits_per_byte = 0;             ///< last validation
     std::int64_t peak_memory_bytes = 0;   ///< of the worker
-    std::vector<Difference> differences;  ///< wall clock: of each iteration, predicted against measured
+    std::vector<Difference> differences;  ///< wall clock: predicted against measured, of the first iterations and of some later ones
     std::vector<PlanChange> plan_changes; ///< what it went over to
     Faults faults;                        ///< why it failed
 };

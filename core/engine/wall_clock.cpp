@@ -38,6 +38,7 @@ void WallDriver::reset() {
     spans_.clear();
     left_ = operations_of_stage_;
     reduce_spans_.clear();
+    reduced_at_s_ = 0;
     reduce_error_ = nullptr;
     failed_ = false;
 }
@@ -162,6 +163,8 @@ void WallDriver::reduce_stages() {
             }
             reduce(stage);
         }
+        // Stages all-reduce beside each other in the drawn network, however they follow each other here.
+        if (const double wait_s = reduced_at_s_ - transport_.now_s(); wait_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(wait_s));
     } catch (...) {
         reduce_error_ = std::current_exception();
     }
@@ -172,12 +175,12 @@ void WallDriver::reduce(int stage) {
     const double start_s = transport_.now_s();
     const double all_ready_s = transport_.latest(stage, start_s);
     compute_.reduce(stage, transport_);
-    const double drawn_end_s = shaper_ ? all_ready_s + all_reduce_seconds(problem_, ring, stage) : 0;
-    if (drawn_end_s > transport_.now_s()) std::this_thread::sleep_for(std::chrono::duration<double>(drawn_end_s - transport_.now_s()));
+    const double drawn_end_s = shaper_ ? all_ready_s + all_reduce_seconds(problem_, ring, stage) : 0, end_s = std::max(transport_.now_s(), drawn_end_s);
+    reduced_at_s_ = std::max(reduced_at_s_, end_s);
     if (ring.size() < 2) return;
     const double bytes = 2.0 * static_cast<double>(ring.size() - 1) / static_cast<double>(ring.size()) * problem_.gradient_bytes[at(stage)];
     for (const int node : ring)
-        if (machines_.contains(node)) reduce_spans_.push_back({SpanKind::all_reduce, node, -1, stage, -1, start_s - origin_s_, start_s - origin_s_, now_s(), bytes});
+        if (machines_.contains(node)) reduce_spans_.push_back({SpanKind::all_reduce, node, -1, stage, -1, start_s - origin_s_, start_s - origin_s_, end_s - origin_s_, bytes});
 }
 
 }  // namespace skippipe

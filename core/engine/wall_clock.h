@@ -79,6 +79,7 @@ private:
     std::vector<std::size_t> left_;  ///< operations of each stage
     std::vector<Span> reduce_spans_;
     std::exception_ptr reduce_error_;
+    double reduced_at_s_ = 0;                ///< when the last all-reduce of the drawn network ends
     bool failed_ = false;
     TaskGraph workers_;  ///< last: its threads end before what they work on
 };

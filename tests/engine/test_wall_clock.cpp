@@ -131,6 +131,24 @@ private Q_SLOTS:
         }
     }
 
+    /// Two stages of two nodes each: their shaped all-reduces run beside each other.
+    void shaped_all_reduces_do_not_wait_for_each_other() {
+        auto problem = examples::toy({"D", "E", "A", "B"}, 2, 2, 2);
+        problem.charge_all_reduce = true;
+        shrink(problem, 0.02);
+        for (const int index : {0 * 4 + 1, 1 * 4 + 0, 2 * 4 + 3, 3 * 4 + 2}) problem.hops[static_cast<std::size_t>(index)].slow(10);
+        const Plan plan{.planner = "test", .stages = {{0, 1}, {2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 2}}, {1, {1, 3}}}};
+        const auto expected = evaluate(problem, plan);
+        QVERIFY(expected.iteration_s > expected.makespan_s + 0.35);  // an all-reduce takes 0.4 s
+        for (const int ranks : {1, 2}) {
+            const auto schedule = make_schedule(problem, plan, ranks == 1 ? std::vector<int>{0, 0, 0, 0} : std::vector<int>{0, 1, 0, 1}, ranks);
+            for (const auto& timeline : execute(problem, schedule, true, 2)) {
+                QVERIFY2(timeline.iteration_s > 0.98 * expected.iteration_s && timeline.iteration_s < expected.iteration_s + 0.3,
+                         qPrintable(QString("%1 s, drawn %2 s").arg(timeline.iteration_s).arg(expected.iteration_s)));
+            }
+        }
+    }
+
     /// Weights do not travel: a plan with a node elsewhere ends the run with a fault.
     void no_node_moves_while_a_run_goes_on() {
         auto problem = examples::toy({"D", "A", "B"}, 3, 3, 2);
