@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures of the planners, one JSON line each. `bench_planner [--long | --blocks | --growth]`; --long adds the 30 s search, --blocks prints
-// what planning blocks gives alone, --growth is the table from 10 to 2,000 nodes.
+// Figures of the planners, one JSON line each. `bench_planner [--long | --blocks | --growth | --ten-minutes | --timelines]`; --long adds the 30 s
+// search, --blocks prints what planning blocks gives alone, --growth is the table from 10 to 2,000 nodes, --ten-minutes is what ten minutes of
+// search find (half an hour in all), --timelines is how fast plans are evaluated.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -111,10 +112,9 @@ void order_candidates(const authors::Authors& authors) {
     print({"candidates of the order search, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s, "", 0, 1, "dependent maxima along the graph", repeats});
 }
 
-void joint_after(const authors::Authors& authors, const PlannerRegistry& registry, double seconds) {
+void joint_after(const authors::Authors& authors, const PlannerRegistry& registry, double seconds, int seeds = 3) {
     const int threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 2u));
     std::vector<double> found;
-    const int seeds = 3;
     for (int seed = 1; seed <= seeds; ++seed) {
         PlanRequest request;
         request.seed = static_cast<std::uint64_t>(seed);
@@ -424,10 +424,22 @@ int main(int argc, char** argv) {
         growth(authors, registry);
         return 0;
     }
-    timelines(authors, false);
-    timelines(authors, true);
-    candidates(authors, registry);
-    order_candidates(authors);
+    const auto rates = [&] {
+        timelines(authors, false);
+        timelines(authors, true);
+        candidates(authors, registry);
+        order_candidates(authors);
+    };
+    if (argc > 1 && std::strcmp(argv[1], "--timelines") == 0) {
+        rates();
+        return 0;
+    }
+    if (argc > 1 && std::strcmp(argv[1], "--ten-minutes") == 0) {
+        for (const double seconds : {20.0, 600.0}) large(authors, registry, 200, 1000, seconds, 1);
+        joint_after(authors, registry, 600, 1);
+        return 0;
+    }
+    rates();
     joint_after(authors, registry, 5);
     if (longer) joint_after(authors, registry, 30);
     planner_times(authors, registry);
