@@ -80,9 +80,9 @@ private:
         double ready_s = 0, started_s = 0, last_end_s = -1;
     };
 
-    /// The same for what planners ask for most: dispatch by arrival, no split, every hop to another node. One cache line.
+    /// The same for what planners ask for most: dispatch by arrival, no split, every hop to another node (simulator_bare.h).
     struct BareItem {
-        std::uint64_t arrival;         ///< bits of the time
+        double arrival_s;              ///< infinite behind the last
         std::uint32_t running;         ///< slot (release index x (2p+1) + step) and kind
         int slot() const { return static_cast<int>(running >> 2); }
     };
@@ -92,20 +92,22 @@ private:
         bool waits;                       ///< other nodes hand to this line too: in the order in which their operations end
     };
     struct alignas(64) BareNode {
-        BareItem *head[2], *tail[2];   ///< queues in bare_items_: F from upstream; L and B
+        BareItem* head[3];             ///< queues in bare_items_: F from upstream; L and B; its own microbatches, which are there from the start
+        BareItem* tail[2];             ///< of the first two
+        const double* gate[2];         ///< 0 where the queue is open, infinite while memory is full (TC1): moves along bare_gates_; always 0
         double free_s;                 ///< end of the last operation it started
-        const int* own;                ///< next of its own microbatches in bare_own_
-        int room;                      ///< microbatches that it may still take (TC1)
+        double duration_s[4];          ///< of each kind: forward, loss, backward, last backward
+        double left_s;                 ///< work not yet started, and the least that follows it on other nodes
+        const BareHop* hops;           ///< of its row
         int last;                      ///< slot of the last operation it started, -1 before the first
         std::uint32_t pending;         ///< slot to hand to a shared line when the last operation ends; 0: none
-        const BareHop* hops;           ///< of its row
-        double left_s;                 ///< work not yet started, and the least that follows it on other nodes
-        double duration_s[3];          ///< forward, loss, backward
     };
-    /// What was: when an operation ran, and the slot whose end let it start, or its own where its arrival did.
+    /// What was: when an operation ran, and after which other one on its node (-1: none). `woken`: both that one's end and the operation's own arrival fell
+    /// on its start, and the arrival let it start.
     struct BareRecord {
         double start_s, end_s;
-        int started_by;
+        int previous;
+        bool woken;
     };
     /// The end of an operation, or the arrival of its input.
     struct BareEvent {
@@ -114,12 +116,17 @@ private:
         bool operator==(const BareEvent&) const = default;
     };
     enum class Outcome { done, cut, too_fine };
+    static constexpr int most_in_turn = 4096;  ///< nodes whose number fits into an event's key
+    template <bool Lines, bool Sized> struct BareRun;
 
     Outcome run_bare(double cutoff_s);
-    template <bool Shared, bool Sized, int Groups> Outcome run_bare(double cutoff_s);
+    template <bool Sized, int Groups> Outcome run_in_turn(double cutoff_s);
+    template <bool Lines, bool Sized> Outcome run_windows(double cutoff_s);
+    Outcome finish_bare(int left, double cutoff_s);
     void prepare_bare(const Schedule& schedule);
     void prepare_sizes();
     void prepare_bare_hops();
+    bool starts_by_arrival(int slot) const;
     [[gnu::noinline]] bool precedes(BareEvent x, BareEvent y) const;
     [[gnu::noinline]] std::size_t first_pending(std::size_t n) const;
     void prepare_bare_slots(int count, int length);
@@ -161,10 +168,12 @@ private:
     std::vector<int> visits_;
     std::vector<BareNode> bare_nodes_;
     std::vector<BareHop> bare_hops_;          ///< [from * nodes + to]
-    std::vector<std::uint64_t> bare_events_;  ///< next event of each node, least of each 4 nodes, least of each 16 of those
-    std::vector<BareItem> bare_items_;        ///< storage of the queues, ~0 behind the last
-    std::vector<int> bare_own_next_;          ///< [nodes] where in bare_own_ the next is written
-    std::vector<int> bare_own_;               ///< own microbatches of each data node, -1 behind the last
+    std::vector<std::uint64_t> bare_events_;  ///< in turn: next event of each node, least of each 4 nodes, least of each 16 of those
+    std::vector<double> due_s_, ahead_s_;     ///< in windows: [nodes] next event; how long after it the node could reach another at the earliest
+    std::vector<BareItem> bare_items_;        ///< storage of the queues
+    std::vector<double> bare_gates_;          ///< infinite, then 0 for as many microbatches as a node may still take
+    double open_ = 0;                         ///< gate of a queue that memory does not limit
+    bool lines_wait_ = false;                 ///< some line has several sources, which wait for each other
     /// Of each slot: where in Schedule::nodes its node is, and in the low bits its kind: 0 forward, 1 loss, 2 backward, 3 the last
     /// backward of a microbatch.
     std::vector<std::uint32_t> slot_place_;
