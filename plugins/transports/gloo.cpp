@@ -58,7 +58,7 @@ std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous) {
 }
 
 /// Posted so far ahead, small messages do not wait for each other's round trips.
-constexpr std::size_t posted_ahead = 4;
+constexpr std::size_t posted_ahead = 8;
 
 /// A message under way with its envelope: stays where it is until waited for.
 struct Posted {
@@ -225,18 +225,19 @@ Delivery GlooTransport::Outbox::take(int number) {
 
 void GlooTransport::send_all(int peer, Edge& edge) {
     std::deque<Posted> under_way;
-    const auto settle = [&] {
-        guarded(peer, [&] { under_way.front().work->wait(); });
-        under_way.pop_front();
+    // The newest first, so that the others need no waking; each once only, as a wait takes its completion away.
+    const auto settle = [&](std::size_t count) {
+        for (std::size_t k = count; k-- > 0;) guarded(peer, [&] { under_way[k].work->wait(); });
+        for (; count > 0; --count) under_way.pop_front();
     };
     for (const auto& transfer : edge.transfers) {
         auto message = edge.outbox->take(transfer.number);
         auto& posted = under_way.emplace_back(std::move(message.bytes));
         posted.write({transfer.number, message.times});
         guarded(peer, [&] { posted.work = post_send(edge.group, posted.tensor(), 1, message_tag); });
-        if (under_way.size() == posted_ahead) settle();
+        if (under_way.size() == posted_ahead) settle(posted_ahead / 2);
     }
-    while (!under_way.empty()) settle();
+    settle(under_way.size());
 }
 
 void GlooTransport::receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver) {

@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "core/engine/probe.h"
+#include "core/model/allocator.h"
 #include "plugins/transports/gloo.h"
 
 namespace {
 
 using namespace skippipe;
 
-constexpr int messages = 60, rounds = 7;
+constexpr int messages = 120, rounds = 31;
 
 /// Rank 0 sends everything to rank 1.
 RankSchedule one_way() {
@@ -72,6 +73,7 @@ void measure(Rendezvous& rendezvous, int rank) {
 }  // namespace
 
 int main() {
+    keep_freed_memory();
     int port[2];
     if (::pipe(port) != 0) return 1;
     const pid_t child = ::fork();
