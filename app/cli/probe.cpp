@@ -63,6 +63,13 @@ void print(const std::vector<RankProbe>& ranks, const Problem& problem) {
     if (links.size() > 1) std::cout << "\nBetween ranks:\n" << table(links);
     std::cout << fmt::format("\nInside a rank: {} from an operation's end to the next one's start; memory copies {}\n", with_spread(ranks.front().handover_s, seconds),
                              format_si(ranks.front().copy_bytes_per_s, "B/s"));
+    double step_s = 0, iteration_cpu_s = 0;
+    for (const auto& rank : ranks) {
+        step_s = std::max(step_s, rank.step_s.median);
+        iteration_cpu_s += rank.iteration_cpu_s;
+    }
+    if (step_s > 0) std::cout << fmt::format("AdamW on the nodes of the slowest rank: {}\n", seconds(step_s));
+    if (iteration_cpu_s > 0) std::cout << fmt::format("An iteration's messages and coordination: {} of a core\n", seconds(iteration_cpu_s));
 }
 
 nlohmann::ordered_json to_json(const std::vector<RankProbe>& ranks) {

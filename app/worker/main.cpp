@@ -223,9 +223,11 @@ std::string host_name() {
 void probe_rank(const Work& work, const RankSchedule& schedule, RankTransport& transport, int workers) {
     RankProbe probe{.host = host_name(), .cores = static_cast<int>(std::thread::hardware_concurrency())};
     transport.all_gather({0});
-    if (work.experiment.execution.compute == Compute::torch) probe.nodes = measure_nodes(work.experiment, schedule, transport.rank(), workers);
-    transport.all_gather({0});
+    const auto together = [&] { transport.all_gather({0}); };
+    if (work.experiment.execution.compute == Compute::torch) measure_nodes(work.experiment, schedule, workers, together, transport.rank(), probe);
+    together();
     probe.links = measure_links(transport);
+    if (transport.ranks() > 1) probe.iteration_cpu_s = rehearse(work.problem, schedule, transport, workers);
     probe.handover_s = measure_handover();
     probe.copy_bytes_per_s = measure_copy_bytes_per_s();
     auto ranks = transport.gather(to_json_text(probe));

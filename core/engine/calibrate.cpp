@@ -31,8 +31,9 @@ void take_speeds(Experiment& experiment, const RankSchedule& schedule, const std
     if (!loss.empty()) experiment.costs.loss_factor = summarize(std::move(loss)).median;
 }
 
-/// What messages cost the cores, whether or not the links are kept.
-void take_message_work(Costs& costs, const std::vector<RankProbe>& ranks) {
+/// What messages cost the cores, whether or not the links are kept: what whole iterations without arithmetic cost, dealt out to their messages, which is more
+/// than sending and receiving alone. A byte's share is known from messages of several sizes.
+void take_message_work(Costs& costs, const Problem& problem, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
     std::vector<double> each, byte;
     for (const auto& rank : ranks)
         for (const auto& link : rank.links) {
@@ -41,6 +42,11 @@ void take_message_work(Costs& costs, const std::vector<RankProbe>& ranks) {
         }
     costs.transfer_cpu_s = summarize(std::move(each)).median;
     costs.transfer_cpu_s_per_byte = summarize(std::move(byte)).median;
+    if (schedule.transfers.empty()) return;
+    double iteration_cpu_s = 0;
+    for (const auto& rank : ranks) iteration_cpu_s += rank.iteration_cpu_s;
+    const double bytes = (problem.forward_bytes + problem.backward_bytes) / 2;
+    costs.transfer_cpu_s = std::max(costs.transfer_cpu_s, iteration_cpu_s / static_cast<double>(schedule.transfers.size()) - costs.transfer_cpu_s_per_byte * bytes);
 }
 
 void take_links(Topology& topology, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
@@ -69,7 +75,10 @@ void take_links(Topology& topology, const RankSchedule& schedule, const std::vec
 Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when) {
     auto measured = experiment;
     take_speeds(measured, schedule, ranks);
-    take_message_work(measured.costs, ranks);
+    take_message_work(measured.costs, make_problem(experiment), schedule, ranks);
+    double step_s = 0;
+    for (const auto& rank : ranks) step_s = std::max(step_s, rank.step_s.median);
+    if (step_s > 0) measured.costs.step_seconds = step_s;
     if (!keep_links) take_links(measured.topology, schedule, ranks);
     measured.topology.measured_at = when;
     return measured;

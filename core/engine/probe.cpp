@@ -10,6 +10,7 @@
 #include "core/base/fault.h"
 #include "core/engine/delay_queue.h"
 #include "core/engine/task_graph.h"
+#include "core/engine/wall_clock.h"
 
 namespace skippipe {
 
@@ -117,6 +118,25 @@ Measured measure_handover() {
     return summarize(std::move(seconds));
 }
 
+double rehearse(const Problem& problem, const RankSchedule& schedule, RankTransport& transport, int workers) {
+    constexpr int first = 2, iterations = 5;
+    constexpr double forward_s = 5e-4;
+    Problem quick = problem;
+    const double blocks = static_cast<double>(std::max(1, schedule.plan.blocks.empty() ? 1 : schedule.plan.blocks.front()));
+    quick.seconds_per_sample_per_block.assign(quick.seconds_per_sample_per_block.size(), forward_s / (blocks * std::max(1e-9, quick.samples)));
+    quick.backward_factor = quick.loss_factor = 1;
+    CostRankCompute sleeping(quick, schedule, transport.rank());
+    WallDriver driver(quick, schedule, sleeping, transport, nullptr, workers);
+    double before_s = 0;
+    for (int i = 0; i < first + iterations; ++i) {
+        double origin_s = 0;
+        for (const auto& ready : transport.all_gather({transport.now_s()})) origin_s = std::max(origin_s, ready.front());
+        if (i == first) before_s = process_cpu_s();
+        driver.run_iteration(i, origin_s);
+    }
+    return (process_cpu_s() - before_s) / iterations;
+}
+
 double measure_copy_bytes_per_s() {
     const std::size_t bytes = 64 << 20;
     std::vector<std::byte> from(bytes, std::byte{1}), to(bytes);
@@ -130,7 +150,7 @@ double measure_copy_bytes_per_s() {
 }
 
 std::string to_json_text(const RankProbe& probe) {
-    json value{{"host", probe.host}, {"cores", probe.cores}, {"handover_s", write(probe.handover_s)}, {"copy_bytes_per_s", probe.copy_bytes_per_s}, {"nodes", json::array()}, {"links", json::array()}};
+    json value{{"host", probe.host}, {"cores", probe.cores}, {"handover_s", write(probe.handover_s)}, {"copy_bytes_per_s", probe.copy_bytes_per_s}, {"step_s", write(probe.step_s)}, {"iteration_cpu_s", probe.iteration_cpu_s}, {"nodes", json::array()}, {"links", json::array()}};
     for (const auto& n : probe.nodes) value["nodes"].push_back({{"node", n.node}, {"forward_s", write(n.forward_s)}, {"backward_s", write(n.backward_s)}, {"loss_s", write(n.loss_s)}});
     for (const auto& l : probe.links)
         value["links"].push_back({{"from", l.from}, {"to", l.to}, {"latency_s", write(l.latency_s)}, {"bandwidth_bytes_per_s", write(l.bandwidth_bytes_per_s)}, {"sweep", l.sweep}, {"cpu_s", l.cpu_s}, {"cpu_s_per_byte", l.cpu_s_per_byte}});
@@ -140,7 +160,8 @@ std::string to_json_text(const RankProbe& probe) {
 RankProbe parse_rank_probe(const std::string& text) {
     try {
         const auto value = json::parse(text);
-        RankProbe probe{value.at("host"), value.at("cores"), {}, {}, read_measured(value.at("handover_s")), value.at("copy_bytes_per_s")};
+        RankProbe probe{.host = value.at("host"), .cores = value.at("cores"), .step_s = read_measured(value.at("step_s")), .iteration_cpu_s = value.at("iteration_cpu_s"),
+                        .handover_s = read_measured(value.at("handover_s")), .copy_bytes_per_s = value.at("copy_bytes_per_s")};
         for (const auto& n : value.at("nodes")) probe.nodes.push_back({n.at("node"), read_measured(n.at("forward_s")), read_measured(n.at("backward_s")), read_measured(n.at("loss_s"))});
         for (const auto& l : value.at("links"))
             probe.links.push_back({l.at("from"), l.at("to"), read_measured(l.at("latency_s")), read_measured(l.at("bandwidth_bytes_per_s")),

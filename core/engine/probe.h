@@ -35,7 +35,9 @@ struct RankProbe {
     std::string host;
     int cores = 1;
     std::vector<NodeSpeed> nodes;
+    Measured step_s;                   ///< AdamW on all nodes of this rank, while the other ranks do the same
     std::vector<LinkSpeed> links;
+    double iteration_cpu_s = 0;        ///< work of this rank's cores for an iteration beyond its arithmetic (rehearse)
     Measured handover_s;               ///< from the end of an operation to the start of the next one it lets go, on this rank
     double copy_bytes_per_s = 0;       ///< memory, one thread
 };
@@ -43,6 +45,9 @@ struct RankProbe {
 /// Every ordered pair of ranks, one pair after the other; each rank returns the links from itself. All ranks at once.
 std::vector<LinkSpeed> measure_links(RankTransport& transport);
 Measured measure_handover();
+/// Iterations of the schedule as under the wall clock, with every message and thread, but with operations that only sleep for a moment: seconds of a core that
+/// this rank's process works for one of them. All ranks at once; the schedule's transfers must be free of deadlock.
+double rehearse(const Problem& problem, const RankSchedule& schedule, RankTransport& transport, int workers);
 double measure_copy_bytes_per_s();
 
 std::string to_json_text(const RankProbe& probe);

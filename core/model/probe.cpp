@@ -8,6 +8,8 @@
 #include "core/engine/task_graph.h"
 #include "core/model/blas.h"
 #include "core/model/node_build.h"
+#include "core/model/optimizer.h"
+#include "core/model/reduction.h"
 
 namespace skippipe {
 
@@ -71,15 +73,37 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
     return {index, summarize(std::move(forward)), summarize(std::move(backward)), summarize(std::move(loss))};
 }
 
+/// Seconds of a step of all stages here, each by its copies on this rank.
+Measured measure_step(const Experiment& experiment, std::vector<StageCopies>& stages, TaskGraph& graph, const std::function<void()>& together) {
+    std::vector<kernels::AdamW> parameters(stages.size());
+    std::vector<double> seconds;
+    for (int i = 0; i < warm_ups + repeats; ++i) {
+        for (auto& step : parameters) step = step_parameters(experiment.training, i, i + 1);
+        together();
+        const double start_s = steady_s();
+        step_stages(stages, parameters, graph);
+        if (i >= warm_ups) seconds.push_back(steady_s() - start_s);
+    }
+    return summarize(std::move(seconds));
+}
+
 }  // namespace
 
-std::vector<NodeSpeed> measure_nodes(const Experiment& experiment, const RankSchedule& schedule, int rank, int workers) {
+void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, int workers, const std::function<void()>& together, int rank, RankProbe& probe) {
     auto nodes = build_nodes(experiment, schedule.plan, experiment.seed, [&](int node) { return schedule.rank_of[static_cast<std::size_t>(node)] == rank; });
     const auto hosted = schedule.nodes_of(rank);
     std::vector<NodeSpeed> speeds(hosted.size());
     TaskGraph graph(prepare_blas() ? workers : 1, use_one_thread);
     graph.for_each(hosted.size(), [&](std::size_t i) { speeds[i] = measure_node(experiment, nodes[static_cast<std::size_t>(hosted[i])].value(), hosted[i]); });
-    return speeds;
+    probe.nodes = std::move(speeds);
+    std::vector<StageCopies> stages(schedule.plan.stages.size());
+    for (std::size_t stage = 0; stage < stages.size(); ++stage)
+        for (const int node : schedule.plan.stages[stage])
+            if (schedule.rank_of[static_cast<std::size_t>(node)] == rank) {
+                stages[stage].nodes.push_back(&nodes[static_cast<std::size_t>(node)].value());
+                stages[stage].tokens = 1;
+            }
+    probe.step_s = measure_step(experiment, stages, graph, together);
 }
 
 }  // namespace skippipe

@@ -116,6 +116,8 @@ private Q_SLOTS:
         for (const auto& rank : found) {
             QVERIFY(!rank.toObject()["nodes"].toArray().isEmpty());
             QCOMPARE(rank.toObject()["links"].toArray().size(), 1);
+            QVERIFY(rank.toObject()["iteration_cpu_s"].toDouble() > 0);
+            QVERIFY(rank.toObject()["step_s"].toArray()[0].toDouble() > 0);
         }
         const auto validated = run({"validate", file("measured.json")});
         QCOMPARE(validated.exit_code, 0);

@@ -68,8 +68,38 @@ private Q_SLOTS:
         QCOMPARE(speeds.costs.backward_factor, 2.5);
     }
 
+    /// An iteration's work beside its arithmetic is its messages', where that is more than sending them one by one takes; the slowest rank's step counts.
+    void work_of_messages_and_steps() {
+        auto experiment = two_by_two();
+        experiment.model = {.blocks = 4, .width = 64, .heads = 4, .vocabulary = 256, .sequence = 32};
+        const Plan plan{.stages = {{0, 1}, {2, 3}}, .blocks = {2, 2}, .paths = {{0, {0, 3}}, {1, {1, 2}}, {2, {0, 3}}, {3, {1, 2}}}};
+        const auto problem = make_problem(experiment);
+        const auto schedule = make_schedule(problem, plan, {0, 1, 0, 1}, 2);
+        QCOMPARE(static_cast<int>(schedule.transfers.size()), 16);
+        std::vector<RankProbe> ranks{probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)};
+        for (auto& rank : ranks) {
+            rank.links[0].cpu_s = 1e-4;
+            rank.links[0].cpu_s_per_byte = 1e-9;
+            rank.step_s = {rank.links[0].from == 0 ? 0.02 : 0.03, 0};
+        }
+        const auto costs = [&](double each_cpu_s) {
+            for (auto& rank : ranks) rank.iteration_cpu_s = each_cpu_s;
+            return measured_experiment(experiment, schedule, ranks, true, "2026-01-31T12:00:00Z").costs;
+        };
+        QCOMPARE(costs(0).transfer_cpu_s, 1e-4);
+        QCOMPARE(costs(0).step_seconds, 0.03);
+        const double bytes = (problem.forward_bytes + problem.backward_bytes) / 2;
+        QVERIFY(bytes > 0);
+        QCOMPARE(costs(0.08).transfer_cpu_s, 0.16 / 16 - 1e-9 * bytes);
+        QCOMPARE(costs(0.08).transfer_cpu_s_per_byte, 1e-9);
+    }
+
     void a_probe_travels_as_text() {
-        const auto probe = probe_of(1, {1, 3}, 0.25);
+        auto probe = probe_of(1, {1, 3}, 0.25);
+        probe.step_s = {0.01, 0.002};
+        probe.iteration_cpu_s = 0.125;
+        QCOMPARE(parse_rank_probe(to_json_text(probe)).iteration_cpu_s, 0.125);
+        QCOMPARE(parse_rank_probe(to_json_text(probe)).step_s.spread, 0.002);
         const auto again = parse_rank_probe(to_json_text(probe));
         QCOMPARE(to_json_text(again), to_json_text(probe));
         QVERIFY_THROWS_EXCEPTION(InputError, parse_rank_probe("{\"host\": 7}"));
