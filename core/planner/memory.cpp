@@ -45,6 +45,17 @@ std::vector<int> most_between(const Problem& problem, const Plan& plan) {
     return most;
 }
 
+/// What int8's error feedback keeps from one iteration to the next, of each node: a number in fp32 for each of every message that it sends.
+std::vector<double> feedback_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    std::vector<double> bytes(problem.node_ids.size(), 0);
+    if (experiment.costs.wire != WireType::int8) return bytes;
+    const double message_bytes = 4.0 * experiment.pipeline.microbatch_samples * experiment.model.sequence * experiment.model.width;
+    for (const auto& path : plan.paths)
+        if (path.nodes.size() > 1)  // every node of a path sends one message forward, one back; the first sends the loss' gradient to the last
+            for (const int node : path.nodes) bytes[static_cast<std::size_t>(node)] += 2 * problem.relative_size(path.microbatch) * message_bytes;
+    return bytes;
+}
+
 }  // namespace
 
 std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan) {
@@ -52,6 +63,7 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
     for (const auto& path : plan.paths)
         for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
     const auto between = plan.split_backward ? most_between(problem, plan) : std::vector<int>(problem.node_ids.size(), 0);
+    const auto feedback = feedback_bytes(experiment, problem, plan);
     std::vector<NodeMemory> needs;
     for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
         for (const int node : plan.stages[stage]) {
@@ -59,7 +71,7 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
             const int blocks = plan.blocks[stage], held = std::min(problem.memory[at], visits[at]);
             // What one microbatch leaves between I and W belongs to the worker that runs them one after the other; further ones wait.
             const double apart = between_bytes(experiment, blocks), waiting = std::max(0, std::min(held, between[at]) - 1);
-            needs.push_back({node, state_bytes(experiment, blocks, stage == 0), held * (activation_bytes(experiment, blocks) - apart) + waiting * apart,
+            needs.push_back({node, state_bytes(experiment, blocks, stage == 0), held * (activation_bytes(experiment, blocks) - apart) + waiting * apart + feedback[at],
                              workspace_bytes(experiment, blocks, stage == 0) + apart});
         }
     return needs;

@@ -13,7 +13,8 @@ struct NodeMemory {
     int node = 0;
     double state = 0;        ///< weights, gradients and two AdamW moments: 16 bytes a parameter
     double activations = 0;  ///< of as many microbatches as it may hold at once, at most M and those that visit it; what a split backward
-                             ///< leaves for its weight gradient, of as many as wait for theirs in the plan's timeline behind another
+                             ///< leaves for its weight gradient, of as many as wait for theirs in the plan's timeline behind another;
+                             ///< and what int8's error feedback keeps of every message
     double workspace = 0;    ///< scratch of the worker that runs it, and what it carries from an input gradient to its weight gradient
     double total() const { return state + activations + workspace; }
 };

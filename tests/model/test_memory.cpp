@@ -90,16 +90,20 @@ private Q_SLOTS:
     void rises_as_predicted_data() {
         QTest::addColumn<bool>("recompute");
         QTest::addColumn<bool>("split");
-        QTest::newRow("kept") << false << false;
-        QTest::newRow("recomputed") << true << false;
-        QTest::newRow("split") << false << true;
+        QTest::addColumn<bool>("int8");
+        QTest::newRow("kept") << false << false << false;
+        QTest::newRow("recomputed") << true << false << false;
+        QTest::newRow("split") << false << true << false;
+        QTest::newRow("int8 messages") << false << false << true;
     }
     void rises_as_predicted() {
         QFETCH(bool, recompute);
         QFETCH(bool, split);
+        QFETCH(bool, int8);
         auto experiment = large_experiment(16, 256);
         experiment.training.recompute = recompute;
         experiment.pipeline.split_backward = split;
+        if (int8) experiment.costs.wire = WireType::int8;
         const int threads = 2;
         {
             auto warm = large_experiment(1, 256);  // code, thread stacks and the BLAS' own buffers
