@@ -35,13 +35,13 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->verticalHeader()->setDefaultSectionSize(size::row);
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int widths[] = {44, 86, 112, 118, 76, 70, 80, 72, 116, 70};
+    const int widths[] = {44, 82, 108, 112, 96, 70, 80, 72, 116, 70};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));
     words_->setClearButtonEnabled(true);
     words_->setObjectName("run_filter");
-    tags_->setPlaceholderText(tr("Tags of the selected run, separated by commas"));
+    tags_->setPlaceholderText(tr("Tags, separated by commas"));
     tags_->setAccessibleName(tr("Tags"));
     tags_->setObjectName("run_tags");
     note_->setPlaceholderText(tr("Note on the selected run"));
