@@ -136,9 +136,10 @@ void JointSearch::anneal(const Round& round) {
     anneal_orders(round, part(round, middle, round.end), round.steps - for_paths, ends);
 }
 
+/// Where steps decide although there is a clock, the clock says nothing about how the round is divided.
 Budget JointSearch::part(const Round& round, double begin, double end) const {
-    const Budget budget = first_.part(begin, end);
-    return round.by_steps ? budget.by_steps() : budget;
+    if (!round.by_steps) return first_.part(begin, end);
+    return first_.by_clock() ? first_.part(round.begin, round.end).by_steps() : first_.part(begin, end);
 }
 
 /// Returns what orders are searched for.

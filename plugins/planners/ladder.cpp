@@ -12,8 +12,17 @@ namespace skippipe {
 namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
-/// Of the coldest temperature (found by trial).
-constexpr double cool_from = 1.3, cool_to = 0.2;
+/// Of the coldest temperature: where reheating begins, from and to, and ends (found by trial).
+constexpr double least_heat = 0.85, most_heat = 2.8, end_heat = 0.2;
+/// Shorter reheating, more often, finds less.
+constexpr std::int64_t least_reheat = 3'500'000;
+
+/// How often all elites are reheated; each time, half of them twice more.
+int waves_of(std::int64_t each) {
+    for (const int waves : {10, 8, 5, 4, 2})
+        if (each / waves >= least_reheat) return waves;
+    return 1;
+}
 
 /// Does `work(k)` for each k below `count`, on up to so many threads.
 template <typename Work>
@@ -63,22 +72,48 @@ void Ladder::take_best(const Chains& chains) {
     }
 }
 
-void Ladder::finish(int threads, const std::function<bool()>& go_on) {
-    std::vector<const OrderChain*> ends;
-    for (const auto& chain : chains_) ends.push_back(chain.get());
-    std::stable_sort(ends.begin(), ends.end(), [](const auto* a, const auto* b) { return a->best_s() < b->best_s(); });
-    Chains cooled;
-    for (int k = 0; k < elites; ++k) cooled.push_back(std::make_unique<OrderChain>(problem_, ends[at(k)]->best(), seed_, stream_ + 1 + rungs + at(k)));
+std::vector<Ladder::Elite> Ladder::best_ends() const {
+    std::vector<const OrderChain*> order;
+    for (const auto& chain : chains_) order.push_back(chain.get());
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->best_s() < b->best_s(); });
+    std::vector<Elite> ends;
+    for (int k = 0; k < elites; ++k) ends.push_back({order[at(k)]->best(), order[at(k)]->best_s()});
+    return ends;
+}
+
+void Ladder::finish(int threads, const Draft* besides, const std::function<bool()>& go_on) {
+    auto ends = best_ends();
+    if (besides != nullptr) {
+        ends.pop_back();
+        ends.insert(ends.begin(), {*besides, iteration_s(problem_, *besides)});
+    }
+    const std::int64_t each = rounds_ * reheated_a_round / (2 * elites);
+    const int waves = waves_of(each);
+    for (int wave = 0; wave < 3 * waves; ++wave) reheat(ends, wave < waves ? elites : elites / 2, each / waves, threads, go_on);
+}
+
+/// The first `count` of the ends; they are sorted after that.
+void Ladder::reheat(std::vector<Elite>& ends, int count, std::int64_t steps, int threads, const std::function<bool()>& go_on) {
     const double cold_s = temperatures_s_.back();
+    Chains chains;
+    std::vector<double> first_s;
+    for (int k = 0; k < count; ++k) {
+        chains.push_back(std::make_unique<OrderChain>(problem_, ends[at(k)].draft, seed_, stream_ + 1 + rungs + reheats_++));
+        first_s.push_back(cold_s * least_heat * std::pow(most_heat / least_heat, rng_.uniform()));
+    }
     std::mutex one_at_a_time;
-    share(elites, threads, [&](int k) {
-        cooled[at(k)]->run(rounds_ * elite_steps_a_round, cold_s * cool_from, cold_s * cool_to, {}, [&](double) {
+    share(count, threads, [&](int k) {
+        chains[at(k)]->run(steps, first_s[at(k)], cold_s * end_heat, {}, [&](double) {
             const std::lock_guard lock(one_at_a_time);
             return go_on();
         });
     });
-    for (const auto& chain : cooled) steps_ += chain->steps();
-    take_best(cooled);
+    for (int k = 0; k < count; ++k) {
+        steps_ += chains[at(k)]->steps();
+        ends[at(k)] = {chains[at(k)]->best(), chains[at(k)]->best_s()};
+    }
+    take_best(chains);
+    std::stable_sort(ends.begin(), ends.end(), [](const Elite& a, const Elite& b) { return a.seconds < b.seconds; });
 }
 
 }  // namespace skippipe

@@ -18,19 +18,21 @@ public:
     static constexpr int rungs = 10;
     static constexpr std::int64_t steps_a_turn = 2000;             ///< of each chain between exchanges
     static constexpr std::int64_t steps_a_round = rungs * steps_a_turn;
-    /// The ends of so many chains are cooled down at last, by so many steps each a round.
+    /// The ends of so many chains are heated up again and cooled down at last, the better half of them longer.
     static constexpr int elites = 4;
-    static constexpr std::int64_t elite_steps_a_round = 625;
-    static constexpr std::int64_t steps_a_round_in_all = steps_a_round + elites * elite_steps_a_round;
-    static constexpr double finish_share = static_cast<double>(elites * elite_steps_a_round) / steps_a_round;  ///< of the time before
+    static constexpr std::int64_t reheated_a_round = 2 * steps_a_round;  ///< steps of all that together, for each round before
+    static constexpr std::int64_t steps_a_round_in_all = steps_a_round + reheated_a_round;
+    static constexpr double finish_share = 1.4;                    ///< of the time before, about: cold chains step faster
 
     /// `start` has a binding order on every node and is complete. The temperatures lie between `hot_s` and `cold_s` seconds. Keeps a reference to the problem.
     Ladder(const Problem& problem, const Draft& start, double hot_s, double cold_s, std::uint64_t seed, std::uint64_t stream);
 
     /// Every chain takes its steps, on up to so many threads, then neighbours exchange. The same on any number of threads.
     void round(int threads);
-    /// Cools the best of the coldest chains' drafts down, as long as the rounds before allow. `go_on` is asked by one thread at a time.
-    void finish(int threads, const std::function<bool()>& go_on);
+    /// Heats the best drafts of the chains a little and cools them down, again and again, each time from the best that came of it: what the ladder leaves a
+    /// second above what can be had. `go_on` is asked by one thread at a time.
+    /// `besides`, with a binding order on every node: another draft to be among them, may be null.
+    void finish(int threads, const Draft* besides, const std::function<bool()>& go_on);
 
     const Draft& best() const { return best_; }
     double best_s() const { return best_s_; }
@@ -39,7 +41,13 @@ public:
 
 private:
     using Chains = std::vector<std::unique_ptr<OrderChain>>;
+    struct Elite {
+        Draft draft;
+        double seconds;
+    };
     void exchange();
+    std::vector<Elite> best_ends() const;
+    void reheat(std::vector<Elite>& ends, int count, std::int64_t steps, int threads, const std::function<bool()>& go_on);
     void take_best(const Chains& chains);
 
     const Problem& problem_;
@@ -50,6 +58,7 @@ private:
     Draft best_;
     double best_s_;
     std::int64_t rounds_ = 0, steps_ = 0;
+    std::uint64_t reheats_ = 0;
 };
 
 }  // namespace skippipe

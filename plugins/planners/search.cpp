@@ -43,8 +43,8 @@ double Budget::seconds_left() const { return std::max(0.0, request_.seconds * en
 
 bool Budget::go_on(double fraction, double best_s) const {
     if (request_.stop.stop_requested()) return false;
-    const double gone = used();
-    if (request_.progress) request_.progress({begin_ + (end_ - begin_) * std::min(1.0, std::max(fraction, gone)), best_s});
+    const double gone = used(), shown = request_.seconds > 0 && by_steps_ ? gone : std::max(fraction, gone);
+    if (request_.progress) request_.progress({begin_ + (end_ - begin_) * std::min(1.0, shown), best_s});
     return gone < 1;
 }
 

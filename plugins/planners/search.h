@@ -15,7 +15,7 @@ public:
     Budget(const PlanRequest& request, double begin, double end);
     /// Another part of the same time: what an earlier part took too much is missing here.
     Budget part(double begin, double end) const;
-    /// The same, where steps say how far the search is; the clock still ends it.
+    /// The same, where steps say how far the search is; the clock still ends it, and is what progress shows.
     Budget by_steps() const;
     /// False once cancelled or out of time; reports `fraction` of this search. Cheap, but not for every step.
     bool go_on(double fraction, double best_s = 0) const;

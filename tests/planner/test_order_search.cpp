@@ -87,7 +87,7 @@ private Q_SLOTS:
             const auto climb = [&](int threads) {
                 Ladder ladder(problem, draft, before_s * 0.015, before_s * 0.0024, seed, 1);
                 for (int k = 0; k < rounds; ++k) ladder.round(threads);
-                ladder.finish(threads, [] { return true; });
+                ladder.finish(threads, nullptr, [] { return true; });
                 return ladder;
             };
             const auto ladder = climb(1), again = climb(3);
@@ -97,6 +97,10 @@ private Q_SLOTS:
             QVERIFY(make_plan(problem, again.best(), "ladder", request, 0, "") == plan);
             QCOMPARE(ladder.steps(), rounds * Ladder::steps_a_round_in_all);
             QVERIFY(ladder.best_s() <= before_s);
+            Ladder other(problem, draft, before_s * 0.015, before_s * 0.0024, seed, 2);
+            other.round(1);
+            other.finish(1, &ladder.best(), [] { return true; });
+            QVERIFY(other.best_s() <= ladder.best_s());
             shorter += ladder.best_s() < before_s ? 1 : 0;
         }
         QVERIFY(shorter > 3);
