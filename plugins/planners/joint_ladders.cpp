@@ -31,7 +31,7 @@ bool JointSearch::has_ladders(double plain_end) const {
     return static_cast<double>(steps_) >= static_cast<double>(least_steps) * scale();
 }
 
-/// A plan found by the clock is found again by the steps that it says it took.
+/// A plan found by the clock is found again by the steps that it says it took, unless the clock cut the end of the last ladder short.
 void JointSearch::climb(double plain_end) {
     const double annealed_end = start_end + (plain_end - start_end) * (first_.by_clock() ? 1 : fraction_of(annealed_steps));
     anneal({.begin = start_end, .end = annealed_end, .steps = annealed_steps, .by_steps = true});

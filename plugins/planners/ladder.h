@@ -22,7 +22,7 @@ public:
     static constexpr int elites = 4;
     static constexpr std::int64_t reheated_a_round = 2 * steps_a_round;  ///< steps of all that together, for each round before
     static constexpr std::int64_t steps_a_round_in_all = steps_a_round + reheated_a_round;
-    static constexpr double finish_share = 1.4;                    ///< of the time before, about: cold chains step faster
+    static constexpr double finish_share = 1.6;                    ///< of the time before, at most, unless the machine slows down
 
     /// `start` has a binding order on every node and is complete. The temperatures lie between `hot_s` and `cold_s` seconds. Keeps a reference to the problem.
     Ladder(const Problem& problem, const Draft& start, double hot_s, double cold_s, std::uint64_t seed, std::uint64_t stream);
