@@ -79,6 +79,11 @@ void OrderChain::run(std::int64_t steps, double first_s, double last_s, const st
               [this](double temperature_s) { step(temperature_s); });
 }
 
+void OrderChain::stay(std::int64_t steps, double temperature_s) {
+    if (!std::isfinite(best_s_)) return;
+    for (std::int64_t k = 0; k < steps; ++k) step(temperature_s);
+}
+
 double OrderChain::cost_s(double cutoff_s) {
     iteration_s_ = exact_ ? times_.iteration_s(draft_, cutoff_s, change_) : simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s;
     if (!std::isfinite(iteration_s_)) return infinite;

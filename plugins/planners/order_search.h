@@ -22,9 +22,13 @@ public:
     /// Takes up to `steps` steps, the temperature falling from `first_s` to `last_s` seconds; by the clock where `clock_fraction` is
     /// given. `go_on` is asked every few hundred steps with the fraction done.
     void run(std::int64_t steps, double first_s, double last_s, const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on);
+    /// Takes so many steps at one temperature.
+    void stay(std::int64_t steps, double temperature_s);
 
     const Draft& best() const { return best_; }
     double best_s() const { return best_s_; }
+    /// What is minimised, of the draft at hand; infinite where the start was incomplete.
+    double current_s() const { return current_s_; }
     std::int64_t steps() const { return steps_; }
 
 private:

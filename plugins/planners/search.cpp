@@ -27,17 +27,25 @@ Budget Budget::part(double begin, double end) const {
     return other;
 }
 
-double Budget::clock_fraction() const {
-    return by_clock() ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) / (request_.seconds * (end_ - begin_)) : 0;
+Budget Budget::by_steps() const {
+    Budget other(*this);
+    other.by_steps_ = true;
+    return other;
 }
+
+double Budget::used() const {
+    return request_.seconds > 0 ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) / (request_.seconds * (end_ - begin_)) : 0;
+}
+
+double Budget::clock_fraction() const { return by_clock() ? used() : 0; }
 
 double Budget::seconds_left() const { return std::max(0.0, request_.seconds * end_ - (clock_s() - started_s_)); }
 
 bool Budget::go_on(double fraction, double best_s) const {
     if (request_.stop.stop_requested()) return false;
-    const double used = clock_fraction();
-    if (request_.progress) request_.progress({begin_ + (end_ - begin_) * std::min(1.0, std::max(fraction, used)), best_s});
-    return used < 1;
+    const double gone = used(), shown = request_.seconds > 0 && by_steps_ ? gone : std::max(fraction, gone);
+    if (request_.progress) request_.progress({begin_ + (end_ - begin_) * std::min(1.0, shown), best_s});
+    return gone < 1;
 }
 
 void cool_down(std::int64_t steps, int operations, double first_s, double ratio, const std::function<double()>& clock_fraction,

@@ -15,6 +15,8 @@ public:
     Budget(const PlanRequest& request, double begin, double end);
     /// Another part of the same time: what an earlier part took too much is missing here.
     Budget part(double begin, double end) const;
+    /// The same, where steps say how far the search is; the clock still ends it, and is what progress shows.
+    Budget by_steps() const;
     /// False once cancelled or out of time; reports `fraction` of this search. Cheap, but not for every step.
     bool go_on(double fraction, double best_s = 0) const;
     /// Part of the time that is used up where the clock decides, else 0.
@@ -23,11 +25,14 @@ public:
     double seconds() const { return request_.seconds * (end_ - begin_); }
     /// Until it ends, by the clock.
     double seconds_left() const;
-    bool by_clock() const { return request_.seconds > 0; }
+    bool by_clock() const { return request_.seconds > 0 && !by_steps_; }
 
 private:
+    double used() const;
+
     const PlanRequest& request_;
     double begin_, end_, started_s_;
+    bool by_steps_ = false;
 };
 
 /// Simulated annealing's outer loop: calls `step(temperature_s)` up to `steps` times, the temperature falling from `first_s` to

@@ -7,7 +7,7 @@
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/order_search.h"
+#include "plugins/planners/ladder.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/random_problems.h"
 
@@ -68,6 +68,42 @@ private Q_SLOTS:
         const auto once = registry_.find("skippipe-joint")->plan(problem, request);
         request.threads = 1;
         QVERIFY(registry_.find("skippipe-joint")->plan(problem, request) == once);
+    }
+
+    /// Chains that exchange what they have: exact, valid, never longer than what they began with, the same on any number of threads, and of as many steps as
+    /// their rounds say, so that what the clock ended can be found again by steps.
+    void ladders() {
+        constexpr int rounds = 2;
+        int tried = 0, shorter = 0;
+        for (std::uint64_t seed = 1; tried < 6; ++seed) {
+            const auto problem = examples::random_problem(seed);
+            if (!OrderTimes::exact(problem) || problem.microbatches < 15) continue;
+            ++tried;
+            PlanRequest request;
+            request.steps = 20;
+            Draft draft = draft_of(problem, registry_.find("skippipe")->plan(problem, request));
+            if (draft.schedule.order.empty()) draft.schedule.order = dispatch_order(problem, draft);
+            const double before_s = iteration_s(problem, draft);
+            const auto climb = [&](int threads) {
+                Ladder ladder(problem, draft, before_s * 0.015, before_s * 0.0024, seed, 1);
+                for (int k = 0; k < rounds; ++k) ladder.round(threads);
+                ladder.finish(threads, nullptr, [] { return true; });
+                return ladder;
+            };
+            const auto ladder = climb(1), again = climb(3);
+            const auto plan = make_plan(problem, ladder.best(), "ladder", request, 0, "");
+            const auto timeline = evaluate(problem, plan);
+            QVERIFY(timeline.iteration_s == ladder.best_s() && check_plan(problem, plan, timeline).empty());
+            QVERIFY(make_plan(problem, again.best(), "ladder", request, 0, "") == plan);
+            QCOMPARE(ladder.steps(), rounds * Ladder::steps_a_round_in_all);
+            QVERIFY(ladder.best_s() <= before_s);
+            Ladder other(problem, draft, before_s * 0.015, before_s * 0.0024, seed, 2);
+            other.round(1);
+            other.finish(1, &ladder.best(), [] { return true; });
+            QVERIFY(other.best_s() <= ladder.best_s());
+            shorter += ladder.best_s() < before_s ? 1 : 0;
+        }
+        QVERIFY(shorter > 3);
     }
 
     /// A large problem in cells: valid, the same on any number of threads, and shorter than what it started from.
