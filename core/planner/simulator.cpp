@@ -292,6 +292,7 @@ bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
             return bare_done_;
         }
     }
+    if (!schedule.order.empty() && record_ == nullptr && orders_decide()) return simulate_ordered(cutoff_s);
     prepare(schedule);
     const bool ordered = !schedule.order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
     const bool done = record ? (ordered ? run<true, true, true>(cutoff_s) : run<false, true, true>(cutoff_s))

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/planner/timeline.h"
@@ -36,6 +37,11 @@ inline int packed_step(std::uint32_t packed) { return static_cast<int>(packed & 
 /// A plan as a schedule. `plan` must have passed check_structure.
 Schedule make_schedule(const Problem& problem, const Plan& plan);
 
+/// Of each line, whether several nodes hand to it, so that one's transfers wait for another's. Empty where lines are unlimited.
+std::vector<bool> lines_of_several(const Problem& problem);
+/// None is: what waits for what hangs on orders alone.
+bool lines_are_apart(const Problem& problem);
+
 /// What one simulation gives; times in seconds. Incomplete (deadlock) or cut off: infinite.
 struct SimulatedTimes {
     double makespan_s = std::numeric_limits<double>::infinity();
@@ -62,6 +68,11 @@ public:
     /// After times() that were finite, of a schedule without order and split: end of each operation, [release index x (2p+1) + step].
     /// False, and `end_s` as it was, where that is not known (other schedules; times too small for the quick way).
     bool operation_ends(std::vector<double>& end_s) const;
+
+    /// Follows the orders of a schedule that has them, and notes in `start_s` [(release index x (2p+1) + step) x 2, + 1 for W] when what starts.
+    /// `after_s` [release index x (2p+1) + step]: the least time from an operation's end to that of all. False where the orders wait for each other, or as soon as
+    /// the end is sure to reach `cutoff_s`. Then node_end_s() holds. Where lines are not apart, as if they were unlimited.
+    bool follow_orders(const Schedule& schedule, double cutoff_s, const double* after_s, double* start_s);
 
 private:
     /// (time, number, operation or node) in one integer that sorts as the events do: the bits of a time >= 0 sort as it does.
@@ -115,6 +126,19 @@ private:
         int slot;
         bool operator==(const BareEvent&) const = default;
     };
+    /// For the quick simulation of bound orders (simulator_ordered.cpp).
+    struct OrderedNode {
+        const std::uint32_t *next, *end;  ///< what is left of its order
+        const Hop* hops;                  ///< of its row
+        double free_s;                    ///< end of the last operation it ran
+        double duration_s[3];             ///< forward, loss, backward (half of it where split)
+        int room;                         ///< microbatches that it may still take
+    };
+    struct OrderedPath {
+        double arrival_s;                 ///< of the input of its next step
+        const int* nodes;
+        int step;                         ///< next
+    };
     enum class Outcome { done, cut, too_fine };
     static constexpr int most_in_turn = 4096;  ///< nodes whose number fits into an event's key
     template <bool Lines, bool Sized> struct BareRun;
@@ -131,6 +155,13 @@ private:
     [[gnu::noinline]] std::size_t first_pending(std::size_t n) const;
     void prepare_bare_slots(int count, int length);
     void prepare_bare_nodes();
+
+    bool orders_decide();
+    void prepare_ordered();
+    int hand_over_ordered(const OrderedNode& node, OrderedPath& path, double size, double now_s);
+    template <bool Noted> bool run_ordered_node(int n, double cutoff_s, const double* after_s, double* start_s);
+    template <bool Noted> bool run_ordered(double cutoff_s, const double* after_s, double* start_s);
+    bool simulate_ordered(double cutoff_s);
 
     template <bool Ordered, bool Local, bool Record> bool run(double cutoff_s);
     template <bool Ordered, bool Local, bool Record> void handle(int node, Key now);
@@ -182,6 +213,11 @@ private:
     std::vector<double> last_end_, shortest_way_out_s_;
     double shortest_operation_s_ = 0, shortest_hop_s_ = 0;
     int slots_count_ = -1, slots_length_ = -1;
+    std::vector<OrderedNode> ordered_nodes_;
+    std::vector<OrderedPath> ordered_paths_;  ///< [T]
+    std::vector<int> ordered_ready_;          ///< nodes whose next operation has its input
+    std::optional<bool> apart_;               ///< lines_are_apart(), once it was asked for
+    bool queue_ = false;                      ///< transfers of bound orders wait for their line
     bool bare_done_ = false;                  ///< bare_records_ are those of the last run
     std::uint32_t number_ = 0;
     int operations_left_ = 0;

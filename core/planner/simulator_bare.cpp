@@ -8,6 +8,26 @@ namespace skippipe {
 
 using namespace bare;
 
+/// A line with a single sender is handed its transfers in the order in which that node runs: no need to wait for their ends.
+std::vector<bool> lines_of_several(const Problem& problem) {
+    if (!problem.shared_links) return {};
+    std::vector<int> sender(problem.line_names.size(), -1);
+    std::vector<bool> several(problem.line_names.size(), false);
+    for (int a = 0; a < problem.nodes(); ++a)
+        for (int b = 0; b < problem.nodes(); ++b) {
+            const int line = problem.hop(a, b).line;
+            if (a == b || line == no_line) continue;
+            if (sender[at(line)] >= 0 && sender[at(line)] != a) several[at(line)] = true;
+            sender[at(line)] = a;
+        }
+    return several;
+}
+
+bool lines_are_apart(const Problem& problem) {
+    const auto several = lines_of_several(problem);
+    return std::find(several.begin(), several.end(), true) == several.end();
+}
+
 void Simulator::prepare_bare_slots(int count, int length) {
     if (count == slots_count_ && length == slots_length_) return;
     slots_count_ = count;
@@ -28,9 +48,7 @@ void Simulator::prepare_bare_slots(int count, int length) {
 void Simulator::prepare_bare_hops() {
     bare_nodes_.resize(nodes_.size());
     shortest_way_out_s_.assign(nodes_.size(), std::numeric_limits<double>::infinity());
-    // A line with a single source is handed its transfers in the order in which that node runs: no need to wait for their ends.
-    std::vector<int> source(problem_.line_names.size(), -1);
-    std::vector<bool> shared(problem_.line_names.size(), false);
+    const auto several = lines_of_several(problem_);
     shortest_hop_s_ = std::numeric_limits<double>::infinity();
     const double smallest = problem_.smallest_size();
     for (int a = 0; a < problem_.nodes(); ++a)
@@ -38,14 +56,11 @@ void Simulator::prepare_bare_hops() {
             const Hop& hop = problem_.hop(a, b);
             if (a == b || hop.line == no_line) continue;
             shortest_way_out_s_[at(a)] = std::min(shortest_way_out_s_[at(a)], hop.latency_s + problem_.overhead_s + hop.seconds_per_backward * smallest);
-            if (!problem_.shared_links) continue;
-            shared[at(hop.line)] = shared[at(hop.line)] || (source[at(hop.line)] >= 0 && source[at(hop.line)] != a);
-            source[at(hop.line)] = a;
         }
     for (int a = 0; a < problem_.nodes(); ++a)
         for (int b = 0; b < problem_.nodes(); ++b) {
             const Hop& hop = problem_.hop(a, b);
-            const bool waits = problem_.shared_links && hop.line != no_line && shared[at(hop.line)];
+            const bool waits = problem_.shared_links && hop.line != no_line && several[at(hop.line)];
             bare_hops_.push_back({hop.latency_s, {hop.seconds_per_forward, hop.seconds_per_backward}, static_cast<std::uint32_t>(hop.line), waits});
             lines_wait_ = lines_wait_ || waits;
             if (waits) shortest_hop_s_ = std::min(shortest_hop_s_, hop.latency_s + problem_.overhead_s + std::min(hop.seconds_per_forward, hop.seconds_per_backward) * smallest);

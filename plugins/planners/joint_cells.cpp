@@ -23,7 +23,7 @@ constexpr double least_seconds_a_cell = 0.05;
 
 /// Plans every cell on its own and takes over what they make together where it is better. Returns whether it did.
 bool JointSearch::plan_cells(const Budget& budget, std::int64_t steps) {
-    if (operations() < large || !OrderTimes::exact(problem_) || warm_ || request_.stop.stop_requested()) return false;
+    if (operations() < large || !lines_are_apart(problem_) || warm_ || request_.stop.stop_requested()) return false;
     std::vector<int> sizes;
     for (const auto& stage : best_.draft.stages) sizes.push_back(static_cast<int>(stage.size()));
     const auto cells = divide(problem_, network_, sizes, least_cell, request_.seed);

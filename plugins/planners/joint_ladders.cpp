@@ -26,7 +26,7 @@ constexpr double hottest = 3.75, coldest = 0.6;
 
 /// Where times follow a graph, small problems apart: those are better begun anew often.
 bool JointSearch::has_ladders(double plain_end) const {
-    if (!OrderTimes::exact(problem_) || operations() < 100 || operations() >= large) return false;
+    if (!lines_are_apart(problem_) || operations() < 100 || operations() >= large) return false;
     if (first_.by_clock()) return request_.seconds * plain_end * std::min(request_.threads, Ladder::rungs) >= least_core_seconds * scale();
     return static_cast<double>(steps_) >= static_cast<double>(least_steps) * scale();
 }

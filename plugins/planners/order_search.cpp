@@ -45,7 +45,7 @@ std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, c
 
 OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t seed, std::uint64_t stream)
     : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt), problem_(own_ ? *own_ : problem), rng_(seed, stream), draft_(start), best_(start),
-      times_(problem_, start), exact_(OrderTimes::exact(problem)), simulator_(problem_) {
+      times_(problem_, start), exact_(lines_are_apart(problem)), simulator_(problem_) {
     if (own_) own_->set_blocks(start.blocks);
     times_.set_stages(draft_);
     const auto& schedule = draft_.schedule;

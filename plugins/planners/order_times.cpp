@@ -13,22 +13,9 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int operations_a_sort = 8;
 }  // namespace
 
-bool OrderTimes::exact(const Problem& problem) {
-    if (!problem.shared_links) return true;
-    std::vector<int> sender(problem.line_names.size(), -1);
-    for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b) {
-            const int line = problem.hop(a, b).line;
-            if (a == b || line == no_line) continue;
-            if (sender[at(line)] >= 0 && sender[at(line)] != a) return false;
-            sender[at(line)] = a;
-        }
-    return true;
-}
-
 OrderTimes::OrderTimes(const Problem& problem, const Draft& draft)
     : problem_(problem), length_(draft.schedule.length), steps_(2 * length_ + 1),
-      operations_(draft.schedule.count() * (steps_ + (draft.schedule.split_backward ? length_ : 0))), shared_(problem.shared_links && exact(problem)) {
+      operations_(draft.schedule.count() * (steps_ + (draft.schedule.split_backward ? length_ : 0))), simulator_(problem) {
     const auto count = at(draft.schedule.count());
     start_s_.assign(count * at(steps_) * 2, 0.0);
     trial_s_ = start_s_;
@@ -38,12 +25,8 @@ OrderTimes::OrderTimes(const Problem& problem, const Draft& draft)
     place_.resize(start_s_.size());
     rank_.resize(start_s_.size());
     duration_s_.assign(at(problem.nodes()) * 4, 0.0);
-    cursor_.resize(at(problem.nodes()));
-    free_s_.resize(at(problem.nodes()));
     node_end_s_.resize(at(problem.nodes()));
-    next_step_.resize(count);
     size_.resize(count);
-    arrival_s_.resize(count);
     set_stages(draft);
 }
 
@@ -85,65 +68,6 @@ void OrderTimes::set_path(const Draft& draft, int index) {
         const Way& way = way_[first + at(step) + 1];
         after_s[step] = (way.latency_s + way.overhead_s + way.transfer_s + row_duration_s_[first + at(step) + 1] + after_s[step + 1]) * (1 - 1e-12);  // sums differ in their last bits
     }
-}
-
-/// When the input of a step comes, handed over at `now_s` by the node of the step before.
-inline double OrderTimes::arrival_s(const Draft& draft, int index, int step, double now_s) {
-    const Way& way = way_[at(index) * at(steps_) + at(step)];
-    if (!shared_) return now_s + way.latency_s + way.overhead_s + way.transfer_s;
-    const int* path = draft.schedule.path(index);
-    const int from = step_node(path, length_, step - 1), to = step_node(path, length_, step);
-    if (from == to) return now_s;
-    double& free_s = line_free_s_[at(problem_.hop(from, to).line)];
-    free_s = std::max(now_s, free_s) + way.transfer_s;
-    return free_s + way.latency_s + way.overhead_s;
-}
-
-/// Runs a node's order as far as its inputs are there; false once the cut-off is sure to be reached.
-bool OrderTimes::run_node(const Draft& draft, int node, double cutoff_s) {
-    const auto& order = draft.schedule.order[at(node)];
-    int& cursor = cursor_[at(node)];
-    double& free_s = free_s_[at(node)];
-    while (at(cursor) < order.size()) {
-        const auto operation = order[at(cursor)];
-        const int i = packed_index(operation), step = packed_step(operation);
-        const bool weight = (step & weight_gradient_bit) != 0;
-        if (!weight && next_step_[at(i)] != step) break;
-        const double start_s = weight ? free_s : std::max(free_s, arrival_s_[at(i)]);
-        trial_s_[slot(operation)] = start_s;
-        tried_.push_back(operation);
-        free_s = start_s + row_duration_s_[row(operation)];
-        ++cursor;
-        if (weight) continue;
-        if (!(free_s + after_s_[row(operation)] < cutoff_s)) return false;
-        const int next = ++next_step_[at(i)];
-        if (next == steps_) continue;
-        arrival_s_[at(i)] = arrival_s(draft, i, next, free_s);
-        const int to = step_node(draft.schedule.path(i), length_, next);
-        const auto& there = draft.schedule.order[at(to)];
-        const int head = cursor_[at(to)];
-        if (to != node && at(head) < there.size() && there[at(head)] == pack(i, next)) waiting_.push_back(to);
-    }
-    return true;
-}
-
-/// Everything from the beginning, into trial_s_.
-bool OrderTimes::run(const Draft& draft, double cutoff_s) {
-    tried_.clear();
-    waiting_.clear();
-    if (shared_) line_free_s_.assign(problem_.line_names.size(), 0.0);
-    std::fill(cursor_.begin(), cursor_.end(), 0);
-    std::fill(free_s_.begin(), free_s_.end(), 0.0);
-    std::fill(next_step_.begin(), next_step_.end(), 0);
-    std::fill(arrival_s_.begin(), arrival_s_.end(), 0.0);
-    for (int n = problem_.nodes() - 1; n >= 0; --n)
-        if (!draft.schedule.order[at(n)].empty()) waiting_.push_back(n);
-    while (!waiting_.empty()) {
-        const int node = waiting_.back();
-        waiting_.pop_back();
-        if (!run_node(draft, node, cutoff_s)) return false;
-    }
-    return static_cast<int>(tried_.size()) == operations_;
 }
 
 inline void OrderTimes::mark(std::uint32_t operation) {
@@ -221,7 +145,7 @@ double OrderTimes::last_s(const Draft& draft) {
     double last_s = 0;
     for (int n = 0; n < problem_.nodes(); ++n) {
         const auto& order = draft.schedule.order[at(n)];
-        node_end_s_[at(n)] = order.empty() ? -1 : whole_ ? free_s_[at(n)] : end_s(order.back());
+        node_end_s_[at(n)] = order.empty() ? -1 : whole_ ? simulator_.node_end_s()[at(n)] : end_s(order.back());
         if (!order.empty()) last_s = std::max(last_s, node_end_s_[at(n)] + reduce_s_[at(draft.schedule.stage_of[at(n)])] + problem_.step_seconds);
     }
     return last_s;
@@ -229,7 +153,7 @@ double OrderTimes::last_s(const Draft& draft) {
 
 double OrderTimes::iteration_s(const Draft& draft, double cutoff_s, const OrderChange& change) {
     whole_ = change.all || problem_.shared_links;
-    if (!(whole_ ? run(draft, cutoff_s) : spread(draft, cutoff_s, change))) return infinite;
+    if (!(whole_ ? simulator_.follow_orders(draft.schedule, cutoff_s, after_s_.data(), trial_s_.data()) : spread(draft, cutoff_s, change))) return infinite;
     const double seconds = last_s(draft);
     return seconds < cutoff_s ? seconds : infinite;
 }
@@ -245,7 +169,7 @@ void OrderTimes::sort(const Draft& draft) {
 
 void OrderTimes::accept(const Draft& draft) {
     if (whole_) {
-        for (const auto operation : tried_) start_s_[slot(operation)] = trial_s_[slot(operation)];
+        start_s_ = trial_s_;
         for (int n = 0; n < problem_.nodes(); ++n) set_places(draft, n);
     }
     if (problem_.shared_links) return;

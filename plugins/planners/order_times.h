@@ -22,10 +22,7 @@ struct OrderChange {
 
 class OrderTimes {
 public:
-    /// Whether the times are exact: lines are unlimited, or each is handed to by one node alone. Else they are those of unlimited lines.
-    static bool exact(const Problem& problem);
-
-    /// Keeps a reference to the problem.
+    /// The times are exact where lines_are_apart(); else they are those of unlimited lines. Keeps a reference to the problem.
     OrderTimes(const Problem& problem, const Draft& draft);
 
     /// Of a changed draft, to the last bit as Simulator::times; infinite where the orders wait for each other, or where it lasts until
@@ -72,9 +69,6 @@ private:
         return step < length_ ? 0 : step == length_ ? 1 : 2;
     }
     double end_s(std::uint32_t operation) const { return start_s_[slot(operation)] + row_duration_s_[row(operation)]; }
-    bool run(const Draft& draft, double cutoff_s);
-    bool run_node(const Draft& draft, int node, double cutoff_s);
-    double arrival_s(const Draft& draft, int index, int step, double now_s);
     bool spread(const Draft& draft, double cutoff_s, const OrderChange& change);
     void mark(std::uint32_t operation);
     void mark_change(const Draft& draft, const OrderChange& change);
@@ -85,7 +79,7 @@ private:
 
     const Problem& problem_;
     int length_, steps_, operations_;
-    bool shared_;
+    Simulator simulator_;                      ///< of everything from the beginning
     std::vector<double> duration_s_;           ///< [nodes x 4] forward, loss, backward (half of it where split), of a microbatch of Problem::samples
     std::vector<double> size_;                 ///< [T] Problem::relative_size
     std::vector<double> after_s_;              ///< [T x (2p + 1)] the least time from the end of a step to that of the microbatch
@@ -93,7 +87,6 @@ private:
     std::vector<Way> way_;                     ///< [T x (2p + 1)]
     std::vector<double> reduce_s_;             ///< [stages] all-reduce and step
     std::vector<double> start_s_, trial_s_;    ///< [slot]; what is tried anew as a whole
-    std::vector<std::uint32_t> tried_;         ///< operations whose trial_s_ is set
     bool whole_ = false;                       ///< the last iteration_s() was of everything
     // What a change reaches:
     std::vector<Undo> undo_;
@@ -103,8 +96,7 @@ private:
     std::vector<std::uint64_t> marked_;        ///< bit for each rank: to be computed
     std::size_t word_ = 0;                     ///< no bit is set before this word
     int accepted_ = 0;                         ///< since the last sort
-    std::vector<int> cursor_, next_step_, waiting_;
-    std::vector<double> free_s_, arrival_s_, line_free_s_, node_end_s_;
+    std::vector<double> node_end_s_;
 };
 
 }  // namespace skippipe

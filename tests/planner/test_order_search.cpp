@@ -49,7 +49,7 @@ private Q_SLOTS:
             QVERIFY2(chain.best_s() == timeline.iteration_s, say.c_str());
             const auto found = check_plan(problem, after, timeline);
             QVERIFY2(found.empty(), (say + ", " + (found.empty() ? "" : found.front().what)).c_str());
-            ++(OrderTimes::exact(problem) ? exact : shared);
+            ++(lines_are_apart(problem) ? exact : shared);
             shorter += chain.best_s() < before_s ? 1 : 0;
             split += problem.split_backward ? 1 : 0;
             blocks += problem.plan_blocks ? 1 : 0;
@@ -77,7 +77,7 @@ private Q_SLOTS:
         int tried = 0, shorter = 0;
         for (std::uint64_t seed = 1; tried < 6; ++seed) {
             const auto problem = examples::random_problem(seed);
-            if (!OrderTimes::exact(problem) || problem.microbatches < 15) continue;
+            if (!lines_are_apart(problem) || problem.microbatches < 15) continue;
             ++tried;
             PlanRequest request;
             request.steps = 20;

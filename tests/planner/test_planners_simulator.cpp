@@ -8,6 +8,7 @@
 #include "core/planner/evaluator.h"
 #include "core/planner/simulator.h"
 #include "plugins/planners/all.h"
+#include "plugins/planners/order_search.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 
@@ -108,6 +109,40 @@ private Q_SLOTS:
             }
         }
         QVERIFY2(with_ties > 200, std::to_string(with_ties).c_str());
+    }
+
+    /// Orders that dispatch makes, and such as somebody may have written: with operations exchanged, so that some wait for each other, for memory or for
+    /// their own input. Lines unlimited, shared, and shared with one sender each.
+    void bound_orders() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        int complete = 0, stuck = 0, apart = 0, shared = 0;
+        for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+            auto problem = examples::random_problem(seed, {.most_nodes = 14});
+            if (seed % 5 == 0) problem = examples::uneven(problem, seed / 5);
+            if (seed % 3 == 0) {
+                problem.shared_links = true;
+                for (std::size_t pair = 0; pair < problem.hops.size(); ++pair) problem.hops[pair].line = static_cast<int>(pair);
+                problem.line_names.resize(problem.hops.size(), "one sender");
+            }
+            PlanRequest request;
+            request.seed = seed;
+            request.steps = 20;
+            auto draft = draft_of(problem, registry.find("dtfm-skip")->plan(problem, request));
+            draft.schedule.order = dispatch_order(problem, draft);
+            Rng rng(seed, 5);
+            for (int exchanges = 0; exchanges < 4; ++exchanges) {
+                const auto plan = make_plan(problem, draft, "orders", request, 0, "");
+                compare(problem, plan, "seed " + std::to_string(seed));
+                ++(evaluate(problem, plan).complete ? complete : stuck);
+                auto& order = draft.schedule.order[rng.below(draft.schedule.order.size())];
+                if (order.size() > 1) std::swap(order[rng.below(order.size())], order[rng.below(order.size())]);
+            }
+            if (problem.shared_links) ++(lines_are_apart(problem) ? apart : shared);
+        }
+        const auto say = std::to_string(complete) + " complete, " + std::to_string(stuck) + " stuck, " + std::to_string(apart) + " with a line a sender, " + std::to_string(shared) + " shared";
+        QVERIFY2(complete > 600 && stuck > 300 && apart > 100 && shared > 50, say.c_str());
+        qInfo("%s", say.c_str());
     }
 
     void authors_plans() {
