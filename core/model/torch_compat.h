@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Everything that reaches below LibTorch's front end or differs between its versions (1.13 of Debian 12, 2.6 of Debian 13).
 #pragma once
+#include <cstring>
+
+#include <c10/core/Allocator.h>
 #include <torch/torch.h>
 #include <torch/csrc/autograd/engine.h>
 
@@ -26,5 +29,27 @@ inline std::vector<torch::Tensor> gradients_of(const Edge& from, const torch::Te
 
 /// One thread inside an operation, for the calling thread: parallelism is over nodes.
 inline void use_one_thread() { at::set_num_threads(1); }
+
+/// Memory of tensors on the CPU from two functions: bytes to memory for them, and that memory back.
+class CpuMemory final : public c10::Allocator {
+public:
+    CpuMemory(void* (*take)(std::size_t bytes), void (*give)(void* memory)) : take_(take), give_(give) {}
+    // LibTorch's own is const in 1.13 and not in 2.6, where copy_data is its own too: none says override.
+    c10::DataPtr allocate(std::size_t bytes) const { return taken(bytes); }
+    c10::DataPtr allocate(std::size_t bytes) { return taken(bytes); }
+    void copy_data(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
+    c10::DeleterFnPtr raw_deleter() const override { return give_; }
+
+private:
+    c10::DataPtr taken(std::size_t bytes) const {
+        void* memory = bytes > 0 ? take_(bytes) : nullptr;
+        return {memory, memory, give_, at::Device(at::kCPU)};
+    }
+    void* (*take_)(std::size_t);
+    void (*give_)(void*);
+};
+
+/// For the whole process, from its first tensor on. `memory` lives as long as the process.
+inline void use_memory(CpuMemory& memory) { c10::SetAllocator(at::kCPU, &memory); }
 
 }  // namespace skippipe

@@ -30,11 +30,12 @@ inline Plan make_plan(std::vector<std::vector<int>> stages, const std::vector<st
     return plan;
 }
 
-inline Batches make_batches(const Experiment& experiment, std::uint64_t seed = 11) {
+/// Of a made-up text of that many bytes.
+inline Batches make_batches(const Experiment& experiment, std::uint64_t seed = 11, std::size_t text_bytes = 20'000) {
     Rng rng(3);
     std::string text;
     const char* words[] = {"in ", "the ", "beginning ", "was ", "word ", "and ", "light ", "\n"};
-    while (text.size() < 20'000) text += words[rng.below(8)];
+    while (text.size() < text_bytes) text += words[rng.below(8)];
     return {byte_dataset(text), experiment.data, batch_shape(experiment), seed};
 }
 
