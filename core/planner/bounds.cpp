@@ -79,15 +79,15 @@ public:
     /// The bounds that cost little to compute, and with `effort` > 0 those that take up to effort x 0.2 s.
     LowerBound best(double effort) const {
         LowerBound bound{0, "nothing"};
-        const auto offer = [&](double seconds, const char* which) {
-            if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which};
+        const auto offer = [&](double seconds, const char* which, int node = -1) {
+            if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which, node};
         };
         offer(all_work_s(), "work of all nodes");
         for (int s = 0; s < problem_.stages; ++s)
             offer(stage_work_s(s), s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
         const auto loops = loops_s();
-        offer(data_nodes_s(loops, false), "shortest path of a microbatch");
-        offer(data_nodes_s(loops, true), "memory and work of the data nodes, with the shortest paths");
+        offer(data_nodes_s(loops, false), "shortest path of a microbatch", slowest_data_node(loops, false));
+        offer(data_nodes_s(loops, true), "memory and work of the data nodes, with the shortest paths", slowest_data_node(loops, true));
         offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch");
         if (effort > 0) offer(shared_s(bound.seconds, effort), "memory and work of the data nodes, with what the other nodes can serve");
         bound.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
@@ -201,14 +201,27 @@ private:
         return loops;
     }
 
+    std::vector<double> data_node_bounds_s(const std::vector<double>& loops, bool memory, int own) const {
+        if (!memory) return loops;
+        const auto nodes = candidates(0);
+        std::vector<double> bounds;
+        for (std::size_t i = 0; i < loops.size(); ++i) bounds.push_back(bounds::data_node_s(problem_, nodes[i], own, loops[i]));
+        return bounds;
+    }
+
+    /// Whose bound is that of all; -1 where it is not known who the data nodes are, or what each of them gets.
+    int slowest_data_node(const std::vector<double>& loops, bool memory) const {
+        if (problem_.placement.empty() || !problem_.balance_data_nodes) return -1;
+        const auto bounds = data_node_bounds_s(loops, memory, ceil_div(problem_.microbatches, static_cast<int>(loops.size())));
+        return candidates(0)[at(static_cast<int>(std::max_element(bounds.begin(), bounds.end()) - bounds.begin()))];
+    }
+
     /// Whatever nodes stage 0 gets, its worst one is at least the r-th best. Where they need not share evenly, one of them has at least
     /// its share, and may be the best.
     double data_nodes_s(const std::vector<double>& loops, bool memory) const {
-        const auto nodes = candidates(0);
         const auto with = [&](int r) {
             const int own = ceil_div(problem_.microbatches, r);
-            std::vector<double> bounds;
-            for (std::size_t i = 0; i < loops.size(); ++i) bounds.push_back(memory ? bounds::data_node_s(problem_, nodes[i], own, loops[i]) : loops[i]);
+            auto bounds = data_node_bounds_s(loops, memory, own);
             std::sort(bounds.begin(), bounds.end());
             const std::size_t worst = problem_.balance_data_nodes ? at(r - 1) : 0;
             return worst < bounds.size() ? bounds[worst] + shortest_reduce_s(0, r) : 0.0;
@@ -315,6 +328,15 @@ LowerBound lower_bound(const Problem& problem, int length) {
     if (problem.sizes.empty() && !problem.plan_blocks) return Bounds(problem, length, totals).best(1);
     Problem least = problem.sizes.empty() ? problem : resized(problem, problem.smallest_size());
     return problem.plan_blocks ? over_blocks(std::move(least), length, totals) : Bounds(least, length, totals).best(1);
+}
+
+LowerBound placed_bound(const Problem& problem, const Plan& plan) {
+    Problem placed = PlannedProblem(problem, plan.blocks).get();
+    placed.placement = plan.stages;
+    placed.stage_sizes.clear();
+    placed.plan_blocks = false;
+    placed.split_backward = plan.split_backward;
+    return lower_bound(placed, static_cast<int>(plan.paths.front().nodes.size()));
 }
 
 }  // namespace skippipe

@@ -222,6 +222,18 @@ std::string Explanation::summary(const Problem& problem) const {
     return text;
 }
 
+double Explanation::placed_gap() const {
+    constexpr double rounding = 1e-9;
+    const double gap = placed.seconds > 0 ? iteration_s / placed.seconds - 1 : 0;
+    return gap > rounding ? gap : 0;
+}
+
+std::string Explanation::placed_words(const Problem& problem) const {
+    const std::string node = placed.node < 0 ? "" : problem.node_ids[at(placed.node)] + ": ";
+    const auto above = placed_gap() > 0 ? format_percent(placed_gap()) + " above" : "as short";
+    return fmt::format("With every node in its stage no plan is shorter than {} ({}{}); this one is {}", format_seconds(placed.seconds), node, placed.which, above);
+}
+
 Problem upgraded(Problem problem, const Upgrade& upgrade) {
     upgrade_in_place(problem, upgrade);
     return problem;
@@ -247,6 +259,7 @@ Explanation explain(const Problem& given, const Plan& plan, const Timeline& time
     why.chain = critical_chain(ways, plan, timeline);
     set_places(why);
     set_shares(problem, why);
+    why.placed = placed_bound(given, plan);
     answer(problem, plan, timeline, options, why);
     return why;
 }

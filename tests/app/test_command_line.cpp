@@ -202,10 +202,13 @@ private Q_SLOTS:
         for (const char* part : {"compute_s", "links_s", "all_reduce_s", "step_s"}) chain_s += why[part].toDouble();
         QVERIFY(std::abs(chain_s - rows[0].toObject()["iteration_seconds"].toDouble()) < 1e-9 && chain_s > 0);
         QVERIFY(!why["critical_node"].toString().isEmpty() && !why["what_ifs"].toArray().isEmpty());
+        const double placed_s = why["placed_bound_seconds"].toDouble();
+        QVERIFY(placed_s > 0 && std::abs(placed_s * (1 + why["placed_gap"].toDouble()) - why["iteration_seconds"].toDouble()) < 1e-8);
         QVERIFY2(read_json(file("why.json"))["note"].toString().contains("critical node"), "the plan file says it in its note");
         const auto text = run({"score", experiment, file("why.json"), "--explain"});
         QCOMPARE(text.exit_code, 0);
         QVERIFY2(text.out.contains("critical node: " + why["critical_node"].toString().toUtf8()), text.out);
+        QVERIFY2(text.out.contains("With every node in its stage no plan is shorter than"), text.out);
         auto plan = read_json(file("why.json"));
         plan["paths"] = QJsonArray();
         const auto bad = run({"score", experiment, write("no-way.json", QJsonDocument(plan).toJson()), "--explain", "--json"});

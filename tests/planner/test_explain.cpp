@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/planner/evaluator.h"
+#include "core/base/format.h"
 #include "core/planner/explain.h"
 #include "core/planner/validator.h"
 #include "plugins/planners/all.h"
@@ -104,6 +105,13 @@ class TestExplain : public QObject {
 private Q_SLOTS:
     void collision() {
         const auto why = explained(examples::collision());
+        // Both microbatches are at least 10.5 s on their way, and the second one's B comes after the first one's.
+        QVERIFY(std::abs(why.placed.seconds - 12.5) < 1e-9);
+        QCOMPARE(why.placed.node, 0);
+        QCOMPARE(why.placed_gap(), 0.0);
+        const auto placed = why.placed_words(examples::collision().problem);
+        QVERIFY2(placed == "With every node in its stage no plan is shorter than " + format_seconds(12.5) + " (D: memory and work of the data nodes, with the shortest paths); this one is as short",
+                 placed.c_str());
         compare_waits(why.microbatches[0], {});
         compare_waits(why.microbatches[1], {{WaitCause::collision, OpKind::F, 0, no_line, 0, 1, {0}}, {WaitCause::collision, OpKind::B, 1, no_line, 6.5, 7.5, {0}}});
         QCOMPARE(why.microbatches[1].end_s, 12.5);

@@ -46,6 +46,7 @@ private Q_SLOTS:
                     found = faults_of(problem, plan);
                     const double seconds = evaluate(problem, plan).iteration_s;
                     if (planner->name() == "skippipe") skippipe_s = seconds;
+                    if (placed_bound(problem, plan).seconds > seconds) found += "shorter than the bound of its placement";
                     if (planner->name() == "skippipe-joint" && seconds > skippipe_s) found += "longer than skippipe";
                     if (plan.planner != planner->name() || plan.seed != seed) found += "does not say who made it";
                 } catch (const InputError& error) {
@@ -69,6 +70,7 @@ private Q_SLOTS:
                     found = faults_of(problem, plan);
                     const double seconds = evaluate(problem, plan).iteration_s;
                     if (planner->name() == "skippipe") skippipe_s = seconds;
+                    if (placed_bound(problem, plan).seconds > seconds) found += "shorter than the bound of its placement";
                     if (planner->name() == "skippipe-joint" && seconds > skippipe_s) found += "longer than skippipe";
                     if (lower_bound(problem, static_cast<int>(plan.paths.front().nodes.size())).seconds > seconds && plan.split_backward == problem.split_backward)
                         found += "shorter than the bound";

@@ -151,8 +151,9 @@ void WhyPanel::show_what_ifs(const Explanation& why) {
     const std::pair<QString, double> chain[] = {{tr("Compute"), why.compute_s()}, {tr("Links"), why.links_s()}, {tr("All\u2011reduce"), why.all_reduce_s}, {tr("Step"), why.step_s}};
     for (const auto& [name, seconds] : chain)
         if (seconds > 0) parts << figure(name, share(seconds));
+    parts << figure(tr("Above the bound with these stages"), percent(why.placed_gap()));
     summary_->setText(parts.join(" &nbsp; "));
-    summary_->setToolTip(tr("Shares of the critical chain: what the end of the iteration waited for, back to its start"));
+    summary_->setToolTip(tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n%1").arg(words_of(why.placed_words(outcome_->problem))));
     what_ifs_->setRowCount(static_cast<int>(why.what_ifs.size()));
     for (int row = 0; row < what_ifs_->rowCount(); ++row) {
         const WhatIf& what_if = why.what_ifs[static_cast<std::size_t>(row)];
