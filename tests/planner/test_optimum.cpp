@@ -12,9 +12,11 @@
 #include "tests/planner/authors.h"
 #include "tests/planner/enumerate.h"
 #include "tests/planner/examples.h"
+#include "tests/planner/faults.h"
 #include "tests/planner/tiny_problems.h"
 
 using namespace skippipe;
+using examples::faults_of;
 
 /// What no search can tell about itself: on problems whose plans can all be gone through, the optimum lies between the proved bound and every
 /// plan, and does what an optimum must when the problem changes.
@@ -43,11 +45,6 @@ class TestOptimum : public QObject {
         return less.dispatched.iteration_s >= more.dispatched.iteration_s * (1 - tolerance) && less.ordered.iteration_s >= more.ordered.iteration_s * (1 - tolerance);
     }
 
-    static std::string faults_of(const Problem& problem, const Plan& plan) {
-        std::string text;
-        for (const auto& violation : check_plan(problem, plan, evaluate(problem, plan))) text += violation.rule + ": " + violation.what + "\n";
-        return text;
-    }
     static std::string seed_text(std::uint64_t seed) { return "seed " + std::to_string(seed); }
 
     /// Iteration of the planner's plan; infinite where it finds none.

@@ -8,9 +8,11 @@
 #include "core/planner/evaluator.h"
 #include "core/planner/validator.h"
 #include "plugins/planners/all.h"
+#include "tests/planner/faults.h"
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using examples::faults_of;
 
 /// Random problems: every plan of every planner is complete and within the constraints; threads change nothing.
 class TestPlannersProperty : public QObject {
@@ -24,12 +26,6 @@ class TestPlannersProperty : public QObject {
         if (planner.name() == "skippipe-joint") request.steps = 400;
         if (planner.name().starts_with("dtfm")) request.steps = 200;
         return request;
-    }
-
-    static std::string faults_of(const Problem& problem, const Plan& plan) {
-        std::string text;
-        for (const auto& violation : check_plan(problem, plan, evaluate(problem, plan))) text += violation.rule + ": " + violation.what + "\n";
-        return text;
     }
 
 private Q_SLOTS:

@@ -10,6 +10,7 @@
 #include "core/planner/replan.h"
 #include "core/planner/validator.h"
 #include "plugins/planners/all.h"
+#include "tests/planner/faults.h"
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
@@ -100,7 +101,7 @@ private Q_SLOTS:
             try {
                 const auto result = replan(problem, plan, request);
                 std::string found;
-                for (const auto& violation : check_rest(problem, plan, request.progress, {down}, result.plan, result.rest)) found += violation.rule + ": " + violation.what + "\n";
+                found += examples::text_of(check_rest(problem, plan, request.progress, {down}, result.plan, result.rest));
                 QVERIFY2(found.empty(), (text(k) + ": " + found).c_str());
                 ++lost;
             } catch (const InputError&) {  // memory does not take it
