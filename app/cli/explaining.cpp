@@ -28,7 +28,7 @@ public:
     Words(const Explanation& why, const Problem& problem, const Plan& plan) : why_(why), problem_(problem), stage_of_(stage_of_nodes(plan, problem.nodes())) {}
 
     std::string text(const std::string& planner) const {
-        return fmt::format("\nWhy {} takes {}\n\n", planner, format_seconds(why_.iteration_s)) + why_.placed_words(problem_) + ".\n\n" + chain() + '\n' + nodes() + links() + microbatches() + places() + what_ifs();
+        return fmt::format("\nWhy {} takes {}\n\n{}.\n\n", planner, format_seconds(why_.iteration_s), why_.placed_words(problem_)) + chain() + '\n' + nodes() + links() + microbatches() + places() + what_ifs();
     }
 
 private:
@@ -203,7 +203,9 @@ Json to_json(const Explanation& why, const Problem& problem) {
     for (const auto& place : why.places)
         places.push_back({{"cause", to_string(place.cause)}, {"node", write.node(place.node)}, {"line", write.line(place.line)}, {"seconds", place.seconds}, {"microbatches", place.microbatches}});
     for (const auto& what_if : why.what_ifs) what_ifs.push_back(write.what_if(what_if));
-    return {{"iteration_seconds", why.iteration_s}, {"placed_bound_seconds", why.placed.seconds}, {"placed_gap", why.placed_gap()}, {"placed_bound", why.placed.which}, {"placed_bound_node", write.node(why.placed.node)}, {"summary", why.summary(problem)},
+    return {{"iteration_seconds", why.iteration_s}, {"summary", why.summary(problem)},
+            {"placed_bound_seconds", why.placed.seconds}, {"placed_gap", why.placed_gap()}, {"placed_bound", why.placed.which},
+            {"placed_bound_node", write.node(why.placed.node)},
             {"critical_node", why.nodes.empty() ? Json(nullptr) : write.node(why.nodes.front().node)},
             {"critical_link", why.links.empty() ? Json(nullptr) : Json(why.links.front().name)},
             {"compute_s", why.compute_s()}, {"links_s", why.links_s()}, {"all_reduce_s", why.all_reduce_s}, {"step_s", why.step_s},

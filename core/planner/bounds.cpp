@@ -213,7 +213,7 @@ private:
     int slowest_data_node(const std::vector<double>& loops, bool memory) const {
         if (problem_.placement.empty() || !problem_.balance_data_nodes) return -1;
         const auto bounds = data_node_bounds_s(loops, memory, ceil_div(problem_.microbatches, static_cast<int>(loops.size())));
-        return candidates(0)[at(static_cast<int>(std::max_element(bounds.begin(), bounds.end()) - bounds.begin()))];
+        return candidates(0)[static_cast<std::size_t>(std::max_element(bounds.begin(), bounds.end()) - bounds.begin())];
     }
 
     /// Whatever nodes stage 0 gets, its worst one is at least the r-th best. Where they need not share evenly, one of them has at least

@@ -6,8 +6,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "core/planner/evaluator.h"
 #include "core/base/format.h"
+#include "core/planner/evaluator.h"
 #include "core/planner/explain.h"
 #include "core/planner/validator.h"
 #include "plugins/planners/all.h"
