@@ -74,20 +74,51 @@ public:
         // Where the backward is split, what a microbatch waits for on other nodes is I alone, half of it.
         way_factor_ = problem.split_backward ? 1 + problem.backward_factor / 2 : work_factor_;
         for (int s = 1; s < problem.stages; ++s) fewest_blocks_ = fewest_blocks_ == 0 ? problem.blocks[at(s)] : std::min(fewest_blocks_, problem.blocks[at(s)]);
+        loops_s_ = loops_s();
+        hold();
     }
 
-    /// The bounds that cost little to compute, and with `effort` > 0 those that take up to effort x 0.2 s.
+    /// No number of data nodes makes a plan shorter. `effort` > 0: with the bounds that take up to effort x 0.2 s, for those numbers that the others leave open.
     LowerBound best(double effort) const {
+        std::vector<Bounds> choices;
+        for (const int r : sizes_of_stage_0()) choices.push_back(with_data_nodes(r));
+        std::vector<LowerBound> quick;
+        std::vector<std::size_t> order(choices.size());
+        for (std::size_t k = 0; k < choices.size(); ++k) {
+            quick.push_back(choices[k].of_this_size(0));
+            order[k] = k;
+        }
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return quick[a].seconds < quick[b].seconds; });
+        LowerBound least{infinite, {}};
+        for (const std::size_t k : order) {
+            if (quick[k].seconds >= least.seconds) break;
+            const auto bound = effort > 0 ? choices[k].of_this_size(effort / static_cast<double>(choices.size())) : quick[k];
+            if (bound.seconds < least.seconds) least = bound;
+        }
+        return least;
+    }
+
+private:
+    static constexpr std::size_t most_sizes = 16;
+
+    Bounds with_data_nodes(int count) const {
+        Bounds bounds(*this);
+        bounds.data_nodes_ = count;
+        bounds.reduce_s_ = shortest_reduce_s(0, count);
+        return bounds;
+    }
+
+    LowerBound of_this_size(double effort) const {
         LowerBound bound{0, "nothing"};
         const auto offer = [&](double seconds, const char* which, int node = -1) {
             if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which, node};
         };
         offer(all_work_s(), "work of all nodes");
+        offer(others_work_s(), "work of all nodes but the data nodes, with the shortest head and tail");
         for (int s = 0; s < problem_.stages; ++s)
             offer(stage_work_s(s), s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
-        const auto loops = loops_s();
-        offer(data_nodes_s(loops, false), "shortest path of a microbatch", slowest_data_node(loops, false));
-        offer(data_nodes_s(loops, true), "memory and work of the data nodes, with the shortest paths", slowest_data_node(loops, true));
+        offer(data_nodes_s(false), "shortest path of a microbatch", slowest_data_node(false));
+        offer(data_nodes_s(true), "memory and work of the data nodes, with the shortest paths", slowest_data_node(true));
         offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch");
         if (effort > 0) offer(shared_s(bound.seconds, effort), "memory and work of the data nodes, with what the other nodes can serve");
         bound.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
@@ -95,9 +126,6 @@ public:
         bound.seconds *= 1 - 1e-12;
         return bound;
     }
-
-private:
-    static constexpr std::size_t most_sizes = 16;
 
     double arrival_s(const Hop& hop, double transfer_s) const { return hop.latency_s + problem_.overhead_s + transfer_s; }
     double sample_block_s(int node) const { return problem_.samples * problem_.seconds_per_sample_per_block[at(node)]; }
@@ -110,6 +138,7 @@ private:
     }
     /// Nodes of the stage, or -1 where that is free.
     int size(int stage) const {
+        if (stage == 0 && data_nodes_ > 0) return data_nodes_;
         if (!problem_.placement.empty()) return static_cast<int>(problem_.placement[at(stage)].size());
         return problem_.stage_sizes.empty() ? -1 : problem_.stage_sizes[at(stage)];
     }
@@ -118,11 +147,38 @@ private:
     double all_work_s() const {
         double rate = 0;
         for (int n = 0; n < problem_.nodes(); ++n) rate += 1 / sample_block_s(n);
+        const double work = totals_.work_of(problem_.microbatches) * (problem_.blocks[0] * (work_factor_ + problem_.loss_factor) + fewest_others() * work_factor_);
+        return (work + spare_work()) / rate;
+    }
+
+    /// Blocks of a microbatch's path besides stage 0, at least.
+    double fewest_others() const {
         std::vector<int> blocks(problem_.blocks.begin() + 1, problem_.blocks.end());
         std::sort(blocks.begin(), blocks.end());
-        const double others = std::accumulate(blocks.begin(), blocks.begin() + std::max(0, length_ - 1), 0.0);
-        const double work = totals_.work_of(problem_.microbatches) * (problem_.blocks[0] * (work_factor_ + problem_.loss_factor) + others * work_factor_);
-        return (work + spare_work()) / rate;
+        return std::accumulate(blocks.begin(), blocks.begin() + std::max(0, length_ - 1), 0.0);
+    }
+
+    /// The work that no data node does, at the speed of all nodes that may be left for it: the fastest.
+    double others_work_s() const {
+        if (length_ < 2 || !problem_.placement.empty()) return 0;
+        std::vector<double> seconds;
+        for (int n = 0; n < problem_.nodes(); ++n) seconds.push_back(sample_block_s(n));
+        std::sort(seconds.begin(), seconds.end());
+        double rate = 0;
+        for (int i = 0; i < problem_.nodes() - data_nodes_; ++i) rate += 1 / seconds[at(i)];
+        const auto [head_s, tail_s] = around_s();
+        return rate > 0 ? head_s + totals_.work_of(problem_.microbatches) * fewest_others() * work_factor_ / rate + tail_s : 0;
+    }
+
+    /// Before the first operation of any other stage than 0, and after its last one.
+    std::pair<double, double> around_s() const {
+        double first_forward_s = infinite, last_backward_s = infinite;
+        for (const int n : candidates(0)) {
+            first_forward_s = std::min(first_forward_s, problem_.forward_s(n, 0));
+            last_backward_s = std::min(last_backward_s, problem_.backward_s(n, 0));
+        }
+        // Split: the last operation may be a weight gradient, which nothing follows.
+        return {first_forward_s + shortest_forward_s_, problem_.split_backward ? 0 : shortest_backward_s_ + last_backward_s};
     }
 
     /// The spare blocks all on the stage that is passed over most often: none is visited as often as stage 0.
@@ -154,15 +210,9 @@ private:
         double rate = 0;
         for (int i = 0; i < r; ++i) rate += 1 / seconds[at(i)];
         const double work_s = std::max(totals_.work_of(visits) / rate, totals_.work_of(ceil_div(visits, r)) * seconds.front());
-        if (stage == 0) return work_s + shortest_reduce_s(0, r);
-        double first_forward_s = infinite, last_backward_s = infinite;
-        for (const int n : candidates(0)) {
-            first_forward_s = std::min(first_forward_s, problem_.forward_s(n, 0));
-            last_backward_s = std::min(last_backward_s, problem_.backward_s(n, 0));
-        }
-        // Split: the stage's last operation may be a weight gradient, which nothing follows.
-        const double tail_s = problem_.split_backward ? 0 : shortest_backward_s_ + last_backward_s;
-        return first_forward_s + shortest_forward_s_ + work_s + std::max(tail_s, shortest_reduce_s(stage, r));
+        if (stage == 0) return work_s + reduce_s_;
+        const auto [head_s, tail_s] = around_s();
+        return head_s + work_s + std::max(tail_s, shortest_reduce_s(stage, r));
     }
 
     /// The all-reduce of a stage of r nodes takes no less. Where the ring is free: each of its nodes sends to another one, so that its
@@ -201,84 +251,71 @@ private:
         return loops;
     }
 
-    std::vector<double> data_node_bounds_s(const std::vector<double>& loops, bool memory, int own) const {
-        if (!memory) return loops;
+    std::vector<double> data_node_bounds_s(bool memory) const {
+        if (!memory) return loops_s_;
         const auto nodes = candidates(0);
         std::vector<double> bounds;
-        for (std::size_t i = 0; i < loops.size(); ++i) bounds.push_back(bounds::data_node_s(problem_, nodes[i], own, loops[i]));
+        for (std::size_t i = 0; i < loops_s_.size(); ++i) bounds.push_back(bounds::data_node_s(problem_, nodes[i], ceil_div(problem_.microbatches, data_nodes_), loops_s_[i]));
         return bounds;
     }
 
     /// Whose bound is that of all; -1 where it is not known who the data nodes are, or what each of them gets.
-    int slowest_data_node(const std::vector<double>& loops, bool memory) const {
+    int slowest_data_node(bool memory) const {
         if (problem_.placement.empty() || !problem_.balance_data_nodes) return -1;
-        const auto bounds = data_node_bounds_s(loops, memory, ceil_div(problem_.microbatches, static_cast<int>(loops.size())));
+        const auto bounds = data_node_bounds_s(memory);
         return candidates(0)[static_cast<std::size_t>(std::max_element(bounds.begin(), bounds.end()) - bounds.begin())];
     }
 
     /// Whatever nodes stage 0 gets, its worst one is at least the r-th best. Where they need not share evenly, one of them has at least
     /// its share, and may be the best.
-    double data_nodes_s(const std::vector<double>& loops, bool memory) const {
-        const auto with = [&](int r) {
-            const int own = ceil_div(problem_.microbatches, r);
-            auto bounds = data_node_bounds_s(loops, memory, own);
-            std::sort(bounds.begin(), bounds.end());
-            const std::size_t worst = problem_.balance_data_nodes ? at(r - 1) : 0;
-            return worst < bounds.size() ? bounds[worst] + shortest_reduce_s(0, r) : 0.0;
-        };
-        double least_s = infinite;
-        for (const int r : sizes_of_stage_0()) least_s = std::min(least_s, with(r));
-        return least_s < infinite ? least_s : 0;
+    double data_nodes_s(bool memory) const {
+        auto bounds = data_node_bounds_s(memory);
+        std::sort(bounds.begin(), bounds.end());
+        const std::size_t worst = problem_.balance_data_nodes ? at(data_nodes_ - 1) : 0;
+        return worst < bounds.size() ? bounds[worst] + reduce_s_ : 0;
     }
 
-    /// Where microbatches differ in size: each holds a place on a data node for its own shortest path, and r nodes have no more places than the r largest
-    /// of them. And the largest is on its way at least that long.
-    double holding_s() const {
+    /// Where microbatches differ in size: how long each holds a place on a data node at least, for its own shortest path.
+    void hold() {
         const auto relative = totals_.relative_sizes();
-        if (relative.empty()) return 0;
         auto sizes = relative;
         sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
         const std::size_t stride = (sizes.size() + most_sizes - 1) / most_sizes;  // of many sizes, those between count as the next smaller one taken
-        double all_s = 0, longest_s = 0;
         std::size_t next = 0;
         for (const double size : relative) {
             if (next < sizes.size() && size >= sizes[next]) {
                 const Problem alike = resized(problem_, sizes[next]);
-                const auto loops = Bounds(alike, length_, totals_).loops_s();
-                longest_s = *std::min_element(loops.begin(), loops.end());
+                Totals totals(alike);
+                totals.spare = totals_.spare;
+                const auto loops = Bounds(alike, length_, totals).loops_s_;
+                longest_hold_s_ = *std::min_element(loops.begin(), loops.end());
                 next += stride;
             }
-            all_s += longest_s;
+            all_holds_s_ += longest_hold_s_;
         }
+    }
+
+    /// The data nodes have no more places than the largest ones. And the largest microbatch is on its way at least that long.
+    double holding_s() const {
         std::vector<double> places;
         for (const int d : candidates(0)) places.push_back(std::min(problem_.memory[at(d)], problem_.microbatches));
         std::sort(places.rbegin(), places.rend());
-        double least_s = infinite;
-        for (const int r : sizes_of_stage_0()) {
-            const double held = std::accumulate(places.begin(), places.begin() + std::min<std::ptrdiff_t>(r, std::ssize(places)), 0.0);
-            if (held > 0) least_s = std::min(least_s, std::max(longest_s, all_s / held) + shortest_reduce_s(0, r));
-        }
-        return least_s;
+        const double held = std::accumulate(places.begin(), places.begin() + std::min<std::ptrdiff_t>(data_nodes_, std::ssize(places)), 0.0);
+        return all_holds_s_ > 0 && held > 0 ? std::max(longest_hold_s_, all_holds_s_ / held) + reduce_s_ : 0;
     }
 
     /// How many data nodes there may be.
     std::vector<int> sizes_of_stage_0() const {
         if (const int r = size(0); r > 0) return {r};
-        std::vector<int> sizes;
-        for (int r = 1; r <= problem_.nodes() - problem_.stages + 1; ++r)
+        std::vector<int> sizes{1};  // divides always
+        for (int r = 2; r <= problem_.nodes() - problem_.stages + 1; ++r)
             if (!problem_.balance_data_nodes || problem_.microbatches % r == 0) sizes.push_back(r);
         return sizes;
     }
 
     double shared_s(double from_s, double effort) const {
-        const auto sizes = sizes_of_stage_0();
-        double least_s = infinite;
-        for (const int r : sizes) {
-            const double finish_s = shortest_reduce_s(0, r) + problem_.step_seconds;
-            const double share = effort / static_cast<double>(sizes.size());
-            least_s = std::min(least_s, bounds::sharing_s(problem_, length_, r, finish_s, spare_way_s(), from_s + problem_.step_seconds, share));
-        }
-        return least_s - problem_.step_seconds;
+        const double finish_s = reduce_s_ + problem_.step_seconds;
+        return bounds::sharing_s(problem_, length_, data_nodes_, finish_s, spare_way_s(), from_s + problem_.step_seconds, effort) - problem_.step_seconds;
     }
 
     const Problem& problem_;
@@ -286,6 +323,10 @@ private:
     const Totals& totals_;
     double shortest_forward_s_ = infinite, shortest_backward_s_ = infinite, work_factor_ = 1, way_factor_ = 1;
     int fewest_blocks_ = 0;
+    std::vector<double> loops_s_;
+    double all_holds_s_ = 0, longest_hold_s_ = 0;
+    int data_nodes_ = -1;  ///< as many are assumed
+    double reduce_s_ = 0;  ///< of stage 0 with them, at least
 };
 
 /// Over all numbers of blocks that stage 0 may hold, in as many ranges as time allows: no plan is shorter than the least of their bounds.
