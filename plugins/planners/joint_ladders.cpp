@@ -17,6 +17,8 @@ constexpr double least_core_seconds = 40;
 constexpr std::int64_t least_steps = 24'000'000;
 /// Before the first ladder, so many steps of annealing.
 constexpr std::int64_t annealed_steps = 6'000'000;
+/// And if stages may have any size, so many for each that is tried.
+constexpr std::int64_t sizing_steps = 600'000;
 /// One ladder finds little more after so many rounds; another begins anew.
 constexpr std::int64_t rounds_a_ladder = 4000;
 /// The hottest and the coldest chain's temperature, parts of the first of annealing's.
@@ -33,18 +35,31 @@ bool JointSearch::has_ladders(double plain_end) const {
 
 /// A plan found by the clock is found again by the steps that it says it took, unless the clock cut the end of the last ladder short.
 void JointSearch::climb(double plain_end) {
+    choose_sizes(first_.part(start_end, first_.by_clock() ? plain_end : start_end), sizing_steps);
     const double annealed_end = start_end + (plain_end - start_end) * (first_.by_clock() ? 1 : fraction_of(annealed_steps));
     anneal({.begin = start_end, .end = annealed_end, .steps = annealed_steps, .by_steps = true});
     const Budget budget = first_.part(start_end, plain_end);
     std::int64_t rounds = first_.by_clock() ? std::numeric_limits<std::int64_t>::max() : (steps_ - done_) / Ladder::steps_a_round_in_all;
-    Draft from = plain_;  // the first ladder goes on from what annealing found
-    from.schedule.order = dispatch_order(problem_, from);
     for (int number = 0; rounds > 0; ++number) {
         const std::int64_t most = std::min(rounds, rounds_a_ladder);
         // None begins after one that the clock has ended: by steps, what is left is one ladder.
-        if (climb_once(number, number == 0 || from.schedule.order.empty() ? best_.draft : from, budget, most) < most) return;
+        if (climb_once(number, start_of_ladder(number), budget, most) < most) return;
         rounds -= most;
     }
+}
+
+/// The first ladder goes on from what annealing found, the next ones begin with stages of the other sizes; then with those that the best plan has.
+Draft JointSearch::start_of_ladder(int number) const {
+    const auto sizes = [](const Draft& draft) {
+        std::vector<std::size_t> found;
+        for (const auto& stage : draft.stages) found.push_back(stage.size());
+        return found;
+    };
+    const auto same = std::find_if(starts_.begin(), starts_.end(), [&](const Draft& start) { return sizes(start) == sizes(best_.draft); });
+    if (number == 0 && (same == starts_.begin() || starts_.size() < 2)) return best_.draft;
+    Draft start = at(number) < starts_.size() ? starts_[at(number)] : same != starts_.end() ? *same : starts_.front();
+    start.schedule.order = dispatch_order(problem_, start);
+    return start.schedule.order.empty() ? best_.draft : start;
 }
 
 /// Returns the rounds that the ladder had.

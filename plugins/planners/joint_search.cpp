@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "plugins/planners/joint_sizes.h"
 #include "plugins/planners/joint_start.h"
 
 namespace skippipe {
@@ -18,6 +19,15 @@ namespace {
 std::uint64_t at(int index) { return static_cast<std::uint64_t>(index); }
 
 constexpr double robust_begin = 0.4;  ///< of the time, where a plan is to be robust
+
+/// Of the time and the steps of the paths: to find out what sizes stages should have, where that is open.
+constexpr double sizes_share = 0.5, sizes_end = 0.2;
+/// With fewer steps of each operation the starts say more than the ends.
+constexpr double least_sizing = 60;
+/// A step on the paths takes so many times as long as one on the orders.
+constexpr double paths_slower = 6;
+/// Of three or more ends, those that are this much longer than what promises most are not searched on.
+constexpr double near_size = 1.06;
 
 /// Of steps and time; the rest is spent on the whole.
 constexpr double cells_share = 0.85;
@@ -73,8 +83,9 @@ JointSearch::JointSearch(const Problem& problem, const PlanRequest& request)
       best_(any_start(problem, request, first_)), best_s_(iteration_s(problem, best_.draft)), network_(problem),
       steps_(request.steps > 0 ? request.steps : default_steps()) {
     if (request.warm_start != nullptr && fits_as_start(problem, *request.warm_start)) take_warm_start();
-    plain_ = paths_ = best_.draft;
-    plain_.schedule.order.clear();
+    paths_ = best_.draft;
+    starts_ = {best_.draft};
+    starts_.front().schedule.order.clear();
     paths_s_ = best_s_;
 }
 
@@ -112,17 +123,47 @@ void JointSearch::take_best(const std::vector<std::unique_ptr<Chain>>& all) {
     }
 }
 
+/// On the paths, on all threads, about.
+std::int64_t JointSearch::steps_in(double seconds) const {
+    return static_cast<std::int64_t>(division_.steps_per_s / paths_slower * seconds * std::max(1, request_.threads));
+}
+
 /// By the clock, each chain needs a thread of its own.
 int JointSearch::chains(const Budget& budget) const { return budget.by_clock() ? std::clamp(request_.threads, 1, division_.chains) : division_.chains; }
+
+/// Small problems are begun anew often enough, large ones are planned in cells, and where transfers wait for each other paths are annealed so long that they find
+/// out by themselves; so do data nodes that need not start as many microbatches each. Who gives a plan to begin with has chosen its sizes.
+bool JointSearch::sizes_are_open() const {
+    const bool are_free = problem_.placement.empty() && problem_.stage_sizes.empty() && problem_.stages > 1 && !warm_;
+    return are_free && problem_.balance_data_nodes && lines_are_apart(problem_) && operations() >= 100 && operations() < large;
+}
+
+/// Short searches say which sizes are worth a long one.
+void JointSearch::choose_sizes(const Budget& budget, std::int64_t steps) {
+    if (!sizes_are_open()) return;
+    const auto starts = starts_of_several_sizes(problem_, starts_.front(), request_, first_);
+    if (starts.size() < 2 || static_cast<double>(steps) < least_sizing * operations() * static_cast<double>(starts.size())) return;
+    std::vector<std::unique_ptr<AnnealingChain>> all;
+    for (std::size_t k = 0; k < starts.size(); ++k) all.push_back(std::make_unique<AnnealingChain>(problem_, network_, starts[k], request_.seed, 701 + k));
+    run_all(all, steps, budget.by_steps(), [&](AnnealingChain& chain, std::int64_t own, const auto& clock, const auto& go_on) { chain.run(own, cooling_, clock, go_on); });
+    take_best(all);
+    starts_.clear();
+    for (const auto& chain : all) starts_.push_back(chain->best());
+    starts_ = by_promise(problem_, std::move(starts_));
+    const double first_s = iteration_s(problem_, starts_.front());
+    while (starts_.size() > 2 && iteration_s(problem_, starts_.back()) > first_s * near_size) starts_.pop_back();
+}
 
 /// So many rounds as there are time or steps for, each from the start; after cells, on the orders of what they make together alone.
 void JointSearch::anneal_rounds(double plain_end) {
     const double wanted = first_.by_clock() ? request_.seconds / (seconds_a_round * scale()) : static_cast<double>(steps_) / steps_a_round;
     const int rounds = static_cast<int>(std::clamp(wanted, 1.0, 1000.0));
     const double cells_end = start_end + (plain_end - start_end) * cells_share;
+    if (first_.by_clock()) choose_sizes(first_.part(start_end, sizes_end), steps_in((sizes_end - start_end) * request_.seconds));
+    else choose_sizes(first_.part(start_end, start_end), static_cast<std::int64_t>(static_cast<double>(paths_steps(steps_)) * sizes_share));
     const bool in_cells = plan_cells(first_.part(start_end, cells_end), static_cast<std::int64_t>(static_cast<double>(steps_) * cells_share));
     const double begun = in_cells ? cells_end : start_end;
-    const std::int64_t left = in_cells ? std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(steps_) * (1 - cells_share))) : steps_;
+    const std::int64_t left = std::max<std::int64_t>(1, in_cells ? static_cast<std::int64_t>(static_cast<double>(steps_) * (1 - cells_share)) : steps_ - done_);
     for (int r = 0; r < rounds && !request_.stop.stop_requested(); ++r) {
         const double begin = begun + (plain_end - begun) * r / rounds, end = begun + (plain_end - begun) * (r + 1) / rounds;
         anneal({r, begin, end, left / rounds + (r < left % rounds ? 1 : 0), false, in_cells});
@@ -146,8 +187,8 @@ Budget JointSearch::part(const Round& round, double begin, double end) const {
 std::vector<Draft> JointSearch::anneal_paths(const Round& round, const Budget& budget, std::int64_t steps) {
     const int count = chains(budget);
     std::vector<std::unique_ptr<AnnealingChain>> all;
-    Draft from = plain_;
     for (int c = 0; c < count; ++c) {
+        Draft from = starts_[at(c) % starts_.size()];
         if (c > 1) scatter(problem_, Rng(request_.seed, at(c) + 301 + 1000 * at(round.number)), from);
         all.push_back(std::make_unique<AnnealingChain>(problem_, network_, from, request_.seed, at(c) + 1 + 1000 * at(round.number)));
     }

@@ -48,6 +48,8 @@ private:
     static constexpr double start_end = 0.1;  ///< of the time
 
     void take_warm_start();
+    bool sizes_are_open() const;
+    void choose_sizes(const Budget& budget, std::int64_t steps);
     bool plan_cells(const Budget& budget, std::int64_t steps);
     void anneal_rounds(double plain_end);
     void anneal(const Round& round);
@@ -55,6 +57,7 @@ private:
     void anneal_orders(const Round& round, const Budget& budget, std::int64_t steps, std::vector<Draft> ends);
     bool has_ladders(double plain_end) const;
     void climb(double plain_end);
+    Draft start_of_ladder(int number) const;
     std::int64_t climb_once(int number, Draft from, const Budget& budget, std::int64_t most_rounds);
     /// Where steps say how far the search is.
     double fraction_of(std::int64_t steps) const { return first_.by_clock() ? 0 : static_cast<double>(steps) / static_cast<double>(steps_); }
@@ -63,6 +66,7 @@ private:
     void make_robust(const Budget& budget);
     static Division division_of(const Problem& problem, double operations);
     std::int64_t default_steps() const;
+    std::int64_t steps_in(double seconds) const;
     std::int64_t paths_steps(std::int64_t steps) const;
     Budget part(const Round& round, double begin, double end) const;
     int chains(const Budget& budget) const;
@@ -82,7 +86,7 @@ private:
     bool warm_ = false;
     Network network_;
     std::int64_t steps_, done_ = 0;
-    Draft plain_;              ///< what paths begin with: no order is bound
+    std::vector<Draft> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth it, some with stages of other sizes
     Draft paths_;              ///< the best without a bound order
     double paths_s_;
 };
