@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "core/planner/bounds_sharing.h"
@@ -76,6 +77,7 @@ public:
         for (int s = 1; s < problem.stages; ++s) fewest_blocks_ = fewest_blocks_ == 0 ? problem.blocks[at(s)] : std::min(fewest_blocks_, problem.blocks[at(s)]);
         loops_s_ = loops_s();
         hold();
+        if (problem.charge_all_reduce && problem.placement.empty()) edges_ = std::make_shared<const std::vector<std::vector<Edge>>>(best_edges());
     }
 
     /// No number of data nodes makes a plan shorter. `effort` > 0: with the bounds that take up to effort x 0.2 s, for those numbers that the others leave open.
@@ -100,6 +102,10 @@ public:
 
 private:
     static constexpr std::size_t most_sizes = 16;
+
+    struct Edge {
+        double latency_s, bandwidth_bytes_per_s;  ///< latency with the overhead
+    };
 
     Bounds with_data_nodes(int count) const {
         Bounds bounds(*this);
@@ -221,18 +227,29 @@ private:
         if (!problem_.charge_all_reduce || r <= 1) return 0;
         if (!problem_.placement.empty()) return all_reduce_seconds(problem_, problem_.placement[at(stage)], stage);
         std::vector<double> fastest;
-        for (int a = 0; a < problem_.nodes(); ++a) {
+        for (const auto& edges : *edges_) {
             double least_s = infinite;
-            for (int b = 0; b < problem_.nodes(); ++b) {
-                if (a == b || !problem_.reachable(a, b)) continue;
-                const Hop& hop = problem_.hop(a, b);
-                least_s = std::min(least_s, hop.latency_s + problem_.overhead_s + problem_.gradient_bytes[at(stage)] / r / hop.bandwidth_bytes_per_s);
-            }
+            for (const Edge& edge : edges) least_s = std::min(least_s, edge.latency_s + problem_.gradient_bytes[at(stage)] / r / edge.bandwidth_bytes_per_s);
             if (least_s < infinite) fastest.push_back(least_s);
         }
         if (static_cast<int>(fastest.size()) < r) return 0;
         std::nth_element(fastest.begin(), fastest.begin() + (r - 1), fastest.end());
         return 2 * (r - 1) * fastest[at(r - 1)];
+    }
+
+    /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the one before.
+    std::vector<std::vector<Edge>> best_edges() const {
+        std::vector<std::vector<Edge>> best(at(problem_.nodes()));
+        std::vector<Edge> edges;
+        for (int a = 0; a < problem_.nodes(); ++a) {
+            edges.clear();
+            for (int b = 0; b < problem_.nodes(); ++b)
+                if (a != b && problem_.reachable(a, b)) edges.push_back({problem_.hop(a, b).latency_s + problem_.overhead_s, problem_.hop(a, b).bandwidth_bytes_per_s});
+            std::sort(edges.begin(), edges.end(), [](const Edge& x, const Edge& y) { return std::pair(x.latency_s, -x.bandwidth_bytes_per_s) < std::pair(y.latency_s, -y.bandwidth_bytes_per_s); });
+            for (const Edge& edge : edges)
+                if (best[at(a)].empty() || edge.bandwidth_bytes_per_s > best[at(a)].back().bandwidth_bytes_per_s) best[at(a)].push_back(edge);
+        }
+        return best;
     }
 
     /// For each possible data node the shortest time of a microbatch from the start of its first F until its memory is free.
@@ -325,6 +342,7 @@ private:
     int fewest_blocks_ = 0;
     std::vector<double> loops_s_;
     double all_holds_s_ = 0, longest_hold_s_ = 0;
+    std::shared_ptr<const std::vector<std::vector<Edge>>> edges_;  ///< of each node, where an all-reduce takes time and placement is free
     int data_nodes_ = -1;  ///< as many are assumed
     double reduce_s_ = 0;  ///< of stage 0 with them, at least
 };

@@ -17,7 +17,7 @@ constexpr double least_core_seconds = 40;
 constexpr std::int64_t least_steps = 24'000'000;
 /// Before the first ladder, so many steps of annealing.
 constexpr std::int64_t annealed_steps = 6'000'000;
-/// And if stages may have any size, so many for each that is tried.
+/// And if stages may have any size, so many to find out which to begin with.
 constexpr std::int64_t sizing_steps = 600'000;
 /// One ladder finds little more after so many rounds; another begins anew.
 constexpr std::int64_t rounds_a_ladder = 4000;

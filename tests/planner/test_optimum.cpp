@@ -190,6 +190,24 @@ private Q_SLOTS:
         QVERIFY(whatever_sizes.seconds > 44.7 && whatever_sizes.seconds < 55);
     }
 
+    /// A ring one way round has latency, the other way round hardly any bandwidth: 10 bytes an edge take 1 s or 10 s. The bound knows which.
+    void bound_of_an_all_reduce() {
+        auto problem = examples::toy({"a", "b", "c"}, 1, 1, 3);
+        problem.stage_sizes = {3};
+        problem.charge_all_reduce = true;
+        problem.gradient_bytes = {30};
+        for (int a = 0; a < 3; ++a)
+            for (int b = 0; b < 3; ++b) {
+                auto& hop = problem.hops[static_cast<std::size_t>(a * 3 + b)];
+                hop.latency_s = b == (a + 1) % 3 ? 1 : 0;
+                hop.bandwidth_bytes_per_s = b == (a + 1) % 3 ? 1e12 : 1;
+            }
+        Plan plan{.planner = "by hand", .stages = {{0, 1, 2}}, .blocks = problem.blocks, .paths = {{0, {0}}, {1, {1}}, {2, {2}}}};
+        const double seconds = evaluate(problem, plan).iteration_s, bound_s = lower_bound(problem, 1).seconds;
+        QVERIFY(std::abs(seconds - (3.5 + 2 * 2 * 1.0)) < tolerance);
+        QVERIFY2(std::abs(bound_s - seconds) < tolerance, std::to_string(bound_s).c_str());
+    }
+
     /// Each planner in its own class: paths of its length, backward split or not.
     void no_plan_beats_the_optimum() {
         int compared = 0;
