@@ -185,8 +185,12 @@ std::vector<int> Problem::default_stage_sizes() const {
     int best = 1;  // one data node always divides
     for (int data_nodes = 2; data_nodes <= nodes() - (stages - 1); ++data_nodes)
         if (divides(data_nodes) && load(*this, data_nodes) < load(*this, best)) best = data_nodes;
-    std::vector<int> sizes{best};
-    const int others = stages - 1, rest = nodes() - best;
+    return stage_sizes_with(best);
+}
+
+std::vector<int> Problem::stage_sizes_with(int data_nodes) const {
+    std::vector<int> sizes{data_nodes};
+    const int others = stages - 1, rest = nodes() - data_nodes;
     for (int s = 0; s < others; ++s) sizes.push_back(rest / others + (s < rest % others ? 1 : 0));
     return sizes;
 }

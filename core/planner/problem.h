@@ -83,6 +83,8 @@ struct Problem {
     int visits_cap(int length) const;
     /// Nodes of each stage when neither sizes nor placement are given: as even a load as CC2 gives.
     std::vector<int> default_stage_sizes() const;
+    /// So many data nodes, and the others over the other stages as evenly as it goes. There are others.
+    std::vector<int> stage_sizes_with(int data_nodes) const;
 };
 
 /// The problem as a plan sees it: with the plan's blocks. No copy where they are the problem's own. Keeps a reference to the problem.

@@ -56,6 +56,12 @@ std::vector<int> stage_sizes(const Problem& problem) {
     return problem.stage_sizes.empty() ? problem.default_stage_sizes() : problem.stage_sizes;
 }
 
+std::vector<int> sizes_of(const Placement& placement) {
+    std::vector<int> sizes;
+    for (const auto& stage : placement) sizes.push_back(static_cast<int>(stage.size()));
+    return sizes;
+}
+
 void order_ring(const Problem& problem, std::vector<int>& ring, int stage) {
     if (!problem.charge_all_reduce || ring.size() < 3) return;
     const auto cost_s = [&](const std::vector<int>& order) {

@@ -38,6 +38,9 @@ void check_solvable(const Problem& problem);
 /// Nodes of each stage: as asked for, or the default.
 std::vector<int> stage_sizes(const Problem& problem);
 
+/// Nodes of each stage of a placement.
+std::vector<int> sizes_of(const Placement& placement);
+
 /// The order of a stage's nodes that makes its all-reduce shortest (all orders up to 7 nodes, else nearest neighbours).
 void order_ring(const Problem& problem, std::vector<int>& ring, int stage);
 

@@ -24,9 +24,7 @@ constexpr double least_seconds_a_cell = 0.05;
 /// Plans every cell on its own and takes over what they make together where it is better. Returns whether it did.
 bool JointSearch::plan_cells(const Budget& budget, std::int64_t steps) {
     if (operations() < large || !lines_are_apart(problem_) || warm_ || request_.stop.stop_requested()) return false;
-    std::vector<int> sizes;
-    for (const auto& stage : best_.draft.stages) sizes.push_back(static_cast<int>(stage.size()));
-    const auto cells = divide(problem_, network_, sizes, least_cell, request_.seed);
+    const auto cells = divide(problem_, network_, sizes_of(best_.draft.stages), least_cell, request_.seed);
     const auto count = static_cast<int>(cells.size());
     if (count < 2) return false;
     const int threads = std::min(std::max(request_.threads, 1), count), waves = (count + threads - 1) / threads;

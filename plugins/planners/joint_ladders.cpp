@@ -50,12 +50,7 @@ void JointSearch::climb(double plain_end) {
 
 /// The first ladder goes on from what annealing found, the next ones begin with stages of the other sizes; then with those that the best plan has.
 Draft JointSearch::start_of_ladder(int number) const {
-    const auto sizes = [](const Draft& draft) {
-        std::vector<std::size_t> found;
-        for (const auto& stage : draft.stages) found.push_back(stage.size());
-        return found;
-    };
-    const auto same = std::find_if(starts_.begin(), starts_.end(), [&](const Draft& start) { return sizes(start) == sizes(best_.draft); });
+    const auto same = std::find_if(starts_.begin(), starts_.end(), [&](const Draft& start) { return sizes_of(start.stages) == sizes_of(best_.draft.stages); });
     if (number == 0 && (same == starts_.begin() || starts_.size() < 2)) return best_.draft;
     Draft start = at(number) < starts_.size() ? starts_[at(number)] : same != starts_.end() ? *same : starts_.front();
     start.schedule.order = dispatch_order(problem_, start);

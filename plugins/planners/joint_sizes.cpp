@@ -19,12 +19,10 @@ constexpr int most_a_side = 2;
 /// Starts this much longer than the best one are not searched.
 constexpr double near_start = 1.3;
 
-/// With so many data nodes, and the others over the other stages as evenly as it goes.
+/// With so many data nodes, where that is possible.
 std::optional<Draft> start_with(const Problem& problem, int data_nodes, const PlanRequest& request, const Budget& budget) {
     Problem sized = problem;
-    const int others = problem.stages - 1, rest = problem.nodes() - data_nodes;
-    sized.stage_sizes = {data_nodes};
-    for (int s = 0; s < others; ++s) sized.stage_sizes.push_back(rest / others + (s < rest % others ? 1 : 0));
+    sized.stage_sizes = problem.stage_sizes_with(data_nodes);
     try {
         Draft draft = any_start(sized, request, budget).draft;
         draft.schedule.order.clear();
@@ -56,7 +54,7 @@ std::vector<Draft> starts_of_several_sizes(const Problem& problem, const Draft& 
 std::vector<Draft> by_promise(const Problem& problem, std::vector<Draft> drafts) {
     const auto promise_s = [&](const Draft& draft) {
         Problem sized = problem;
-        for (const auto& stage : draft.stages) sized.stage_sizes.push_back(static_cast<int>(stage.size()));
+        sized.stage_sizes = sizes_of(draft.stages);
         return iteration_s(problem, draft) + lower_bound(sized, problem.path_length).seconds;
     };
     std::vector<std::pair<double, Draft>> promises;

@@ -156,8 +156,7 @@ void joint_after(const authors::Authors& authors, const PlannerRegistry& registr
     print({fmt::format("iteration after {:g} s of skippipe-joint, {} (median of seeds)", seconds, name), "s", iteration_s(median), "authors' plan",
            evaluate(authors.problem, authors.plan("skippipe")).iteration_s, threads, "search", seeds});
     Problem sized = problem;
-    sized.stage_sizes.clear();
-    for (const auto& stage : median.stages) sized.stage_sizes.push_back(static_cast<int>(stage.size()));
+    sized.stage_sizes = sizes_of(median.stages);
     print({fmt::format("bound for its stage sizes {}", fmt::join(sized.stage_sizes, " ")), "s", lower_bound(sized, sized.path_length).seconds, "that plan", iteration_s(median), 1, "bound", 1});
     if (any_sizes) print({"bound for all stage sizes", "s", lower_bound(problem, problem.path_length).seconds, "that plan", iteration_s(median), 1, "bound", 1});
 }
