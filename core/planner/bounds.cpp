@@ -87,16 +87,19 @@ public:
         std::vector<LowerBound> quick;
         std::vector<std::size_t> order(choices.size());
         for (std::size_t k = 0; k < choices.size(); ++k) {
-            quick.push_back(choices[k].of_this_size(0));
+            quick.push_back(choices[k].quick());
             order[k] = k;
         }
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return quick[a].seconds < quick[b].seconds; });
         LowerBound least{infinite, {}};
         for (const std::size_t k : order) {
             if (quick[k].seconds >= least.seconds) break;
-            const auto bound = effort > 0 ? choices[k].of_this_size(effort / static_cast<double>(choices.size())) : quick[k];
+            const auto bound = effort > 0 ? choices[k].sharpened(quick[k], effort / static_cast<double>(choices.size())) : quick[k];
             if (bound.seconds < least.seconds) least = bound;
         }
+        least.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
+        // Sums in another order than the evaluator's: a hair below, so that rounding never breaks the bound.
+        least.seconds *= 1 - 1e-12;
         return least;
     }
 
@@ -114,11 +117,14 @@ private:
         return bounds;
     }
 
-    LowerBound of_this_size(double effort) const {
+    static void raise(LowerBound& bound, double seconds, const char* which, int node = -1) {
+        if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which, node};
+    }
+
+    /// Of so many data nodes, before the step; what costs little to compute.
+    LowerBound quick() const {
         LowerBound bound{0, "nothing"};
-        const auto offer = [&](double seconds, const char* which, int node = -1) {
-            if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which, node};
-        };
+        const auto offer = [&](double seconds, const char* which, int node = -1) { raise(bound, seconds, which, node); };
         offer(all_work_s(), "work of all nodes");
         offer(others_work_s(), "work of all nodes but the data nodes, with the shortest head and tail");
         for (int s = 0; s < problem_.stages; ++s)
@@ -126,10 +132,11 @@ private:
         offer(data_nodes_s(false), "shortest path of a microbatch", slowest_data_node(false));
         offer(data_nodes_s(true), "memory and work of the data nodes, with the shortest paths", slowest_data_node(true));
         offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch");
-        if (effort > 0) offer(shared_s(bound.seconds, effort), "memory and work of the data nodes, with what the other nodes can serve");
-        bound.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
-        // Sums in another order than the evaluator's: a hair below, so that rounding never breaks the bound.
-        bound.seconds *= 1 - 1e-12;
+        return bound;
+    }
+
+    LowerBound sharpened(LowerBound bound, double effort) const {
+        raise(bound, shared_s(bound.seconds, effort), "memory and work of the data nodes, with what the other nodes can serve");
         return bound;
     }
 

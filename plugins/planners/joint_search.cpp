@@ -140,9 +140,10 @@ bool JointSearch::sizes_are_open() const {
 
 /// Short searches say which sizes are worth a long one.
 void JointSearch::choose_sizes(const Budget& budget, std::int64_t steps) {
-    if (!sizes_are_open()) return;
+    const auto suffices_for = [&](std::size_t count) { return static_cast<double>(steps) >= least_sizing * operations() * static_cast<double>(count); };
+    if (!sizes_are_open() || !suffices_for(2)) return;
     const auto starts = starts_of_several_sizes(problem_, starts_.front(), request_, first_);
-    if (starts.size() < 2 || static_cast<double>(steps) < least_sizing * operations() * static_cast<double>(starts.size())) return;
+    if (starts.size() < 2 || !suffices_for(starts.size())) return;
     std::vector<std::unique_ptr<AnnealingChain>> all;
     for (std::size_t k = 0; k < starts.size(); ++k) all.push_back(std::make_unique<AnnealingChain>(problem_, network_, starts[k], request_.seed, 701 + k));
     run_all(all, steps, budget.by_steps(), [&](AnnealingChain& chain, std::int64_t own, const auto& clock, const auto& go_on) { chain.run(own, cooling_, clock, go_on); });

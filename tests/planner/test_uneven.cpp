@@ -100,8 +100,7 @@ private Q_SLOTS:
             const ReplanRequest request{.progress = progress, .changes = {{.kind = NetworkChange::Kind::node_down, .node = down}}};
             try {
                 const auto result = replan(problem, plan, request);
-                std::string found;
-                found += examples::text_of(check_rest(problem, plan, request.progress, {down}, result.plan, result.rest));
+                const auto found = examples::text_of(check_rest(problem, plan, request.progress, {down}, result.plan, result.rest));
                 QVERIFY2(found.empty(), (text(k) + ": " + found).c_str());
                 ++lost;
             } catch (const InputError&) {  // memory does not take it
