@@ -19,7 +19,7 @@ namespace skippipe::kernels {
 constexpr std::size_t tile_rows = 32;  ///< queries of a tile
 constexpr std::size_t padding = 16;    ///< floats of the largest vector
 constexpr std::size_t padded(std::size_t n) { return (n + padding - 1) / padding * padding; }
-}
+}  // namespace skippipe::kernels
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -39,11 +39,13 @@ constexpr std::size_t register_rows = 4;
 #endif
 
 template <bool add, std::size_t rows, std::size_t vectors, class D>
-HWY_INLINE void multiply_block(D d, float* c, std::size_t c_row, const View& a, const float* b, std::size_t b_row, std::size_t depth) {
+HWY_INLINE void multiply_block(D d, float* c, std::size_t c_row, const View& a, const float* b, std::size_t b_row,
+                               std::size_t depth) {
     const std::size_t lanes = hn::Lanes(d);
     hn::Vec<D> sums[rows][vectors];
     for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t v = 0; v < vectors; ++v) sums[i][v] = add ? hn::LoadU(d, c + i * c_row + v * lanes) : hn::Zero(d);
+        for (std::size_t v = 0; v < vectors; ++v)
+            sums[i][v] = add ? hn::LoadU(d, c + i * c_row + v * lanes) : hn::Zero(d);
     for (std::size_t k = 0; k < depth; ++k) {
         hn::Vec<D> right[vectors];
         for (std::size_t v = 0; v < vectors; ++v) right[v] = hn::LoadU(d, b + k * b_row + v * lanes);
@@ -57,7 +59,8 @@ HWY_INLINE void multiply_block(D d, float* c, std::size_t c_row, const View& a, 
 }
 
 template <bool add, std::size_t vectors, class D>
-HWY_INLINE void multiply_columns(D d, float* c, std::size_t c_row, View a, const float* b, std::size_t b_row, std::size_t rows, std::size_t depth) {
+HWY_INLINE void multiply_columns(D d, float* c, std::size_t c_row, View a, const float* b, std::size_t b_row,
+                                 std::size_t rows, std::size_t depth) {
     std::size_t i = 0;
     for (; i + register_rows <= rows; i += register_rows, a.data += register_rows * a.row)
         multiply_block<add, register_rows, vectors>(d, c + i * c_row, c_row, a, b, b_row, depth);
@@ -66,12 +69,13 @@ HWY_INLINE void multiply_columns(D d, float* c, std::size_t c_row, View a, const
 
 /// c [rows, columns] = (or +=) a [rows, depth] b [depth, columns]; small enough for the cache.
 template <bool add>
-HWY_NOINLINE void multiply(float* c, std::size_t c_row, const View& a, const float* b, std::size_t b_row, std::size_t rows, std::size_t columns,
-                           std::size_t depth) {
+HWY_NOINLINE void multiply(float* c, std::size_t c_row, const View& a, const float* b, std::size_t b_row,
+                           std::size_t rows, std::size_t columns, std::size_t depth) {
     const Wide d;
     const std::size_t lanes = hn::Lanes(d);
     std::size_t j = 0;
-    for (; j + 2 * lanes <= columns; j += 2 * lanes) multiply_columns<add, 2>(d, c + j, c_row, a, b + j, b_row, rows, depth);
+    for (; j + 2 * lanes <= columns; j += 2 * lanes)
+        multiply_columns<add, 2>(d, c + j, c_row, a, b + j, b_row, rows, depth);
     for (; j + lanes <= columns; j += lanes) multiply_columns<add, 1>(d, c + j, c_row, a, b + j, b_row, rows, depth);
     for (; j < columns; ++j) multiply_columns<add, 1>(One(), c + j, c_row, a, b + j, b_row, rows, depth);
 }
@@ -108,9 +112,9 @@ struct Workspace {
         key_gradient = take(n * w);
         value_gradient = take(n * w);
     }
-    float *scores, *slopes;                 ///< [tile_rows, padded(sequence)]: then probabilities, and the gradient of the scores
-    float *keys, *values;                   ///< transposed: [head_width, sequence]
-    float *key_gradient, *value_gradient;   ///< [sequence, head_width]
+    float *scores, *slopes;  ///< [tile_rows, padded(sequence)]: then probabilities, and the gradient of the scores
+    float *keys, *values;    ///< transposed: [head_width, sequence]
+    float *key_gradient, *value_gradient;  ///< [sequence, head_width]
 };
 
 /// What follows the first `columns` scores counts nothing: e^ of it is 0 in the vector they end in, and 0 behind that.
@@ -121,7 +125,8 @@ HWY_INLINE void mask_row(float* scores, std::size_t columns, std::size_t end) {
 }
 
 void Attend(float* out, float* log_sums, const float* qkv, const AttentionShape& shape, float* workspace) {
-    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width, across = padded(n);
+    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width,
+                      across = padded(n);
     const Workspace space(workspace, shape);
     float inverse_sums[tile_rows];
     for (std::size_t head = 0; head < shape.heads; ++head, log_sums += n) {
@@ -133,7 +138,8 @@ void Attend(float* out, float* log_sums, const float* qkv, const AttentionShape&
             for (std::size_t i = begin; i < end; ++i) {
                 float* scores = space.scores + (i - begin) * across;
                 mask_row(scores, i + 1, end);
-                const float largest = row_maximum(scores, padded(i + 1)), sum = exponentials(scores, padded(i + 1), largest);
+                const float largest = row_maximum(scores, padded(i + 1)),
+                            sum = exponentials(scores, padded(i + 1), largest);
                 log_sums[i] = largest + std::log(sum);
                 inverse_sums[i - begin] = 1 / sum;
             }
@@ -145,18 +151,22 @@ void Attend(float* out, float* log_sums, const float* qkv, const AttentionShape&
 }
 
 /// Scores become probabilities; `slopes`, the gradient of the probabilities, becomes that of the scores.
-void softmax_backward_row(float* scores, float* slopes, std::size_t columns, std::size_t end, float log_sum, float product) {
+void softmax_backward_row(float* scores, float* slopes, std::size_t columns, std::size_t end, float log_sum,
+                          float product) {
     const Wide d;
     const std::size_t whole = padded(columns);
     mask_row(scores, columns, end);
     std::fill(slopes + columns, slopes + std::max(whole, end), 0.0f);
     exponentials(scores, whole, log_sum);
     for (std::size_t j = 0; j < whole; j += hn::Lanes(d))
-        hn::StoreU(hn::Mul(hn::LoadU(d, scores + j), hn::Sub(hn::LoadU(d, slopes + j), hn::Set(d, product))), d, slopes + j);
+        hn::StoreU(hn::Mul(hn::LoadU(d, scores + j), hn::Sub(hn::LoadU(d, slopes + j), hn::Set(d, product))), d,
+                   slopes + j);
 }
 
-void AttendBackward(float* qkv, const float* out_gradient, const float* out, const float* log_sums, const AttentionShape& shape, float* workspace) {
-    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width, across = padded(n);
+void AttendBackward(float* qkv, const float* out_gradient, const float* out, const float* log_sums,
+                    const AttentionShape& shape, float* workspace) {
+    const std::size_t n = shape.sequence, w = shape.head_width, width = shape.heads * w, row = 3 * width,
+                      across = padded(n);
     const Workspace space(workspace, shape);
     for (std::size_t head = 0; head < shape.heads; ++head, log_sums += n) {
         float *query = qkv + head * w, *key = query + width, *value = key + width;
@@ -172,7 +182,8 @@ void AttendBackward(float* qkv, const float* out_gradient, const float* out, con
             multiply<false>(space.slopes, across, {gradient, width, 1}, space.values, n, rows, end, w);
             for (std::size_t i = begin; i < end; ++i) {
                 const std::size_t at = i * width + head * w, in_tile = (i - begin) * across;
-                softmax_backward_row(space.scores + in_tile, space.slopes + in_tile, i + 1, end, log_sums[i], dot(out_gradient + at, out + at, w));
+                softmax_backward_row(space.scores + in_tile, space.slopes + in_tile, i + 1, end, log_sums[i],
+                                     dot(out_gradient + at, out + at, w));
             }
             multiply<true>(space.value_gradient, w, {space.scores, 1, across}, gradient, width, end, w, rows);
             multiply<true>(space.key_gradient, w, {space.slopes, 1, across}, tile, row, end, w, rows);
@@ -199,12 +210,13 @@ std::size_t attention_workspace(const AttentionShape& shape) noexcept {
     return 2 * tile_rows * padded(shape.sequence) + 4 * padded(shape.sequence * shape.head_width);
 }
 
-void causal_attention(float* out, float* log_sums, const float* qkv, const AttentionShape& shape, float* workspace) noexcept {
+void causal_attention(float* out, float* log_sums, const float* qkv, const AttentionShape& shape,
+                      float* workspace) noexcept {
     HWY_DYNAMIC_DISPATCH(Attend)(out, log_sums, qkv, shape, workspace);
 }
 
-void causal_attention_backward(float* qkv, const float* out_gradient, const float* out, const float* log_sums, const AttentionShape& shape,
-                               float* workspace) noexcept {
+void causal_attention_backward(float* qkv, const float* out_gradient, const float* out, const float* log_sums,
+                               const AttentionShape& shape, float* workspace) noexcept {
     HWY_DYNAMIC_DISPATCH(AttendBackward)(qkv, out_gradient, out, log_sums, shape, workspace);
 }
 

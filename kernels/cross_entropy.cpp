@@ -11,7 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace skippipe::kernels::HWY_NAMESPACE {
 namespace {
 
-double CrossEntropy(float* logits, const std::int64_t* targets, std::size_t rows, std::size_t vocabulary, bool gradient) {
+double CrossEntropy(float* logits, const std::int64_t* targets, std::size_t rows, std::size_t vocabulary,
+                    bool gradient) {
     double loss = 0;
     for (std::size_t row = 0; row < rows; ++row, logits += vocabulary) {
         const auto target = static_cast<std::size_t>(targets[row]);
@@ -34,7 +35,8 @@ namespace skippipe::kernels {
 
 HWY_EXPORT(CrossEntropy);
 
-double softmax_cross_entropy(float* logits, const std::int64_t* targets, std::size_t rows, std::size_t vocabulary) noexcept {
+double softmax_cross_entropy(float* logits, const std::int64_t* targets, std::size_t rows,
+                             std::size_t vocabulary) noexcept {
     return HWY_DYNAMIC_DISPATCH(CrossEntropy)(logits, targets, rows, vocabulary, true);
 }
 

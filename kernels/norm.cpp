@@ -50,7 +50,8 @@ void norm_row(float* normed, const float* x, const float* weight, std::size_t wi
 }
 
 void Norm(float* normed, const float* x, const float* weight, std::size_t rows, std::size_t width, float epsilon) {
-    for (std::size_t row = 0; row < rows; ++row) norm_row(normed + row * width, x + row * width, weight, width, epsilon);
+    for (std::size_t row = 0; row < rows; ++row)
+        norm_row(normed + row * width, x + row * width, weight, width, epsilon);
 }
 
 template <class D>
@@ -58,7 +59,8 @@ HWY_INLINE void add_lanes(D d, float* sum, const float* x) {
     hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::LoadU(d, x)), d, sum);
 }
 
-void AddNorm(float* normed, float* sum, const float* x, const float* weight, std::size_t rows, std::size_t width, float epsilon) {
+void AddNorm(float* normed, float* sum, const float* x, const float* weight, std::size_t rows, std::size_t width,
+             float epsilon) {
     const std::size_t lanes = hn::Lanes(Wide());
     for (std::size_t row = 0; row < rows; ++row) {
         float* to = sum + row * width;
@@ -92,7 +94,8 @@ struct BackwardRow {
 template <class D>
 HWY_INLINE void backward_lanes(D d, const BackwardRow& row, std::size_t i) {
     const auto factor = hn::Set(d, row.factor);
-    const auto x = hn::LoadU(d, row.x + i), weight = hn::LoadU(d, row.weight + i), gradient = hn::LoadU(d, row.gradient + i);
+    const auto x = hn::LoadU(d, row.x + i), weight = hn::LoadU(d, row.weight + i),
+               gradient = hn::LoadU(d, row.gradient + i);
     const auto scaled = hn::Mul(x, factor);
     hn::StoreU(hn::MulAdd(gradient, scaled, hn::LoadU(d, row.weight_gradient + i)), d, row.weight_gradient + i);
     const auto through = hn::MulAdd(hn::Mul(gradient, weight), factor, hn::LoadU(d, row.residual + i));
@@ -100,12 +103,13 @@ HWY_INLINE void backward_lanes(D d, const BackwardRow& row, std::size_t i) {
     hn::StoreU(hn::Mul(scaled, weight), d, row.gradient + i);
 }
 
-void NormBackward(float* dx, float* gradient, float* weight_gradient, const float* residual, const float* x, const float* weight,
-                  std::size_t rows, std::size_t width, float epsilon) {
+void NormBackward(float* dx, float* gradient, float* weight_gradient, const float* residual, const float* x,
+                  const float* weight, std::size_t rows, std::size_t width, float epsilon) {
     const std::size_t lanes = hn::Lanes(Wide());
     for (std::size_t at = 0; at < rows * width; at += width) {
         const float factor = inverse_rms(sum_of_row_squares(x + at, width), width, epsilon);
-        const float pull = factor * factor * factor / static_cast<float>(width) * sum_of_products(gradient + at, weight, x + at, width);
+        const float pull = factor * factor * factor / static_cast<float>(width) *
+                           sum_of_products(gradient + at, weight, x + at, width);
         const BackwardRow row{dx + at, gradient + at, weight_gradient, residual + at, x + at, weight, factor, pull};
         std::size_t i = 0;
         for (; i + lanes <= width; i += lanes) backward_lanes(Wide(), row, i);
@@ -124,16 +128,18 @@ HWY_EXPORT(Norm);
 HWY_EXPORT(AddNorm);
 HWY_EXPORT(NormBackward);
 
-void rms_norm(float* normed, const float* x, const float* weight, std::size_t rows, std::size_t width, float epsilon) noexcept {
+void rms_norm(float* normed, const float* x, const float* weight, std::size_t rows, std::size_t width,
+              float epsilon) noexcept {
     HWY_DYNAMIC_DISPATCH(Norm)(normed, x, weight, rows, width, epsilon);
 }
 
-void add_rms_norm(float* normed, float* sum, const float* x, const float* weight, std::size_t rows, std::size_t width, float epsilon) noexcept {
+void add_rms_norm(float* normed, float* sum, const float* x, const float* weight, std::size_t rows, std::size_t width,
+                  float epsilon) noexcept {
     HWY_DYNAMIC_DISPATCH(AddNorm)(normed, sum, x, weight, rows, width, epsilon);
 }
 
-void rms_norm_backward(float* dx, float* gradient, float* weight_gradient, const float* residual, const float* x, const float* weight,
-                       std::size_t rows, std::size_t width, float epsilon) noexcept {
+void rms_norm_backward(float* dx, float* gradient, float* weight_gradient, const float* residual, const float* x,
+                       const float* weight, std::size_t rows, std::size_t width, float epsilon) noexcept {
     HWY_DYNAMIC_DISPATCH(NormBackward)(dx, gradient, weight_gradient, residual, x, weight, rows, width, epsilon);
 }
 

@@ -30,9 +30,11 @@ double dot(const double* a, const double* b, std::size_t n) {
 }
 
 /// Probabilities of row i over the positions 0 .. i, and the log of the sum.
-std::pair<std::vector<double>, double> probabilities(const double* qkv, const AttentionShape& shape, std::size_t i, std::size_t head) {
+std::pair<std::vector<double>, double> probabilities(const double* qkv, const AttentionShape& shape, std::size_t i,
+                                                     std::size_t head) {
     std::vector<double> p(i + 1);
-    for (std::size_t j = 0; j <= i; ++j) p[j] = dot(qkv + at(shape, i, 0, head), qkv + at(shape, j, 1, head), shape.head_width);
+    for (std::size_t j = 0; j <= i; ++j)
+        p[j] = dot(qkv + at(shape, i, 0, head), qkv + at(shape, j, 1, head), shape.head_width);
     const double largest = *std::max_element(p.begin(), p.end());
     double sum = 0;
     for (auto& value : p) sum += value = std::exp(value - largest);
@@ -42,15 +44,16 @@ std::pair<std::vector<double>, double> probabilities(const double* qkv, const At
 
 }  // namespace
 
-void rms_norm(double* normed, const double* x, const double* weight, std::size_t rows, std::size_t width, double epsilon) {
+void rms_norm(double* normed, const double* x, const double* weight, std::size_t rows, std::size_t width,
+              double epsilon) {
     for (std::size_t row = 0; row < rows; ++row, normed += width, x += width) {
         const double factor = inverse_rms(x, width, epsilon);
         for (std::size_t i = 0; i < width; ++i) normed[i] = x[i] * factor * weight[i];
     }
 }
 
-void rms_norm_backward(double* dx, double* weight_gradient, const double* gradient, const double* x, const double* weight, std::size_t rows,
-                       std::size_t width, double epsilon) {
+void rms_norm_backward(double* dx, double* weight_gradient, const double* gradient, const double* x,
+                       const double* weight, std::size_t rows, std::size_t width, double epsilon) {
     std::fill(weight_gradient, weight_gradient + width, 0.0);
     for (std::size_t row = 0; row < rows; ++row, dx += width, gradient += width, x += width) {
         const double factor = inverse_rms(x, width, epsilon);
@@ -58,7 +61,8 @@ void rms_norm_backward(double* dx, double* weight_gradient, const double* gradie
         for (std::size_t i = 0; i < width; ++i) product += gradient[i] * weight[i] * x[i];
         for (std::size_t i = 0; i < width; ++i) {
             weight_gradient[i] += gradient[i] * x[i] * factor;
-            dx[i] = factor * gradient[i] * weight[i] - x[i] * factor * factor * factor * product / static_cast<double>(width);
+            dx[i] = factor * gradient[i] * weight[i] -
+                    x[i] * factor * factor * factor * product / static_cast<double>(width);
         }
     }
 }
@@ -68,8 +72,10 @@ void swiglu(double* out, const double* gate_up, std::size_t rows, std::size_t hi
         for (std::size_t i = 0; i < hidden; ++i) out[i] = gate_up[i] * sigmoid(gate_up[i]) * gate_up[hidden + i];
 }
 
-void swiglu_backward(double* gate_up_gradient, const double* gradient, const double* gate_up, std::size_t rows, std::size_t hidden) {
-    for (std::size_t row = 0; row < rows; ++row, gradient += hidden, gate_up += 2 * hidden, gate_up_gradient += 2 * hidden)
+void swiglu_backward(double* gate_up_gradient, const double* gradient, const double* gate_up, std::size_t rows,
+                     std::size_t hidden) {
+    for (std::size_t row = 0; row < rows;
+         ++row, gradient += hidden, gate_up += 2 * hidden, gate_up_gradient += 2 * hidden)
         for (std::size_t i = 0; i < hidden; ++i) {
             const double gate = gate_up[i], up = gate_up[hidden + i], s = sigmoid(gate);
             gate_up_gradient[i] = gradient[i] * up * (s + gate * s * (1 - s));
@@ -77,7 +83,8 @@ void swiglu_backward(double* gate_up_gradient, const double* gradient, const dou
         }
 }
 
-double cross_entropy(double* gradient, const double* logits, const std::int64_t* targets, std::size_t rows, std::size_t vocabulary) {
+double cross_entropy(double* gradient, const double* logits, const std::int64_t* targets, std::size_t rows,
+                     std::size_t vocabulary) {
     double loss = 0;
     for (std::size_t row = 0; row < rows; ++row, logits += vocabulary) {
         const double largest = *std::max_element(logits, logits + vocabulary);
@@ -85,7 +92,8 @@ double cross_entropy(double* gradient, const double* logits, const std::int64_t*
         for (std::size_t i = 0; i < vocabulary; ++i) sum += std::exp(logits[i] - largest);
         loss += std::log(sum) + largest - logits[targets[row]];
         if (!gradient) continue;
-        for (std::size_t i = 0; i < vocabulary; ++i) gradient[row * vocabulary + i] = std::exp(logits[i] - largest) / sum;
+        for (std::size_t i = 0; i < vocabulary; ++i)
+            gradient[row * vocabulary + i] = std::exp(logits[i] - largest) / sum;
         gradient[row * vocabulary + static_cast<std::size_t>(targets[row])] -= 1;
     }
     return loss;
@@ -97,8 +105,11 @@ void rotary(double* qkv, std::size_t rows, const RotaryShape& shape, double base
             for (std::size_t head = 0; head < shape.heads; ++head)
                 for (std::size_t i = 0; i < shape.head_width; i += 2) {
                     double* pair = qkv + ((row * 3 + part) * shape.heads + head) * shape.head_width + i;
-                    const double angle = static_cast<double>(row % shape.sequence) * std::pow(base, -static_cast<double>(i) / static_cast<double>(shape.head_width));
-                    const double cosine = std::cos(angle), sine = back ? -std::sin(angle) : std::sin(angle), scale = part == 0 ? query_scale : 1;
+                    const double angle =
+                        static_cast<double>(row % shape.sequence) *
+                        std::pow(base, -static_cast<double>(i) / static_cast<double>(shape.head_width));
+                    const double cosine = std::cos(angle), sine = back ? -std::sin(angle) : std::sin(angle),
+                                 scale = part == 0 ? query_scale : 1;
                     const double a = pair[0], b = pair[1];
                     pair[0] = scale * (a * cosine - b * sine);
                     pair[1] = scale * (a * sine + b * cosine);
@@ -117,7 +128,8 @@ void causal_attention(double* out, double* log_sums, const double* qkv, const At
         }
 }
 
-void causal_attention_backward(double* qkv_gradient, const double* out_gradient, const double* qkv, const AttentionShape& shape) {
+void causal_attention_backward(double* qkv_gradient, const double* out_gradient, const double* qkv,
+                               const AttentionShape& shape) {
     std::fill(qkv_gradient, qkv_gradient + shape.sequence * 3 * shape.heads * shape.head_width, 0.0);
     for (std::size_t head = 0; head < shape.heads; ++head)
         for (std::size_t i = 0; i < shape.sequence; ++i) {
@@ -125,7 +137,8 @@ void causal_attention_backward(double* qkv_gradient, const double* out_gradient,
             const double* gradient = out_gradient + (i * shape.heads + head) * shape.head_width;
             std::vector<double> slope(i + 1);
             double mean = 0;
-            for (std::size_t j = 0; j <= i; ++j) mean += p[j] * (slope[j] = dot(gradient, qkv + at(shape, j, 2, head), shape.head_width));
+            for (std::size_t j = 0; j <= i; ++j)
+                mean += p[j] * (slope[j] = dot(gradient, qkv + at(shape, j, 2, head), shape.head_width));
             for (std::size_t j = 0; j <= i; ++j)
                 for (std::size_t k = 0; k < shape.head_width; ++k) {
                     const double score_gradient = p[j] * (slope[j] - mean);

@@ -21,7 +21,8 @@ template <class D>
 HWY_INLINE void turn_lanes(D d, float* x, const float* cosines, const float* sines, float scale, float direction) {
     const auto v = hn::LoadU(d, x);
     const auto swapped = hn::Shuffle2301(v);
-    const auto turned = hn::MulAdd(hn::Mul(swapped, hn::LoadU(d, sines)), hn::Set(d, direction), hn::Mul(v, hn::LoadU(d, cosines)));
+    const auto turned =
+        hn::MulAdd(hn::Mul(swapped, hn::LoadU(d, sines)), hn::Set(d, direction), hn::Mul(v, hn::LoadU(d, cosines)));
     hn::StoreU(hn::Mul(turned, hn::Set(d, scale)), d, x);
 }
 #endif
@@ -41,7 +42,8 @@ void turn_head(float* x, const float* table, std::size_t head_width, float scale
 }
 
 /// `direction` 1 turns forth, -1 back.
-void Turn(float* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale, float direction) {
+void Turn(float* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale,
+          float direction) {
     const std::size_t width = shape.heads * shape.head_width;
     for (std::size_t row = 0; row < rows; ++row, qkv += 3 * width) {
         const float* at = table + row % shape.sequence * 2 * shape.head_width;
@@ -65,7 +67,8 @@ void fill_rotary_table(float* table, const RotaryShape& shape, double base) noex
     for (std::size_t position = 0; position < shape.sequence; ++position) {
         float *cosines = table + position * 2 * shape.head_width, *sines = cosines + shape.head_width;
         for (std::size_t i = 0; i < shape.head_width; i += 2) {
-            const double angle = static_cast<double>(position) * std::pow(base, -static_cast<double>(i) / static_cast<double>(shape.head_width));
+            const double angle = static_cast<double>(position) *
+                                 std::pow(base, -static_cast<double>(i) / static_cast<double>(shape.head_width));
             cosines[i] = cosines[i + 1] = static_cast<float>(std::cos(angle));
             sines[i + 1] = static_cast<float>(std::sin(angle));
             sines[i] = -sines[i + 1];
@@ -77,7 +80,8 @@ void rotary(float* qkv, const float* table, std::size_t rows, const RotaryShape&
     HWY_DYNAMIC_DISPATCH(Turn)(qkv, table, rows, shape, query_scale, 1);
 }
 
-void rotary_backward(float* qkv_gradient, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale) noexcept {
+void rotary_backward(float* qkv_gradient, const float* table, std::size_t rows, const RotaryShape& shape,
+                     float query_scale) noexcept {
     HWY_DYNAMIC_DISPATCH(Turn)(qkv_gradient, table, rows, shape, query_scale, -1);
 }
 

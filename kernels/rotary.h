@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rotary position embedding of queries and keys, in place on the result of the qkv product: fp32 [rows, 3, heads, head_width], of which
-// pairs (0, 1), (2, 3) ... are turned by position * base^(-2 pair / head_width). Row r is at position r mod sequence.
+// Rotary position embedding of queries and keys, in place on the result of the qkv product: fp32 [rows, 3, heads,
+// head_width], of which pairs (0, 1), (2, 3) ... are turned by position * base^(-2 pair / head_width). Row r is at
+// position r mod sequence.
 #pragma once
 #include <cstddef>
 
@@ -19,6 +20,7 @@ void fill_rotary_table(float* table, const RotaryShape& shape, double base) noex
 void rotary(float* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale) noexcept;
 
 /// From the gradient of the turned values to that of the values before, in place.
-void rotary_backward(float* qkv_gradient, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale) noexcept;
+void rotary_backward(float* qkv_gradient, const float* table, std::size_t rows, const RotaryShape& shape,
+                     float query_scale) noexcept;
 
 }  // namespace skippipe::kernels

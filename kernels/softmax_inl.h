@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of a softmax, for the kernels that need one; compiled once for each kind of processor by the file that includes it.
+// Rows of a softmax, for the kernels that need one; compiled once for each kind of processor by the file that includes
+// it.
 #if defined(SKIPPIPE_KERNELS_SOFTMAX_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef SKIPPIPE_KERNELS_SOFTMAX_INL
 #undef SKIPPIPE_KERNELS_SOFTMAX_INL

@@ -18,7 +18,8 @@ using One = hn::CappedTag<float, 1>;
 
 template <class D, class V>
 HWY_INLINE V sigmoid(D d, V x) {
-    const auto one = hn::Set(d, 1.0f), limit = hn::Set(d, 85.0f);  // e^85 is still a number, and Exp has no answer beyond
+    const auto one = hn::Set(d, 1.0f),
+               limit = hn::Set(d, 85.0f);  // e^85 is still a number, and Exp has no answer beyond
     return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Min(hn::Neg(x), limit))));
 }
 

@@ -30,10 +30,15 @@ HWY_INLINE void for_lanes(std::size_t n, Work work) {
 /// AdamW's numbers as the loop needs them.
 struct StepNumbers {
     explicit StepNumbers(const AdamW& p)
-        : beta1(static_cast<float>(p.beta1)), beta2(static_cast<float>(p.beta2)), rest1(static_cast<float>(1 - p.beta1)), rest2(static_cast<float>(1 - p.beta2)),
+        : beta1(static_cast<float>(p.beta1)),
+          beta2(static_cast<float>(p.beta2)),
+          rest1(static_cast<float>(1 - p.beta1)),
+          rest2(static_cast<float>(1 - p.beta2)),
           step_size(static_cast<float>(p.learning_rate / (1 - std::pow(p.beta1, static_cast<double>(p.step))))),
           root_correction(static_cast<float>(1 / std::sqrt(1 - std::pow(p.beta2, static_cast<double>(p.step))))),
-          keep(static_cast<float>(1 - p.learning_rate * p.weight_decay)), epsilon(static_cast<float>(p.epsilon)), gradient_scale(static_cast<float>(p.gradient_scale)) {}
+          keep(static_cast<float>(1 - p.learning_rate * p.weight_decay)),
+          epsilon(static_cast<float>(p.epsilon)),
+          gradient_scale(static_cast<float>(p.gradient_scale)) {}
     float beta1, beta2, rest1, rest2, step_size, root_correction, keep, epsilon, gradient_scale;
 };
 
@@ -55,11 +60,14 @@ void Step(float* weights, const float* gradient, float* m, float* v, std::size_t
 }
 
 void SumInto(float* to, const float* from, std::size_t n) {
-    for_lanes(n, [&](auto d, std::size_t i) { hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::LoadU(d, from + i)), d, to + i); });
+    for_lanes(n, [&](auto d, std::size_t i) {
+        hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::LoadU(d, from + i)), d, to + i);
+    });
 }
 
 void Scale(float* x, float factor, std::size_t n) {
-    for_lanes(n, [&](auto d, std::size_t i) { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)), d, x + i); });
+    for_lanes(n,
+              [&](auto d, std::size_t i) { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)), d, x + i); });
 }
 
 }  // namespace
@@ -91,7 +99,8 @@ void adamw(float* weights, const float* gradient, float* m, float* v, std::size_
     HWY_DYNAMIC_DISPATCH(Step)(weights, gradient, m, v, n, parameters);
 }
 
-void adamw_reference(double* weights, const double* gradient, double* m, double* v, std::size_t n, const AdamW& parameters) noexcept {
+void adamw_reference(double* weights, const double* gradient, double* m, double* v, std::size_t n,
+                     const AdamW& parameters) noexcept {
     const auto step = static_cast<double>(parameters.step);
     for (std::size_t i = 0; i < n; ++i) {
         const double g = gradient[i] * parameters.gradient_scale;
@@ -99,7 +108,8 @@ void adamw_reference(double* weights, const double* gradient, double* m, double*
         v[i] = parameters.beta2 * v[i] + (1 - parameters.beta2) * g * g;
         const double mean = m[i] / (1 - std::pow(parameters.beta1, step));
         const double variance = v[i] / (1 - std::pow(parameters.beta2, step));
-        weights[i] -= parameters.learning_rate * (mean / (std::sqrt(variance) + parameters.epsilon) + parameters.weight_decay * weights[i]);
+        weights[i] -= parameters.learning_rate *
+                      (mean / (std::sqrt(variance) + parameters.epsilon) + parameters.weight_decay * weights[i]);
     }
 }
 

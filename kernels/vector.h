@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Flat fp32 arrays: sums and the optimizer's step. Every result depends on the arrays alone, never on the processor's vector
-// width, so that a run gives the same bits wherever it goes on. Arrays do not overlap.
+// Flat fp32 arrays: sums and the optimizer's step. Every result depends on the arrays alone, never on the processor's
+// vector width, so that a run gives the same bits wherever it goes on. Arrays do not overlap.
 #pragma once
 #include <cstddef>
 
@@ -28,6 +28,7 @@ struct AdamW {
 void adamw(float* weights, const float* gradient, float* m, float* v, std::size_t n, const AdamW& parameters) noexcept;
 
 /// The same in float64, written for reading: what `adamw` is tested against.
-void adamw_reference(double* weights, const double* gradient, double* m, double* v, std::size_t n, const AdamW& parameters) noexcept;
+void adamw_reference(double* weights, const double* gradient, double* m, double* v, std::size_t n,
+                     const AdamW& parameters) noexcept;
 
 }  // namespace skippipe::kernels

@@ -16,13 +16,16 @@ namespace {
 /// The benchmark programs, found beside this one.
 std::vector<std::filesystem::path> programs(const std::string& only) {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::read_symlink("/proc/self/exe").parent_path())) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::read_symlink("/proc/self/exe").parent_path())) {
         const auto name = entry.path().filename().string();
-        if (name.rfind("bench_", 0) == 0 && name.find('.') == std::string::npos && name.find(only) != std::string::npos) found.push_back(entry.path());
+        if (name.rfind("bench_", 0) == 0 && name.find('.') == std::string::npos && name.find(only) != std::string::npos)
+            found.push_back(entry.path());
     }
     std::sort(found.begin(), found.end());
     if (found.empty())
-        throw InputError("bench", "no benchmark program of that name", "they are built with the tests", "Build them with `./studio build`, and see --only");
+        throw InputError("bench", "no benchmark program of that name", "they are built with the tests",
+                         "Build them with `./studio build`, and see --only");
     return found;
 }
 
@@ -66,7 +69,9 @@ void bench(const std::string& only, bool long_runs, Context& context) {
     }
     std::vector<std::vector<std::string>> rows{{"figure", "value", "unit", "ratio", "baseline", "threads", "ceiling"}};
     for (const auto& f : figures)
-        rows.push_back({cell(f, "name"), cell(f, "value"), cell(f, "unit"), cell(f, "ratio"), cell(f, "baseline_value") + "  " + cell(f, "baseline"), cell(f, "threads"), cell(f, "ceiling")});
+        rows.push_back({cell(f, "name"), cell(f, "value"), cell(f, "unit"), cell(f, "ratio"),
+                        cell(f, "baseline_value") + "  " + cell(f, "baseline"), cell(f, "threads"),
+                        cell(f, "ceiling")});
     std::cout << table(rows);
 }
 
@@ -78,7 +83,8 @@ void add_bench(CLI::App& app, Context& context) {
         bool long_runs = false;
     };
     auto options = std::make_shared<Options>();
-    auto* verb = add_verb(app, context, "bench", "Measure speed and memory on this machine and print the table", "  skippipe bench\n  skippipe bench --only planner --json");
+    auto* verb = add_verb(app, context, "bench", "Measure speed and memory on this machine and print the table",
+                          "  skippipe bench\n  skippipe bench --only planner --json");
     verb->add_option("--only", options->only, "Only programs whose name contains this");
     verb->add_flag("--long", options->long_runs, "Also what takes minutes");
     verb->callback([options, &context] { bench(options->only, options->long_runs, context); });

@@ -18,7 +18,8 @@ std::size_t columns(const std::string& text) {
 }
 }  // namespace
 
-CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, const std::string& description, const std::string& examples) {
+CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, const std::string& description,
+                   const std::string& examples) {
     auto* verb = app.add_subcommand(name, description);
     verb->add_flag("--json", context.json, "Print JSON for scripts");
     verb->footer("Examples:\n" + examples);
@@ -28,7 +29,10 @@ CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, con
 nlohmann::ordered_json to_json(const Faults& faults) {
     auto array = nlohmann::ordered_json::array();
     for (const auto& f : faults)
-        array.push_back({{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy},
+        array.push_back({{"pointer", f.pointer},
+                         {"what", f.what},
+                         {"why", f.why},
+                         {"remedy", f.remedy},
                          {"severity", f.severity == Fault::Severity::error ? "error" : "warning"}});
     return array;
 }
@@ -37,7 +41,9 @@ void report(const Faults& faults, bool json) {
     for (const auto& fault : faults)
         std::cerr << (fault.severity == Fault::Severity::error ? "error: " : "warning: ") << to_string(fault) << '\n';
     if (json && has_errors(faults))
-        std::cout << nlohmann::ordered_json{{"faults", to_json(faults)}}.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+        std::cout << nlohmann::ordered_json{{"faults", to_json(faults)}}.dump(
+                         -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                  << '\n';
 }
 
 nlohmann::ordered_json optional_number(const std::optional<double>& value) {
@@ -106,7 +112,8 @@ RunInfo find_run(Reader& reader, const std::string& name) {
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
     if (error == std::errc{} && end == name.data() + name.size())
         if (auto run = reader.run(id)) return *run;
-    throw InputError("RUN", fmt::format("there is no run \"{}\"", name), "", "List them with `skippipe runs`, or use `latest`");
+    throw InputError("RUN", fmt::format("there is no run \"{}\"", name), "",
+                     "List them with `skippipe runs`, or use `latest`");
 }
 
 FrozenRun read_frozen(Reader& reader, RunId run) {

@@ -43,15 +43,25 @@ std::string machine_json() {
 /// One run in progress: every message of the worker goes to the record.
 class Run {
 public:
-    Run(const RunJob& job, const RunProgress& progress) : job_(job), progress_(progress), recorder_(job.record), plan_(job.plan) {}
+    Run(const RunJob& job, const RunProgress& progress)
+        : job_(job), progress_(progress), recorder_(job.record), plan_(job.plan) {}
 
     RunOutcome go() {
-        protocol::Job job{to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), job_.base_dir.string(), job_.threads, false, job_.save_weights.string()};
+        protocol::Job job{to_text(job_.experiment),
+                          to_json(job_.plan, job_.problem, nullptr).dump(),
+                          job_.base_dir.string(),
+                          job_.threads,
+                          false,
+                          job_.save_weights.string()};
         WorkerGroup workers(job, job_.experiment.execution.ranks, job_.launched);
-        const auto handle = [this](const protocol::Message& message) { std::visit([this](const auto& m) { receive(m); }, message); };
+        const auto handle = [this](const protocol::Message& message) {
+            std::visit([this](const auto& m) { receive(m); }, message);
+        };
         try {
             workers_ = &workers;
-            if (const auto fault = workers.listen(handle, [this] { return ended_; }, [&] { obey(workers); })) fail({*fault});
+            if (const auto fault = workers.listen(
+                    handle, [this] { return ended_; }, [&] { obey(workers); }))
+                fail({*fault});
         } catch (const InputError& error) {
             fail(error.faults());
         }
@@ -65,8 +75,15 @@ private:
     void begin(const std::string& versions) {
         if (started_) return;
         started_ = true;
-        RunStart start{job_.experiment.name, job_.plan.planner, to_text(job_.experiment), to_json(job_.plan, job_.problem, nullptr).dump(), versions,
-                       machine_json(), job_.experiment.seed, job_.experiment.training.iterations, predicted_s()};
+        RunStart start{job_.experiment.name,
+                       job_.plan.planner,
+                       to_text(job_.experiment),
+                       to_json(job_.plan, job_.problem, nullptr).dump(),
+                       versions,
+                       machine_json(),
+                       job_.experiment.seed,
+                       job_.experiment.training.iterations,
+                       predicted_s()};
         outcome_.run = recorder_.begin(start);
         outcome_.info.id = outcome_.run;
         if (progress_.started) progress_.started(outcome_.run);
@@ -90,7 +107,10 @@ private:
         if (job_.calibrate) costs_.emplace(job_.problem, !job_.experiment.execution.shape_links);
     }
 
-    double predicted_s() const { return machines_ ? predict(job_.problem, *schedule_, *machines_).iteration_s : evaluate(job_.problem, job_.plan).iteration_s; }
+    double predicted_s() const {
+        return machines_ ? predict(job_.problem, *schedule_, *machines_).iteration_s
+                         : evaluate(job_.problem, job_.plan).iteration_s;
+    }
 
     /// Predicted against measured, under the wall clock.
     void weigh(const protocol::Iterated& m) {
@@ -112,13 +132,16 @@ private:
         if (costs_) calibrate(m);
     }
 
-    /// What the iteration says of the network; where it is another than the plan was made for, a plan for the rest of the run.
+    /// What the iteration says of the network; where it is another than the plan was made for, a plan for the rest of
+    /// the run.
     void calibrate(const protocol::Iterated& m) {
         costs_->observe(plan_, m.spans);
         // Measured operations include what ranks take of each other's cores.
         for (auto& cores : machines_->cores) cores = job_.problem.nodes();
         constexpr int settled = 3;  // iterations until the medians tell more than chance
-        if (told_plan_ || m.iteration + 1 < considered_ + settled || m.iteration + 2 >= job_.experiment.training.iterations) return;
+        if (told_plan_ || m.iteration + 1 < considered_ + settled ||
+            m.iteration + 2 >= job_.experiment.training.iterations)
+            return;
         considered_ = m.iteration + 1;
         auto better = plan_again(*costs_, *schedule_, *machines_);
         costs_->planned();
@@ -132,7 +155,8 @@ private:
         plan_ = schedule_->plan;
         outcome_.plan_changes.push_back({m.iteration, told_plan_->why});
         told_plan_.reset();
-        recorder_.plan(outcome_.run, m.iteration, to_json(plan_, job_.problem, nullptr).dump(), outcome_.plan_changes.back().why);
+        recorder_.plan(outcome_.run, m.iteration, to_json(plan_, job_.problem, nullptr).dump(),
+                       outcome_.plan_changes.back().why);
         if (progress_.went_over) progress_.went_over(outcome_.plan_changes.back());
     }
 
@@ -141,7 +165,9 @@ private:
     }
 
     void receive(const protocol::Hello& m) {
-        nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler}, {"build", build_type}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"ranks", job_.experiment.execution.ranks}};
+        nlohmann::ordered_json versions{{"skippipe", version}, {"compiler", compiler},
+                                        {"build", build_type}, {"blas_gflops", m.blas_gflops},
+                                        {"data", m.data},      {"ranks", job_.experiment.execution.ranks}};
         try {
             versions.update(nlohmann::ordered_json::parse(m.versions_json));
         } catch (const nlohmann::json::exception&) {
@@ -154,7 +180,8 @@ private:
 
     void receive(const protocol::Validated& m) {
         metric(m.iterations_done, "validation_loss", m.result.loss_nats, m.network_s, m.machine_s, m.tokens);
-        if (m.result.bits_per_byte > 0) metric(m.iterations_done, "bits_per_byte", m.result.bits_per_byte, m.network_s, m.machine_s, m.tokens);
+        if (m.result.bits_per_byte > 0)
+            metric(m.iterations_done, "bits_per_byte", m.result.bits_per_byte, m.network_s, m.machine_s, m.tokens);
         if (!outcome_.info.first_validation_loss) outcome_.info.first_validation_loss = m.result.loss_nats;
         outcome_.info.last_validation_loss = m.result.loss_nats;
         outcome_.bits_per_byte = m.result.bits_per_byte;
@@ -167,9 +194,12 @@ private:
         const double end_s = m.offset_s + m.iteration_s;
         metric(m.iteration, "iteration_s", m.iteration_s, end_s, m.machine_s, m.tokens);
         if (m.result.tokens > 0) {
-            metric(m.iteration, "loss", m.result.loss_sum_nats / static_cast<double>(m.result.tokens), end_s, m.machine_s, m.tokens);
+            metric(m.iteration, "loss", m.result.loss_sum_nats / static_cast<double>(m.result.tokens), end_s,
+                   m.machine_s, m.tokens);
             metric(m.iteration, "gradient_norm", m.result.gradient_norm, end_s, m.machine_s, m.tokens);
-            metric(m.iteration, "tokens_per_second", static_cast<double>(m.result.tokens) / std::max(1e-9, m.machine_s - outcome_.info.machine_s), end_s, m.machine_s, m.tokens);
+            metric(m.iteration, "tokens_per_second",
+                   static_cast<double>(m.result.tokens) / std::max(1e-9, m.machine_s - outcome_.info.machine_s), end_s,
+                   m.machine_s, m.tokens);
         }
         auto& info = outcome_.info;
         info.iterations_done = m.iteration + 1;
@@ -199,7 +229,8 @@ private:
         ended_ = true;
     }
 
-    void metric(int iteration, const char* name, double value, double network_s, double machine_s, std::int64_t tokens) {
+    void metric(int iteration, const char* name, double value, double network_s, double machine_s,
+                std::int64_t tokens) {
         recorder_.metric(outcome_.run, {0, iteration, name, value, network_s, machine_s, tokens});
     }
 
@@ -217,11 +248,15 @@ private:
     RunOutcome finish() {
         if (last_) outcome_.idle_by_cause = idle_shares(job_.problem, plan_, last_->spans, last_->iteration_s);
         nlohmann::ordered_json idle;
-        for (std::size_t c = 0; c < idle_causes; ++c) idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome_.idle_by_cause[c];
+        for (std::size_t c = 0; c < idle_causes; ++c)
+            idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome_.idle_by_cause[c];
         outcome_.info.state = outcome_.state;
-        nlohmann::ordered_json summary{{"idle_by_cause", idle}, {"bits_per_byte", outcome_.bits_per_byte}, {"peak_memory_bytes", outcome_.peak_memory_bytes}};
+        nlohmann::ordered_json summary{{"idle_by_cause", idle},
+                                       {"bits_per_byte", outcome_.bits_per_byte},
+                                       {"peak_memory_bytes", outcome_.peak_memory_bytes}};
         if (const auto middle = median_difference(outcome_.differences)) summary["prediction"] = to_json(*middle);
-        for (const auto& change : outcome_.plan_changes) summary["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
+        for (const auto& change : outcome_.plan_changes)
+            summary["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
         recorder_.finish(outcome_.run, outcome_.state, outcome_.info, summary.dump());
         return std::move(outcome_);
     }
@@ -230,17 +265,17 @@ private:
     const RunProgress& progress_;
     Recorder recorder_;
     RunOutcome outcome_;
-    double explained_at_s_ = 0;                ///< machine time
-    std::optional<double> predicted_s_;        ///< of an iteration, under the wall clock
+    double explained_at_s_ = 0;          ///< machine time
+    std::optional<double> predicted_s_;  ///< of an iteration, under the wall clock
     std::optional<protocol::Iterated> last_;
     bool started_ = false, ended_ = false, told_ = false;
     std::optional<Machines> machines_;
     std::optional<RankSchedule> schedule_;
-    Plan plan_;                                ///< in force
-    WorkerGroup* workers_ = nullptr;           ///< while it listens
-    std::optional<RunningCosts> costs_;        ///< where it calibrates
-    std::optional<BetterPlan> told_plan_;      ///< the workers have it and still execute the one in force
-    int considered_ = 0;                       ///< iterations done when it was last thought of planning again
+    Plan plan_;                            ///< in force
+    WorkerGroup* workers_ = nullptr;       ///< while it listens
+    std::optional<RunningCosts> costs_;    ///< where it calibrates
+    std::optional<BetterPlan> told_plan_;  ///< the workers have it and still execute the one in force
+    int considered_ = 0;                   ///< iterations done when it was last thought of planning again
 };
 
 }  // namespace
@@ -249,22 +284,26 @@ std::optional<Difference> median_difference(const std::vector<Difference>& diffe
     // The first iteration warms up.
     std::vector<Difference> sorted(differences.begin() + (differences.size() > 2 ? 1 : 0), differences.end());
     if (sorted.empty()) return std::nullopt;
-    std::sort(sorted.begin(), sorted.end(), [](const Difference& a, const Difference& b) { return a.measured_s < b.measured_s; });
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Difference& a, const Difference& b) { return a.measured_s < b.measured_s; });
     return sorted[sorted.size() / 2];
 }
 
 nlohmann::ordered_json to_json(const Difference& d) {
-    return {{"predicted_s", d.predicted_s}, {"measured_s", d.measured_s}, {"operations_s", d.operations_s}, {"transfers_s", d.transfers_s},
-            {"coordination_s", d.coordination_s}, {"reduction_s", d.reduction_s}};
+    return {{"predicted_s", d.predicted_s}, {"measured_s", d.measured_s},         {"operations_s", d.operations_s},
+            {"transfers_s", d.transfers_s}, {"coordination_s", d.coordination_s}, {"reduction_s", d.reduction_s}};
 }
 
-std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans, double iteration_s) {
+std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,
+                                            double iteration_s) {
     Timeline timeline;
     timeline.spans = spans;
     timeline.iteration_s = iteration_s;
     for (const auto& stage : plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
     for (const auto& span : spans)
-        if (is_compute(span.kind)) timeline.busy_s += span.end_s - span.start_s, timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
+        if (is_compute(span.kind))
+            timeline.busy_s += span.end_s - span.start_s,
+                timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
     return explain_idle(problem, plan, timeline).share;
 }
 

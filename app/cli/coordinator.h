@@ -25,7 +25,7 @@ struct RunJob {
     int threads = 0;
     bool launched = false;  ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
     std::filesystem::path save_weights;  ///< absolute; empty: not saved
-    bool calibrate = false;  ///< wall clock: keep the cost model true, and plan again when it drifts
+    bool calibrate = false;              ///< wall clock: keep the cost model true, and plan again when it drifts
 };
 
 /// How a run ended.
@@ -34,11 +34,12 @@ struct RunOutcome {
     RunState state = RunState::failed;
     RunInfo info;
     std::array<double, idle_causes> idle_by_cause{};
-    double bits_per_byte = 0;             ///< last validation
-    std::int64_t peak_memory_bytes = 0;   ///< of the worker
-    std::vector<Difference> differences;  ///< wall clock: predicted against measured, of the first iterations and of some later ones
-    std::vector<PlanChange> plan_changes; ///< what it went over to
-    Faults faults;                        ///< why it failed
+    double bits_per_byte = 0;            ///< last validation
+    std::int64_t peak_memory_bytes = 0;  ///< of the worker
+    std::vector<Difference>
+        differences;  ///< wall clock: predicted against measured, of the first iterations and of some later ones
+    std::vector<PlanChange> plan_changes;  ///< what it went over to
+    Faults faults;                         ///< why it failed
 };
 
 /// Hears how a run goes, for a terminal or a script.
@@ -51,8 +52,8 @@ struct RunProgress {
     std::function<void(const PlanChange&)> went_over;
 };
 
-/// Runs a job to its end: starts the worker, writes everything to the record as its only writer, obeys commands that windows
-/// insert ("stop", "pause", "resume") and Ctrl+C.
+/// Runs a job to its end: starts the worker, writes everything to the record as its only writer, obeys commands that
+/// windows insert ("stop", "pause", "resume") and Ctrl+C.
 RunOutcome coordinate(const RunJob& job, const RunProgress& progress);
 
 /// That of the iteration of median length; nothing under the virtual clock.
@@ -60,6 +61,7 @@ std::optional<Difference> median_difference(const std::vector<Difference>& diffe
 nlohmann::ordered_json to_json(const Difference& difference);
 
 /// Share of idle time by cause, of one iteration.
-std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans, double iteration_s);
+std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,
+                                            double iteration_s);
 
 }  // namespace skippipe::cli

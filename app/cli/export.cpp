@@ -25,7 +25,10 @@ void export_run(const ExportOptions& options, Context& context) {
     const bool metrics = options.format == "csv" && options.what == "metrics";
     const auto spans = metrics ? std::vector<RecordedSpan>{} : reader.spans(info.id, iteration);
     if (!metrics && spans.empty())
-        throw InputError("RUN", fmt::format("run {} has no spans{}", info.id, iteration >= 0 ? fmt::format(" in iteration {}", iteration) : ""), "", "See `skippipe show`");
+        throw InputError("RUN",
+                         fmt::format("run {} has no spans{}", info.id,
+                                     iteration >= 0 ? fmt::format(" in iteration {}", iteration) : ""),
+                         "", "See `skippipe show`");
     std::ostringstream text;
     if (metrics)
         write_metrics_csv(text, reader.metrics(info.id));
@@ -34,27 +37,40 @@ void export_run(const ExportOptions& options, Context& context) {
     else if (options.format == "chrome-trace")
         write_chrome_trace(text, spans, frozen.problem, frozen.plan, info.name);
     else
-        text << timeline_svg(spans, frozen.problem, frozen.plan, {.title = fmt::format("{}: run {}, iteration {}", info.name, info.id, iteration)});
+        text << timeline_svg(spans, frozen.problem, frozen.plan,
+                             {.title = fmt::format("{}: run {}, iteration {}", info.name, info.id, iteration)});
     if (options.output.empty()) {
         std::cout << text.str();
         return;
     }
     write_file_atomically(options.output, text.str());
     if (context.json)
-        std::cout << nlohmann::ordered_json{{"run", info.id}, {"format", options.format}, {"file", options.output}, {"bytes", text.str().size()}}.dump() << '\n';
+        std::cout << nlohmann::ordered_json{{"run", info.id},
+                                            {"format", options.format},
+                                            {"file", options.output},
+                                            {"bytes", text.str().size()}}
+                         .dump()
+                  << '\n';
 }
 
 }  // namespace
 
 void add_export(CLI::App& app, Context& context) {
     auto options = std::make_shared<ExportOptions>();
-    auto* verb = add_verb(app, context, "export", "A run as a file for other programs",
-                          "  skippipe export latest --format csv -o spans.csv\n  skippipe export 3 --format csv --what metrics\n"
-                          "  skippipe export 3 --format chrome-trace -o trace.json   (opens in Perfetto)\n  skippipe export 3 --format svg --iteration 0 -o timeline.svg");
+    auto* verb =
+        add_verb(app, context, "export", "A run as a file for other programs",
+                 "  skippipe export latest --format csv -o spans.csv\n  skippipe export 3 --format csv --what metrics\n"
+                 "  skippipe export 3 --format chrome-trace -o trace.json   (opens in Perfetto)\n  skippipe export 3 "
+                 "--format svg --iteration 0 -o timeline.svg");
     verb->add_option("RUN", options->run, "Run number or `latest`")->required();
-    verb->add_option("--format", options->format, "csv, chrome-trace or svg")->check(CLI::IsMember({"csv", "chrome-trace", "svg"}))->capture_default_str();
-    verb->add_option("--what", options->what, "csv: spans or metrics")->check(CLI::IsMember({"spans", "metrics"}))->capture_default_str();
-    verb->add_option("--iteration", options->iteration, "Only this iteration; default: all (svg: the first)")->check(CLI::NonNegativeNumber);
+    verb->add_option("--format", options->format, "csv, chrome-trace or svg")
+        ->check(CLI::IsMember({"csv", "chrome-trace", "svg"}))
+        ->capture_default_str();
+    verb->add_option("--what", options->what, "csv: spans or metrics")
+        ->check(CLI::IsMember({"spans", "metrics"}))
+        ->capture_default_str();
+    verb->add_option("--iteration", options->iteration, "Only this iteration; default: all (svg: the first)")
+        ->check(CLI::NonNegativeNumber);
     verb->add_option("-o,--output", options->output, "File to write; default: standard output");
     verb->callback([options, &context] { export_run(*options, context); });
 }

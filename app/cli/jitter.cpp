@@ -23,7 +23,8 @@ double share_of(const std::string& option, const std::string& text) {
     const bool understood = error == std::errc() && (rest.empty() || rest == "%");
     if (!understood || !(value >= 0 && value <= 1))
         throw InputError(option, fmt::format("\"{}\" is {}", text, understood ? "not between 0 and 100 %" : "no share"),
-                         "it is the standard deviation of how many times longer things take, as a share", "Write 20% or 0.2");
+                         "it is the standard deviation of how many times longer things take, as a share",
+                         "Write 20% or 0.2");
     return value;
 }
 
@@ -31,7 +32,8 @@ double share_of(const std::string& option, const std::string& text) {
 
 void add_jitter_options(CLI::App& verb, JitterOptions& options) {
     verb.add_option("--jitter", options.both,
-                    "Vary every node and line at random, by this standard deviation (20% or 0.2), and show the iteration's median, 95th\n"
+                    "Vary every node and line at random, by this standard deviation (20% or 0.2), and show the "
+                    "iteration's median, 95th\n"
                     "percentile and deviation. Factors are lognormal with mean 1, and hold for the whole iteration");
     verb.add_option("--jitter-compute", options.compute, "The same for nodes alone; default: --jitter");
     verb.add_option("--jitter-links", options.links, "The same for lines alone; default: --jitter");
@@ -49,12 +51,14 @@ std::optional<Jitter> jitter_of(const JitterOptions& options) {
     return jitter;
 }
 
-void add_jitter(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed, int threads, Score& score) {
+void add_jitter(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed,
+                int threads, Score& score) {
     if (!score.violations.empty()) return;
     score.jitter = distribution(problem, plan, jitter, samples, seed, threads);
     if (score.jitter->deadlocks == 0) return;
-    score.note += fmt::format("{}deadlocks on memory (TC1) in {} of {} drawn networks: dispatch decides there, a binding order would not",
-                              score.note.empty() ? "" : "; ", score.jitter->deadlocks, samples);
+    score.note += fmt::format(
+        "{}deadlocks on memory (TC1) in {} of {} drawn networks: dispatch decides there, a binding order would not",
+        score.note.empty() ? "" : "; ", score.jitter->deadlocks, samples);
 }
 
 const std::vector<std::string>& jitter_headings() {
@@ -64,14 +68,20 @@ const std::vector<std::string>& jitter_headings() {
 
 std::vector<std::string> jitter_cells(const Score& score) {
     if (!score.jitter) return std::vector<std::string>(jitter_headings().size(), std::string{no_number});
-    const auto cell = [](double seconds) { return std::isfinite(seconds) ? fmt::format("{:.2f} s", seconds) : std::string{no_number}; };
+    const auto cell = [](double seconds) {
+        return std::isfinite(seconds) ? fmt::format("{:.2f} s", seconds) : std::string{no_number};
+    };
     return {cell(score.jitter->p50_s), cell(score.jitter->p95_s), cell(score.jitter->standard_deviation_s)};
 }
 
 nlohmann::ordered_json to_json(const Distribution& d) {
-    return {{"compute", d.jitter.compute}, {"links", d.jitter.links}, {"samples", d.samples}, {"seed", d.seed}, {"deadlocks", d.deadlocks},
-            {"nominal_seconds", d.nominal_s}, {"mean_seconds", d.mean_s}, {"standard_deviation_seconds", d.standard_deviation_s},
-            {"least_seconds", d.least_s}, {"p5_seconds", d.p5_s}, {"p50_seconds", d.p50_s}, {"p95_seconds", d.p95_s}, {"most_seconds", d.most_s}};
+    return {{"compute", d.jitter.compute}, {"links", d.jitter.links},
+            {"samples", d.samples},        {"seed", d.seed},
+            {"deadlocks", d.deadlocks},    {"nominal_seconds", d.nominal_s},
+            {"mean_seconds", d.mean_s},    {"standard_deviation_seconds", d.standard_deviation_s},
+            {"least_seconds", d.least_s},  {"p5_seconds", d.p5_s},
+            {"p50_seconds", d.p50_s},      {"p95_seconds", d.p95_s},
+            {"most_seconds", d.most_s}};
 }
 
 }  // namespace skippipe::cli

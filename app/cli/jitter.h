@@ -25,7 +25,8 @@ void add_jitter_options(CLI::App& verb, JitterOptions& options);
 std::optional<Jitter> jitter_of(const JitterOptions& options);
 
 /// Fills in the score's distribution; a plan that is not valid gets none.
-void add_jitter(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed, int threads, Score& score);
+void add_jitter(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed,
+                int threads, Score& score);
 
 /// Headings and cells of a table row: median, 95th percentile, standard deviation.
 const std::vector<std::string>& jitter_headings();

@@ -28,20 +28,25 @@ struct PlanOptions {
     bool robust = false;
 };
 
-std::string seconds_text(double seconds) { return seconds > 0 ? fmt::format("{:.2f} s", seconds) : std::string{no_number}; }
+std::string seconds_text(double seconds) {
+    return seconds > 0 ? fmt::format("{:.2f} s", seconds) : std::string{no_number};
+}
 
-void insert_before_last(std::vector<std::string>& row, const std::vector<std::string>& cells) { row.insert(row.end() - 1, cells.begin(), cells.end()); }
+void insert_before_last(std::vector<std::string>& row, const std::vector<std::string>& cells) {
+    row.insert(row.end() - 1, cells.begin(), cells.end());
+}
 
 std::vector<std::string> row_of(const Score& score, bool with_jitter) {
     const bool timed = score.iteration_seconds > 0;
-    std::vector<std::string> row{
-            score.planner,
-            seconds_text(score.iteration_seconds),
-            seconds_text(score.lower_bound_seconds),
-            timed ? format_percent(score.gap) : std::string{no_number},
-            timed ? format_percent(score.idle_fraction) : std::string{no_number},
-            timed ? format_si(score.bytes, "B") : std::string{no_number},
-            score.violations.empty() ? "valid" : fmt::format("{} violation{}", score.violations.size(), score.violations.size() == 1 ? "" : "s")};
+    std::vector<std::string> row{score.planner,
+                                 seconds_text(score.iteration_seconds),
+                                 seconds_text(score.lower_bound_seconds),
+                                 timed ? format_percent(score.gap) : std::string{no_number},
+                                 timed ? format_percent(score.idle_fraction) : std::string{no_number},
+                                 timed ? format_si(score.bytes, "B") : std::string{no_number},
+                                 score.violations.empty() ? "valid"
+                                                          : fmt::format("{} violation{}", score.violations.size(),
+                                                                        score.violations.size() == 1 ? "" : "s")};
     if (with_jitter) insert_before_last(row, jitter_cells(score));
     return row;
 }
@@ -74,15 +79,18 @@ void print(const std::vector<Row>& rows, bool json, const Problem& problem) {
         std::cout << array.dump() << '\n';
         return;
     }
-    std::vector<std::vector<std::string>> lines{{"planner", "iteration", "lower bound", "gap", "idle", "bytes sent", ""}};
-    const bool with_jitter = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.score.jitter.has_value(); });
+    std::vector<std::vector<std::string>> lines{
+        {"planner", "iteration", "lower bound", "gap", "idle", "bytes sent", ""}};
+    const bool with_jitter =
+        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.score.jitter.has_value(); });
     if (with_jitter) insert_before_last(lines.front(), jitter_headings());
     for (const auto& row : rows) lines.push_back(row_of(row.score, with_jitter));
     std::cout << table(lines);
     for (const auto& [score, account, explained, blocks] : rows) {
         for (const auto& violation : score.violations) std::cout << score.planner << ": " << violation << '\n';
         if (!score.note.empty()) std::cout << score.planner << ": " << score.note << '\n';
-        if (!blocks.empty()) std::cout << fmt::format("{}: blocks of the stages {}\n", score.planner, fmt::join(blocks, " "));
+        if (!blocks.empty())
+            std::cout << fmt::format("{}: blocks of the stages {}\n", score.planner, fmt::join(blocks, " "));
     }
     for (const auto& row : rows)
         if (row.explained) std::cout << explanation_text(row.explained->why, problem, row.explained->plan);
@@ -95,13 +103,18 @@ std::optional<Explained> explain_where_asked(const PlanOptions& options, const P
     return std::nullopt;
 }
 
-std::vector<int> planned_blocks(const Problem& problem, const Plan& plan) { return problem.plan_blocks ? plan.blocks : std::vector<int>{}; }
+std::vector<int> planned_blocks(const Problem& problem, const Plan& plan) {
+    return problem.plan_blocks ? plan.blocks : std::vector<int>{};
+}
 
 /// What --robust asks for; throws InputError where nothing could come of it.
-Robustness robustness(const PlanOptions& options, const std::optional<Jitter>& jitter, const std::vector<const Planner*>& chosen) {
-    if (!jitter) throw InputError("--robust", "no jitter is given", "a plan is robust against something", "Add --jitter 20%");
+Robustness robustness(const PlanOptions& options, const std::optional<Jitter>& jitter,
+                      const std::vector<const Planner*>& chosen) {
+    if (!jitter)
+        throw InputError("--robust", "no jitter is given", "a plan is robust against something", "Add --jitter 20%");
     if (std::none_of(chosen.begin(), chosen.end(), [](const Planner* planner) { return planner->robust(); }))
-        throw InputError("--robust", fmt::format("{} does not search for robust plans", chosen.front()->name()), "its plan would be the same without",
+        throw InputError("--robust", fmt::format("{} does not search for robust plans", chosen.front()->name()),
+                         "its plan would be the same without",
                          "Use --planner skippipe-joint, or --jitter alone to see how this plan fares");
     return {*jitter, options.jitter.samples};
 }
@@ -118,7 +131,8 @@ void make_plans(const PlanOptions& options, Context& context) {
     if (options.all)
         for (const auto& planner : context.planners.all()) chosen.push_back(planner.get());
     else
-        chosen.push_back(&find_planner(context.planners, options.planner.empty() ? experiment.pipeline.planner : options.planner));
+        chosen.push_back(
+            &find_planner(context.planners, options.planner.empty() ? experiment.pipeline.planner : options.planner));
 
     const auto jitter = jitter_of(options.jitter);
     if (options.robust) request.robust = robustness(options, jitter, chosen);
@@ -130,9 +144,13 @@ void make_plans(const PlanOptions& options, Context& context) {
     for (const auto* planner : chosen) {
         try {
             const auto plan = make_plan(*planner, problem, request, !context.json);
-            rows.push_back({score(problem, plan), account_plan(experiment.model, problem, plan), {}, planned_blocks(problem, plan)});
+            rows.push_back({score(problem, plan),
+                            account_plan(experiment.model, problem, plan),
+                            {},
+                            planned_blocks(problem, plan)});
             Score& scored = rows.back().score;
-            if (jitter) add_jitter(problem, plan, *jitter, options.jitter.samples, request.seed, request.threads, scored);
+            if (jitter)
+                add_jitter(problem, plan, *jitter, options.jitter.samples, request.seed, request.threads, scored);
             if (!scored.violations.empty()) continue;
             const double seconds = options.robust ? scored.jitter->p95_s : scored.iteration_seconds;
             if (best_s == 0 || seconds < best_s) {
@@ -149,7 +167,8 @@ void make_plans(const PlanOptions& options, Context& context) {
     print(rows, context.json, problem);
     if (best_s == 0) context.exit_code = bad_input;
     if (options.output.empty() || best_s == 0) return;
-    if (const auto& explained = rows[best_row].explained) best.note += (best.note.empty() ? "" : "; ") + explained->why.summary(problem);
+    if (const auto& explained = rows[best_row].explained)
+        best.note += (best.note.empty() ? "" : "; ") + explained->why.summary(problem);
     write_file_atomically(options.output, to_json(best, problem, to_json(experiment)).dump(1) + "\n");
     if (!context.json) std::cout << fmt::format("{} written ({})\n", options.output, best.planner);
 }
@@ -160,10 +179,14 @@ void score_plan(const PlanOptions& options, Context& context) {
     const auto jitter = jitter_of(options.jitter);
     const auto plan = read_plan(options.plan_file, problem);
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
-        std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is " << problem.experiment_hash << ")\n";
-    Row row{score(problem, plan), account_plan(experiment.model, problem, plan), explain_where_asked(options, problem, plan), planned_blocks(problem, plan)};
+        std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is "
+                  << problem.experiment_hash << ")\n";
+    Row row{score(problem, plan), account_plan(experiment.model, problem, plan),
+            explain_where_asked(options, problem, plan), planned_blocks(problem, plan)};
     const auto request = plan_request(experiment, options.threads);
-    if (jitter) add_jitter(problem, plan, *jitter, options.jitter.samples, options.seed > 0 ? options.seed : request.seed, request.threads, row.score);
+    if (jitter)
+        add_jitter(problem, plan, *jitter, options.jitter.samples, options.seed > 0 ? options.seed : request.seed,
+                   request.threads, row.score);
     print({row}, context.json, problem);
 }
 
@@ -171,50 +194,66 @@ void list_planners(const Context& context) {
     if (context.json) {
         auto array = nlohmann::ordered_json::array();
         for (const auto& planner : context.planners.all())
-            array.push_back({{"planner", planner->name()}, {"description", planner->description()}, {"full_pipeline", planner->full_pipeline()}});
+            array.push_back({{"planner", planner->name()},
+                             {"description", planner->description()},
+                             {"full_pipeline", planner->full_pipeline()}});
         std::cout << array.dump() << '\n';
         return;
     }
-    for (const auto& planner : context.planners.all()) std::cout << fmt::format("{:<16}  {}\n", planner->name(), planner->description());
+    for (const auto& planner : context.planners.all())
+        std::cout << fmt::format("{:<16}  {}\n", planner->name(), planner->description());
 }
 
 }  // namespace
 
 void add_plan(CLI::App& app, Context& context) {
     auto options = std::make_shared<PlanOptions>();
-    auto* plan = add_verb(app, context, "plan", "Plan an experiment: who does what, when; one row a planner",
-                          "  skippipe plan quick-start.json\n  skippipe plan quick-start.json --all\n"
-                          "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json\n"
-                          "  skippipe plan quick-start.json --explain\n"
-                          "  skippipe plan quick-start.json --all --jitter 20%\n"
-                          "  skippipe plan quick-start.json --planner skippipe-joint --jitter 20% --robust -o robust.json");
+    auto* plan =
+        add_verb(app, context, "plan", "Plan an experiment: who does what, when; one row a planner",
+                 "  skippipe plan quick-start.json\n  skippipe plan quick-start.json --all\n"
+                 "  skippipe plan quick-start.json --planner skippipe-joint --seconds 30 -o plan.json\n"
+                 "  skippipe plan quick-start.json --explain\n"
+                 "  skippipe plan quick-start.json --all --jitter 20%\n"
+                 "  skippipe plan quick-start.json --planner skippipe-joint --jitter 20% --robust -o robust.json");
     plan->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     add_model_option(*plan, options->model);
     auto* name = plan->add_option("--planner", options->planner, "Planner; default: the experiment's");
     plan->add_flag("--all", options->all, "Every planner, one row each")->excludes(name);
-    auto* seconds = plan->add_option("--seconds", options->seconds, "Search this long; the plan records the steps reached")->check(CLI::PositiveNumber);
-    plan->add_option("--steps", options->steps, "Search this many steps: reproducible with the seed")->check(CLI::PositiveNumber)->excludes(seconds);
+    auto* seconds =
+        plan->add_option("--seconds", options->seconds, "Search this long; the plan records the steps reached")
+            ->check(CLI::PositiveNumber);
+    plan->add_option("--steps", options->steps, "Search this many steps: reproducible with the seed")
+        ->check(CLI::PositiveNumber)
+        ->excludes(seconds);
     plan->add_option("--seed", options->seed, "Default: the experiment's");
-    plan->add_option("--threads", options->threads, "Default: one a core; never changes the plan")->check(CLI::Range(1, 1024));
+    plan->add_option("--threads", options->threads, "Default: one a core; never changes the plan")
+        ->check(CLI::Range(1, 1024));
     add_jitter_options(*plan, options->jitter);
-    plan->add_flag("--robust", options->robust, "With --jitter: the plan with the least 95th percentile (skippipe-joint; as many steps again)");
-    plan->add_option("-o,--output", options->output, "Write the plan (with --all: the shortest; with --robust: by the 95th percentile)");
-    const char* explain = "Say why it takes as long as it does: the critical node and link, where microbatches wait, what one unit more would give";
+    plan->add_flag("--robust", options->robust,
+                   "With --jitter: the plan with the least 95th percentile (skippipe-joint; as many steps again)");
+    plan->add_option("-o,--output", options->output,
+                     "Write the plan (with --all: the shortest; with --robust: by the 95th percentile)");
+    const char* explain =
+        "Say why it takes as long as it does: the critical node and link, where microbatches wait, what one unit more "
+        "would give";
     plan->add_flag("--explain", options->explain, std::string(explain) + " (with --all: of the shortest)");
     plan->callback([options, &context] { make_plans(*options, context); });
 
-    auto* score = add_verb(app, context, "score", "Evaluate and check a plan, whoever made it (exit 0 even with violations)",
-                           "  skippipe score authors-20.json plan.json\n  skippipe score authors-20.json plan.json --json\n"
-                           "  skippipe score authors-20.json plan.json --jitter 20% --samples 5000");
+    auto* score =
+        add_verb(app, context, "score", "Evaluate and check a plan, whoever made it (exit 0 even with violations)",
+                 "  skippipe score authors-20.json plan.json\n  skippipe score authors-20.json plan.json --json\n"
+                 "  skippipe score authors-20.json plan.json --jitter 20% --samples 5000");
     score->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     score->add_option("PLAN", options->plan_file, "Plan file")->required();
     score->add_option("--seed", options->seed, "Of the networks drawn for --jitter; default: the experiment's");
-    score->add_option("--threads", options->threads, "Default: one a core; never changes the numbers")->check(CLI::Range(1, 1024));
+    score->add_option("--threads", options->threads, "Default: one a core; never changes the numbers")
+        ->check(CLI::Range(1, 1024));
     add_jitter_options(*score, options->jitter);
     score->add_flag("--explain", options->explain, explain);
     score->callback([options, &context] { score_plan(*options, context); });
 
-    auto* planners = add_verb(app, context, "planners", "List the planners", "  skippipe planners\n  skippipe planners --json");
+    auto* planners =
+        add_verb(app, context, "planners", "List the planners", "  skippipe planners\n  skippipe planners --json");
     planners->callback([&context] { list_planners(context); });
 }
 

@@ -59,8 +59,9 @@ Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest reque
     request.progress = [&](const PlanProgress& progress) {
         if (interrupted()) stop.request_stop();
         if (!terminal) return;
-        std::cerr << fmt::format("\r{}: {:3.0f} %  {}\033[K", planner.name(), 100 * progress.fraction,
-                                 progress.best_iteration_s > 0 ? format_seconds(progress.best_iteration_s) + " an iteration" : "");
+        std::cerr << fmt::format(
+            "\r{}: {:3.0f} %  {}\033[K", planner.name(), 100 * progress.fraction,
+            progress.best_iteration_s > 0 ? format_seconds(progress.best_iteration_s) + " an iteration" : "");
     };
     auto plan = planner.plan(problem, request);
     if (terminal) std::cerr << "\r\033[K";
@@ -68,16 +69,24 @@ Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest reque
 }
 
 nlohmann::ordered_json to_json(const Score& s) {
-    nlohmann::ordered_json row{{"planner", s.planner}, {"makespan_seconds", s.makespan_seconds}, {"iteration_seconds", s.iteration_seconds},
-            {"lower_bound_seconds", s.lower_bound_seconds}, {"gap", s.gap}, {"idle_fraction", s.idle_fraction}, {"bytes", s.bytes},
-            {"violations", s.violations}, {"bound", s.bound}, {"note", s.note}};
+    nlohmann::ordered_json row{{"planner", s.planner},
+                               {"makespan_seconds", s.makespan_seconds},
+                               {"iteration_seconds", s.iteration_seconds},
+                               {"lower_bound_seconds", s.lower_bound_seconds},
+                               {"gap", s.gap},
+                               {"idle_fraction", s.idle_fraction},
+                               {"bytes", s.bytes},
+                               {"violations", s.violations},
+                               {"bound", s.bound},
+                               {"note", s.note}};
     if (s.jitter) row["jitter"] = to_json(*s.jitter);
     return row;
 }
 
 nlohmann::ordered_json to_json(const Score& s, const std::optional<Accounting>& accounting) {
     auto json = to_json(s);
-    json["block_flops"] = accounting ? nlohmann::ordered_json(accounting->block_flops()) : nlohmann::ordered_json(nullptr);
+    json["block_flops"] =
+        accounting ? nlohmann::ordered_json(accounting->block_flops()) : nlohmann::ordered_json(nullptr);
     json["bytes_by_line"] = accounting ? bytes_by_line(*accounting) : nlohmann::ordered_json::object();
     return json;
 }

@@ -22,7 +22,8 @@ Plan read_plan(const std::string& file, const Problem& problem);
 
 /// What scripts rely on, plus "bound", "note" and, where asked for, "jitter".
 nlohmann::ordered_json to_json(const Score& score);
-/// The same with "block_flops" (forth and back, one iteration) and "bytes_by_line"; null and {} where the plan has no timeline.
+/// The same with "block_flops" (forth and back, one iteration) and "bytes_by_line"; null and {} where the plan has no
+/// timeline.
 nlohmann::ordered_json to_json(const Score& score, const std::optional<Accounting>& accounting);
 
 /// Ctrl+C and SIGTERM as a flag that long work asks for; a second Ctrl+C ends at once.

@@ -25,8 +25,10 @@ struct ProbeOptions {
 };
 
 /// Starts the ranks and waits for what they measure.
-std::vector<RankProbe> measure(const Experiment& experiment, const Problem& problem, const Plan& plan, const ProbeOptions& options, bool launched) {
-    const protocol::Job job{to_text(experiment), to_json(plan, problem, nullptr).dump(), std::filesystem::absolute(options.file).parent_path().string(), options.threads, true};
+std::vector<RankProbe> measure(const Experiment& experiment, const Problem& problem, const Plan& plan,
+                               const ProbeOptions& options, bool launched) {
+    const protocol::Job job{to_text(experiment), to_json(plan, problem, nullptr).dump(),
+                            std::filesystem::absolute(options.file).parent_path().string(), options.threads, true};
     WorkerGroup workers(job, experiment.execution.ranks, launched);
     std::vector<RankProbe> ranks;
     Faults faults;
@@ -37,9 +39,16 @@ std::vector<RankProbe> measure(const Experiment& experiment, const Problem& prob
         if (const auto* failed = std::get_if<protocol::Failed>(&message)) faults = failed->faults;
         ended = ended || std::holds_alternative<protocol::Done>(message) || !faults.empty();
     };
-    if (const auto fault = workers.listen(handle, [&] { return ended; }, [&] { if (interrupted()) ended = true; })) faults.push_back(*fault);
+    if (const auto fault = workers.listen(
+            handle, [&] { return ended; },
+            [&] {
+                if (interrupted()) ended = true;
+            }))
+        faults.push_back(*fault);
     if (!faults.empty()) throw InputError(faults);
-    if (ranks.empty()) throw InputError("probe", "stopped before it had measured anything", "Ctrl+C ends it", "Start it again; it takes some seconds");
+    if (ranks.empty())
+        throw InputError("probe", "stopped before it had measured anything", "Ctrl+C ends it",
+                         "Start it again; it takes some seconds");
     return ranks;
 }
 
@@ -53,15 +62,18 @@ void print(const std::vector<RankProbe>& ranks, const Problem& problem) {
     std::vector<std::vector<std::string>> links{{"link", "latency", "bandwidth"}};
     for (std::size_t r = 0; r < ranks.size(); ++r) {
         for (const auto& node : ranks[r].nodes)
-            nodes.push_back({problem.node_ids.at(static_cast<std::size_t>(node.node)), std::to_string(r), ranks[r].host, with_spread(node.forward_s, seconds),
-                             with_spread(node.backward_s, seconds), with_spread(node.loss_s, seconds)});
+            nodes.push_back({problem.node_ids.at(static_cast<std::size_t>(node.node)), std::to_string(r), ranks[r].host,
+                             with_spread(node.forward_s, seconds), with_spread(node.backward_s, seconds),
+                             with_spread(node.loss_s, seconds)});
         for (const auto& link : ranks[r].links)
             links.push_back({fmt::format("rank {} -> {}", link.from, link.to), with_spread(link.latency_s, seconds),
                              with_spread(link.bandwidth_bytes_per_s, [](double b) { return format_si(b, "B/s"); })});
     }
-    std::cout << "A microbatch (median and spread; time of the computing thread while all ranks compute):\n" << table(nodes);
+    std::cout << "A microbatch (median and spread; time of the computing thread while all ranks compute):\n"
+              << table(nodes);
     if (links.size() > 1) std::cout << "\nBetween ranks:\n" << table(links);
-    std::cout << fmt::format("\nInside a rank: {} from an operation's end to the next one's start; memory copies {}\n", with_spread(ranks.front().handover_s, seconds),
+    std::cout << fmt::format("\nInside a rank: {} from an operation's end to the next one's start; memory copies {}\n",
+                             with_spread(ranks.front().handover_s, seconds),
                              format_si(ranks.front().copy_bytes_per_s, "B/s"));
     double step_s = 0, iteration_cpu_s = 0;
     for (const auto& rank : ranks) {
@@ -69,7 +81,8 @@ void print(const std::vector<RankProbe>& ranks, const Problem& problem) {
         iteration_cpu_s += rank.iteration_cpu_s;
     }
     if (step_s > 0) std::cout << fmt::format("AdamW on the nodes of the slowest rank: {}\n", seconds(step_s));
-    if (iteration_cpu_s > 0) std::cout << fmt::format("An iteration's messages and coordination: {} of a core\n", seconds(iteration_cpu_s));
+    if (iteration_cpu_s > 0)
+        std::cout << fmt::format("An iteration's messages and coordination: {} of a core\n", seconds(iteration_cpu_s));
 }
 
 nlohmann::ordered_json to_json(const std::vector<RankProbe>& ranks) {
@@ -87,12 +100,18 @@ void probe(const ProbeOptions& options, Context& context) {
     if (launch && launch->world_size > 1) experiment.execution.ranks = launch->world_size;
     experiment.execution.transport = experiment.execution.ranks > 1 ? Transport::gloo : Transport::local;
     const auto problem = make_problem(experiment);
-    const auto plan = make_plan(find_planner(context.planners, experiment.pipeline.planner), problem, plan_request(experiment, options.threads), !context.json);
-    const auto schedule = make_schedule(problem, plan, assign_ranks(experiment.topology, plan, experiment.execution.ranks), experiment.execution.ranks);
-    if (!context.json) std::cerr << fmt::format("measuring {} nodes on {} ranks and their links ...\n", problem.nodes(), experiment.execution.ranks);
+    const auto plan = make_plan(find_planner(context.planners, experiment.pipeline.planner), problem,
+                                plan_request(experiment, options.threads), !context.json);
+    const auto schedule = make_schedule(
+        problem, plan, assign_ranks(experiment.topology, plan, experiment.execution.ranks), experiment.execution.ranks);
+    if (!context.json)
+        std::cerr << fmt::format("measuring {} nodes on {} ranks and their links ...\n", problem.nodes(),
+                                 experiment.execution.ranks);
     const auto ranks = measure(experiment, problem, plan, options, launch && launch->world_size > 1);
     const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    const auto measured = measured_experiment(experiment, schedule, ranks, options.keep_links || experiment.execution.shape_links, fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)));
+    const auto measured =
+        measured_experiment(experiment, schedule, ranks, options.keep_links || experiment.execution.shape_links,
+                            fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)));
     if (context.json)
         std::cout << to_json(ranks).dump() << std::endl;
     else
@@ -106,13 +125,19 @@ void probe(const ProbeOptions& options, Context& context) {
 
 void add_probe(CLI::App& app, Context& context) {
     auto options = std::make_shared<ProbeOptions>();
-    auto* verb = add_verb(app, context, "probe", "Measure how fast each stage is on each node and each link between ranks, and write an experiment with these values",
-                          "  skippipe probe quick-start.json --ranks 2 -o measured.json\n  mpirun -np 4 skippipe probe cluster.json -o measured.json");
+    auto* verb = add_verb(app, context, "probe",
+                          "Measure how fast each stage is on each node and each link between ranks, and write an "
+                          "experiment with these values",
+                          "  skippipe probe quick-start.json --ranks 2 -o measured.json\n  mpirun -np 4 skippipe probe "
+                          "cluster.json -o measured.json");
     verb->add_option("EXPERIMENT", options->file, "Experiment file")->required();
     verb->add_option("--ranks", options->ranks, "Processes instead of the experiment's")->check(CLI::Range(1, 4096));
     verb->add_option("--threads", options->threads, "Workers of a rank")->check(CLI::Range(1, 1024));
-    verb->add_flag("--keep-links", options->keep_links, "Take the speeds of the nodes and leave the drawn links (always so where execution.shape_links holds)");
-    verb->add_option("-o,--output", options->output, "Write the experiment with measured speeds, links and their date here");
+    verb->add_flag(
+        "--keep-links", options->keep_links,
+        "Take the speeds of the nodes and leave the drawn links (always so where execution.shape_links holds)");
+    verb->add_option("-o,--output", options->output,
+                     "Write the experiment with measured speeds, links and their date here");
     verb->callback([options, &context] { probe(*options, context); });
 }
 

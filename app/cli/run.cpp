@@ -32,15 +32,23 @@ struct RunOptions {
 /// What the document may ask for and this version cannot do is refused before anything starts.
 void check_executable(const Experiment& e) {
     Faults faults;
-    const auto refuse = [&](const char* pointer, std::string what, const char* why, const char* remedy) { faults.push_back({pointer, std::move(what), why, remedy}); };
+    const auto refuse = [&](const char* pointer, std::string what, const char* why, const char* remedy) {
+        faults.push_back({pointer, std::move(what), why, remedy});
+    };
     const auto& how = e.execution;
-    if (how.transport == Transport::nccl) refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA", "Set it to \"gloo\", or to \"local\" with one rank");
+    if (how.transport == Transport::nccl)
+        refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA",
+               "Set it to \"gloo\", or to \"local\" with one rank");
     if (how.ranks > 1 && how.clock == Clock::virtual_time)
-        refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks), "the drawn network's time passes in one process",
+        refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
+               "the drawn network's time passes in one process",
                "Set execution.clock to \"wall\", or ranks to 1; execution.threads uses more cores");
     if (how.ranks > 1 && how.clock == Clock::wall && how.transport == Transport::local)
-        refuse("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks), "it joins the nodes of one process", "Set it to \"gloo\"");
-    if (!e.failures.empty()) refuse("/failures", "failures cannot be injected", "this version trains undisturbed", "Remove them to train; `plan` and `validate` accept them");
+        refuse("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks),
+               "it joins the nodes of one process", "Set it to \"gloo\"");
+    if (!e.failures.empty())
+        refuse("/failures", "failures cannot be injected", "this version trains undisturbed",
+               "Remove them to train; `plan` and `validate` accept them");
     if (!faults.empty()) throw InputError(faults);
 }
 
@@ -48,10 +56,12 @@ void check_executable(const Experiment& e) {
 void take_launch(const std::optional<LaunchEnvironment>& launch, RunJob& job) {
     if (!launch || launch->world_size == 1) return;
     if (launch->master_port == 0)
-        throw InputError("MASTER_PORT", "0", "the other ranks must know where rank 0 listens", "Set it to the same free port on every rank");
+        throw InputError("MASTER_PORT", "0", "the other ranks must know where rank 0 listens",
+                         "Set it to the same free port on every rank");
     job.launched = true;
     if (job.experiment.execution.ranks != launch->world_size)
-        std::cerr << fmt::format("note: {} started {} ranks; execution.ranks was {}\n", launch->launcher, launch->world_size, job.experiment.execution.ranks);
+        std::cerr << fmt::format("note: {} started {} ranks; execution.ranks was {}\n", launch->launcher,
+                                 launch->world_size, job.experiment.execution.ranks);
     job.experiment.execution.ranks = launch->world_size;
 }
 
@@ -76,9 +86,11 @@ Plan plan_of(const nlohmann::ordered_json& json, const Problem& problem) {
     if (has_errors(faults)) throw InputError(faults);
     const auto violations = check_structure(problem, plan);
     for (const auto& violation : violations)
-        faults.push_back({"PLAN", violation.rule + ": " + violation.what, "the plan cannot be executed", "Mend the plan, or make one with `skippipe plan`"});
+        faults.push_back({"PLAN", violation.rule + ": " + violation.what, "the plan cannot be executed",
+                          "Mend the plan, or make one with `skippipe plan`"});
     if (faults.empty() && !evaluate(problem, plan).complete)
-        faults.push_back({"PLAN", "deadlock: not every operation can run", "see `skippipe score`", "Raise the nodes' memory or change the order"});
+        faults.push_back({"PLAN", "deadlock: not every operation can run", "see `skippipe score`",
+                          "Raise the nodes' memory or change the order"});
     if (has_errors(faults)) throw InputError(faults);
     return plan;
 }
@@ -87,24 +99,28 @@ Plan plan_of(const nlohmann::ordered_json& json, const Problem& problem) {
 std::filesystem::path writable(const std::string& path, const Experiment& experiment) {
     if (path.empty()) return {};
     if (experiment.execution.compute == Compute::cost)
-        throw InputError("--save-weights", "the experiment computes nothing", "execution.compute is cost", "Set it to \"torch\", or leave the option out");
+        throw InputError("--save-weights", "the experiment computes nothing", "execution.compute is cost",
+                         "Set it to \"torch\", or leave the option out");
     const auto target = std::filesystem::absolute(path);
     AtomicFile probe(target);
     return target;
 }
 
-/// Tokenises the text where a tokenizer is named and it was not done before, with progress; Ctrl+C ends it and leaves nothing.
+/// Tokenises the text where a tokenizer is named and it was not done before, with progress; Ctrl+C ends it and leaves
+/// nothing.
 void prepare_text(const RunJob& job, bool show) {
     catch_interrupts();
     const bool terminal = ::isatty(STDOUT_FILENO) != 0;
     int shown = -1;
-    tokenise(job.experiment.data, job.base_dir, job.experiment.model.vocabulary, [&](const std::string& what, double share) {
-        if (interrupted()) throw std::runtime_error("stopped while " + what);
-        const int percent = static_cast<int>(100 * share), step = terminal ? 1 : 10;
-        if (!show || percent / step == shown / step) return;
-        shown = percent;
-        std::cout << fmt::format("{}{}: {} %{}", terminal ? "\r\033[K" : "", what, percent, terminal ? "" : "\n") << std::flush;
-    });
+    tokenise(
+        job.experiment.data, job.base_dir, job.experiment.model.vocabulary, [&](const std::string& what, double share) {
+            if (interrupted()) throw std::runtime_error("stopped while " + what);
+            const int percent = static_cast<int>(100 * share), step = terminal ? 1 : 10;
+            if (!show || percent / step == shown / step) return;
+            shown = percent;
+            std::cout << fmt::format("{}{}: {} %{}", terminal ? "\r\033[K" : "", what, percent, terminal ? "" : "\n")
+                      << std::flush;
+        });
     if (show && terminal && shown >= 0) std::cout << "\r\033[K" << std::flush;
 }
 
@@ -112,12 +128,15 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     const auto json = read_json(options.file);
     const bool is_plan = json.is_object() && json.contains("paths");
     if (is_plan && !json.contains("experiment"))
-        throw InputError(options.file + "#/experiment", "the plan does not carry its experiment", "a plan alone does not say what to train",
+        throw InputError(options.file + "#/experiment", "the plan does not carry its experiment",
+                         "a plan alone does not say what to train",
                          "Use `skippipe run EXPERIMENT --plan PLAN`, or write the plan with `skippipe plan -o`");
     RunJob job;
     if (is_plan && !options.model.empty())
-        throw InputError("--model", "the plan carries its experiment's own model", "it was made for that", "Run the experiment with --model instead");
-    job.experiment = is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(with_model(json, options.model), "");
+        throw InputError("--model", "the plan carries its experiment's own model", "it was made for that",
+                         "Run the experiment with --model instead");
+    job.experiment =
+        is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(with_model(json, options.model), "");
     if (options.iterations > 0) job.experiment.training.iterations = options.iterations;
     if (options.seed > 0) job.experiment.seed = options.seed;
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
@@ -127,7 +146,8 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     job.save_weights = writable(options.save_weights, job.experiment);
     job.calibrate = options.calibrate;
     if (job.calibrate && job.experiment.execution.clock == Clock::virtual_time)
-        throw InputError("--calibrate", "the virtual clock runs", "there the drawn times are true by definition", "Set execution.clock to \"wall\", or leave the option out");
+        throw InputError("--calibrate", "the virtual clock runs", "there the drawn times are true by definition",
+                         "Set execution.clock to \"wall\", or leave the option out");
     job.problem = make_problem(job.experiment);
     job.record = context.record;
     job.base_dir = std::filesystem::absolute(options.file).parent_path();
@@ -142,9 +162,11 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
         job.plan = make_plan(planner, job.problem, plan_request(job.experiment, options.threads), !context.json);
     }
     if (!options.ignore_memory && !job.launched && job.experiment.execution.compute == Compute::torch)
-        if (auto faults = check_memory_fits(job.experiment, job.problem, job.plan, available_memory()); !faults.empty()) throw InputError(std::move(faults));
+        if (auto faults = check_memory_fits(job.experiment, job.problem, job.plan, available_memory()); !faults.empty())
+            throw InputError(std::move(faults));
     // Before anything starts: the other ranks of a launcher end with this one.
-    if (job.experiment.execution.ranks > 1) assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks);
+    if (job.experiment.execution.ranks > 1)
+        assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks);
     return job;
 }
 
@@ -163,19 +185,26 @@ public:
         };
         progress.ready = [this](const protocol::Hello& m) {
             clear();
-            if (m.blas_gflops > 0) std::cout << fmt::format("data: {}; matrix products at {:.0f} GFLOP/s a core\n", m.data, m.blas_gflops) << std::flush;
+            if (m.blas_gflops > 0)
+                std::cout << fmt::format("data: {}; matrix products at {:.0f} GFLOP/s a core\n", m.data, m.blas_gflops)
+                          << std::flush;
             if (m.blas_gflops > 0 && m.blas_gflops < 10)
-                std::cerr << "warning: matrix products are very slow here: a reference BLAS is in use. Install libopenblas0-pthread and start again\n";
+                std::cerr << "warning: matrix products are very slow here: a reference BLAS is in use. Install "
+                             "libopenblas0-pthread and start again\n";
         };
         progress.validated = [this](const protocol::Validated& m) {
             clear();
-            const auto bits = m.result.bits_per_byte > 0 ? fmt::format(", {:.3f} bits per byte", m.result.bits_per_byte) : "";
-            std::cout << fmt::format("validation after {} iterations: loss {:.4f}{}\n", m.iterations_done, m.result.loss_nats, bits) << std::flush;
+            const auto bits =
+                m.result.bits_per_byte > 0 ? fmt::format(", {:.3f} bits per byte", m.result.bits_per_byte) : "";
+            std::cout << fmt::format("validation after {} iterations: loss {:.4f}{}\n", m.iterations_done,
+                                     m.result.loss_nats, bits)
+                      << std::flush;
         };
         progress.iterated = [this](const protocol::Iterated& m) { show(m); };
         progress.went_over = [this](const PlanChange& change) {
             clear();
-            std::cout << fmt::format("from iteration {} on a new plan: {}\n", change.iteration + 1, change.why) << std::flush;
+            std::cout << fmt::format("from iteration {} on a new plan: {}\n", change.iteration + 1, change.why)
+                      << std::flush;
         };
         return progress;
     }
@@ -194,8 +223,13 @@ private:
         clear();
         std::cout << fmt::format("{} {}/{}", bar, done, iterations_);
         if (m.result.tokens > 0)
-            std::cout << fmt::format("  loss {:.3f}  {:.0f} tokens/s here", m.result.loss_sum_nats / static_cast<double>(m.result.tokens), static_cast<double>(m.tokens) / std::max(1e-9, m.machine_s));
-        std::cout << fmt::format("  {} {}  {} left here{}", clock_ == Clock::wall ? "time here" : "network time", format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s), terminal_ ? "" : "\n") << std::flush;
+            std::cout << fmt::format("  loss {:.3f}  {:.0f} tokens/s here",
+                                     m.result.loss_sum_nats / static_cast<double>(m.result.tokens),
+                                     static_cast<double>(m.tokens) / std::max(1e-9, m.machine_s));
+        std::cout << fmt::format("  {} {}  {} left here{}", clock_ == Clock::wall ? "time here" : "network time",
+                                 format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s),
+                                 terminal_ ? "" : "\n")
+                  << std::flush;
         if (terminal_ && done == iterations_) std::cout << '\n';
     }
 
@@ -207,27 +241,39 @@ private:
 
 nlohmann::ordered_json summary(const RunOutcome& outcome) {
     nlohmann::ordered_json idle = nlohmann::ordered_json::object();
-    for (std::size_t c = 0; c < idle_causes; ++c) idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome.idle_by_cause[c];
-    nlohmann::ordered_json json{{"run", outcome.run}, {"state", to_string(outcome.state)}, {"iterations", outcome.info.iterations_done},
-                                {"iteration_seconds", optional_number(outcome.info.iteration_s)}, {"tokens_per_second", optional_number(outcome.info.tokens_per_second)},
+    for (std::size_t c = 0; c < idle_causes; ++c)
+        idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome.idle_by_cause[c];
+    nlohmann::ordered_json json{{"run", outcome.run},
+                                {"state", to_string(outcome.state)},
+                                {"iterations", outcome.info.iterations_done},
+                                {"iteration_seconds", optional_number(outcome.info.iteration_s)},
+                                {"tokens_per_second", optional_number(outcome.info.tokens_per_second)},
                                 {"first_validation_loss", optional_number(outcome.info.first_validation_loss)},
-                                {"last_validation_loss", optional_number(outcome.info.last_validation_loss)}, {"idle_by_cause", idle},
+                                {"last_validation_loss", optional_number(outcome.info.last_validation_loss)},
+                                {"idle_by_cause", idle},
                                 {"peak_memory_bytes", outcome.peak_memory_bytes}};
     if (const auto middle = median_difference(outcome.differences)) json["prediction"] = to_json(*middle);
-    for (const auto& change : outcome.plan_changes) json["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
+    for (const auto& change : outcome.plan_changes)
+        json["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
     if (!outcome.faults.empty()) json["faults"] = to_json(outcome.faults);
     return json;
 }
 
 void print_summary(const RunJob& job, const RunOutcome& outcome) {
     const auto& info = outcome.info;
-    std::cout << fmt::format("\nrun {} {}: {} of {} iterations\n", outcome.run, to_string(outcome.state), info.iterations_done, job.experiment.training.iterations);
+    std::cout << fmt::format("\nrun {} {}: {} of {} iterations\n", outcome.run, to_string(outcome.state),
+                             info.iterations_done, job.experiment.training.iterations);
     std::vector<std::vector<std::string>> rows;
     const auto row = [&](const std::string& name, const std::string& value) { rows.push_back({name, value}); };
-    if (info.iteration_s) row(job.experiment.execution.clock == Clock::wall ? "iteration time here" : "iteration time of the network", fmt::format("{:.3f} s", *info.iteration_s));
+    if (info.iteration_s)
+        row(job.experiment.execution.clock == Clock::wall ? "iteration time here" : "iteration time of the network",
+            fmt::format("{:.3f} s", *info.iteration_s));
     if (const auto d = median_difference(outcome.differences)) {
-        row("median iteration", fmt::format("{:.3f} s, predicted {:.3f} s ({:+.1f} %)", d->measured_s, d->predicted_s, 100 * (d->measured_s / d->predicted_s - 1)));
-        const auto cause = [&](const char* name, double seconds) { row(std::string("  ") + name, fmt::format("{:+.3f} s", seconds)); };
+        row("median iteration", fmt::format("{:.3f} s, predicted {:.3f} s ({:+.1f} %)", d->measured_s, d->predicted_s,
+                                            100 * (d->measured_s / d->predicted_s - 1)));
+        const auto cause = [&](const char* name, double seconds) {
+            row(std::string("  ") + name, fmt::format("{:+.3f} s", seconds));
+        };
         cause("operations took another time", d->operations_s);
         cause("transfers took another time", d->transfers_s);
         cause("coordination", d->coordination_s);
@@ -238,27 +284,36 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
     for (const double share : outcome.idle_by_cause) idle += share;
     if (info.iteration_s) row("idle", format_percent(idle));
     for (std::size_t c = 0; c < idle_causes; ++c)
-        if (outcome.idle_by_cause[c] > 0) row("  " + std::string(describe(static_cast<IdleCause>(c))), format_percent(outcome.idle_by_cause[c]));
+        if (outcome.idle_by_cause[c] > 0)
+            row("  " + std::string(describe(static_cast<IdleCause>(c))), format_percent(outcome.idle_by_cause[c]));
     if (info.first_validation_loss) row("first validation loss", fmt::format("{:.4f}", *info.first_validation_loss));
     if (info.last_validation_loss) row("last validation loss", fmt::format("{:.4f}", *info.last_validation_loss));
     if (outcome.bits_per_byte > 0) row("bits per byte", fmt::format("{:.3f}", outcome.bits_per_byte));
-    if (outcome.peak_memory_bytes > 0) row("peak memory of the worker", format_si(static_cast<double>(outcome.peak_memory_bytes), "B"));
+    if (outcome.peak_memory_bytes > 0)
+        row("peak memory of the worker", format_si(static_cast<double>(outcome.peak_memory_bytes), "B"));
     std::cout << table(rows);
-    if (!job.save_weights.empty() && outcome.state != RunState::failed) std::cout << "weights saved to " << job.save_weights.string() << '\n';
+    if (!job.save_weights.empty() && outcome.state != RunState::failed)
+        std::cout << "weights saved to " << job.save_weights.string() << '\n';
     report(outcome.faults, false);
 }
 
 bool run_one(const RunJob& job, Context& context) {
     const double predicted_s = evaluate(job.problem, job.plan).iteration_s;
     if (!context.json)
-        std::cout << fmt::format("{}: planned by {}, {} an iteration of {}\n", job.experiment.name, job.plan.planner, format_seconds(predicted_s),
-                                 job.experiment.execution.clock == Clock::wall ? "the drawn network; the clock is this machine's" : "network time") << std::flush;
+        std::cout << fmt::format("{}: planned by {}, {} an iteration of {}\n", job.experiment.name, job.plan.planner,
+                                 format_seconds(predicted_s),
+                                 job.experiment.execution.clock == Clock::wall
+                                     ? "the drawn network; the clock is this machine's"
+                                     : "network time")
+                  << std::flush;
     TerminalProgress terminal(job.experiment.training.iterations, predicted_s, job.experiment.execution.clock);
     RunProgress progress;
     if (!context.json)
         progress = terminal.hooks();
     else
-        progress.started = [](RunId run) { std::cout << nlohmann::ordered_json{{"run", run}, {"state", "running"}}.dump() << std::endl; };
+        progress.started = [](RunId run) {
+            std::cout << nlohmann::ordered_json{{"run", run}, {"state", "running"}}.dump() << std::endl;
+        };
     const auto outcome = coordinate(job, progress);
     if (context.json)
         std::cout << summary(outcome).dump() << std::endl;
@@ -284,19 +339,28 @@ void run(const RunOptions& options, Context& context) {
 
 void add_run(CLI::App& app, Context& context) {
     auto options = std::make_shared<RunOptions>();
-    auto* verb = add_verb(app, context, "run", "Train an experiment (or a plan that carries its experiment) for real and record it",
-                          "  skippipe run quick-start.json\n  skippipe run quick-start.json --planner 1f1b --iterations 10\n"
-                          "  skippipe run plan.json --threads 2 --db my.sqlite");
+    auto* verb = add_verb(
+        app, context, "run", "Train an experiment (or a plan that carries its experiment) for real and record it",
+        "  skippipe run quick-start.json\n  skippipe run quick-start.json --planner 1f1b --iterations 10\n"
+        "  skippipe run plan.json --threads 2 --db my.sqlite");
     verb->add_option("EXPERIMENT|PLAN", options->file, "Experiment or plan file")->required();
     add_model_option(*verb, options->model);
-    verb->add_option("--save-weights", options->save_weights, "Write the trained model there at the end (safetensors, LLaMA's names)");
-    verb->add_flag("--ignore-memory", options->ignore_memory, "Start although the model seems not to fit into this machine's memory");
-    verb->add_flag("--calibrate", options->calibrate, "Wall clock: keep the cost model true to what is measured, and plan again when it drifts");
+    verb->add_option("--save-weights", options->save_weights,
+                     "Write the trained model there at the end (safetensors, LLaMA's names)");
+    verb->add_flag("--ignore-memory", options->ignore_memory,
+                   "Start although the model seems not to fit into this machine's memory");
+    verb->add_flag("--calibrate", options->calibrate,
+                   "Wall clock: keep the cost model true to what is measured, and plan again when it drifts");
     verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");
     verb->add_option("--planner", options->planner, "Planner instead of the experiment's");
-    verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core; never changes the losses")->check(CLI::Range(1, 1024));
-    verb->add_option("--ranks", options->ranks, "Processes instead of the experiment's (wall clock); under torchrun, srun or mpirun theirs counts")->check(CLI::Range(1, 4096));
-    verb->add_option("--iterations", options->iterations, "Iterations instead of the experiment's")->check(CLI::PositiveNumber);
+    verb->add_option("--threads", options->threads,
+                     "Workers; default: the experiment's, else one a core; never changes the losses")
+        ->check(CLI::Range(1, 1024));
+    verb->add_option("--ranks", options->ranks,
+                     "Processes instead of the experiment's (wall clock); under torchrun, srun or mpirun theirs counts")
+        ->check(CLI::Range(1, 4096));
+    verb->add_option("--iterations", options->iterations, "Iterations instead of the experiment's")
+        ->check(CLI::PositiveNumber);
     verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
     verb->callback([options, &context] { run(*options, context); });
 }

@@ -15,11 +15,24 @@ namespace skippipe::cli {
 namespace {
 
 nlohmann::ordered_json to_json(const RunInfo& r) {
-    return {{"run", r.id}, {"name", r.name}, {"state", to_string(r.state)}, {"planner", r.planner}, {"seed", r.seed}, {"started", r.started_utc},
-            {"finished", r.finished_utc}, {"iterations", r.iterations}, {"iterations_done", r.iterations_done},
-            {"predicted_iteration_seconds", r.predicted_iteration_s}, {"iteration_seconds", optional_number(r.iteration_s)},
-            {"tokens_per_second", optional_number(r.tokens_per_second)}, {"first_validation_loss", optional_number(r.first_validation_loss)},
-            {"last_validation_loss", optional_number(r.last_validation_loss)}, {"machine_seconds", r.machine_s}, {"error", r.error}, {"tags", r.tags}, {"note", r.note}};
+    return {{"run", r.id},
+            {"name", r.name},
+            {"state", to_string(r.state)},
+            {"planner", r.planner},
+            {"seed", r.seed},
+            {"started", r.started_utc},
+            {"finished", r.finished_utc},
+            {"iterations", r.iterations},
+            {"iterations_done", r.iterations_done},
+            {"predicted_iteration_seconds", r.predicted_iteration_s},
+            {"iteration_seconds", optional_number(r.iteration_s)},
+            {"tokens_per_second", optional_number(r.tokens_per_second)},
+            {"first_validation_loss", optional_number(r.first_validation_loss)},
+            {"last_validation_loss", optional_number(r.last_validation_loss)},
+            {"machine_seconds", r.machine_s},
+            {"error", r.error},
+            {"tags", r.tags},
+            {"note", r.note}};
 }
 
 std::string number(const std::optional<double>& value, const char* format = "{:.4f}") {
@@ -44,10 +57,14 @@ void list(Context& context, const std::string& state) {
         std::cout << "No runs yet. Start one with `skippipe run EXPERIMENT`\n";
         return;
     }
-    std::vector<std::vector<std::string>> rows{{"run", "state", "planner", "iterations", "iteration", "tokens/s", "first loss", "last loss", "started", "name"}};
+    std::vector<std::vector<std::string>> rows{{"run", "state", "planner", "iterations", "iteration", "tokens/s",
+                                                "first loss", "last loss", "started", "name"}};
     for (const auto& r : runs)
-        rows.push_back({std::to_string(r.id), std::string(to_string(r.state)), r.planner, fmt::format("{}/{}", r.iterations_done, r.iterations),
-                        r.iteration_s ? format_seconds(*r.iteration_s) : std::string{no_number}, number(r.tokens_per_second, "{:.0f}"), number(r.first_validation_loss), number(r.last_validation_loss), r.started_utc, r.name});
+        rows.push_back({std::to_string(r.id), std::string(to_string(r.state)), r.planner,
+                        fmt::format("{}/{}", r.iterations_done, r.iterations),
+                        r.iteration_s ? format_seconds(*r.iteration_s) : std::string{no_number},
+                        number(r.tokens_per_second, "{:.0f}"), number(r.first_validation_loss),
+                        number(r.last_validation_loss), r.started_utc, r.name});
     std::cout << table(rows);
 }
 
@@ -63,13 +80,20 @@ void show(Context& context, const std::string& name) {
         json["summary"] = summary;
         auto array = nlohmann::ordered_json::array();
         for (const auto& m : metrics)
-            array.push_back({{"iteration", m.iteration}, {"name", m.name}, {"value", m.value}, {"network_seconds", m.network_s}, {"machine_seconds", m.machine_s}, {"tokens", m.tokens}});
+            array.push_back({{"iteration", m.iteration},
+                             {"name", m.name},
+                             {"value", m.value},
+                             {"network_seconds", m.network_s},
+                             {"machine_seconds", m.machine_s},
+                             {"tokens", m.tokens}});
         json["metrics"] = array;
         json["experiment"] = parsed(reader.experiment_json(run.id));
         json["plan"] = parsed(reader.plan_json(run.id));
         json["plan_changes"] = nlohmann::ordered_json::array();
         for (const auto& change : reader.plan_changes(run.id))
-            json["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}, {"plan", parsed(reader.plan_json(run.id, change.iteration))}});
+            json["plan_changes"].push_back({{"iteration", change.iteration},
+                                            {"why", change.why},
+                                            {"plan", parsed(reader.plan_json(run.id, change.iteration))}});
         std::cout << json.dump() << '\n';
         return;
     }
@@ -90,8 +114,10 @@ void show(Context& context, const std::string& name) {
     if (!run.error.empty()) row("error", run.error);
     if (summary.is_object() && summary.contains("idle_by_cause"))
         for (const auto& [cause, share] : summary["idle_by_cause"].items())
-            if (share.is_number() && share.get<double>() > 0) row("idle: " + cause, format_percent(share.get<double>()));
-    for (const auto& change : reader.plan_changes(run.id)) row(fmt::format("new plan from iteration {}", change.iteration + 1), change.why);
+            if (share.is_number() && share.get<double>() > 0)
+                row("idle: " + cause, format_percent(share.get<double>()));
+    for (const auto& change : reader.plan_changes(run.id))
+        row(fmt::format("new plan from iteration {}", change.iteration + 1), change.why);
     std::cout << table(rows);
 }
 
@@ -101,16 +127,25 @@ nlohmann::ordered_json numbers(const std::vector<std::optional<double>>& values)
     return array;
 }
 
-nlohmann::ordered_json to_json(const std::vector<RunInfo>& runs, const std::vector<ParameterDifference>& differences, const std::vector<Figure>& figures) {
-    nlohmann::ordered_json json{{"runs", nlohmann::ordered_json::array()}, {"baseline", runs.front().id}, {"parameters", nlohmann::ordered_json::array()}, {"figures", nlohmann::ordered_json::array()}};
+nlohmann::ordered_json to_json(const std::vector<RunInfo>& runs, const std::vector<ParameterDifference>& differences,
+                               const std::vector<Figure>& figures) {
+    nlohmann::ordered_json json{{"runs", nlohmann::ordered_json::array()},
+                                {"baseline", runs.front().id},
+                                {"parameters", nlohmann::ordered_json::array()},
+                                {"figures", nlohmann::ordered_json::array()}};
     for (const auto& run : runs) json["runs"].push_back(run.id);
     for (const auto& difference : differences) {
         auto values = nlohmann::ordered_json::array();
-        for (const auto& value : difference.values) values.push_back(value ? parsed(*value) : nlohmann::ordered_json(nullptr));
+        for (const auto& value : difference.values)
+            values.push_back(value ? parsed(*value) : nlohmann::ordered_json(nullptr));
         json["parameters"].push_back({{"pointer", difference.pointer}, {"values", values}});
     }
     for (const auto& figure : figures)
-        json["figures"].push_back({{"name", figure.name}, {"unit", figure.unit}, {"values", numbers(figure.values)}, {"deltas", numbers(figure.deltas)}, {"ratios", numbers(figure.ratios)}});
+        json["figures"].push_back({{"name", figure.name},
+                                   {"unit", figure.unit},
+                                   {"values", numbers(figure.values)},
+                                   {"deltas", numbers(figure.deltas)},
+                                   {"ratios", numbers(figure.ratios)}});
     return json;
 }
 
@@ -119,7 +154,8 @@ struct Compared {
     std::vector<RunInfo> runs;
     std::vector<nlohmann::ordered_json> experiments;
     std::vector<std::vector<Metric>> metrics;
-    std::vector<std::optional<Accounting>> iterations, totals;  ///< absent: the frozen experiment or plan is beyond this program
+    std::vector<std::optional<Accounting>> iterations,
+        totals;  ///< absent: the frozen experiment or plan is beyond this program
 };
 
 Compared read_compared(Reader& reader, const std::vector<std::string>& names) {
@@ -155,14 +191,17 @@ std::string with_change(const std::string& text, const std::optional<double>& ra
 
 std::string amount(double value, const std::string& unit) {
     if (unit == "s") return format_seconds(value);
-    return unit.empty() && value < 1e6 ? fmt::format("{:.0f}", value) : format_si(value, unit);  // without a unit: a count
+    return unit.empty() && value < 1e6 ? fmt::format("{:.0f}", value)
+                                       : format_si(value, unit);  // without a unit: a count
 }
 
 void add_figures(const std::vector<Figure>& figures, const std::string& prefix, Rows& rows) {
     for (const auto& figure : figures) {
         auto& row = rows.emplace_back(std::vector<std::string>{prefix + figure.name});
         for (std::size_t i = 0; i < figure.values.size(); ++i)
-            row.push_back(figure.values[i] ? with_change(amount(*figure.values[i], figure.unit), i > 0 ? figure.ratios[i] : std::nullopt) : std::string{no_number});
+            row.push_back(figure.values[i] ? with_change(amount(*figure.values[i], figure.unit),
+                                                         i > 0 ? figure.ratios[i] : std::nullopt)
+                                           : std::string{no_number});
     }
 }
 
@@ -177,29 +216,36 @@ void add_lines(const Compared& all, std::size_t most, Rows& rows) {
         }
     std::vector<std::pair<std::string, std::vector<double>>> lines(bytes.begin(), bytes.end());
     const auto heaviest = [](const auto& line) { return *std::max_element(line.second.begin(), line.second.end()); };
-    std::stable_sort(lines.begin(), lines.end(), [&](const auto& a, const auto& b) { return heaviest(a) > heaviest(b); });
+    std::stable_sort(lines.begin(), lines.end(),
+                     [&](const auto& a, const auto& b) { return heaviest(a) > heaviest(b); });
     for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) {
         auto& row = rows.emplace_back(std::vector<std::string>{"line " + lines[i].first});
-        for (std::size_t run = 0; run < all.totals.size(); ++run) row.push_back(all.totals[run] ? format_si(lines[i].second[run], "B") : std::string{no_number});
+        for (std::size_t run = 0; run < all.totals.size(); ++run)
+            row.push_back(all.totals[run] ? format_si(lines[i].second[run], "B") : std::string{no_number});
     }
-    if (lines.size() > most) rows.push_back({fmt::format("({} more lines carried less; --json has all)", lines.size() - most)});
+    if (lines.size() > most)
+        rows.push_back({fmt::format("({} more lines carried less; --json has all)", lines.size() - most)});
 }
 
 Rows header(const std::vector<RunInfo>& runs, const std::string& title) {
     Rows rows{{title}};
-    for (const auto& run : runs) rows[0].push_back(fmt::format("run {}{}", run.id, &run == &runs.front() ? " (baseline)" : ""));
+    for (const auto& run : runs)
+        rows[0].push_back(fmt::format("run {}{}", run.id, &run == &runs.front() ? " (baseline)" : ""));
     return rows;
 }
 
 std::string accounting_text(const Compared& all) {
     auto rows = header(all.runs, "Accounting");
     auto iteration = accounting_figures(all.iterations);
-    std::erase_if(iteration, [](const Figure& f) { return f.name != "microbatches" && f.name != "block_flops" && f.name != "bytes" && f.name != "network_s"; });
+    std::erase_if(iteration, [](const Figure& f) {
+        return f.name != "microbatches" && f.name != "block_flops" && f.name != "bytes" && f.name != "network_s";
+    });
     add_figures(iteration, "an iteration: ", rows);
     add_figures(accounting_figures(all.totals), "", rows);
     if (rows.size() == 1) return {};
     rows.push_back({"busiest line"});
-    for (const auto& total : all.totals) rows.back().push_back(total && total->busiest_line() ? total->busiest_line()->name : std::string{no_number});
+    for (const auto& total : all.totals)
+        rows.back().push_back(total && total->busiest_line() ? total->busiest_line()->name : std::string{no_number});
     add_lines(all, 6, rows);
     return table(rows);
 }
@@ -207,25 +253,29 @@ std::string accounting_text(const Compared& all) {
 std::string view_text(const Compared& all, WorkAxis axis) {
     auto rows = header(all.runs, fmt::format("Equal {}", describe(axis)));
     std::string words;
-    const auto at = [axis](const std::optional<double>& x) { return x ? format_work(*x, axis) : std::string{no_number}; };
-    for (const auto& [metric, name] : {std::pair{"validation_loss", "validation loss"}, std::pair{"loss", "training loss"}}) {
+    const auto at = [axis](const std::optional<double>& x) {
+        return x ? format_work(*x, axis) : std::string{no_number};
+    };
+    for (const auto& [metric, name] :
+         {std::pair{"validation_loss", "validation loss"}, std::pair{"loss", "training loss"}}) {
         const auto view = view_of(all, axis, metric);
         if (!view.common_x) continue;
         const auto row = [&](const std::string& title, auto&& text) {
             rows.push_back({title});
             for (const auto& run : view.runs) rows.back().push_back(text(run));
         };
-        row(fmt::format("{} at {}", name, format_work(*view.common_x, axis)), [](const EqualRun& run) { return number(run.value); });
+        row(fmt::format("{} at {}", name, format_work(*view.common_x, axis)),
+            [](const EqualRun& run) { return number(run.value); });
         row(fmt::format("{}, last", name), [](const EqualRun& run) { return number(run.last_value); });
         row("  which is at", [&](const EqualRun& run) { return at(run.end_x); });
         row(fmt::format("reaches {:.4f} at", *view.target), [&](const EqualRun& run) { return at(run.reaches_x); });
         if (view.shortest)
-            words += fmt::format("{}: run {} ends at {}; what the others did after that is left out\n", name, all.runs[*view.shortest].id,
-                                 format_work(*view.common_x, axis));
+            words += fmt::format("{}: run {} ends at {}; what the others did after that is left out\n", name,
+                                 all.runs[*view.shortest].id, format_work(*view.common_x, axis));
         for (std::size_t i = 1; i < view.runs.size(); ++i)
             if (view.runs[i].share)
-                words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the {} that the baseline needs\n", name, all.runs[i].id, *view.target,
-                                     *view.runs[i].share, describe(axis));
+                words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the {} that the baseline needs\n", name,
+                                     all.runs[i].id, *view.target, *view.runs[i].share, describe(axis));
     }
     if (rows.size() == 1) return fmt::format("Equal {}: these runs recorded no losses\n", describe(axis));
     return table(rows) + words + "Between two measurements a loss is taken as linear\n";
@@ -240,7 +290,8 @@ void add_accounting(const Compared& all, const std::vector<WorkAxis>& axes, nloh
         accounting.back()["total"] = skippipe::to_json(*all.totals[i]);
     }
     for (const auto axis : axes)
-        for (const char* metric : {"validation_loss", "loss"}) json["equal"][std::string(to_string(axis))][metric] = skippipe::to_json(view_of(all, axis, metric));
+        for (const char* metric : {"validation_loss", "loss"})
+            json["equal"][std::string(to_string(axis))][metric] = skippipe::to_json(view_of(all, axis, metric));
 }
 
 void compare(Context& context, const std::vector<std::string>& names, const std::string& at) {
@@ -251,7 +302,8 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
     const auto chosen = work_axis(at);
     if (context.json) {
         auto json = to_json(all.runs, differences, figures);
-        const std::vector every{WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time};
+        const std::vector every{WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time,
+                                WorkAxis::machine_time};
         add_accounting(all, chosen ? std::vector{*chosen} : every, json);
         std::cout << json.dump() << '\n';
         return;
@@ -271,7 +323,9 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
     }
     for (const auto& difference : differences) {
         rows.push_back({difference.pointer});
-        for (const auto& value : difference.values) rows.back().push_back(value ? (value->size() > 40 ? value->substr(0, 37) + "..." : *value) : std::string{no_number});
+        for (const auto& value : difference.values)
+            rows.back().push_back(value ? (value->size() > 40 ? value->substr(0, 37) + "..." : *value)
+                                        : std::string{no_number});
     }
     std::cout << table(rows);
     if (const auto text = accounting_text(all); !text.empty()) std::cout << '\n' << text;
@@ -282,21 +336,28 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
 
 void add_runs(CLI::App& app, Context& context) {
     auto state = std::make_shared<std::string>();
-    auto* runs = add_verb(app, context, "runs", "List the runs of the record, newest first", "  skippipe runs\n  skippipe runs --state finished --json");
-    runs->add_option("--state", *state, "Only runs in this state")->check(CLI::IsMember({"running", "finished", "failed", "stopped", "died"}));
+    auto* runs = add_verb(app, context, "runs", "List the runs of the record, newest first",
+                          "  skippipe runs\n  skippipe runs --state finished --json");
+    runs->add_option("--state", *state, "Only runs in this state")
+        ->check(CLI::IsMember({"running", "finished", "failed", "stopped", "died"}));
     runs->callback([state, &context] { list(context, *state); });
 
     auto name = std::make_shared<std::string>();
-    auto* shown = add_verb(app, context, "show", "Everything about one run", "  skippipe show latest\n  skippipe show 3 --json");
+    auto* shown =
+        add_verb(app, context, "show", "Everything about one run", "  skippipe show latest\n  skippipe show 3 --json");
     shown->add_option("RUN", *name, "Run number or `latest`")->required();
     shown->callback([name, &context] { show(context, *name); });
 
     auto names = std::make_shared<std::vector<std::string>>();
-    auto* compared = add_verb(app, context, "compare", "Runs side by side: what differs, and by how much (the first is the baseline)",
-                              "  skippipe compare 1 2\n  skippipe compare 1 2 --at flops\n  skippipe compare 1 2 3 --json");
+    auto* compared = add_verb(
+        app, context, "compare", "Runs side by side: what differs, and by how much (the first is the baseline)",
+        "  skippipe compare 1 2\n  skippipe compare 1 2 --at flops\n  skippipe compare 1 2 3 --json");
     compared->add_option("RUN", *names, "Run numbers; the first is the baseline")->required()->expected(2, 1000);
     auto at = std::make_shared<std::string>();
-    compared->add_option("--at", *at, "Losses where all runs had spent the same: microbatches, flops (of the blocks), network-time or machine-time")
+    compared
+        ->add_option("--at", *at,
+                     "Losses where all runs had spent the same: microbatches, flops (of the blocks), network-time or "
+                     "machine-time")
         ->check(CLI::IsMember({"microbatches", "flops", "network-time", "machine-time"}));
     compared->callback([names, at, &context] { compare(context, *names, *at); });
 }

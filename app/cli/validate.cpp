@@ -22,12 +22,15 @@ void validate_file(const std::filesystem::path& file, const std::string& model, 
     report(parsed.faults, false);
     const auto& e = parsed.experiment;
     if (!valid) {
-        std::cout << fmt::format("{}: {} fault{}\n", file.string(), parsed.faults.size(), parsed.faults.size() == 1 ? "" : "s");
+        std::cout << fmt::format("{}: {} fault{}\n", file.string(), parsed.faults.size(),
+                                 parsed.faults.size() == 1 ? "" : "s");
         return;
     }
     const int p = path_length(e.pipeline.stages, e.pipeline.skip_ratio);
-    std::cout << fmt::format("{}: fine. {} nodes, {} stages; each microbatch visits {} of them (drops {:.1f} % of the stages)\n", file.string(),
-                             e.topology.nodes.size(), e.pipeline.stages, p, 100.0 * (e.pipeline.stages - p) / e.pipeline.stages);
+    std::cout << fmt::format(
+        "{}: fine. {} nodes, {} stages; each microbatch visits {} of them (drops {:.1f} % of the stages)\n",
+        file.string(), e.topology.nodes.size(), e.pipeline.stages, p,
+        100.0 * (e.pipeline.stages - p) / e.pipeline.stages);
 }
 
 }  // namespace
@@ -40,7 +43,8 @@ void add_validate(CLI::App& app, Context& context) {
     add_model_option(*verb, *model);
     verb->callback([file, model, &context] { validate_file(*file, *model, context); });
 
-    auto* schema = add_verb(app, context, "schema", "Print the JSON Schema of experiments", "  skippipe schema > experiment.schema.json");
+    auto* schema = add_verb(app, context, "schema", "Print the JSON Schema of experiments",
+                            "  skippipe schema > experiment.schema.json");
     schema->callback([] { std::cout << experiment_schema().dump(2) << '\n'; });
 }
 

@@ -38,7 +38,8 @@ void add_export(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);
 
 /// A subcommand with --json, a description and examples in its help.
-CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, const std::string& description, const std::string& examples);
+CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, const std::string& description,
+                   const std::string& examples);
 
 /// The faults as text on standard error, and with --json as {"faults": [...]} on standard output.
 void report(const Faults& faults, bool json);

@@ -13,14 +13,16 @@
 
 namespace skippipe::cli {
 
-/// The ranks of one job: rank 0's worker, which talks to this process, and, unless a launcher has started them, the others.
+/// The ranks of one job: rank 0's worker, which talks to this process, and, unless a launcher has started them, the
+/// others.
 class WorkerGroup {
 public:
     WorkerGroup(const protocol::Job& job, int ranks, bool launched);
 
-    /// Handles messages until `ended` says so or the worker is gone; `idle` is called at least five times a second. The fault that
-    /// ended it early, if one did and the worker did not say so itself.
-    std::optional<Fault> listen(const std::function<void(const protocol::Message&)>& handle, const std::function<bool()>& ended, const std::function<void()>& idle);
+    /// Handles messages until `ended` says so or the worker is gone; `idle` is called at least five times a second. The
+    /// fault that ended it early, if one did and the worker did not say so itself.
+    std::optional<Fault> listen(const std::function<void(const protocol::Message&)>& handle,
+                                const std::function<bool()>& ended, const std::function<void()>& idle);
 
     /// A line for rank 0; false where it is gone.
     bool tell(const std::string& line) { return first_.write_line(line); }

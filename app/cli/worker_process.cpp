@@ -25,7 +25,8 @@ std::filesystem::path worker_path() {
     const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     const auto path = here / "skippipe-worker";
     if (!std::filesystem::exists(path))
-        throw InputError(path.string(), "the training worker is missing", "it does the training (it is built where LibTorch is installed)",
+        throw InputError(path.string(), "the training worker is missing",
+                         "it does the training (it is built where LibTorch is installed)",
                          "Build it with `./studio build`");
     return path;
 }
@@ -36,13 +37,14 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
     for (char** entry = environ; *entry; ++entry) {
         const std::string_view text = *entry;
         const auto name = text.substr(0, text.find('=') + 1);
-        if (std::none_of(added.begin(), added.end(), [&](const std::string& a) { return a.starts_with(name); })) variables.emplace_back(text);
+        if (std::none_of(added.begin(), added.end(), [&](const std::string& a) { return a.starts_with(name); }))
+            variables.emplace_back(text);
     }
     return variables;
 }
 
-/// Slurm at its time limit, torchrun and Kubernetes ask every process to end by SIGTERM. Rank 0's `skippipe` hears it, lets the
-/// iteration end and stops all ranks; without rank 0 they end by themselves. Kept over exec.
+/// Slurm at its time limit, torchrun and Kubernetes ask every process to end by SIGTERM. Rank 0's `skippipe` hears it,
+/// lets the iteration end and stops all ranks; without rank 0 they end by themselves. Kept over exec.
 void leave_ending_to_rank_0() { ::signal(SIGTERM, SIG_IGN); }
 
 }  // namespace
@@ -51,7 +53,8 @@ void become_worker() {
     const auto path = worker_path();
     leave_ending_to_rank_0();
     ::execl(path.c_str(), path.c_str(), static_cast<char*>(nullptr));
-    throw InputError(path.string(), fmt::format("cannot become the worker: {}", std::strerror(errno)), "", "Check that the file may be executed");
+    throw InputError(path.string(), fmt::format("cannot become the worker: {}", std::strerror(errno)), "",
+                     "Check that the file may be executed");
 }
 
 WorkerProcess::WorkerProcess(const std::vector<std::string>& environment) {
@@ -63,7 +66,8 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& environment) {
     char* const arguments[] = {const_cast<char*>(path.c_str()), nullptr};
     int in[2], out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
-        throw InputError(path.string(), fmt::format("no pipe to the worker: {}", std::strerror(errno)), "", "Close other programs and try again");
+        throw InputError(path.string(), fmt::format("no pipe to the worker: {}", std::strerror(errno)), "",
+                         "Close other programs and try again");
     std::signal(SIGPIPE, SIG_IGN);
     const pid_t parent = ::getpid();
     pid_ = ::fork();
@@ -82,7 +86,9 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& environment) {
     ::close(out[1]);
     to_worker_ = in[1];
     from_worker_ = out[0];
-    if (pid_ < 0) throw InputError(path.string(), fmt::format("cannot start the worker: {}", std::strerror(errno)), "", "Close other programs and try again");
+    if (pid_ < 0)
+        throw InputError(path.string(), fmt::format("cannot start the worker: {}", std::strerror(errno)), "",
+                         "Close other programs and try again");
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -141,7 +147,8 @@ std::string WorkerProcess::wait() {
     while (pid_ > 0 && ::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
     pid_ = -1;
     status_.reset();
-    if (WIFSIGNALED(status)) return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WIFSIGNALED(status))
+        return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (WEXITSTATUS(status) == 127) return "could not be executed";
     return WEXITSTATUS(status) == 0 ? "" : fmt::format("exited with {}", WEXITSTATUS(status));
 }

@@ -8,7 +8,8 @@
 
 namespace skippipe::cli {
 
-/// This process becomes a worker: a rank above 0 of a launcher. Throws InputError where the worker is missing or cannot be started.
+/// This process becomes a worker: a rank above 0 of a launcher. Throws InputError where the worker is missing or cannot
+/// be started.
 [[noreturn]] void become_worker();
 
 /// The training worker as a child process with a pipe each way. It dies with this process, whatever happens.

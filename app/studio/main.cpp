@@ -31,9 +31,11 @@ void describe(CLI::App& app, Options& o) {
     app.add_option("--theme", o.theme, "Instead of the desktop's")->check(CLI::IsMember({"light", "dark"}));
     app.add_option("--planner", o.planner, "Planner to choose in the opened experiment");
     app.add_flag("--launch", o.launch, "Launch the experiment once the window is open");
-    app.add_option("--renderer", o.renderer, "What draws timelines")->check(CLI::IsMember({"auto", "software", "opengl"}));
+    app.add_option("--renderer", o.renderer, "What draws timelines")
+        ->check(CLI::IsMember({"auto", "software", "opengl"}));
     app.add_option("--screenshot", o.screenshot, "Draw a view into this PNG file, without a display");
-    app.add_option("--view", o.view, "View to draw")->check(CLI::IsMember({"topology", "timeline", "curves", "compare", "runs"}));
+    app.add_option("--view", o.view, "View to draw")
+        ->check(CLI::IsMember({"topology", "timeline", "curves", "compare", "runs"}));
     app.add_option("--run", o.run, "Run to show (default: the newest)");
     app.add_option("--size", o.size, "Size of the screenshot")->check([](const std::string& text) {
         return skippipe::parse_size(text).isValid() ? std::string{} : "WIDTHxHEIGHT is needed, each 200 to 8000";
@@ -61,15 +63,20 @@ int main(int argc, char** argv) {
     QApplication::setApplicationName("skippipe-studio");
     QApplication::setApplicationDisplayName("SkipPipe Studio");
     using namespace skippipe;
-    if (options.renderer != "auto") choose_painter(options.renderer == "opengl" ? ImGuiPainter::opengl : ImGuiPainter::processor);
-    const QString settings = QStandardPaths::writableLocation(QStandardPaths::ConfigLocation) + "/skippipe-studio/window.ini";
+    if (options.renderer != "auto")
+        choose_painter(options.renderer == "opengl" ? ImGuiPainter::opengl : ImGuiPainter::processor);
+    const QString settings =
+        QStandardPaths::writableLocation(QStandardPaths::ConfigLocation) + "/skippipe-studio/window.ini";
     const bool remembers = options.screenshot.empty();
-    const QString theme_name = !options.theme.empty() ? QString::fromStdString(options.theme) : remembers ? QSettings(settings, QSettings::IniFormat).value("theme").toString() : QString{};
+    const QString theme_name = !options.theme.empty() ? QString::fromStdString(options.theme)
+                               : remembers ? QSettings(settings, QSettings::IniFormat).value("theme").toString()
+                                           : QString{};
     apply_theme(application, is_dark(theme_choice(theme_name)));
 
     PlannerRegistry planners;
     register_planners(planners);
-    const std::filesystem::path record = options.record.empty() ? default_record_path() : std::filesystem::absolute(options.record);
+    const std::filesystem::path record =
+        options.record.empty() ? default_record_path() : std::filesystem::absolute(options.record);
     MainWindow window(planners, record);
     if (options.file.empty())
         window.open_template("quick-start");
@@ -77,9 +84,12 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", window.banner().text().toUtf8().constData());
         return 2;
     }
-    if (!options.planner.empty()) window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });
+    if (!options.planner.empty())
+        window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });
     if (!options.screenshot.empty()) {
-        const QString problem = take_screenshot(window, {QString::fromStdString(options.screenshot), QString::fromStdString(options.view), options.run, parse_size(options.size)});
+        const QString problem =
+            take_screenshot(window, {QString::fromStdString(options.screenshot), QString::fromStdString(options.view),
+                                     options.run, parse_size(options.size)});
         if (!problem.isEmpty()) std::fprintf(stderr, "%s\n", problem.toUtf8().constData());
         return problem.isEmpty() ? 0 : 2;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trains one job for its coordinator: reads it from standard input, answers on standard output (core/engine/protocol.h).
+// Trains one job for its coordinator: reads it from standard input, answers on standard output
+// (core/engine/protocol.h).
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -102,11 +103,13 @@ private:
 class Reporter final : public TrainingListener {
 public:
     explicit Reporter(Commands& commands) : commands_(commands) {}
-    void validated(int done, double network_s, double machine_s, std::int64_t tokens, const ValidationResult& result) override {
+    void validated(int done, double network_s, double machine_s, std::int64_t tokens,
+                   const ValidationResult& result) override {
         say(protocol::Validated{done, network_s, machine_s, tokens, result});
     }
     void iterated(const IterationReport& r) override {
-        say(protocol::Iterated{r.iteration, r.offset_s, r.timeline->iteration_s, r.machine_s, r.tokens, r.result, r.timeline->spans});
+        say(protocol::Iterated{r.iteration, r.offset_s, r.timeline->iteration_s, r.machine_s, r.tokens, r.result,
+                               r.timeline->spans});
     }
     bool stop() override { return stopped_ = commands_.stop(); }
     std::string next_plan() override { return commands_.take_plan(); }
@@ -148,7 +151,8 @@ Work understand(const protocol::Job& job) {
     auto parsed = parse_experiment(job.experiment_json);
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
     Work work{std::move(parsed.experiment), {}, {}};
-    if (auto& initial = work.experiment.training.initial_weights; !initial.empty()) initial = (std::filesystem::path(job.base_dir) / initial).string();
+    if (auto& initial = work.experiment.training.initial_weights; !initial.empty())
+        initial = (std::filesystem::path(job.base_dir) / initial).string();
     work.problem = make_problem(work.experiment);
     Faults faults;
     work.plan = parse_plan(parse_json(job.plan_json, faults), work.problem, faults);
@@ -157,21 +161,27 @@ Work understand(const protocol::Job& job) {
 }
 
 /// What is trained on; stops where it is told to, with `commands`.
-Batches make_batches(const Experiment& experiment, const protocol::Job& job, protocol::Hello& hello, Commands* commands) {
+Batches make_batches(const Experiment& experiment, const protocol::Job& job, protocol::Hello& hello,
+                     Commands* commands) {
     auto dataset = open_dataset(experiment.data, job.base_dir);
     hello.data = dataset.description;
     Progress tell;
-    if (commands) tell = [preparation = Preparation(*commands)](const std::string& what, double share) mutable { preparation.tell(what, share); };
+    if (commands)
+        tell = [preparation = Preparation(*commands)](const std::string& what, double share) mutable {
+            preparation.tell(what, share);
+        };
     return {std::move(dataset), experiment.data, batch_shape(experiment), experiment.seed, tell};
 }
 
 /// What of the trained model is asked for at the end.
-void save_weights(const protocol::Job& job, const Work& work, const std::function<std::vector<float>(int stage)>& weights) {
+void save_weights(const protocol::Job& job, const Work& work,
+                  const std::function<std::vector<float>(int stage)>& weights) {
     if (!job.save_weights.empty()) save_llama(job.save_weights, work.experiment.model, work.plan.blocks, weights);
 }
 
 /// Each stage's weights on rank 0, from the rank of its first node; elsewhere empty. Every rank calls it.
-std::vector<std::vector<float>> gather_weights(const TorchRank& torch, const RankSchedule& schedule, RankTransport& transport) {
+std::vector<std::vector<float>> gather_weights(const TorchRank& torch, const RankSchedule& schedule,
+                                               RankTransport& transport) {
     std::vector<std::vector<float>> stages(schedule.plan.stages.size());
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
         const int node = schedule.plan.stages[stage].front(), owner = schedule.rank_of[static_cast<std::size_t>(node)];
@@ -204,12 +214,17 @@ void train_virtual(const protocol::Job& job, const Work& work) {
     std::unique_ptr<TorchCompute> torch;
     CostCompute cost;
     if (work.experiment.execution.compute == Compute::torch)
-        torch = std::make_unique<TorchCompute>(work.experiment, work.plan, make_batches(work.experiment, job, hello, &commands), work.experiment.seed, job.threads);
+        torch = std::make_unique<TorchCompute>(work.experiment, work.plan,
+                                               make_batches(work.experiment, job, hello, &commands),
+                                               work.experiment.seed, job.threads);
     ComputeBackend& compute = torch ? static_cast<ComputeBackend&>(*torch) : cost;
     Reporter reporter(commands);
     say(hello);
     train(work.experiment, work.problem, work.plan, compute, reporter);
-    if (torch) save_weights(job, work, [&](int stage) { return torch->weights(work.plan.stages[static_cast<std::size_t>(stage)].front()); });
+    if (torch)
+        save_weights(job, work, [&](int stage) {
+            return torch->weights(work.plan.stages[static_cast<std::size_t>(stage)].front());
+        });
     say(protocol::Done{reporter.stopped(), peak_memory_bytes()});
 }
 
@@ -224,7 +239,8 @@ void probe_rank(const Work& work, const RankSchedule& schedule, RankTransport& t
     RankProbe probe{.host = host_name(), .cores = static_cast<int>(std::thread::hardware_concurrency())};
     transport.all_gather({0});
     const auto together = [&] { transport.all_gather({0}); };
-    if (work.experiment.execution.compute == Compute::torch) measure_nodes(work.experiment, schedule, workers, together, transport.rank(), probe);
+    if (work.experiment.execution.compute == Compute::torch)
+        measure_nodes(work.experiment, schedule, workers, together, transport.rank(), probe);
     together();
     probe.links = measure_links(transport);
     if (transport.ranks() > 1) probe.iteration_cpu_s = rehearse(work.problem, schedule, transport, workers);
@@ -237,10 +253,12 @@ void probe_rank(const Work& work, const RankSchedule& schedule, RankTransport& t
 }
 
 /// The share of this rank; rank 0 talks to the coordinator.
-void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankTransport& transport, int ranks_on_host) {
+void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankTransport& transport,
+                int ranks_on_host) {
     const int rank = transport.rank();
     if (const auto why = find_deadlock(work.problem, schedule))
-        throw InputError("/execution/ranks", "the order of transfers between ranks comes to a deadlock: " + *why, "every rank posts them in one order", "Plan again, or use another number of ranks");
+        throw InputError("/execution/ranks", "the order of transfers between ranks comes to a deadlock: " + *why,
+                         "every rank posts them in one order", "Plan again, or use another number of ranks");
     const int workers = job.threads > 0 ? job.threads : default_workers(work.experiment, schedule, rank, ranks_on_host);
     if (job.probe) return probe_rank(work, schedule, transport, workers);
     auto hello = make_hello(work.experiment);
@@ -250,21 +268,25 @@ void train_rank(const protocol::Job& job, const Work& work, const RankSchedule& 
     std::unique_ptr<TorchRank> torch;
     if (work.experiment.execution.compute == Compute::torch) {
         std::optional<Batches> batches;
-        if (TorchRank::needs_data(schedule, rank)) batches = make_batches(work.experiment, job, hello, commands ? &*commands : nullptr);
+        if (TorchRank::needs_data(schedule, rank))
+            batches = make_batches(work.experiment, job, hello, commands ? &*commands : nullptr);
         torch = std::make_unique<TorchRank>(work.experiment, schedule, rank, std::move(batches), workers);
     }
     RankCompute& compute = torch ? static_cast<RankCompute&>(*torch) : cost;
     const auto described = transport.gather(hello.data);
     const auto hosts = transport.gather(host_name());
-    const auto sizes = transport.all_gather({static_cast<double>(std::thread::hardware_concurrency()), static_cast<double>(workers)});
+    const auto sizes =
+        transport.all_gather({static_cast<double>(std::thread::hardware_concurrency()), static_cast<double>(workers)});
     const bool saves = torch && !job.save_weights.empty();
     if (rank != 0) {
         train_wall(work.experiment, work.problem, schedule, compute, transport, workers, nullptr);
         if (saves) gather_weights(*torch, schedule, transport);
         return;
     }
-    hello.data = described.at(static_cast<std::size_t>(schedule.rank_of[static_cast<std::size_t>(schedule.plan.stages.front().front())]));
-    for (std::size_t r = 0; r < hosts.size(); ++r) hello.machines.push_back({hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
+    hello.data = described.at(
+        static_cast<std::size_t>(schedule.rank_of[static_cast<std::size_t>(schedule.plan.stages.front().front())]));
+    for (std::size_t r = 0; r < hosts.size(); ++r)
+        hello.machines.push_back({hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
     Reporter reporter(*commands);
     say(hello);
     train_wall(work.experiment, work.problem, schedule, compute, transport, workers, &reporter);
@@ -286,9 +308,13 @@ RankSchedule schedule_of(const Work& work) {
     Faults faults = loss.faults;
     if (faults.empty()) {
         std::string nodes;
-        for (const int node : schedule.nodes_of(loss.rank)) nodes += (nodes.empty() ? "" : ", ") + work.problem.node_ids[static_cast<std::size_t>(node)];
-        faults.push_back({fmt::format("rank {}", loss.rank), fmt::format("rank {} is gone ({}): {}", loss.rank, nodes.empty() ? "its nodes are unknown" : "nodes " + nodes, loss.how),
-                          "its part of the model is lost to this run", "Look at its messages and its host, then start the run again"});
+        for (const int node : schedule.nodes_of(loss.rank))
+            nodes += (nodes.empty() ? "" : ", ") + work.problem.node_ids[static_cast<std::size_t>(node)];
+        faults.push_back({fmt::format("rank {}", loss.rank),
+                          fmt::format("rank {} is gone ({}): {}", loss.rank,
+                                      nodes.empty() ? "its nodes are unknown" : "nodes " + nodes, loss.how),
+                          "its part of the model is lost to this run",
+                          "Look at its messages and its host, then start the run again"});
     }
     if (rank == 0)
         say(protocol::Failed{faults});
@@ -313,7 +339,9 @@ void train_ranks(const LaunchEnvironment& launch, const std::string& given_job) 
         if (launch.rank > 0) rendezvous.report_failed(error.faults());
         throw;
     } catch (const std::exception& error) {
-        if (launch.rank > 0) rendezvous.report_failed({{fmt::format("rank {}", launch.rank), error.what(), "training cannot go on", "See the message"}});
+        if (launch.rank > 0)
+            rendezvous.report_failed(
+                {{fmt::format("rank {}", launch.rank), error.what(), "training cannot go on", "See the message"}});
         throw;
     }
 }
@@ -332,9 +360,11 @@ void work_off(const std::string& line, const std::optional<LaunchEnvironment>& l
         return train_rank(job, work, schedule_of(work), transport, 1);
     }
 #ifdef SKIPPIPE_GLOO
-    throw InputError("RANK", "no rank", "a run of several ranks tells each which one it is", "Start it with `skippipe run`, alone or under a launcher");
+    throw InputError("RANK", "no rank", "a run of several ranks tells each which one it is",
+                     "Start it with `skippipe run`, alone or under a launcher");
 #else
-    throw InputError("/execution/transport", "this build has no Gloo", "its headers were not there when it was built", "Install libgloo-dev and build again");
+    throw InputError("/execution/transport", "this build has no Gloo", "its headers were not there when it was built",
+                     "Install libgloo-dev and build again");
 #endif
 }
 
@@ -370,7 +400,8 @@ int main() {
     } catch (const InputError& error) {
         fail(error.faults());
     } catch (const std::exception& error) {
-        fail({{"training", error.what(), "training cannot go on", "See the message; with less memory or another device try a smaller model"}});
+        fail({{"training", error.what(), "training cannot go on",
+               "See the message; with less memory or another device try a smaller model"}});
     }
     std::cout.flush();
     // The command reader may still wait for input: nothing is left to destroy that matters.

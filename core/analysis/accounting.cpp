@@ -27,7 +27,9 @@ std::map<int, LineBytes> bytes_of_lines(const Problem& problem, const Plan& plan
     std::map<int, LineBytes> lines;
     for (const auto& span : timeline.spans) {
         if (span.bytes == 0 || !(is_transfer(span.kind) || span.kind == SpanKind::all_reduce)) continue;
-        const int to = is_transfer(span.kind) ? span.to_node : next_in_ring(plan.stages[static_cast<std::size_t>(span.stage)], span.node);
+        const int to = is_transfer(span.kind)
+                           ? span.to_node
+                           : next_in_ring(plan.stages[static_cast<std::size_t>(span.stage)], span.node);
         if (to < 0 || !problem.reachable(span.node, to)) continue;
         auto& line = lines[problem.hop(span.node, to).line];
         if (span.kind == SpanKind::transfer_forward) line.forward_bytes += span.bytes;
@@ -45,19 +47,23 @@ struct Source {
 };
 
 constexpr std::array sources{
-    Source{"microbatches", "", Better::neither, [](const Accounting& a) { return static_cast<double>(a.microbatches); }},
+    Source{"microbatches", "", Better::neither,
+           [](const Accounting& a) { return static_cast<double>(a.microbatches); }},
     Source{"tokens", "", Better::neither, [](const Accounting& a) { return static_cast<double>(a.tokens); }},
-    Source{"block_executions", "", Better::neither, [](const Accounting& a) { return static_cast<double>(a.block_executions); }},
+    Source{"block_executions", "", Better::neither,
+           [](const Accounting& a) { return static_cast<double>(a.block_executions); }},
     Source{"block_flops", "FLOP", Better::neither, [](const Accounting& a) { return a.block_flops(); }},
     Source{"head_flops", "FLOP", Better::neither, [](const Accounting& a) { return a.head_flops; }},
     Source{"transfer_bytes", "B", Better::smaller, [](const Accounting& a) { return a.transfer_bytes; }},
     Source{"all_reduce_bytes", "B", Better::smaller, [](const Accounting& a) { return a.all_reduce_bytes; }},
     Source{"bytes", "B", Better::smaller, [](const Accounting& a) { return a.bytes(); }},
-    Source{"busiest_line_bytes", "B", Better::smaller, [](const Accounting& a) { return a.busiest_line() ? a.busiest_line()->bytes() : 0; }},
+    Source{"busiest_line_bytes", "B", Better::smaller,
+           [](const Accounting& a) { return a.busiest_line() ? a.busiest_line()->bytes() : 0; }},
     Source{"network_s", "s", Better::smaller, [](const Accounting& a) { return a.network_s; }},
     Source{"machine_s", "s", Better::smaller, [](const Accounting& a) { return a.machine_s; }},
     Source{"used_nodes", "", Better::neither, [](const Accounting& a) { return static_cast<double>(a.used_nodes); }},
-    Source{"working_nodes", "", Better::neither, [](const Accounting& a) { return static_cast<double>(a.working_nodes); }},
+    Source{"working_nodes", "", Better::neither,
+           [](const Accounting& a) { return static_cast<double>(a.working_nodes); }},
     Source{"busy_node_s", "s", Better::neither, [](const Accounting& a) { return a.busy_node_s; }},
     Source{"idle_node_s", "s", Better::smaller, [](const Accounting& a) { return a.idle_node_s; }},
 };
@@ -73,12 +79,17 @@ double block_flops_per_token(const ModelSpec& model) {
 double head_flops_per_token(const ModelSpec& model) { return 2.0 * model.width * model.vocabulary; }
 
 const LineBytes* Accounting::busiest_line() const {
-    const auto most = std::max_element(lines.begin(), lines.end(), [](const LineBytes& a, const LineBytes& b) { return a.bytes() < b.bytes(); });
+    const auto most = std::max_element(lines.begin(), lines.end(),
+                                       [](const LineBytes& a, const LineBytes& b) { return a.bytes() < b.bytes(); });
     return most == lines.end() ? nullptr : &*most;
 }
 
-Accounting account_iteration(const ModelSpec& model, const Problem& problem, const Plan& plan, const Timeline& timeline) {
-    Accounting one{.iterations = 1, .microbatches = static_cast<std::int64_t>(plan.paths.size()), .nodes = problem.nodes(), .used_nodes = timeline.used_nodes};
+Accounting account_iteration(const ModelSpec& model, const Problem& problem, const Plan& plan,
+                             const Timeline& timeline) {
+    Accounting one{.iterations = 1,
+                   .microbatches = static_cast<std::int64_t>(plan.paths.size()),
+                   .nodes = problem.nodes(),
+                   .used_nodes = timeline.used_nodes};
     double samples = 0, block_samples = 0;  // and samples through each block of their way
     const auto stage_of = stage_of_nodes(plan, problem.nodes());
     std::set<int> working;
@@ -121,8 +132,10 @@ Accounting account_run(const Accounting& iteration, const RunInfo& run) {
     Accounting all = iteration;
     const auto n = static_cast<std::int64_t>(run.iterations_done);
     const auto times = static_cast<double>(n);
-    for (auto* count : {&all.iterations, &all.microbatches, &all.samples, &all.tokens, &all.block_executions}) *count *= n;
-    for (auto* amount : {&all.forward_block_flops, &all.backward_block_flops, &all.head_flops, &all.transfer_bytes, &all.all_reduce_bytes, &all.busy_node_s})
+    for (auto* count : {&all.iterations, &all.microbatches, &all.samples, &all.tokens, &all.block_executions})
+        *count *= n;
+    for (auto* amount : {&all.forward_block_flops, &all.backward_block_flops, &all.head_flops, &all.transfer_bytes,
+                         &all.all_reduce_bytes, &all.busy_node_s})
         *amount *= times;
     for (auto& line : all.lines)
         for (auto* amount : {&line.forward_bytes, &line.backward_bytes, &line.all_reduce_bytes}) *amount *= times;
@@ -151,12 +164,27 @@ nlohmann::ordered_json bytes_by_line(const Accounting& accounting) {
 }
 
 nlohmann::ordered_json to_json(const Accounting& a) {
-    return {{"iterations", a.iterations}, {"microbatches", a.microbatches}, {"samples", a.samples}, {"tokens", a.tokens},
-            {"block_executions", a.block_executions}, {"forward_block_flops", a.forward_block_flops}, {"backward_block_flops", a.backward_block_flops},
-            {"block_flops", a.block_flops()}, {"head_flops", a.head_flops}, {"transfer_bytes", a.transfer_bytes}, {"all_reduce_bytes", a.all_reduce_bytes},
-            {"bytes", a.bytes()}, {"nodes", a.nodes}, {"used_nodes", a.used_nodes}, {"working_nodes", a.working_nodes},
-            {"busy_node_seconds", a.busy_node_s}, {"idle_node_seconds", a.idle_node_s}, {"network_seconds", a.network_s}, {"machine_seconds", a.machine_s},
-            {"busiest_line", a.busiest_line() ? nlohmann::ordered_json(a.busiest_line()->name) : nlohmann::ordered_json(nullptr)},
+    return {{"iterations", a.iterations},
+            {"microbatches", a.microbatches},
+            {"samples", a.samples},
+            {"tokens", a.tokens},
+            {"block_executions", a.block_executions},
+            {"forward_block_flops", a.forward_block_flops},
+            {"backward_block_flops", a.backward_block_flops},
+            {"block_flops", a.block_flops()},
+            {"head_flops", a.head_flops},
+            {"transfer_bytes", a.transfer_bytes},
+            {"all_reduce_bytes", a.all_reduce_bytes},
+            {"bytes", a.bytes()},
+            {"nodes", a.nodes},
+            {"used_nodes", a.used_nodes},
+            {"working_nodes", a.working_nodes},
+            {"busy_node_seconds", a.busy_node_s},
+            {"idle_node_seconds", a.idle_node_s},
+            {"network_seconds", a.network_s},
+            {"machine_seconds", a.machine_s},
+            {"busiest_line",
+             a.busiest_line() ? nlohmann::ordered_json(a.busiest_line()->name) : nlohmann::ordered_json(nullptr)},
             {"bytes_by_line", bytes_by_line(a)}};
 }
 

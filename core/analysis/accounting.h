@@ -14,10 +14,11 @@
 
 namespace skippipe {
 
-/// FLOPs of one token through one block, forward, a multiply-add counted as two: 8 D^2 for the projections of queries, keys, values and output,
-/// 6 D F for SwiGLU's three matrices, 4 T D for attention's two products with the sequence of T tokens (the whole square: the causal mask saves
-/// nothing here). Norms, softmax, rotations and residual sums are left out, as is usual: Kaplan et al. 2020 (arXiv 2001.08361, table 1) and
-/// Chowdhery et al. 2022 (PaLM, arXiv 2204.02311, appendix B), whose 6 N + 12 L H Q T a token is three times this.
+/// FLOPs of one token through one block, forward, a multiply-add counted as two: 8 D^2 for the projections of queries,
+/// keys, values and output, 6 D F for SwiGLU's three matrices, 4 T D for attention's two products with the sequence of
+/// T tokens (the whole square: the causal mask saves nothing here). Norms, softmax, rotations and residual sums are
+/// left out, as is usual: Kaplan et al. 2020 (arXiv 2001.08361, table 1) and Chowdhery et al. 2022 (PaLM, arXiv
+/// 2204.02311, appendix B), whose 6 N + 12 L H Q T a token is three times this.
 double block_flops_per_token(const ModelSpec& model);
 /// The same for the head: 2 D V. The embedding looks rows up and multiplies nothing: 0.
 double head_flops_per_token(const ModelSpec& model);
@@ -36,17 +37,17 @@ struct LineBytes {
 struct Accounting {
     std::int64_t iterations = 0;
     std::int64_t microbatches = 0, samples = 0, tokens = 0;
-    std::int64_t block_executions = 0;   ///< a microbatch through one block, forth and back
+    std::int64_t block_executions = 0;  ///< a microbatch through one block, forth and back
     double forward_block_flops = 0, backward_block_flops = 0;
-    double head_flops = 0;               ///< forth and back; not among the blocks'
-    std::vector<LineBytes> lines;        ///< those that carried something, by line number
+    double head_flops = 0;                            ///< forth and back; not among the blocks'
+    std::vector<LineBytes> lines;                     ///< those that carried something, by line number
     double transfer_bytes = 0, all_reduce_bytes = 0;  ///< all-reduces where they are charged, as in Timeline::bytes
-    int nodes = 0;                       ///< drawn
-    int used_nodes = 0;                  ///< named in the plan's stages
-    int working_nodes = 0;               ///< that a path visits: the others only keep their weights equal
-    double busy_node_s = 0, idle_node_s = 0;  ///< of the used nodes, network time
+    int nodes = 0;                                    ///< drawn
+    int used_nodes = 0;                               ///< named in the plan's stages
+    int working_nodes = 0;                            ///< that a path visits: the others only keep their weights equal
+    double busy_node_s = 0, idle_node_s = 0;          ///< of the used nodes, network time
     double network_s = 0;
-    double machine_s = 0;                ///< 0 for a plan that was not run
+    double machine_s = 0;  ///< 0 for a plan that was not run
 
     double block_flops() const { return forward_block_flops + backward_block_flops; }
     double bytes() const { return transfer_bytes + all_reduce_bytes; }
@@ -56,7 +57,8 @@ struct Accounting {
 };
 
 /// One iteration of a plan. `timeline` is the plan's own and complete, from the evaluator or from a run.
-Accounting account_iteration(const ModelSpec& model, const Problem& problem, const Plan& plan, const Timeline& timeline);
+Accounting account_iteration(const ModelSpec& model, const Problem& problem, const Plan& plan,
+                             const Timeline& timeline);
 
 /// The same from the experiment alone: evaluates the plan. Nothing where it has no structure or comes to a deadlock.
 std::optional<Accounting> account_plan(const ModelSpec& model, const Problem& problem, const Plan& plan);
@@ -64,9 +66,9 @@ std::optional<Accounting> account_plan(const ModelSpec& model, const Problem& pr
 /// As many iterations as the run did; its own network time where it was recorded, and machine time.
 Accounting account_run(const Accounting& iteration, const RunInfo& run);
 
-/// The totals as figures, one value a run, with deltas to the baseline; absent: that run's plan cannot be accounted for. In order: microbatches, tokens,
-/// block_executions, block_flops, head_flops, transfer_bytes, all_reduce_bytes, bytes, busiest_line_bytes, network_s, machine_s, used_nodes,
-/// working_nodes, busy_node_s, idle_node_s.
+/// The totals as figures, one value a run, with deltas to the baseline; absent: that run's plan cannot be accounted
+/// for. In order: microbatches, tokens, block_executions, block_flops, head_flops, transfer_bytes, all_reduce_bytes,
+/// bytes, busiest_line_bytes, network_s, machine_s, used_nodes, working_nodes, busy_node_s, idle_node_s.
 std::vector<Figure> accounting_figures(const std::vector<std::optional<Accounting>>& runs, std::size_t baseline = 0);
 
 /// Every field, with "block_flops", "bytes" and "bytes_by_line": {name: bytes}.

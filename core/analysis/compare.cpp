@@ -23,7 +23,8 @@ std::string escaped(std::string token) {
 
 const std::string* text_of(const Json& value, const char* key) {
     const auto found = value.is_object() ? value.find(key) : value.end();
-    return value.is_object() && found != value.end() && found->is_string() ? found->get_ptr<const std::string*>() : nullptr;
+    return value.is_object() && found != value.end() && found->is_string() ? found->get_ptr<const std::string*>()
+                                                                           : nullptr;
 }
 
 /// What an element is called whatever its place: its id, or a link's ends. Empty: nothing.
@@ -44,7 +45,8 @@ std::optional<std::vector<std::string>> names_of(const Json& array) {
     return names;
 }
 
-/// Every leaf under its pointer. Empty arrays and objects, and arrays of plain values (stage sizes, a row of a matrix), are leaves.
+/// Every leaf under its pointer. Empty arrays and objects, and arrays of plain values (stage sizes, a row of a matrix),
+/// are leaves.
 class Flattened {
 public:
     explicit Flattened(const Json& document) { add("", document); }
@@ -59,7 +61,8 @@ private:
             for (const auto& [key, member] : value.items()) add(pointer + "/" + escaped(key), member);
         } else if (value.is_array() && nested) {
             const auto names = names_of(value);
-            for (std::size_t i = 0; i < value.size(); ++i) add(pointer + "/" + (names ? escaped((*names)[i]) : std::to_string(i)), value[i]);
+            for (std::size_t i = 0; i < value.size(); ++i)
+                add(pointer + "/" + (names ? escaped((*names)[i]) : std::to_string(i)), value[i]);
         } else {
             order.push_back(pointer);
             leaves[pointer] = &value;
@@ -67,7 +70,8 @@ private:
     }
 };
 
-std::vector<std::optional<double>> values_of(const std::vector<RunInfo>& runs, const std::function<std::optional<double>(const RunInfo&)>& get) {
+std::vector<std::optional<double>> values_of(const std::vector<RunInfo>& runs,
+                                             const std::function<std::optional<double>(const RunInfo&)>& get) {
     std::vector<std::optional<double>> values;
     for (const auto& run : runs) {
         auto value = get(run);
@@ -87,11 +91,13 @@ std::optional<double> positive(double value) { return value > 0 ? std::optional{
 
 constexpr std::array sources{
     Source{"iteration_s", "s", Better::smaller, [](const RunInfo& r) { return r.iteration_s; }},
-    Source{"predicted_iteration_s", "s", Better::smaller, [](const RunInfo& r) { return positive(r.predicted_iteration_s); }},
+    Source{"predicted_iteration_s", "s", Better::smaller,
+           [](const RunInfo& r) { return positive(r.predicted_iteration_s); }},
     Source{"tokens_per_second", "tokens/s", Better::larger, [](const RunInfo& r) { return r.tokens_per_second; }},
     Source{"first_validation_loss", "", Better::neither, [](const RunInfo& r) { return r.first_validation_loss; }},
     Source{"last_validation_loss", "", Better::smaller, [](const RunInfo& r) { return r.last_validation_loss; }},
-    Source{"iterations_done", "", Better::neither, [](const RunInfo& r) { return std::optional<double>{r.iterations_done}; }},
+    Source{"iterations_done", "", Better::neither,
+           [](const RunInfo& r) { return std::optional<double>{r.iterations_done}; }},
     Source{"machine_s", "s", Better::smaller, [](const RunInfo& r) { return positive(r.machine_s); }},
 };
 
@@ -111,7 +117,9 @@ std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& e
                 const auto leaf = other.leaves.find(pointer);
                 const bool has = leaf != other.leaves.end();
                 same = same && has && *leaf->second == *document.leaves.at(pointer);
-                row.values.push_back(has ? std::optional{leaf->second->dump(-1, ' ', false, Json::error_handler_t::replace)} : std::nullopt);
+                row.values.push_back(
+                    has ? std::optional{leaf->second->dump(-1, ' ', false, Json::error_handler_t::replace)}
+                        : std::nullopt);
             }
             if (!same) differences.push_back(std::move(row));
         }
@@ -132,7 +140,8 @@ std::vector<Figure> compare_figures(const std::vector<RunInfo>& runs, std::size_
     if (runs.empty()) return figures;
     for (const auto& source : sources) {
         Figure figure{source.name, source.unit, source.better, values_of(runs, source.get), {}, {}};
-        if (std::none_of(figure.values.begin(), figure.values.end(), [](const auto& v) { return v.has_value(); })) continue;
+        if (std::none_of(figure.values.begin(), figure.values.end(), [](const auto& v) { return v.has_value(); }))
+            continue;
         add_deltas(figure, baseline < runs.size() ? baseline : 0);
         figures.push_back(std::move(figure));
     }

@@ -12,7 +12,8 @@
 namespace skippipe {
 
 struct ParameterDifference {
-    /// JSON pointer into the experiments. Elements of arrays whose elements all have an `id` of their own are matched by it, links by their ends:
+    /// JSON pointer into the experiments. Elements of arrays whose elements all have an `id` of their own are matched
+    /// by it, links by their ends:
     /// "/topology/nodes/berlin/memory_microbatches", "/topology/links/a->b/latency_s".
     std::string pointer;
     std::vector<std::optional<std::string>> values;  ///< JSON text, one a run; absent: that run has no such field

@@ -25,7 +25,8 @@ constexpr std::array axes{AxisWords{WorkAxis::iteration, "iteration", "iteration
                           AxisWords{WorkAxis::network_time, "network-time", "network time"},
                           AxisWords{WorkAxis::machine_time, "machine-time", "machine time"}};
 
-/// Iterations that were over when it was measured: a validation carries that count, all else the iteration's own number, from 0.
+/// Iterations that were over when it was measured: a validation carries that count, all else the iteration's own
+/// number, from 0.
 double iterations_over(const Metric& metric) {
     return metric.iteration + (metric.name == "validation_loss" || metric.name == "bits_per_byte" ? 0 : 1);
 }
@@ -42,23 +43,29 @@ double work_at(const Metric& metric, WorkAxis axis, const Accounting* iteration)
     return 0;
 }
 
-double between(const CurvePoint& a, const CurvePoint& b, double x) { return b.x > a.x ? a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x) : b.y; }
+double between(const CurvePoint& a, const CurvePoint& b, double x) {
+    return b.x > a.x ? a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x) : b.y;
+}
 
 std::optional<double> value_at(const std::vector<CurvePoint>& curve, double x) {
     if (curve.empty() || x < curve.front().x || x > curve.back().x) return std::nullopt;
-    const auto after = std::upper_bound(curve.begin(), curve.end(), x, [](double at, const CurvePoint& p) { return at < p.x; });
+    const auto after =
+        std::upper_bound(curve.begin(), curve.end(), x, [](double at, const CurvePoint& p) { return at < p.x; });
     return after == curve.end() ? curve.back().y : between(*std::prev(after), *after, x);
 }
 
 std::optional<double> first_at_or_below(const std::vector<CurvePoint>& curve, double target) {
-    const auto found = std::find_if(curve.begin(), curve.end(), [target](const CurvePoint& p) { return p.y <= target; });
+    const auto found =
+        std::find_if(curve.begin(), curve.end(), [target](const CurvePoint& p) { return p.y <= target; });
     if (found == curve.end()) return std::nullopt;
     if (found == curve.begin() || found->y == target) return found->x;
     const auto& before = *std::prev(found);
     return before.x + (found->x - before.x) * (before.y - target) / (before.y - found->y);
 }
 
-nlohmann::ordered_json number(const std::optional<double>& value) { return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr); }
+nlohmann::ordered_json number(const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
 
 }  // namespace
 
@@ -67,20 +74,25 @@ std::string_view to_string(WorkAxis axis) { return axes[static_cast<std::size_t>
 std::string_view describe(WorkAxis axis) { return axes[static_cast<std::size_t>(axis)].words; }
 
 std::optional<WorkAxis> work_axis(std::string_view name) {
-    const auto found = std::find_if(axes.begin(), axes.end(), [name](const AxisWords& words) { return name == words.name; });
+    const auto found =
+        std::find_if(axes.begin(), axes.end(), [name](const AxisWords& words) { return name == words.name; });
     return found == axes.end() ? std::nullopt : std::optional{found->axis};
 }
 
 std::string format_work(double x, WorkAxis axis) {
     if (axis == WorkAxis::network_time || axis == WorkAxis::machine_time) return format_seconds(x);
-    return axis == WorkAxis::block_flops ? format_si(x, "FLOP") : axis == WorkAxis::tokens ? format_si(x, "") : fmt::format("{:.0f}", x);
+    return axis == WorkAxis::block_flops ? format_si(x, "FLOP")
+           : axis == WorkAxis::tokens    ? format_si(x, "")
+                                         : fmt::format("{:.0f}", x);
 }
 
-std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis, const Accounting* iteration) {
+std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis,
+                                     const Accounting* iteration) {
     std::vector<CurvePoint> points;
     if (iteration == nullptr && (axis == WorkAxis::microbatches || axis == WorkAxis::block_flops)) return points;
     for (const auto& metric : metrics)
-        if (metric.name == name && std::isfinite(metric.value)) points.push_back({work_at(metric, axis, iteration), metric.value});
+        if (metric.name == name && std::isfinite(metric.value))
+            points.push_back({work_at(metric, axis, iteration), metric.value});
     std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
     return points;
 }
@@ -114,12 +126,17 @@ EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::si
 }
 
 nlohmann::ordered_json to_json(const EqualView& view) {
-    nlohmann::ordered_json json{{"common_x", number(view.common_x)}, {"target", number(view.target)},
-                                {"shortest", view.shortest ? nlohmann::ordered_json(*view.shortest) : nlohmann::ordered_json(nullptr)},
-                                {"runs", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json json{
+        {"common_x", number(view.common_x)},
+        {"target", number(view.target)},
+        {"shortest", view.shortest ? nlohmann::ordered_json(*view.shortest) : nlohmann::ordered_json(nullptr)},
+        {"runs", nlohmann::ordered_json::array()}};
     for (const auto& run : view.runs)
-        json["runs"].push_back({{"value", number(run.value)}, {"last_value", number(run.last_value)}, {"end_x", number(run.end_x)},
-                                {"reaches_target_x", number(run.reaches_x)}, {"share_of_baseline", number(run.share)}});
+        json["runs"].push_back({{"value", number(run.value)},
+                                {"last_value", number(run.last_value)},
+                                {"end_x", number(run.end_x)},
+                                {"reaches_target_x", number(run.reaches_x)},
+                                {"share_of_baseline", number(run.share)}});
     return json;
 }
 

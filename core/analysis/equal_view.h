@@ -13,7 +13,8 @@ namespace skippipe {
 /// What a curve runs over. `iteration` is the metric's own number; the others are what was spent when it was measured.
 enum class WorkAxis { iteration, tokens, microbatches, block_flops, network_time, machine_time };
 
-/// Those that `compare --at` knows: "microbatches", "flops", "network-time", "machine-time"; "iteration" and "tokens" beside them.
+/// Those that `compare --at` knows: "microbatches", "flops", "network-time", "machine-time"; "iteration" and "tokens"
+/// beside them.
 std::string_view to_string(WorkAxis axis);
 /// Nothing where there is no axis of that name.
 std::optional<WorkAxis> work_axis(std::string_view name);
@@ -27,26 +28,31 @@ struct CurvePoint {
     bool operator==(const CurvePoint&) const = default;
 };
 
-/// The metric of that name over the axis, in the order of x; values that are no numbers are left out. `iteration` gives microbatches and FLOPs of one
-/// iteration; with nullptr those two axes have no points. Losses of iteration i stand where that iteration ended, validations where they were made.
-std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis, const Accounting* iteration = nullptr);
+/// The metric of that name over the axis, in the order of x; values that are no numbers are left out. `iteration` gives
+/// microbatches and FLOPs of one iteration; with nullptr those two axes have no points. Losses of iteration i stand
+/// where that iteration ended, validations where they were made.
+std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis,
+                                     const Accounting* iteration = nullptr);
 
 /// One run in a view.
 struct EqualRun {
     std::optional<double> end_x, last_value;  ///< where its curve ends; absent: it has no points
-    std::optional<double> value;              ///< at the view's common_x, linear between neighbours; absent where its curve begins later
-    std::optional<double> reaches_x;          ///< where it first is at `target` or below
-    std::optional<double> share;              ///< reaches_x / the baseline's
+    std::optional<double>
+        value;  ///< at the view's common_x, linear between neighbours; absent where its curve begins later
+    std::optional<double> reaches_x;  ///< where it first is at `target` or below
+    std::optional<double> share;      ///< reaches_x / the baseline's
 };
 
 /// Curves at the largest x that all of them reached, and how far each had to go for the worst one's last value.
 struct EqualView {
-    std::optional<double> common_x, target;   ///< absent: no curve has points
-    std::optional<std::size_t> shortest;      ///< the one that ends at common_x while others go on; absent where all end there
-    std::vector<EqualRun> runs;               ///< as the curves
+    std::optional<double> common_x, target;  ///< absent: no curve has points
+    std::optional<std::size_t>
+        shortest;                ///< the one that ends at common_x while others go on; absent where all end there
+    std::vector<EqualRun> runs;  ///< as the curves
 };
 
-/// Smaller values are the better ones. `baseline` is an index into `curves`; curves without points are left out of common_x and target.
+/// Smaller values are the better ones. `baseline` is an index into `curves`; curves without points are left out of
+/// common_x and target.
 EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::size_t baseline = 0);
 
 nlohmann::ordered_json to_json(const EqualView& view);

@@ -49,7 +49,10 @@ using Json = nlohmann::ordered_json;
 class TraceWriter {
 public:
     TraceWriter(std::ostream& out, const Problem& problem, const Plan& plan)
-        : trace_(out), problem_(problem), stage_of_(stage_of_nodes(plan, problem.nodes())), stages_(static_cast<int>(plan.stages.size())) {}
+        : trace_(out),
+          problem_(problem),
+          stage_of_(stage_of_nodes(plan, problem.nodes())),
+          stages_(static_cast<int>(plan.stages.size())) {}
 
     void write(const std::vector<RecordedSpan>& spans, const std::string& title) {
         names(title);
@@ -65,7 +68,8 @@ private:
     using Key = std::tuple<int, int, int, double>;  // iteration, microbatch, node, time
 
     int process(int node) const {
-        const bool placed = node >= 0 && node < static_cast<int>(stage_of_.size()) && stage_of_[static_cast<std::size_t>(node)] >= 0;
+        const bool placed =
+            node >= 0 && node < static_cast<int>(stage_of_.size()) && stage_of_[static_cast<std::size_t>(node)] >= 0;
         return placed ? stage_of_[static_cast<std::size_t>(node)] : stages_;
     }
 
@@ -75,7 +79,9 @@ private:
 
     void names(const std::string& title) {
         for (int stage = 0; stage < stages_; ++stage) {
-            metadata("process_name", stage, 0, {{"name", title.empty() ? fmt::format("Stage {}", stage) : fmt::format("Stage {} of {}", stage, title)}});
+            metadata("process_name", stage, 0,
+                     {{"name",
+                       title.empty() ? fmt::format("Stage {}", stage) : fmt::format("Stage {} of {}", stage, title)}});
             metadata("process_sort_index", stage, 0, {{"sort_index", stage}});
         }
         for (int node = 0; node < problem_.nodes(); ++node) {
@@ -92,13 +98,15 @@ private:
     }
 
     Json event(const char* phase, std::string name, const char* category, int node, double time_s) {
-        return {{"ph", phase}, {"name", std::move(name)}, {"cat", category}, {"pid", process(node)}, {"tid", node}, {"ts", microseconds(time_s)}};
+        return {{"ph", phase}, {"name", std::move(name)},   {"cat", category}, {"pid", process(node)},
+                {"tid", node}, {"ts", microseconds(time_s)}};
     }
 
     void complete(const RecordedSpan& recorded) {
         const auto& [kind, node, to, stage, microbatch, ready_s, start_s, end_s, bytes] = recorded.span;
         const std::string what{to_string(kind)};
-        auto one = event("X", microbatch < 0 ? what : fmt::format("{} {}", what, microbatch), is_compute(kind) ? "compute" : "stage", node, recorded.offset_s + start_s);
+        auto one = event("X", microbatch < 0 ? what : fmt::format("{} {}", what, microbatch),
+                         is_compute(kind) ? "compute" : "stage", node, recorded.offset_s + start_s);
         one["dur"] = microseconds(end_s - start_s);
         one["args"] = {{"iteration", recorded.iteration}, {"stage", stage}};
         if (microbatch >= 0) one["args"].update({{"microbatch", microbatch}, {"waited_s", start_s - ready_s}});
@@ -112,7 +120,10 @@ private:
         const auto id = std::to_string(++flows_);
         auto begin = event("b", name, "transfer", span.node, recorded.offset_s + span.start_s);
         begin["id"] = id;
-        begin["args"] = {{"iteration", recorded.iteration}, {"microbatch", span.microbatch}, {"bytes", span.bytes}, {"queued_s", span.start_s - span.ready_s}};
+        begin["args"] = {{"iteration", recorded.iteration},
+                         {"microbatch", span.microbatch},
+                         {"bytes", span.bytes},
+                         {"queued_s", span.start_s - span.ready_s}};
         trace_.event(begin);
         auto end = event("e", name, "transfer", span.node, recorded.offset_s + span.end_s);
         end["id"] = id;
@@ -120,7 +131,8 @@ private:
         flow(recorded, id);
     }
 
-    /// From the middle of the operation that handed over to the start of the one that waited: both inside their boxes, as viewers ask.
+    /// From the middle of the operation that handed over to the start of the one that waited: both inside their boxes,
+    /// as viewers ask.
     void flow(const RecordedSpan& recorded, const std::string& id) {
         const auto& span = recorded.span;
         const auto from = ended_.find({recorded.iteration, span.microbatch, span.node, span.ready_s});
@@ -149,19 +161,21 @@ void write_spans_csv(std::ostream& out, const std::vector<RecordedSpan>& spans, 
     out << "iteration,iteration_start_s,kind,node,to_node,stage,microbatch,ready_s,start_s,end_s,bytes\n";
     const auto number = [](int value) { return value < 0 ? std::string{} : std::to_string(value); };
     for (const auto& [row, iteration, offset_s, span] : spans)
-        fmt::print(out, "{},{},{},{},{},{},{},{},{},{},{}\n", iteration, exact(offset_s), to_string(span.kind), csv_field(id_of(problem, span.node)),
-                   csv_field(id_of(problem, span.to_node)), number(span.stage), number(span.microbatch), exact(span.ready_s), exact(span.start_s),
-                   exact(span.end_s), exact(span.bytes));
+        fmt::print(out, "{},{},{},{},{},{},{},{},{},{},{}\n", iteration, exact(offset_s), to_string(span.kind),
+                   csv_field(id_of(problem, span.node)), csv_field(id_of(problem, span.to_node)), number(span.stage),
+                   number(span.microbatch), exact(span.ready_s), exact(span.start_s), exact(span.end_s),
+                   exact(span.bytes));
 }
 
 void write_metrics_csv(std::ostream& out, const std::vector<Metric>& metrics) {
     out << "iteration,name,value,network_s,machine_s,tokens\n";
     for (const auto& metric : metrics)
-        fmt::print(out, "{},{},{},{},{},{}\n", metric.iteration, csv_field(metric.name), exact(metric.value), exact(metric.network_s),
-                   exact(metric.machine_s), metric.tokens);
+        fmt::print(out, "{},{},{},{},{},{}\n", metric.iteration, csv_field(metric.name), exact(metric.value),
+                   exact(metric.network_s), exact(metric.machine_s), metric.tokens);
 }
 
-void write_chrome_trace(std::ostream& out, const std::vector<RecordedSpan>& spans, const Problem& problem, const Plan& plan, const std::string& title) {
+void write_chrome_trace(std::ostream& out, const std::vector<RecordedSpan>& spans, const Problem& problem,
+                        const Plan& plan, const std::string& title) {
     TraceWriter{out, problem, plan}.write(spans, title);
 }
 

@@ -10,24 +10,29 @@
 
 namespace skippipe {
 
-/// One row a span: iteration, iteration_start_s, kind, node, to_node, stage, microbatch, ready_s, start_s, end_s, bytes.
-/// Nodes by id; times in seconds of network time from the iteration's start. Lines end in "\n", fields are quoted where RFC 4180 asks.
+/// One row a span: iteration, iteration_start_s, kind, node, to_node, stage, microbatch, ready_s, start_s, end_s,
+/// bytes. Nodes by id; times in seconds of network time from the iteration's start. Lines end in "\n", fields are
+/// quoted where RFC 4180 asks.
 void write_spans_csv(std::ostream& out, const std::vector<RecordedSpan>& spans, const Problem& problem);
 
 /// One row a metric: iteration, name, value, network_s, machine_s, tokens. What is no number is an empty field.
 void write_metrics_csv(std::ostream& out, const std::vector<Metric>& metrics);
 
-/// JSON that Perfetto and chrome://tracing open: a process a stage, a thread a node, complete events in microseconds of network
-/// time from the run's start; transfers as async events of the sender, and as flows from operation to operation.
-void write_chrome_trace(std::ostream& out, const std::vector<RecordedSpan>& spans, const Problem& problem, const Plan& plan, const std::string& title);
+/// JSON that Perfetto and chrome://tracing open: a process a stage, a thread a node, complete events in microseconds of
+/// network time from the run's start; transfers as async events of the sender, and as flows from operation to
+/// operation.
+void write_chrome_trace(std::ostream& out, const std::vector<RecordedSpan>& spans, const Problem& problem,
+                        const Plan& plan, const std::string& title);
 
 struct SvgOptions {
     std::string title;
     double width_px = 1280;
 };
 
-/// The timeline of one iteration: one lane a node, colours by stage (its number beside it), microbatches in the boxes, time axis, legend.
-/// `spans` of other iterations than the first one's are left out. Stands alone: no script, no outside resource.
-std::string timeline_svg(const std::vector<RecordedSpan>& spans, const Problem& problem, const Plan& plan, const SvgOptions& options = {});
+/// The timeline of one iteration: one lane a node, colours by stage (its number beside it), microbatches in the boxes,
+/// time axis, legend. `spans` of other iterations than the first one's are left out. Stands alone: no script, no
+/// outside resource.
+std::string timeline_svg(const std::vector<RecordedSpan>& spans, const Problem& problem, const Plan& plan,
+                         const SvgOptions& options = {});
 
 }  // namespace skippipe

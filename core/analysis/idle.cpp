@@ -10,8 +10,9 @@
 namespace skippipe {
 namespace {
 
-constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient",   "link",      "memory",
-                                                          "collision",  "order",      "all-reduce", "optimizer", "node-down", "unused"};
+constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient", "link",
+                                                          "memory",     "collision",  "order",    "all-reduce",
+                                                          "optimizer",  "node-down",  "unused"};
 constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining the pipeline",
                                                               "waiting for an activation",
                                                               "waiting for a gradient",
@@ -24,16 +25,19 @@ constexpr std::array<std::string_view, idle_causes> sentences{"filling or draini
                                                               "node down",
                                                               "not used by the plan"};
 
-/// Cuts one idle stretch of one node into gaps, from left to right; every call goes on where the last one ended, so they tile it exactly.
+/// Cuts one idle stretch of one node into gaps, from left to right; every call goes on where the last one ended, so
+/// they tile it exactly.
 class Cutter {
 public:
-    Cutter(std::vector<IdleGap>& gaps, int node, double start_s, double end_s) : gaps_(gaps), node_(node), at_(start_s), end_(end_s) {}
+    Cutter(std::vector<IdleGap>& gaps, int node, double start_s, double end_s)
+        : gaps_(gaps), node_(node), at_(start_s), end_(end_s) {}
 
     void until(double time_s, IdleCause cause, int microbatch = -1, int other = -1) {
         const double to = std::min(time_s, end_);
         if (!(to > at_)) return;
         IdleGap* last = gaps_.empty() ? nullptr : &gaps_.back();
-        if (last && last->node == node_ && last->end_s == at_ && last->cause == cause && last->microbatch == microbatch && last->other == other)
+        if (last && last->node == node_ && last->end_s == at_ && last->cause == cause &&
+            last->microbatch == microbatch && last->other == other)
             last->end_s = to;
         else
             gaps_.push_back({node_, cause, at_, to, microbatch, other});
@@ -81,7 +85,9 @@ std::vector<Waiting> waiting_before(const std::vector<const Span*>& busy) {
 void cut_upstream_wait(const SpanIndex& index, const Span& before, int microbatch, Cutter& cut) {
     for (const auto& stand : index.stands(before)) {
         if (!(stand.end_s > cut.at())) continue;
-        const IdleCause cause = stand.running ? IdleCause::collision : held_by(index, before, std::midpoint(std::max(cut.at(), stand.start_s), stand.end_s));
+        const IdleCause cause =
+            stand.running ? IdleCause::collision
+                          : held_by(index, before, std::midpoint(std::max(cut.at(), stand.start_s), stand.end_s));
         cut.until(stand.end_s, cause, microbatch, before.node);
     }
 }
@@ -118,14 +124,18 @@ void cut_between(const SpanIndex& index, const Span& next, Cutter& cut) {
 /// The end of a gap, in which something stood here ready: memory from where TC1 blocks it, else the order.
 void cut_held(bool full, const Waiting& waiting, Cutter& cut) {
     Arrived blocked, ordered = waiting.other;
-    if (full) blocked = waiting.forward;
-    else if (waiting.forward.ready_s < ordered.ready_s) ordered = waiting.forward;
+    if (full)
+        blocked = waiting.forward;
+    else if (waiting.forward.ready_s < ordered.ready_s)
+        ordered = waiting.forward;
     cut.until(blocked.ready_s, IdleCause::order, ordered.microbatch);
     cut.until(cut.end(), IdleCause::memory, blocked.microbatch);
 }
 
-/// From `at_s` to the start of `next` the node did nothing: first the way of its input, then what held what had arrived.
-void cut_gap(const SpanIndex& index, const Span& next, bool first, double at_s, const Waiting& waiting, std::vector<IdleGap>& gaps) {
+/// From `at_s` to the start of `next` the node did nothing: first the way of its input, then what held what had
+/// arrived.
+void cut_gap(const SpanIndex& index, const Span& next, bool first, double at_s, const Waiting& waiting,
+             std::vector<IdleGap>& gaps) {
     if (!(next.start_s > at_s)) return;
     const double held_s = std::clamp(std::min(waiting.forward.ready_s, waiting.other.ready_s), at_s, next.start_s);
     Cutter way{gaps, next.node, at_s, held_s};
@@ -151,7 +161,8 @@ void explain_node(const SpanIndex& index, int node, int stage, IdleReport& repor
     double at = 0;
     for (std::size_t i = 0; i < busy.size(); ++i) {
         cut_gap(index, *busy[i], i == 0, at, waiting[i], report.gaps);
-        report.node_busy_s[static_cast<std::size_t>(node)] += std::max(0.0, busy[i]->end_s - std::max(busy[i]->start_s, at));
+        report.node_busy_s[static_cast<std::size_t>(node)] +=
+            std::max(0.0, busy[i]->end_s - std::max(busy[i]->start_s, at));
         at = std::max(at, busy[i]->end_s);
     }
     Cutter tail{report.gaps, node, at, index.end_s()};
@@ -184,7 +195,8 @@ IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline
         explain_node(index, node, stage, report);
     }
     for (const auto& gap : report.gaps)
-        report.node_seconds[static_cast<std::size_t>(gap.node)][static_cast<std::size_t>(gap.cause)] += gap.end_s - gap.start_s;
+        report.node_seconds[static_cast<std::size_t>(gap.node)][static_cast<std::size_t>(gap.cause)] +=
+            gap.end_s - gap.start_s;
     const double whole = used * index.end_s();
     if (!(whole > 0)) return report;
     for (std::size_t cause = 0; cause < idle_causes; ++cause) {

@@ -9,11 +9,24 @@
 
 namespace skippipe {
 
-/// Why a node did nothing. `fill_drain`: before its first operation's input was on its way, after its last, and waiting for other
-/// stages at the barrier; `unused`: the same of a node that the plan sends no microbatch through.
-enum class IdleCause : std::uint8_t { fill_drain, activation, gradient, link, memory, collision, order, all_reduce, optimizer, node_down, unused };
+/// Why a node did nothing. `fill_drain`: before its first operation's input was on its way, after its last, and waiting
+/// for other stages at the barrier; `unused`: the same of a node that the plan sends no microbatch through.
+enum class IdleCause : std::uint8_t {
+    fill_drain,
+    activation,
+    gradient,
+    link,
+    memory,
+    collision,
+    order,
+    all_reduce,
+    optimizer,
+    node_down,
+    unused
+};
 inline constexpr std::size_t idle_causes = 11;
-/// "fill-drain", "activation", "gradient", "link", "memory", "collision", "order", "all-reduce", "optimizer", "node-down", "unused".
+/// "fill-drain", "activation", "gradient", "link", "memory", "collision", "order", "all-reduce", "optimizer",
+/// "node-down", "unused".
 std::string_view to_string(IdleCause cause);
 /// A sentence for people: "waiting for an activation", ...
 std::string_view describe(IdleCause cause);
@@ -27,20 +40,24 @@ struct IdleGap {
 };
 
 struct IdleReport {
-    std::vector<IdleGap> gaps;                        ///< by node, then time; with the busy spans they tile [0, iteration_s] of every used node
-    std::array<double, idle_causes> share{};          ///< of used nodes x iteration_s; sums to the idle fraction
+    std::vector<IdleGap>
+        gaps;  ///< by node, then time; with the busy spans they tile [0, iteration_s] of every used node
+    std::array<double, idle_causes> share{};  ///< of used nodes x iteration_s; sums to the idle fraction
     std::vector<std::array<double, idle_causes>> node_seconds;  ///< [node]
-    std::vector<double> node_busy_s;                  ///< [node]
+    std::vector<double> node_busy_s;                            ///< [node]
 };
 
-/// Splits the idle time of one iteration exactly by cause, from its spans alone (evaluator's or recorded). The rules, for an
-/// idle stretch that operation X ended, whose input a transfer brought from operation P of the same microbatch:
-/// - something had arrived here and was not run although the node was free: `memory` if it is a forward and the node held M
+/// Splits the idle time of one iteration exactly by cause, from its spans alone (evaluator's or recorded). The rules,
+/// for an idle stretch that operation X ended, whose input a transfer brought from operation P of the same microbatch:
+/// - something had arrived here and was not run although the node was free: `memory` if it is a forward and the node
+/// held M
 ///   microbatches (TC1), else `order` (a binding order made the node wait). Before that:
 /// - X's transfer handed over .. arrived: `link`, queueing and transit;
-/// - P ready .. P started: `collision` while P's node was busy with something else (TC2), `memory` or `order` while it was free;
+/// - P ready .. P started: `collision` while P's node was busy with something else (TC2), `memory` or `order` while it
+/// was free;
 /// - P running, and all before P was ready: `activation` if X is a forward or a loss, else `gradient`.
-/// Before a node's first operation all that lies before its transfer was handed over is `fill_drain`. After its last: `fill_drain` until its stage begins to all-reduce, `all_reduce`, `optimizer`, `fill_drain` to the barrier; for a
+/// Before a node's first operation all that lies before its transfer was handed over is `fill_drain`. After its last:
+/// `fill_drain` until its stage begins to all-reduce, `all_reduce`, `optimizer`, `fill_drain` to the barrier; for a
 /// node without operations the same with `unused` instead of `fill_drain`.
 /// Without a transfer (same node) P's end is X's arrival. `node_down` is not to be seen in spans; it stays 0 here.
 /// The iteration ends at timeline.iteration_s, or with the last span if that is later (incomplete timelines).

@@ -11,16 +11,22 @@
 namespace skippipe {
 namespace {
 
-constexpr double lane_px = 28, box_px = 18, margin_px = 16, top_px = 56, label_px = 148, axis_px = 40, legend_row_px = 20;
+constexpr double lane_px = 28, box_px = 18, margin_px = 16, top_px = 56, label_px = 148, axis_px = 40,
+                 legend_row_px = 20;
 
 std::string escaped(const std::string& text) {
     std::string out;
     for (const char c : text) {
-        if (c == '&') out += "&amp;";
-        else if (c == '<') out += "&lt;";
-        else if (c == '>') out += "&gt;";
-        else if (c == '"') out += "&quot;";
-        else if (static_cast<unsigned char>(c) >= 0x20) out += c;  // control characters are no XML
+        if (c == '&')
+            out += "&amp;";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '"')
+            out += "&quot;";
+        else if (static_cast<unsigned char>(c) >= 0x20)
+            out += c;  // control characters are no XML
     }
     return out;
 }
@@ -30,7 +36,9 @@ struct Rgb {
 };
 
 Rgb parse(std::string_view hex) {
-    const auto part = [&](std::size_t at) { return static_cast<double>(std::stoi(std::string{hex.substr(at, 2)}, nullptr, 16)); };
+    const auto part = [&](std::size_t at) {
+        return static_cast<double>(std::stoi(std::string{hex.substr(at, 2)}, nullptr, 16));
+    };
     return {part(1), part(3), part(5)};
 }
 
@@ -44,7 +52,9 @@ std::string shade(std::string_view hex, double amount) {
 
 /// The text colour that stands out from this fill: relative luminance as WCAG has it.
 std::string_view ink_on(std::string_view hex) {
-    const auto linear = [](double c) { return c <= 10.31 ? c / 255 / 12.92 : std::pow((c / 255 + 0.055) / 1.055, 2.4); };
+    const auto linear = [](double c) {
+        return c <= 10.31 ? c / 255 / 12.92 : std::pow((c / 255 + 0.055) / 1.055, 2.4);
+    };
     const auto [r, g, b] = parse(hex);
     return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.19 ? palette::text : palette::surface;
 }
@@ -68,7 +78,9 @@ double shade_of(SpanKind kind) {
     }
 }
 
-std::string_view stage_colour(int stage) { return palette::stages_light[static_cast<std::size_t>(std::max(stage, 0)) % palette::stages_light.size()]; }
+std::string_view stage_colour(int stage) {
+    return palette::stages_light[static_cast<std::size_t>(std::max(stage, 0)) % palette::stages_light.size()];
+}
 bool hatched(int stage) { return stage >= static_cast<int>(palette::stages_light.size()); }
 
 /// 1, 2 or 5 times a power of ten, for at most `most` ticks.
@@ -82,7 +94,11 @@ double tick_step(double seconds, double most) {
 class Drawing {
 public:
     Drawing(const std::vector<RecordedSpan>& spans, const Problem& problem, const Plan& plan, const SvgOptions& options)
-        : problem_(problem), plan_(plan), options_(options), lane_of_(problem.node_ids.size(), -1), width_px_(std::clamp(options.width_px, 480.0, 20000.0)) {
+        : problem_(problem),
+          plan_(plan),
+          options_(options),
+          lane_of_(problem.node_ids.size(), -1),
+          width_px_(std::clamp(options.width_px, 480.0, 20000.0)) {
         for (const auto& stage : plan.stages)
             for (const int node : stage)
                 if (node >= 0 && node < problem.nodes() && lane_of_[static_cast<std::size_t>(node)] < 0) {
@@ -108,35 +124,42 @@ public:
 private:
     bool drawable(const RecordedSpan& one) const {
         const auto& s = one.span;
-        return s.node >= 0 && s.node < problem_.nodes() && lane_of_[static_cast<std::size_t>(s.node)] >= 0 && std::isfinite(s.start_s) &&
-               std::isfinite(s.end_s) && s.start_s >= 0 && s.end_s >= s.start_s;
+        return s.node >= 0 && s.node < problem_.nodes() && lane_of_[static_cast<std::size_t>(s.node)] >= 0 &&
+               std::isfinite(s.start_s) && std::isfinite(s.end_s) && s.start_s >= 0 && s.end_s >= s.start_s;
     }
     double chart_px() const { return width_px_ - label_px - margin_px; }
     double x(double seconds) const { return label_px + (end_s_ > 0 ? seconds / end_s_ : 0) * chart_px(); }
     double y(int node) const { return top_px + lane_px * lane_of_[static_cast<std::size_t>(node)]; }
     double bottom_px() const { return top_px + lane_px * static_cast<double>(lanes_.size()); }
     int legend_columns() const { return std::max(1, static_cast<int>((width_px_ - 2 * margin_px) / 90)); }
-    int legend_rows() const { return (static_cast<int>(plan_.stages.size()) + legend_columns() - 1) / legend_columns() + 2; }
+    int legend_rows() const {
+        return (static_cast<int>(plan_.stages.size()) + legend_columns() - 1) / legend_columns() + 2;
+    }
 
     template <class... Values>
     void add(fmt::format_string<Values...> text, Values&&... values) {
         fmt::format_to(std::back_inserter(out_), text, std::forward<Values>(values)...);
     }
-    void words(double x_px, double y_px, int size, std::string_view colour, const char* anchor, const std::string& text) {
-        add("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\">{}</text>\n", x_px, y_px, size, colour, anchor, escaped(text));
+    void words(double x_px, double y_px, int size, std::string_view colour, const char* anchor,
+               const std::string& text) {
+        add("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\">{}</text>\n", x_px, y_px,
+            size, colour, anchor, escaped(text));
     }
     void rectangle(double x_px, double y_px, double w_px, double h_px, std::string_view fill) {
-        add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n", x_px, y_px, w_px, h_px, fill);
+        add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n", x_px, y_px, w_px,
+            h_px, fill);
     }
 
     void head() {
         const double height_px = bottom_px() + axis_px + legend_row_px * legend_rows() + margin_px;
-        add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+        add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+            "{1:.0f}\" "
             "font-family=\"system-ui, sans-serif\" role=\"img\">\n",
             width_px_, height_px);
         const std::string title = options_.title.empty() ? "Timeline of one iteration" : options_.title;
         add("<title>{}</title>\n", escaped(title));
-        add("<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+        add("<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+            "patternTransform=\"rotate(45)\">"
             "<rect width=\"2\" height=\"6\" fill=\"#FFFFFF\" fill-opacity=\"0.45\"/></pattern></defs>\n");
         rectangle(0, 0, width_px_, height_px, palette::surface);
         words(margin_px, 26, 16, palette::text, "start", title);
@@ -149,7 +172,8 @@ private:
             const auto index = static_cast<std::size_t>(node);
             words(label_px - 30, y(node) + 19, 11, palette::text, "end", shortened(problem_.node_ids[index]));
             swatch(label_px - 24, y(node) + 6, stages[index], 0);
-            words(label_px - 15, y(node) + 19, 11, ink_on(stage_colour(stages[index])), "middle", std::to_string(stages[index]));
+            words(label_px - 15, y(node) + 19, 11, ink_on(stage_colour(stages[index])), "middle",
+                  std::to_string(stages[index]));
             rectangle(label_px, y(node) + 6, chart_px(), box_px, palette::pale);
         }
     }
@@ -163,16 +187,21 @@ private:
         const double left = x(span.start_s), width = std::max(x(span.end_s) - left, 0.5);
         if (span.end_s == span.start_s) return;
         const bool work = is_compute(span.kind);
-        const auto stage = span.stage >= 0 ? span.stage : stage_of_nodes(plan_, problem_.nodes())[static_cast<std::size_t>(span.node)];
-        const std::string fill = work ? shade(stage_colour(stage), shade_of(span.kind)) : std::string{palette::faint_text};
-        const std::string about = fmt::format("{}{} on {}: {} to {}", to_string(span.kind), span.microbatch >= 0 ? fmt::format(" {}", span.microbatch) : "",
-                                              problem_.node_ids[static_cast<std::size_t>(span.node)], format_seconds(span.start_s), format_seconds(span.end_s));
+        const auto stage =
+            span.stage >= 0 ? span.stage : stage_of_nodes(plan_, problem_.nodes())[static_cast<std::size_t>(span.node)];
+        const std::string fill =
+            work ? shade(stage_colour(stage), shade_of(span.kind)) : std::string{palette::faint_text};
+        const std::string about = fmt::format("{}{} on {}: {} to {}", to_string(span.kind),
+                                              span.microbatch >= 0 ? fmt::format(" {}", span.microbatch) : "",
+                                              problem_.node_ids[static_cast<std::size_t>(span.node)],
+                                              format_seconds(span.start_s), format_seconds(span.end_s));
         add("<g><title>{}</title>", escaped(about));
         const double top = y(span.node) + 6, height = work ? box_px : box_px / 2;
         rectangle(left, top + (box_px - height) / 2, width, height, fill);
         if (work && hatched(stage)) rectangle(left, top, width, height, "url(#hatch)");
         if (work && width > 1.5) rectangle(left + width - 0.5, top, 0.5, height, palette::surface);
-        if (const auto number = std::to_string(span.microbatch); work && span.microbatch >= 0 && width >= 7.0 * static_cast<double>(number.size()) + 2)
+        if (const auto number = std::to_string(span.microbatch);
+            work && span.microbatch >= 0 && width >= 7.0 * static_cast<double>(number.size()) + 2)
             words(left + width / 2, top + 13, 11, ink_on(fill), "middle", number);
         add("</g>\n");
     }
@@ -180,7 +209,8 @@ private:
     /// A transfer: thin, above its sender's lane.
     void line(const Span& span) {
         const double left = x(span.start_s);
-        rectangle(left, y(span.node) + 2, std::max(x(span.end_s) - left, 0.5), 2, shade(stage_colour(span.stage), span.kind == SpanKind::transfer_forward ? 0.2 : -0.3));
+        rectangle(left, y(span.node) + 2, std::max(x(span.end_s) - left, 0.5), 2,
+                  shade(stage_colour(span.stage), span.kind == SpanKind::transfer_forward ? 0.2 : -0.3));
     }
 
     void axis() {
@@ -190,7 +220,8 @@ private:
         const double step = tick_step(end_s_, std::max(2.0, chart_px() / 90));
         for (int i = 0; i * step <= end_s_ * (1 + 1e-9); ++i) {
             rectangle(x(i * step), at, 1, 5, palette::faint_text);
-            words(x(i * step), at + 18, 11, palette::faint_text, "middle", fmt::format("{}", std::round(i * step * 1e9) / 1e9));
+            words(x(i * step), at + 18, 11, palette::faint_text, "middle",
+                  fmt::format("{}", std::round(i * step * 1e9) / 1e9));
         }
         words(label_px - 30, at + 18, 11, palette::faint_text, "end", "seconds");
     }
@@ -204,8 +235,10 @@ private:
             words(left + 24, top + 13, 11, palette::text, "start", fmt::format("Stage {}", stage));
         }
         at += legend_row_px * (legend_rows() - 2);
-        words(margin_px, at + 13, 11, palette::faint_text, "start", "Plain: forward. Darker: backward. Lighter: loss, weight gradient.");
-        words(margin_px, at + legend_row_px + 9, 11, palette::faint_text, "start", "Pale: idle. Grey, half height: all-reduce, optimizer. Thin lines: transfers.");
+        words(margin_px, at + 13, 11, palette::faint_text, "start",
+              "Plain: forward. Darker: backward. Lighter: loss, weight gradient.");
+        words(margin_px, at + legend_row_px + 9, 11, palette::faint_text, "start",
+              "Pale: idle. Grey, half height: all-reduce, optimizer. Thin lines: transfers.");
     }
 
     const Problem& problem_;
@@ -219,7 +252,8 @@ private:
 
 }  // namespace
 
-std::string timeline_svg(const std::vector<RecordedSpan>& spans, const Problem& problem, const Plan& plan, const SvgOptions& options) {
+std::string timeline_svg(const std::vector<RecordedSpan>& spans, const Problem& problem, const Plan& plan,
+                         const SvgOptions& options) {
     return Drawing{spans, problem, plan, options}.text();
 }
 

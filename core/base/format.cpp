@@ -16,7 +16,15 @@ struct Prefix {
     std::string_view symbol;
 };
 
-constexpr std::array<Prefix, 9> prefixes{{{1e-9, "n"}, {1e-6, "\xC2\xB5"}, {1e-3, "m"}, {1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}}};
+constexpr std::array<Prefix, 9> prefixes{{{1e-9, "n"},
+                                          {1e-6, "\xC2\xB5"},
+                                          {1e-3, "m"},
+                                          {1, ""},
+                                          {1e3, "k"},
+                                          {1e6, "M"},
+                                          {1e9, "G"},
+                                          {1e12, "T"},
+                                          {1e15, "P"}}};
 
 /// Rounded to three significant digits, so that 999.6 is told as 1.00 k and not as 1000.
 double round_to_three(double value) {
@@ -76,8 +84,6 @@ std::string format_seconds(double seconds) {
 
 std::string format_percent(double fraction) { return with_unit(format_number(fraction * 100), "%"); }
 
-std::string format_change(double fraction) {
-    return (fraction > 0 ? "+" : "") + format_percent(fraction);
-}
+std::string format_change(double fraction) { return (fraction > 0 ? "+" : "") + format_percent(fraction); }
 
 }  // namespace skippipe

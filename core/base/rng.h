@@ -7,7 +7,8 @@
 namespace skippipe {
 
 /// Small seeded generator (xoshiro256**, Blackman and Vigna; seeded by SplitMix64).
-/// The standard library's distributions differ between implementations; these do not, so seeds mean the same everywhere.
+/// The standard library's distributions differ between implementations; these do not, so seeds mean the same
+/// everywhere.
 class Rng {
 public:
     explicit Rng(std::uint64_t seed) {
@@ -30,9 +31,7 @@ public:
     }
 
     /// Uniform in [0, n); n > 0. (Multiply-shift; the bias is below n / 2^64.)
-    std::uint64_t below(std::uint64_t n) {
-        return static_cast<std::uint64_t>((Wide{next()} * n) >> 64);
-    }
+    std::uint64_t below(std::uint64_t n) { return static_cast<std::uint64_t>((Wide{next()} * n) >> 64); }
 
     /// Uniform in [0, 1).
     double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }

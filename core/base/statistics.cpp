@@ -12,7 +12,8 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 }
 
 double mean(const std::vector<double>& values) {
-    return values.empty() ? none : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    return values.empty() ? none
+                          : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 double standard_deviation(const std::vector<double>& values) {
@@ -26,7 +27,9 @@ double standard_deviation(const std::vector<double>& values) {
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 double quantile(std::vector<double> values, double q) {
-    if (values.empty() || std::isnan(q) || std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) return none;
+    if (values.empty() || std::isnan(q) ||
+        std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+        return none;
     const double place = std::clamp(q, 0.0, 1.0) * static_cast<double>(values.size() - 1);
     const auto below = static_cast<std::size_t>(place);
     std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below), values.end());

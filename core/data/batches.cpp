@@ -23,15 +23,22 @@ std::vector<double> weights_of(const Dataset& dataset) {
 
 void require_shape(const Dataset& dataset, const DataSpec& spec, const BatchShape& shape) {
     const bool listed = std::all_of(shape.sizes.begin(), shape.sizes.end(), [](int samples) { return samples >= 1; });
-    const bool sizes = shape.microbatches >= 1 && shape.samples >= 1 && listed && shape.sequence >= 1 && spec.validation_samples >= 1;
-    const bool weights = std::all_of(dataset.sources.begin(), dataset.sources.end(), [](const TokenSource& s) { return s.weight > 0; });
-    if (!sizes || !weights || dataset.sources.empty() || !(spec.validation_fraction > 0 && spec.validation_fraction < 1))
-        throw InputError("/data", "samples, sequence, weights or the held-out share are out of range", "a batch has at least one token", "Validate the experiment");
+    const bool sizes =
+        shape.microbatches >= 1 && shape.samples >= 1 && listed && shape.sequence >= 1 && spec.validation_samples >= 1;
+    const bool weights =
+        std::all_of(dataset.sources.begin(), dataset.sources.end(), [](const TokenSource& s) { return s.weight > 0; });
+    if (!sizes || !weights || dataset.sources.empty() ||
+        !(spec.validation_fraction > 0 && spec.validation_fraction < 1))
+        throw InputError("/data", "samples, sequence, weights or the held-out share are out of range",
+                         "a batch has at least one token", "Validate the experiment");
 }
 
 }  // namespace
 
-BatchShape batch_shape(const Experiment& e) { return {e.pipeline.microbatches, e.pipeline.microbatch_samples, e.model.sequence, e.model.vocabulary, e.pipeline.microbatch_sizes}; }
+BatchShape batch_shape(const Experiment& e) {
+    return {e.pipeline.microbatches, e.pipeline.microbatch_samples, e.model.sequence, e.model.vocabulary,
+            e.pipeline.microbatch_sizes};
+}
 
 std::uint64_t BatchShape::samples_before(int microbatch) const {
     const auto before = static_cast<std::uint64_t>(microbatch);
@@ -44,16 +51,21 @@ std::uint64_t BatchShape::samples_before(int microbatch) const {
     return before / sizes.size() * round + rest;
 }
 
-Batches::Batches(Dataset dataset, const DataSpec& spec, const BatchShape& shape, std::uint64_t seed, const Progress& progress)
+Batches::Batches(Dataset dataset, const DataSpec& spec, const BatchShape& shape, std::uint64_t seed,
+                 const Progress& progress)
     : weights_(weights_of(dataset)), shape_(shape), seed_(Rng(seed, data_stream).next()), mixture_(weights_) {
     require_shape(dataset, spec, shape);
     for (auto& source : dataset.sources) {
-        sources_.emplace_back(std::move(source.tokens), shape.sequence, shape.vocabulary, spec.validation_fraction, source.pointer, progress);
+        sources_.emplace_back(std::move(source.tokens), shape.sequence, shape.vocabulary, spec.validation_fraction,
+                              source.pointer, progress);
         pointers_.push_back(source.pointer);
         const auto& windows = sources_.back();
         if (windows.training() == 0)
-            throw InputError(source.pointer, fmt::format("{} is too small: {} tokens leave nothing to train on", windows.tokens().name, grouped(windows.tokens().size)),
-                             fmt::format("a sample takes {} tokens, and a share of the samples is held out", grouped(static_cast<std::uint64_t>(shape.sequence) + 1)),
+            throw InputError(source.pointer,
+                             fmt::format("{} is too small: {} tokens leave nothing to train on", windows.tokens().name,
+                                         grouped(windows.tokens().size)),
+                             fmt::format("a sample takes {} tokens, and a share of the samples is held out",
+                                         grouped(static_cast<std::uint64_t>(shape.sequence) + 1)),
                              "Choose a longer text or a shorter sequence");
     }
     choose_validation(spec.validation_samples);
@@ -67,7 +79,8 @@ void Batches::choose_validation(int wanted) {
         if (sources_[s].held_out() > 0) weight += weights_[s];
     }
     if (held_out == 0)
-        throw InputError("/data/validation_fraction", "no sample is held out for validation", "a hash of its tokens decides, and none of these few fell below the share",
+        throw InputError("/data/validation_fraction", "no sample is held out for validation",
+                         "a hash of its tokens decides, and none of these few fell below the share",
                          "Choose a longer text, a shorter sequence or a larger validation_fraction");
     double passed = 0;
     std::uint64_t before = 0;
@@ -83,7 +96,8 @@ void Batches::choose_validation(int wanted) {
     }
     std::int64_t bytes = 0;
     for (const auto& held : validation_) {
-        const auto known = sources_[held.source].tokens().text_bytes(held.first_token + 1, static_cast<std::uint64_t>(shape_.sequence));
+        const auto known = sources_[held.source].tokens().text_bytes(held.first_token + 1,
+                                                                     static_cast<std::uint64_t>(shape_.sequence));
         if (known < 0) return;
         bytes += known;
     }
@@ -101,7 +115,8 @@ void Batches::append(std::size_t source, std::uint64_t first_token, Batch& batch
 
 SamplePlace Batches::place(int iteration, int microbatch, int sample) const {
     const auto wide = [](int number) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(number)); };
-    const auto number = wide(iteration) * shape_.samples_before(shape_.microbatches) + shape_.samples_before(microbatch) + wide(sample);
+    const auto number =
+        wide(iteration) * shape_.samples_before(shape_.microbatches) + shape_.samples_before(microbatch) + wide(sample);
     const auto [source, index] = mixture_.at(number);
     const auto count = sources_[source].training();
     const SamplePlace at{source, index / count, index % count};
@@ -111,7 +126,8 @@ SamplePlace Batches::place(int iteration, int microbatch, int sample) const {
 
 Batch Batches::batch(int iteration, int microbatch) const {
     Batch batch{.sequence = shape_.sequence};
-    batch.tokens.reserve((static_cast<std::size_t>(shape_.sequence) + 1) * static_cast<std::size_t>(shape_.samples_of(microbatch)));
+    batch.tokens.reserve((static_cast<std::size_t>(shape_.sequence) + 1) *
+                         static_cast<std::size_t>(shape_.samples_of(microbatch)));
     for (int sample = 0; sample < shape_.samples_of(microbatch); ++sample) {
         const auto at = place(iteration, microbatch, sample);
         append(at.source, at.first_token, batch);
@@ -122,7 +138,9 @@ Batch Batches::batch(int iteration, int microbatch) const {
 Batch Batches::validation(int first, int count) const {
     if (first < 0 || count < 0 || count > validation_samples() - first) throw std::out_of_range("validation sequences");
     Batch batch{.sequence = shape_.sequence};
-    for (int i = first; i < first + count; ++i) append(validation_[static_cast<std::size_t>(i)].source, validation_[static_cast<std::size_t>(i)].first_token, batch);
+    for (int i = first; i < first + count; ++i)
+        append(validation_[static_cast<std::size_t>(i)].source, validation_[static_cast<std::size_t>(i)].first_token,
+               batch);
     return batch;
 }
 

@@ -25,7 +25,9 @@ struct BatchShape {
     int vocabulary = 256;
     std::vector<int> sizes;  ///< samples of microbatch m, entry m modulo their number; empty: `samples` each
 
-    int samples_of(int microbatch) const { return sizes.empty() ? samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()]; }
+    int samples_of(int microbatch) const {
+        return sizes.empty() ? samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()];
+    }
     /// Of the iteration's microbatches below this one.
     std::uint64_t samples_before(int microbatch) const;
 };
@@ -41,14 +43,16 @@ struct SamplePlace {
     bool operator==(const SamplePlace&) const = default;
 };
 
-/// Samples of a data set, a share of which is held out (Windows). What a batch holds depends on the seed and its two numbers
-/// alone, not on who asks, when, or from which thread: so a run that is resumed reads on at the very token.
-/// Each source is gone through in epochs: every window once, in an order drawn for that epoch; sources take turns by weight.
+/// Samples of a data set, a share of which is held out (Windows). What a batch holds depends on the seed and its two
+/// numbers alone, not on who asks, when, or from which thread: so a run that is resumed reads on at the very token.
+/// Each source is gone through in epochs: every window once, in an order drawn for that epoch; sources take turns by
+/// weight.
 class Batches {
 public:
-    /// Goes through all tokens once. Throws InputError where a source has no window for training, none at all is held out, or a
-    /// token is not below the vocabulary.
-    Batches(Dataset dataset, const DataSpec& spec, const BatchShape& shape, std::uint64_t seed, const Progress& progress = {});
+    /// Goes through all tokens once. Throws InputError where a source has no window for training, none at all is held
+    /// out, or a token is not below the vocabulary.
+    Batches(Dataset dataset, const DataSpec& spec, const BatchShape& shape, std::uint64_t seed,
+            const Progress& progress = {});
 
     /// Throws InputError where a file has changed meanwhile and holds a token not below the vocabulary.
     Batch batch(int iteration, int microbatch) const;

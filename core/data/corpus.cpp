@@ -40,8 +40,10 @@ constexpr std::uint64_t bible_least_bytes = 4'000'000;  // the whole text is 4.4
 void require_utf8(const DataPlace& place, std::string_view text, const std::string& name) {
     const auto bad = find_invalid_utf8(text);
     if (bad == std::string_view::npos) return;
-    refuse(place, fmt::format("{} is not UTF-8: byte {} is 0x{:02x}", name, grouped(bad), static_cast<unsigned char>(text[bad])),
-           "other encodings would be read as wrong letters", "Convert it, for example with `iconv -t UTF-8`");
+    refuse(
+        place,
+        fmt::format("{} is not UTF-8: byte {} is 0x{:02x}", name, grouped(bad), static_cast<unsigned char>(text[bad])),
+        "other encodings would be read as wrong letters", "Convert it, for example with `iconv -t UTF-8`");
 }
 
 std::string read_text(const DataPlace& place, const fs::path& path, std::uint64_t limit) {
@@ -53,7 +55,8 @@ std::string read_text(const DataPlace& place, const fs::path& path, std::uint64_
         text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
         if (text.size() > limit) refuse_size(place, limit);
     }
-    if (file.bad()) refuse(place, path.string() + " could not be read to its end", "the disk reported an error", "Check the disk");
+    if (file.bad())
+        refuse(place, path.string() + " could not be read to its end", "the disk reported an error", "Check the disk");
     require_utf8(place, text, path.string());
     return text;
 }
@@ -78,12 +81,17 @@ std::vector<fs::path> files_below(const DataPlace& place, const fs::path& folder
         if (!at->is_regular_file(not_a_file) || !is_wanted(at->path(), source)) continue;
         files.push_back(at->path());
         if (static_cast<int>(files.size()) > limit)
-            refuse(place, fmt::format("{} has more than {} files", folder.string(), grouped(static_cast<std::uint64_t>(limit))),
-                   "that is probably not the folder meant", "Choose a folder that holds the data alone");
+            refuse(
+                place,
+                fmt::format("{} has more than {} files", folder.string(), grouped(static_cast<std::uint64_t>(limit))),
+                "that is probably not the folder meant", "Choose a folder that holds the data alone");
     }
-    if (error) refuse(place, folder.string() + " cannot be listed: " + error.message(), "it holds the data to train on", "Check its permissions");
+    if (error)
+        refuse(place, folder.string() + " cannot be listed: " + error.message(), "it holds the data to train on",
+               "Check its permissions");
     if (files.empty() && source != DataSource::text)
-        refuse(place, folder.string() + " holds no file of this kind", source == DataSource::jsonl ? "jsonl reads .jsonl and .ndjson" : "tokens reads .bin and .npy",
+        refuse(place, folder.string() + " holds no file of this kind",
+               source == DataSource::jsonl ? "jsonl reads .jsonl and .ndjson" : "tokens reads .bin and .npy",
                "Name another folder, or the file itself");
     std::sort(files.begin(), files.end());
     return files;
@@ -101,7 +109,8 @@ void read_lines(const DataPlace& place, const fs::path& path, const std::string&
         ++number;
         if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
         const auto bad = [&](std::string what) {
-            refuse(place, fmt::format("{} line {} {}", path.string(), grouped(number), what), fmt::format("each line is an object with the text in {}", in_quotes(field)),
+            refuse(place, fmt::format("{} line {} {}", path.string(), grouped(number), what),
+                   fmt::format("each line is an object with the text in {}", in_quotes(field)),
                    "Mend or remove the line, or set /data/text_field to the member that holds the text");
         };
         if (line.size() > max_line_bytes) bad(fmt::format("is longer than {} bytes", grouped(max_line_bytes)));
@@ -115,7 +124,8 @@ void read_lines(const DataPlace& place, const fs::path& path, const std::string&
 }
 
 bool whole_bible(std::string_view text) {
-    return text.size() >= bible_least_bytes && text.starts_with("Ge1:1 ") && find_invalid_utf8(text) == std::string_view::npos;
+    return text.size() >= bible_least_bytes && text.starts_with("Ge1:1 ") &&
+           find_invalid_utf8(text) == std::string_view::npos;
 }
 
 std::string read_bible() {
@@ -125,11 +135,16 @@ std::string read_bible() {
     std::error_code error;
     if (!folder.empty() && fs::is_regular_file(cached, error))
         if (auto text = read_file(cached, unused); whole_bible(text)) return text;
-    const std::string why = "the corpus is printed by this program", remedy = "Install it: apt install bible-kjv bible-kjv-text";
-    if (!fs::exists(bible_program, error)) throw InputError("/data/source", std::string(bible_program) + " is not installed", why, remedy);
+    const std::string why = "the corpus is printed by this program",
+                      remedy = "Install it: apt install bible-kjv bible-kjv-text";
+    if (!fs::exists(bible_program, error))
+        throw InputError("/data/source", std::string(bible_program) + " is not installed", why, remedy);
     auto output = run_process({bible_program, "-f", "gen1:1-rev22:21"}, 60, 16u << 20);
     if (output.exit_code != 0 || !whole_bible(output.text))
-        throw InputError("/data/source", fmt::format("{} did not print the whole text ({} bytes)", bible_program, grouped(output.text.size())), why, remedy);
+        throw InputError(
+            "/data/source",
+            fmt::format("{} did not print the whole text ({} bytes)", bible_program, grouped(output.text.size())), why,
+            remedy);
     if (!folder.empty()) {
         fs::create_directories(folder, error);
         try {
@@ -144,7 +159,8 @@ std::string read_bible() {
 std::string read_jargon(const DataPlace& place, const CorpusLimits& limits) {
     std::error_code error;
     if (!fs::exists(jargon_file, error))
-        throw InputError("/data/source", std::string(jargon_file) + " is not installed", "it is the corpus", "Install it: apt install dict-jargon");
+        throw InputError("/data/source", std::string(jargon_file) + " is not installed", "it is the corpus",
+                         "Install it: apt install dict-jargon");
     auto text = read_gzip(jargon_file, limits.bytes);
     require_utf8(place, text, jargon_file);
     return text;
@@ -154,7 +170,8 @@ std::string read_jargon(const DataPlace& place, const CorpusLimits& limits) {
 
 std::string grouped(std::uint64_t number) {
     auto digits = std::to_string(number);
-    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), ",");
+    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+        digits.insert(static_cast<std::size_t>(at), ",");
     return digits;
 }
 
@@ -181,7 +198,9 @@ std::size_t find_invalid_utf8(std::string_view text) {
 
 std::string read_gzip(const fs::path& path, std::uint64_t limit_bytes) {
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-    if (!file) throw InputError("/data/source", path.string() + " cannot be read", "it is the corpus", "Check its permissions or install it again");
+    if (!file)
+        throw InputError("/data/source", path.string() + " cannot be read", "it is the corpus",
+                         "Check its permissions or install it again");
     std::string text;
     std::vector<char> buffer(1 << 16);
     int count = 0;
@@ -192,14 +211,17 @@ std::string read_gzip(const fs::path& path, std::uint64_t limit_bytes) {
     int error = Z_OK;
     gzerror(file.get(), &error);
     if (count < 0 || (error != Z_OK && error != Z_STREAM_END))
-        throw InputError("/data/source", path.string() + " is damaged", "it cannot be unpacked to its end", "Install it again");
+        throw InputError("/data/source", path.string() + " is damaged", "it cannot be unpacked to its end",
+                         "Install it again");
     return text;
 }
 
 fs::path cache_folder() {
     // The base directory specification: a relative XDG_CACHE_HOME is to be ignored.
-    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute()) return fs::path(cache) / "skippipe-studio";
-    if (const char* home = std::getenv("HOME"); home && fs::path(home).is_absolute()) return fs::path(home) / ".cache" / "skippipe-studio";
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
+        return fs::path(cache) / "skippipe-studio";
+    if (const char* home = std::getenv("HOME"); home && fs::path(home).is_absolute())
+        return fs::path(home) / ".cache" / "skippipe-studio";
     return {};
 }
 
@@ -210,7 +232,9 @@ std::vector<DataPlace> data_places(const DataSpec& spec, const fs::path& base_di
     for (std::size_t i = 0; i < spec.files.size(); ++i)
         places.push_back({base_dir / spec.files[i].path, fmt::format("/data/files/{}/path", i), spec.files[i].weight});
     if (!places.empty()) return places;
-    if (spec.path.empty()) refuse({{}, "/data/path", 1}, "no file is named", "this source reads a file or folder of yours", "Name a file or a folder");
+    if (spec.path.empty())
+        refuse({{}, "/data/path", 1}, "no file is named", "this source reads a file or folder of yours",
+               "Name a file or a folder");
     return {{base_dir / spec.path, "/data/path", 1}};
 }
 
@@ -218,13 +242,18 @@ std::vector<fs::path> files_at(const DataSpec& spec, const DataPlace& place, con
     if (place.path.empty()) return {};
     std::error_code error;
     const auto status = fs::status(place.path, error);
-    if (!fs::exists(status)) refuse(place, place.path.string() + " is not there", "it is the data to train on", "Correct the path or choose another source");
+    if (!fs::exists(status))
+        refuse(place, place.path.string() + " is not there", "it is the data to train on",
+               "Correct the path or choose another source");
     if (fs::is_directory(status)) return files_below(place, place.path, spec.source, limits.files);
-    if (!fs::is_regular_file(status)) refuse(place, place.path.string() + " is neither a file nor a folder", "reading it may never end", "Name a file or folder");
+    if (!fs::is_regular_file(status))
+        refuse(place, place.path.string() + " is neither a file nor a folder", "reading it may never end",
+               "Name a file or folder");
     return {place.path};
 }
 
-void for_each_document(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits, const TakeDocument& take) {
+void for_each_document(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits,
+                       const TakeDocument& take) {
     if (spec.source == DataSource::bible_kjv) return take(read_bible());
     if (spec.source == DataSource::jargon) return take(read_jargon(place, limits));
     for (const auto& file : files_at(spec, place, limits)) {
@@ -247,9 +276,12 @@ std::string load_text(const DataSpec& spec, const DataPlace& place, const Corpus
 
 CorpusNames name_corpus(const DataSpec& spec) {
     if (spec.source == DataSource::bible_kjv)
-        return {"King James Bible", "The King James Version (Debian package bible-kjv-text) is in the public domain, except in the United Kingdom, "
-                                    "where the Crown holds letters patent on its printing."};
-    if (spec.source == DataSource::jargon) return {"The Jargon File", "The Jargon File (Debian package dict-jargon) is in the public domain."};
+        return {"King James Bible",
+                "The King James Version (Debian package bible-kjv-text) is in the public domain, except in the United "
+                "Kingdom, "
+                "where the Crown holds letters patent on its printing."};
+    if (spec.source == DataSource::jargon)
+        return {"The Jargon File", "The Jargon File (Debian package dict-jargon) is in the public domain."};
     const auto name = spec.files.empty() ? spec.path : fmt::format("{} weighted files", spec.files.size());
     return {name, "The user's own data; its licence is not known to this program."};
 }

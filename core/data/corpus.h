@@ -38,13 +38,16 @@ CorpusNames name_corpus(const DataSpec& spec);
 /// Throws InputError where the source needs a path and none is named.
 std::vector<DataPlace> data_places(const DataSpec& spec, const std::filesystem::path& base_dir);
 
-/// The files of a place: itself or, of a folder, those of the source's kind below it, sorted by path; none where it is installed
-/// by apt. Throws InputError where it is missing, holds none or too many.
-std::vector<std::filesystem::path> files_at(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits = {});
+/// The files of a place: itself or, of a folder, those of the source's kind below it, sorted by path; none where it is
+/// installed by apt. Throws InputError where it is missing, holds none or too many.
+std::vector<std::filesystem::path> files_at(const DataSpec& spec, const DataPlace& place,
+                                            const CorpusLimits& limits = {});
 
-/// Hands on the texts of a place one after the other: the whole of an installed corpus, a file each for `text`, a line each for
-/// `jsonl`. Throws InputError where a text is not installed, missing, unreadable, above the limits, not UTF-8 or not JSON lines.
-void for_each_document(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits, const TakeDocument& take);
+/// Hands on the texts of a place one after the other: the whole of an installed corpus, a file each for `text`, a line
+/// each for `jsonl`. Throws InputError where a text is not installed, missing, unreadable, above the limits, not UTF-8
+/// or not JSON lines.
+void for_each_document(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits,
+                       const TakeDocument& take);
 
 /// All texts of a place in one; a newline ends each one of `jsonl`.
 std::string load_text(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits = {});

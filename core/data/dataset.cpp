@@ -11,20 +11,25 @@ namespace skippipe {
 namespace {
 
 /// A place's token files; each has its part of the place's weight by its size, so that all are read equally often.
-void add_token_files(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits, std::vector<TokenSource>& sources) {
+void add_token_files(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits,
+                     std::vector<TokenSource>& sources) {
     const auto first = sources.size();
     double total = 0;
     for (const auto& file : files_at(spec, place, limits)) {
         sources.push_back({open_tokens(file, place.pointer), 0, place.pointer});
         total += static_cast<double>(sources.back().tokens.size);
     }
-    for (auto i = first; i < sources.size(); ++i) sources[i].weight = place.weight * static_cast<double>(sources[i].tokens.size) / total;
+    for (auto i = first; i < sources.size(); ++i)
+        sources[i].weight = place.weight * static_cast<double>(sources[i].tokens.size) / total;
 }
 
-TokenArray cached_tokens(const DataSpec& spec, const DataPlace& place, const std::filesystem::path& base_dir, const CorpusLimits& limits) {
+TokenArray cached_tokens(const DataSpec& spec, const DataPlace& place, const std::filesystem::path& base_dir,
+                         const CorpusLimits& limits) {
     const auto cache = token_cache_place(spec, place, base_dir / spec.tokenizer, limits);
     if (auto tokens = open_cached_tokens(cache)) return *tokens;
-    throw InputError("/data/tokenizer", cache.name + " has not been tokenised, or changed since", "its tokens are read from " + cache.path.string(), "Start the run with `skippipe run`, which tokenises");
+    throw InputError("/data/tokenizer", cache.name + " has not been tokenised, or changed since",
+                     "its tokens are read from " + cache.path.string(),
+                     "Start the run with `skippipe run`, which tokenises");
 }
 
 }  // namespace
@@ -49,6 +54,8 @@ Dataset open_dataset(const DataSpec& spec, const std::filesystem::path& base_dir
     return dataset;
 }
 
-Dataset byte_dataset(std::string text) { return {{{byte_tokens(std::move(text), "the text"), 1, "/data"}}, "a text", ""}; }
+Dataset byte_dataset(std::string text) {
+    return {{{byte_tokens(std::move(text), "the text"), 1, "/data"}}, "a text", ""};
+}
 
 }  // namespace skippipe

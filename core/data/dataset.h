@@ -13,7 +13,7 @@ namespace skippipe {
 /// Tokens that samples come from.
 struct TokenSource {
     TokenArray tokens;
-    double weight = 1;    ///< share of the samples, over the sum of all weights
+    double weight = 1;  ///< share of the samples, over the sum of all weights
     std::string pointer = "/data";
 };
 

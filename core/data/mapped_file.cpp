@@ -14,7 +14,10 @@
 namespace skippipe {
 
 MappedFile map_file(const std::filesystem::path& path, const std::string& pointer) {
-    const auto refuse = [&](const std::string& why) { return InputError(pointer, path.string() + " cannot be read: " + why, "it holds data to train on", "Check the name and its permissions"); };
+    const auto refuse = [&](const std::string& why) {
+        return InputError(pointer, path.string() + " cannot be read: " + why, "it holds data to train on",
+                          "Check the name and its permissions");
+    };
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) throw refuse(std::strerror(errno));
     const std::unique_ptr<const int, void (*)(const int*)> closer(&descriptor, [](const int* d) { ::close(*d); });
@@ -26,7 +29,8 @@ MappedFile map_file(const std::filesystem::path& path, const std::string& pointe
     if (file.size == 0) return file;
     void* const data = ::mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (data == MAP_FAILED) throw refuse(std::strerror(errno));
-    file.owner = std::shared_ptr<const void>(data, [size = file.size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+    file.owner = std::shared_ptr<const void>(
+        data, [size = file.size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
     file.data = static_cast<const std::byte*>(data);
     return file;
 }

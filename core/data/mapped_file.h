@@ -7,8 +7,8 @@
 
 namespace skippipe {
 
-/// The bytes of a file, read from the disk as they are touched; valid while `owner` lives. As with every mapped file, whoever
-/// shortens it meanwhile ends the program.
+/// The bytes of a file, read from the disk as they are touched; valid while `owner` lives. As with every mapped file,
+/// whoever shortens it meanwhile ends the program.
 struct MappedFile {
     std::shared_ptr<const void> owner;
     const std::byte* data = nullptr;

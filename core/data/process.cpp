@@ -66,8 +66,7 @@ ProcessOutput run_process(const std::vector<std::string>& arguments, double limi
         read_all(ends[0], limit_s, limit_bytes, output);
         if (output.timed_out || output.too_long) kill(pid, SIGKILL);
         int status = 0;
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-        }
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
         if (WIFEXITED(status)) output.exit_code = WEXITSTATUS(status);
     }
     close(ends[0]);

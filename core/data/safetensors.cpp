@@ -27,15 +27,17 @@ constexpr std::uint64_t max_header_bytes = 100'000'000;  // the format's own lim
 constexpr std::size_t max_dimensions = 8;
 
 std::optional<std::uint64_t> width_of_name(std::string_view type) {
-    constexpr std::pair<std::string_view, std::uint64_t> widths[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1},
-                                                                     {"U64", 8}, {"U32", 4}, {"U16", 2}, {"U8", 1}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+    constexpr std::pair<std::string_view, std::uint64_t> widths[] = {
+        {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8},  {"I32", 4},     {"I16", 2},    {"I8", 1},
+        {"U64", 8}, {"U32", 4}, {"U16", 2}, {"U8", 1},   {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
     for (const auto& [name, width] : widths)
         if (name == type) return width;
     return {};
 }
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& pointer, const std::string& what) {
-    throw InputError(pointer, path.string() + " " + what, "its tensors cannot be told", "Write or download it again, or name another file");
+    throw InputError(pointer, path.string() + " " + what, "its tensors cannot be told",
+                     "Write or download it again, or name another file");
 }
 
 /// Elements, nothing where the shape is none or their number leaves 2^63.
@@ -45,9 +47,11 @@ std::optional<std::uint64_t> elements(const Json& shape, std::vector<std::int64_
     for (const auto& extent : shape) {
         if (!extent.is_number_unsigned()) return {};
         const auto value = extent.get<std::uint64_t>();
-        if (value != 0 && product > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / value) return {};
+        if (value != 0 && product > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / value)
+            return {};
         product *= value;
-        extents.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max())));
+        extents.push_back(
+            static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max())));
     }
     return product;
 }
@@ -61,7 +65,8 @@ Placed read_entry(const Json& entry, std::uint64_t data_bytes, StoredTensor& ten
     const auto need = [](bool fine, const char* what) {
         if (!fine) throw std::runtime_error(what);
     };
-    need(entry.is_object() && entry.contains("dtype") && entry.contains("shape") && entry.contains("data_offsets"), "lacks dtype, shape or data_offsets");
+    need(entry.is_object() && entry.contains("dtype") && entry.contains("shape") && entry.contains("data_offsets"),
+         "lacks dtype, shape or data_offsets");
     need(entry["dtype"].is_string(), "has a dtype that is no word");
     tensor.type = entry["dtype"].get<std::string>();
     const auto width = width_of_name(tensor.type);
@@ -69,7 +74,9 @@ Placed read_entry(const Json& entry, std::uint64_t data_bytes, StoredTensor& ten
     const auto count = elements(entry["shape"], tensor.shape);
     need(count.has_value(), "has an impossible shape");
     const auto& offsets = entry["data_offsets"];
-    need(offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() && offsets[1].is_number_unsigned(), "has no two offsets");
+    need(
+        offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() && offsets[1].is_number_unsigned(),
+        "has no two offsets");
     const Placed place{offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
     need(place.begin <= place.end && place.end <= data_bytes, "lies beyond the end of the file");
     need(*count <= data_bytes && *count * *width == place.end - place.begin, "has another size than its shape says");
@@ -78,7 +85,9 @@ Placed read_entry(const Json& entry, std::uint64_t data_bytes, StoredTensor& ten
 
 }  // namespace
 
-std::string_view name_of_type(FloatType type) { return type == FloatType::f32 ? "F32" : type == FloatType::f16 ? "F16" : "BF16"; }
+std::string_view name_of_type(FloatType type) {
+    return type == FloatType::f32 ? "F32" : type == FloatType::f16 ? "F16" : "BF16";
+}
 std::size_t width_of(FloatType type) { return type == FloatType::f32 ? 4 : 2; }
 
 std::uint16_t to_bfloat(float value) {
@@ -111,11 +120,14 @@ float from_half(std::uint16_t bits) {
     return bits & 0x8000 ? -size : size;
 }
 
-SafeTensors::SafeTensors(const std::filesystem::path& path, std::string pointer) : path_(path), pointer_(std::move(pointer)), file_(map_file(path, pointer_)) {
+SafeTensors::SafeTensors(const std::filesystem::path& path, std::string pointer)
+    : path_(path), pointer_(std::move(pointer)), file_(map_file(path, pointer_)) {
     std::uint64_t length = 0;
     if (file_.size < sizeof length) refuse(path_, pointer_, "is too short for a safetensors file");
     std::memcpy(&length, file_.data, sizeof length);
-    if (length > max_header_bytes || length > file_.size - sizeof length) refuse(path_, pointer_, fmt::format("says its header has {} bytes: it is no safetensors file, or was cut off", length));
+    if (length > max_header_bytes || length > file_.size - sizeof length)
+        refuse(path_, pointer_,
+               fmt::format("says its header has {} bytes: it is no safetensors file, or was cut off", length));
     const std::string_view text(reinterpret_cast<const char*>(file_.data) + sizeof length, length);
     const auto header = Json::parse(text, nullptr, false);
     if (!header.is_object()) refuse(path_, pointer_, "has a header that is no JSON object");
@@ -131,13 +143,17 @@ SafeTensors::SafeTensors(const std::filesystem::path& path, std::string pointer)
             refuse(path_, pointer_, fmt::format("has a tensor {} that {}", in_quotes(name), error.what()));
         }
     }
-    std::sort(places.begin(), places.end(), [](const Placed& a, const Placed& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
+    std::sort(places.begin(), places.end(),
+              [](const Placed& a, const Placed& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
     std::uint64_t end = 0;
     for (const auto& place : places) {
-        if (place.begin != end) refuse(path_, pointer_, fmt::format("has tensors that {} at byte {}", place.begin < end ? "overlap" : "leave a gap", end));
+        if (place.begin != end)
+            refuse(path_, pointer_,
+                   fmt::format("has tensors that {} at byte {}", place.begin < end ? "overlap" : "leave a gap", end));
         end = place.end;
     }
-    if (end != data.size()) refuse(path_, pointer_, fmt::format("has {} bytes that belong to no tensor", data.size() - end));
+    if (end != data.size())
+        refuse(path_, pointer_, fmt::format("has {} bytes that belong to no tensor", data.size() - end));
 }
 
 std::vector<float> SafeTensors::read(std::string_view name, const std::vector<std::int64_t>& shape) const {
@@ -145,8 +161,11 @@ std::vector<float> SafeTensors::read(std::string_view name, const std::vector<st
     if (found == tensors_.end()) refuse(path_, pointer_, fmt::format("has no tensor {}", in_quotes(name)));
     const auto& tensor = found->second;
     if (tensor.shape != shape)
-        throw InputError(pointer_, fmt::format("{} has {} of shape [{}]", path_.string(), in_quotes(name), fmt::join(tensor.shape, ", ")),
-                         fmt::format("the model's is [{}]", fmt::join(shape, ", ")), "Give /model the dimensions that the weights were trained with");
+        throw InputError(
+            pointer_,
+            fmt::format("{} has {} of shape [{}]", path_.string(), in_quotes(name), fmt::join(tensor.shape, ", ")),
+            fmt::format("the model's is [{}]", fmt::join(shape, ", ")),
+            "Give /model the dimensions that the weights were trained with");
     std::vector<float> values;
     const auto convert = [&]<class Stored>(auto widen, Stored) {
         values.resize(tensor.data.size() / sizeof(Stored));
@@ -168,14 +187,16 @@ std::vector<float> SafeTensors::read(std::string_view name, const std::vector<st
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<TensorName>& tensors, FloatType type,
-                       const std::map<std::string, std::string>& metadata, const std::function<std::vector<float>(std::size_t)>& values) {
+                       const std::map<std::string, std::string>& metadata,
+                       const std::function<std::vector<float>(std::size_t)>& values) {
     nlohmann::ordered_json header;
     if (!metadata.empty()) header["__metadata__"] = metadata;
     std::uint64_t offset = 0;
     for (const auto& tensor : tensors) {
         std::uint64_t bytes = width_of(type);
         for (const auto extent : tensor.shape) bytes *= static_cast<std::uint64_t>(extent);
-        header[tensor.name] = {{"dtype", name_of_type(type)}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
+        header[tensor.name] = {
+            {"dtype", name_of_type(type)}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
         offset += bytes;
     }
     auto text = header.dump();
@@ -189,7 +210,8 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Tens
         const auto wide = values(i);
         std::size_t size = 1;
         for (const auto extent : tensors[i].shape) size *= static_cast<std::size_t>(extent);
-        if (wide.size() != size) throw std::logic_error(tensors[i].name + ": another number of values than its shape says");
+        if (wide.size() != size)
+            throw std::logic_error(tensors[i].name + ": another number of values than its shape says");
         if (type == FloatType::f32) {
             file.write({reinterpret_cast<const char*>(wide.data()), wide.size() * sizeof(float)});
             continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Named tensors in a safetensors file: 8 bytes of header length, a JSON header, the tensors' bytes (huggingface.co/docs/safetensors).
+// Named tensors in a safetensors file: 8 bytes of header length, a JSON header, the tensors' bytes
+// (huggingface.co/docs/safetensors).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,7 @@ float from_bfloat(std::uint16_t bits);
 
 /// A tensor in a mapped file, row-major.
 struct StoredTensor {
-    std::string type;                 ///< as the file says: "F32", "BF16", "I64"
+    std::string type;  ///< as the file says: "F32", "BF16", "I64"
     std::vector<std::int64_t> shape;
     std::span<const std::byte> data;
 };
@@ -35,8 +36,8 @@ struct StoredTensor {
 /// An open file.
 class SafeTensors {
 public:
-    /// Throws InputError at `pointer` where the file is not one: a header that is too long, no JSON, of unknown types, with offsets
-    /// that leave the file, overlap, leave a gap, or do not fit the shape.
+    /// Throws InputError at `pointer` where the file is not one: a header that is too long, no JSON, of unknown types,
+    /// with offsets that leave the file, overlap, leave a gap, or do not fit the shape.
     SafeTensors(const std::filesystem::path& path, std::string pointer);
 
     const std::map<std::string, StoredTensor, std::less<>>& tensors() const { return tensors_; }
@@ -56,9 +57,10 @@ struct TensorName {
     std::vector<std::int64_t> shape;
 };
 
-/// Writes tensors of one type; `values` is asked for each in its turn, so that one is in memory at a time. The file appears whole or
-/// not at all. Throws InputError where it cannot be written.
+/// Writes tensors of one type; `values` is asked for each in its turn, so that one is in memory at a time. The file
+/// appears whole or not at all. Throws InputError where it cannot be written.
 void write_safetensors(const std::filesystem::path& path, const std::vector<TensorName>& tensors, FloatType type,
-                       const std::map<std::string, std::string>& metadata, const std::function<std::vector<float>(std::size_t)>& values);
+                       const std::map<std::string, std::string>& metadata,
+                       const std::function<std::vector<float>(std::size_t)>& values);
 
 }  // namespace skippipe

@@ -49,7 +49,9 @@ Mixture::Place Mixture::at(std::uint64_t k) const {
     // Of the samples that reach a source it takes its share, evenly spread, and leaves the others to those after it.
     for (std::size_t source = 0;; ++source) {
         if (source + 1 == shares_.size()) return {source, k};
-        const auto taken = [&](std::uint64_t samples) { return static_cast<std::uint64_t>(std::floor(static_cast<double>(samples) * shares_[source] + 0.5)); };
+        const auto taken = [&](std::uint64_t samples) {
+            return static_cast<std::uint64_t>(std::floor(static_cast<double>(samples) * shares_[source] + 0.5));
+        };
         const auto before = taken(k);
         if (taken(k + 1) > before) return {source, before};
         k -= before;

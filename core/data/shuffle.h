@@ -21,8 +21,8 @@ private:
     std::uint64_t keys_[rounds];
 };
 
-/// Which of several sources gives the k-th sample, and how many samples that source has given before. Among the first k samples
-/// the count of each source is its share of k to within 1.5, for every k. Weights are above 0.
+/// Which of several sources gives the k-th sample, and how many samples that source has given before. Among the first k
+/// samples the count of each source is its share of k to within 1.5, for every k. Weights are above 0.
 class Mixture {
 public:
     explicit Mixture(const std::vector<double>& weights);

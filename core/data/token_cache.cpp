@@ -52,9 +52,12 @@ private:
 
 }  // namespace
 
-TokenCachePlace token_cache_place(const DataSpec& spec, const DataPlace& place, const fs::path& tokenizer, const CorpusLimits& limits) {
+TokenCachePlace token_cache_place(const DataSpec& spec, const DataPlace& place, const fs::path& tokenizer,
+                                  const CorpusLimits& limits) {
     const auto folder = cache_folder() / "tokens";
-    if (!folder.is_absolute()) throw InputError("/data/tokenizer", "there is no cache folder", "tokenised text is kept there", "Set HOME or XDG_CACHE_HOME");
+    if (!folder.is_absolute())
+        throw InputError("/data/tokenizer", "there is no cache folder", "tokenised text is kept there",
+                         "Set HOME or XDG_CACHE_HOME");
     PieceHash content;
     const auto files = files_at(spec, place, limits);
     for (const auto& path : files) {
@@ -64,8 +67,10 @@ TokenCachePlace token_cache_place(const DataSpec& spec, const DataPlace& place, 
     if (files.empty()) for_each_document(spec, place, limits, [&](std::string_view text) { content.add(text); });
     const auto total = content.total_bytes();
     const auto model = hash_of(map_file(tokenizer, "/data/tokenizer"));
-    content.add(fmt::format("{} {:016x}{:016x} {}", name_of(spec.source), model.high64, model.low64, spec.source == DataSource::jsonl ? spec.text_field : ""));
-    return {folder / (content.hex() + ".tokens"), place.path.empty() ? name_corpus(spec).description : place.path.string(), total};
+    content.add(fmt::format("{} {:016x}{:016x} {}", name_of(spec.source), model.high64, model.low64,
+                            spec.source == DataSource::jsonl ? spec.text_field : ""));
+    return {folder / (content.hex() + ".tokens"),
+            place.path.empty() ? name_corpus(spec).description : place.path.string(), total};
 }
 
 std::optional<TokenArray> open_cached_tokens(const TokenCachePlace& place) {
@@ -76,7 +81,8 @@ std::optional<TokenArray> open_cached_tokens(const TokenCachePlace& place) {
     if (file.size < sizeof trailer || (file.size - sizeof trailer) % 4 != 0) return {};
     const auto bytes = file.size - sizeof trailer;
     std::memcpy(&trailer, file.data + bytes, sizeof trailer);
-    if (trailer.mark != format_mark || trailer.tokens != bytes / 4 || trailer.checksum != XXH3_64bits(file.data, bytes)) return {};
+    if (trailer.mark != format_mark || trailer.tokens != bytes / 4 || trailer.checksum != XXH3_64bits(file.data, bytes))
+        return {};
     return TokenArray{file.owner, file.data, trailer.tokens, TokenType::measured, place.name};
 }
 
@@ -105,7 +111,8 @@ void TokenCacheWriter::add(const std::vector<MeasuredToken>& tokens) {
         self.carried -= bytes;
         self.words.push_back(token.id | static_cast<std::uint32_t>(bytes) << 24);
     }
-    const std::string_view packed(reinterpret_cast<const char*>(self.words.data()), self.words.size() * sizeof(std::uint32_t));
+    const std::string_view packed(reinterpret_cast<const char*>(self.words.data()),
+                                  self.words.size() * sizeof(std::uint32_t));
     XXH3_64bits_update(&self.state, packed.data(), packed.size());
     self.file.write(packed);
     self.count += self.words.size();

@@ -58,7 +58,8 @@ void TokenArray::read(std::uint64_t first, std::span<std::int32_t> out) const {
         case TokenType::uint64: return widen<std::uint64_t>(from, out);
         case TokenType::int64: return widen<std::int64_t>(from, out);
         case TokenType::measured:
-            for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(word_at(from, i) & ((1u << token_bits) - 1));
+            for (std::size_t i = 0; i < out.size(); ++i)
+                out[i] = static_cast<std::int32_t>(word_at(from, i) & ((1u << token_bits) - 1));
             return;
     }
 }

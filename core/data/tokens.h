@@ -10,7 +10,8 @@
 
 namespace skippipe {
 
-/// How one token is stored, little-endian. `measured`: the token in the low 24 bits, the bytes of text it stands for above.
+/// How one token is stored, little-endian. `measured`: the token in the low 24 bits, the bytes of text it stands for
+/// above.
 enum class TokenType { uint8, int8, uint16, int16, uint32, int32, uint64, int64, measured };
 
 std::size_t width_of(TokenType type);
@@ -21,7 +22,7 @@ struct TokenArray {
     const std::byte* data = nullptr;
     std::uint64_t size = 0;  ///< tokens
     TokenType type = TokenType::uint8;
-    std::string name;        ///< the file, for faults
+    std::string name;  ///< the file, for faults
 
     /// Tokens [first, first + out.size()), which must exist; -1 where one is negative or above 2^31 - 1.
     void read(std::uint64_t first, std::span<std::int32_t> out) const;
@@ -32,8 +33,8 @@ struct TokenArray {
 /// A text whose bytes are the tokens.
 TokenArray byte_tokens(std::string text, std::string name);
 
-/// Opens nanoGPT's .bin (uint16 without a header), Megatron's .bin or .idx (the other one lies beside it), or a .npy of one
-/// dimension of integers. Throws InputError at `pointer` where it is none of them or damaged.
+/// Opens nanoGPT's .bin (uint16 without a header), Megatron's .bin or .idx (the other one lies beside it), or a .npy of
+/// one dimension of integers. Throws InputError at `pointer` where it is none of them or damaged.
 TokenArray open_tokens(const std::filesystem::path& path, const std::string& pointer);
 
 }  // namespace skippipe

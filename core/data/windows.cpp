@@ -19,20 +19,26 @@ namespace {
 
 constexpr std::uint64_t windows_a_report = 1 << 14;
 
-std::uint64_t threshold(double share) { return static_cast<std::uint64_t>(std::ldexp(std::clamp(share, 0.0, 0.999999), 64)); }
+std::uint64_t threshold(double share) {
+    return static_cast<std::uint64_t>(std::ldexp(std::clamp(share, 0.0, 0.999999), 64));
+}
 
 }  // namespace
 
-void require_known(const TokenArray& tokens, std::uint64_t first, std::span<const std::int32_t> values, int vocabulary, const std::string& pointer) {
+void require_known(const TokenArray& tokens, std::uint64_t first, std::span<const std::int32_t> values, int vocabulary,
+                   const std::string& pointer) {
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (values[i] >= 0 && values[i] < vocabulary) continue;
-        const auto what = values[i] < 0 ? std::string("is negative or too large") : fmt::format("is {}", grouped(static_cast<std::uint64_t>(values[i])));
+        const auto what = values[i] < 0 ? std::string("is negative or too large")
+                                        : fmt::format("is {}", grouped(static_cast<std::uint64_t>(values[i])));
         throw InputError(pointer, fmt::format("token {} of {} {}", grouped(first + i), tokens.name, what),
-                         fmt::format("the model knows tokens 0 to {}", vocabulary - 1), "Set /model/vocabulary to the tokenizer's, or check that the file holds tokens of that type");
+                         fmt::format("the model knows tokens 0 to {}", vocabulary - 1),
+                         "Set /model/vocabulary to the tokenizer's, or check that the file holds tokens of that type");
     }
 }
 
-Windows::Windows(TokenArray tokens, int sequence, int vocabulary, double held_out_share, const std::string& pointer, const Progress& progress)
+Windows::Windows(TokenArray tokens, int sequence, int vocabulary, double held_out_share, const std::string& pointer,
+                 const Progress& progress)
     : tokens_(std::move(tokens)), sequence_(sequence) {
     const auto step = static_cast<std::uint64_t>(sequence);
     count_ = tokens_.size > 0 ? (tokens_.size - 1) / step : 0;
@@ -43,10 +49,12 @@ Windows::Windows(TokenArray tokens, int sequence, int vocabulary, double held_ou
         tokens_.read(i * step, window);
         require_known(tokens_, i * step, window, vocabulary, pointer);
         if (XXH3_64bits(window.data(), window.size() * sizeof(std::int32_t)) < limit) bits_[i / 64] |= 1ull << (i % 64);
-        if (progress && i % windows_a_report == 0) progress("reading " + tokens_.name, static_cast<double>(i) / static_cast<double>(count_));
+        if (progress && i % windows_a_report == 0)
+            progress("reading " + tokens_.name, static_cast<double>(i) / static_cast<double>(count_));
     }
     before_.assign(bits_.size() + 1, 0);
-    for (std::size_t w = 0; w < bits_.size(); ++w) before_[w + 1] = before_[w] + static_cast<std::uint64_t>(std::popcount(bits_[w]));
+    for (std::size_t w = 0; w < bits_.size(); ++w)
+        before_[w + 1] = before_[w] + static_cast<std::uint64_t>(std::popcount(bits_[w]));
 }
 
 std::uint64_t Windows::find(std::uint64_t k, bool held_out) const {

@@ -20,8 +20,10 @@ std::string near_end(const addrinfo& far) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     std::array<char, NI_MAXHOST> text{};
-    const bool found = ::connect(socket, far.ai_addr, far.ai_addrlen) == 0 && ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
-                       ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+    const bool found = ::connect(socket, far.ai_addr, far.ai_addrlen) == 0 &&
+                       ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+                       ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, text.data(), text.size(), nullptr, 0,
+                                     NI_NUMERICHOST) == 0;
     ::close(socket);
     return found ? text.data() : "";
 }

@@ -31,9 +31,11 @@ void take_speeds(Experiment& experiment, const RankSchedule& schedule, const std
     if (!loss.empty()) experiment.costs.loss_factor = summarize(std::move(loss)).median;
 }
 
-/// What messages cost the cores, whether or not the links are kept: what whole iterations without arithmetic cost, dealt out to their messages, which is more
-/// than sending and receiving alone. A byte's share is known from messages of several sizes.
-void take_message_work(Costs& costs, const Problem& problem, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
+/// What messages cost the cores, whether or not the links are kept: what whole iterations without arithmetic cost,
+/// dealt out to their messages, which is more than sending and receiving alone. A byte's share is known from messages
+/// of several sizes.
+void take_message_work(Costs& costs, const Problem& problem, const RankSchedule& schedule,
+                       const std::vector<RankProbe>& ranks) {
     std::vector<double> each, byte;
     for (const auto& rank : ranks)
         for (const auto& link : rank.links) {
@@ -46,11 +48,14 @@ void take_message_work(Costs& costs, const Problem& problem, const RankSchedule&
     double iteration_cpu_s = 0;
     for (const auto& rank : ranks) iteration_cpu_s += rank.iteration_cpu_s;
     const double bytes = (problem.forward_bytes + problem.backward_bytes) / 2;
-    costs.transfer_cpu_s = std::max(costs.transfer_cpu_s, iteration_cpu_s / static_cast<double>(schedule.transfers.size()) - costs.transfer_cpu_s_per_byte * bytes);
+    costs.transfer_cpu_s =
+        std::max(costs.transfer_cpu_s, iteration_cpu_s / static_cast<double>(schedule.transfers.size()) -
+                                           costs.transfer_cpu_s_per_byte * bytes);
 }
 
 void take_links(Topology& topology, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
-    double left = topology.regions.empty() ? 0 : topology.regions.front().x, top = topology.regions.empty() ? 0 : topology.regions.front().y;
+    double left = topology.regions.empty() ? 0 : topology.regions.front().x,
+           top = topology.regions.empty() ? 0 : topology.regions.front().y;
     topology.regions.clear();
     topology.links.clear();
     topology.hop_matrix_s.clear();
@@ -58,7 +63,8 @@ void take_links(Topology& topology, const RankSchedule& schedule, const std::vec
     for (std::size_t r = 0; r < ranks.size(); ++r) {
         topology.regions.push_back({region_of(static_cast<int>(r)), left + 320.0 * static_cast<double>(r), top});
         for (const auto& link : ranks[r].links)
-            topology.links.push_back({region_of(link.from), region_of(link.to), link.latency_s.median, link.bandwidth_bytes_per_s.median, false});
+            topology.links.push_back({region_of(link.from), region_of(link.to), link.latency_s.median,
+                                      link.bandwidth_bytes_per_s.median, false});
         handover.push_back(ranks[r].handover_s.median);
         copy.push_back(ranks[r].copy_bytes_per_s);
     }
@@ -72,7 +78,8 @@ void take_links(Topology& topology, const RankSchedule& schedule, const std::vec
 
 }  // namespace
 
-Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when) {
+Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule,
+                               const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when) {
     auto measured = experiment;
     take_speeds(measured, schedule, ranks);
     take_message_work(measured.costs, make_problem(experiment), schedule, ranks);

@@ -9,10 +9,12 @@
 
 namespace skippipe {
 
-/// The experiment with measured instead of drawn values: speeds of the nodes that were measured, backward and loss factor, what messages cost the cores, and unless
-/// the drawn links are kept (they are simulated, or the transport is held to them) one region a rank with the measured links between
-/// them, hand-over and copy inside. `when`: UTC, "2026-01-31T12:00:00Z". Nodes are fixed to their ranks; those that no rank hosts keep
-/// their speed, in the region of rank 0.
-Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule, const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when);
+/// The experiment with measured instead of drawn values: speeds of the nodes that were measured, backward and loss
+/// factor, what messages cost the cores, and unless the drawn links are kept (they are simulated, or the transport is
+/// held to them) one region a rank with the measured links between them, hand-over and copy inside. `when`: UTC,
+/// "2026-01-31T12:00:00Z". Nodes are fixed to their ranks; those that no rank hosts keep their speed, in the region of
+/// rank 0.
+Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule,
+                               const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when);
 
 }  // namespace skippipe

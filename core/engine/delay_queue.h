@@ -11,8 +11,8 @@
 
 namespace skippipe {
 
-/// Things that become due: any thread puts, one takes, each no earlier than its time and those of one time in the order put.
-/// What shapes links, and a rank's inbox.
+/// Things that become due: any thread puts, one takes, each no earlier than its time and those of one time in the order
+/// put. What shapes links, and a rank's inbox.
 template <class Item>
 class DelayQueue {
 public:

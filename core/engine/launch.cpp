@@ -29,7 +29,8 @@ public:
             int number = 0;
             const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
             if (error != std::errc() || end != value->data() + value->size() || number < least || number > most)
-                throw InputError(name, fmt::format("{} is not a whole number from {} to {}", *value, least, most), "the launcher's environment says which rank this is",
+                throw InputError(name, fmt::format("{} is not a whole number from {} to {}", *value, least, most),
+                                 "the launcher's environment says which rank this is",
                                  "Correct the variable, or unset the launcher's variables to start ranks from here");
             return number;
         }
@@ -58,8 +59,10 @@ std::optional<LaunchEnvironment> torchrun(const Reader& read) {
     const auto rank = read.number({"RANK"}, 0, most_ranks - 1), world = read.number({"WORLD_SIZE"}, 1, most_ranks);
     if (!rank && !world) return std::nullopt;
     const auto missing = [&](const char* name) {
-        throw InputError(name, "not set", "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT say together which rank this is and where rank 0 waits",
-                         fmt::format("Set {}, or unset RANK and WORLD_SIZE to start ranks from here", name));
+        throw InputError(
+            name, "not set",
+            "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT say together which rank this is and where rank 0 waits",
+            fmt::format("Set {}, or unset RANK and WORLD_SIZE to start ranks from here", name));
     };
     if (!rank) missing("RANK");
     if (!world) missing("WORLD_SIZE");
@@ -68,7 +71,8 @@ std::optional<LaunchEnvironment> torchrun(const Reader& read) {
     LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "torchrun"};
     fill(launch, read);
     launch.local_rank = read.number({"LOCAL_RANK"}, 0, most_ranks - 1).value_or(0);
-    launch.local_world_size = read.number({"LOCAL_WORLD_SIZE"}, 1, most_ranks).value_or(is_loopback(launch.master_address) ? *world : 1);
+    launch.local_world_size =
+        read.number({"LOCAL_WORLD_SIZE"}, 1, most_ranks).value_or(is_loopback(launch.master_address) ? *world : 1);
     launch.agent_store = read.text({"TORCHELASTIC_USE_AGENT_STORE"}).value_or("") == "True";
     return launch;
 }
@@ -80,12 +84,14 @@ std::string first_host(const std::string& list) {
     const auto number_end = list.find_first_of("-,]", bracket);
     const auto close = list.find(']', bracket);
     if (number_end == std::string::npos || close == std::string::npos) return "";
-    const auto rest = list.substr(close + 1, list.find(',', close) == std::string::npos ? std::string::npos : list.find(',', close) - close - 1);
+    const auto rest = list.substr(
+        close + 1, list.find(',', close) == std::string::npos ? std::string::npos : list.find(',', close) - close - 1);
     return list.substr(0, bracket) + list.substr(bracket + 1, number_end - bracket - 1) + first_host(rest);
 }
 
 std::optional<LaunchEnvironment> slurm(const Reader& read) {
-    const auto rank = read.number({"SLURM_PROCID"}, 0, most_ranks - 1), world = read.number({"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"}, 1, most_ranks);
+    const auto rank = read.number({"SLURM_PROCID"}, 0, most_ranks - 1),
+               world = read.number({"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"}, 1, most_ranks);
     // A batch script has no step of its own: there is nobody to join yet.
     if (!rank || !world || !read.text({"SLURM_STEP_ID"})) return std::nullopt;
     LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "slurm"};
@@ -93,39 +99,52 @@ std::optional<LaunchEnvironment> slurm(const Reader& read) {
     const int hosts = read.number({"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}, 1, most_ranks).value_or(1);
     launch.local_world_size = (*world + hosts - 1) / hosts;
     // Not SLURM_LAUNCH_NODE_IPADDR: that is where srun was typed, a login node perhaps.
-    if (hosts > 1) launch.master_address = first_host(read.text({"SLURM_STEP_NODELIST", "SLURM_NODELIST"}).value_or(""));
+    if (hosts > 1)
+        launch.master_address = first_host(read.text({"SLURM_STEP_NODELIST", "SLURM_NODELIST"}).value_or(""));
     if (launch.master_address.empty() && !read.text({"MASTER_ADDR", "PET_MASTER_ADDR"}))
-        throw InputError("MASTER_ADDR", "not set", "SLURM_STEP_NODELIST does not say where rank 0 is", "Pass it: srun --export=ALL,MASTER_ADDR=FIRST_HOST ...");
+        throw InputError("MASTER_ADDR", "not set", "SLURM_STEP_NODELIST does not say where rank 0 is",
+                         "Pass it: srun --export=ALL,MASTER_ADDR=FIRST_HOST ...");
     // Clusters number their jobs each on its own, and one machine can be in two.
     std::string step;
-    for (const char* name : {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"}) step += read.text({name}).value_or("") + ".";
+    for (const char* name : {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"})
+        step += read.text({name}).value_or("") + ".";
     launch.master_port = port_of(step);
     fill(launch, read);
     return launch;
 }
 
 std::optional<LaunchEnvironment> open_mpi(const Reader& read) {
-    const auto rank = read.number({"OMPI_COMM_WORLD_RANK"}, 0, most_ranks - 1), world = read.number({"OMPI_COMM_WORLD_SIZE"}, 1, most_ranks);
+    const auto rank = read.number({"OMPI_COMM_WORLD_RANK"}, 0, most_ranks - 1),
+               world = read.number({"OMPI_COMM_WORLD_SIZE"}, 1, most_ranks);
     if (!rank || !world) return std::nullopt;
     LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "mpi"};
     launch.local_rank = read.number({"OMPI_COMM_WORLD_LOCAL_RANK"}, 0, most_ranks - 1).value_or(0);
     launch.local_world_size = read.number({"OMPI_COMM_WORLD_LOCAL_SIZE"}, 1, most_ranks).value_or(1);
     const auto address = read.text({"MASTER_ADDR", "PET_MASTER_ADDR"});
     if (!address && launch.local_world_size < launch.world_size)
-        throw InputError("MASTER_ADDR", "not set", "ranks on several hosts must know where rank 0 is", "Pass it: mpirun -x MASTER_ADDR=FIRST_HOST ...");
+        throw InputError("MASTER_ADDR", "not set", "ranks on several hosts must know where rank 0 is",
+                         "Pass it: mpirun -x MASTER_ADDR=FIRST_HOST ...");
     launch.master_port = port_of(read.text({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}).value_or(""));
     fill(launch, read);
     return launch;
 }
 
 void check(const LaunchEnvironment& launch) {
-    const auto refuse = [](const char* name, std::string what, const char* why) { throw InputError(name, std::move(what), why, "Correct the launcher's variables"); };
-    if (launch.rank >= launch.world_size) refuse("RANK", fmt::format("rank {} of {} ranks", launch.rank, launch.world_size), "ranks count from 0");
+    const auto refuse = [](const char* name, std::string what, const char* why) {
+        throw InputError(name, std::move(what), why, "Correct the launcher's variables");
+    };
+    if (launch.rank >= launch.world_size)
+        refuse("RANK", fmt::format("rank {} of {} ranks", launch.rank, launch.world_size), "ranks count from 0");
     if (launch.local_world_size > launch.world_size)
-        refuse("LOCAL_WORLD_SIZE", fmt::format("{} ranks on this host of {} in all", launch.local_world_size, launch.world_size), "a host has a part of the ranks");
+        refuse("LOCAL_WORLD_SIZE",
+               fmt::format("{} ranks on this host of {} in all", launch.local_world_size, launch.world_size),
+               "a host has a part of the ranks");
     if (launch.local_rank >= launch.local_world_size)
-        refuse("LOCAL_RANK", fmt::format("local rank {} of {} on this host", launch.local_rank, launch.local_world_size), "local ranks count from 0");
-    if (launch.rank > 0 && launch.master_port == 0) refuse("MASTER_PORT", "0", "the other ranks must know where rank 0 listens");
+        refuse("LOCAL_RANK",
+               fmt::format("local rank {} of {} on this host", launch.local_rank, launch.local_world_size),
+               "local ranks count from 0");
+    if (launch.rank > 0 && launch.master_port == 0)
+        refuse("MASTER_PORT", "0", "the other ranks must know where rank 0 listens");
 }
 
 }  // namespace
@@ -135,7 +154,9 @@ std::optional<std::string> environment_variable(const char* name) {
     return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-bool is_loopback(const std::string& address) { return address == "localhost" || address == "::1" || address.starts_with("127."); }
+bool is_loopback(const std::string& address) {
+    return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
 
 std::optional<LaunchEnvironment> launch_environment(const Variable& variable) {
     const Reader read(variable);

@@ -6,32 +6,33 @@
 
 namespace skippipe {
 
-/// Where a process stands among those that were started together: torchrun's environment, or what Slurm and Open MPI say.
+/// Where a process stands among those that were started together: torchrun's environment, or what Slurm and Open MPI
+/// say.
 struct LaunchEnvironment {
     int rank = 0, world_size = 1;
     int local_rank = 0, local_world_size = 1;  ///< on this host
     std::string master_address = "127.0.0.1";
-    int master_port = 0;                       ///< 0: rank 0 chooses one (only where it can tell the others)
-    bool agent_store = false;                  ///< torchrun's agent hosts the store: rank 0 is a client as well
-    std::string launcher;                      ///< "torchrun", "slurm", "mpi", for messages
+    int master_port = 0;       ///< 0: rank 0 chooses one (only where it can tell the others)
+    bool agent_store = false;  ///< torchrun's agent hosts the store: rank 0 is a client as well
+    std::string launcher;      ///< "torchrun", "slurm", "mpi", for messages
 };
 
 /// Reads an environment variable; nothing where it is not set.
 using Variable = std::function<std::optional<std::string>(const char* name)>;
 std::optional<std::string> environment_variable(const char* name);
 
-/// Understands, in this order: torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT (the last two
-/// also with PET_ before them); Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE; Slurm's SLURM_PROCID, SLURM_STEP_NUM_TASKS,
-/// SLURM_LOCALID, SLURM_STEP_NODELIST. MASTER_ADDR and MASTER_PORT count under each. Without a port Slurm and MPI ranks agree on one
-/// that the job's number fixes. Nothing where no launcher is to be seen. Throws InputError where variables are missing, are no
-/// numbers or contradict each other.
+/// Understands, in this order: torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT (the
+/// last two also with PET_ before them); Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE; Slurm's
+/// SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, SLURM_STEP_NODELIST. MASTER_ADDR and MASTER_PORT count under
+/// each. Without a port Slurm and MPI ranks agree on one that the job's number fixes. Nothing where no launcher is to
+/// be seen. Throws InputError where variables are missing, are no numbers or contradict each other.
 std::optional<LaunchEnvironment> launch_environment(const Variable& variable = environment_variable);
 
 /// "localhost", 127.0.0.0/8, ::1.
 bool is_loopback(const std::string& address);
 
-/// The address of this host on the way to `host` (a name or an address): what the route says; nothing is sent. Empty where there
-/// is no way, or where `host` is this host under a loopback name, as Debian's /etc/hosts has it.
+/// The address of this host on the way to `host` (a name or an address): what the route says; nothing is sent. Empty
+/// where there is no way, or where `host` is this host under a loopback name, as Debian's /etc/hosts has it.
 std::string address_towards(const std::string& host);
 
 }  // namespace skippipe

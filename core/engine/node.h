@@ -51,8 +51,9 @@ struct NodeAction {
     double ready_s = 0;        ///< start only: when its input had arrived
 };
 
-/// A node as a deterministic state machine: it sees messages and time and answers with actions; it reads no clock, does no I/O
-/// and draws no random number. Rules of dispatch, memory and order: README, "What a plan means". One iteration a machine.
+/// A node as a deterministic state machine: it sees messages and time and answers with actions; it reads no clock, does
+/// no I/O and draws no random number. Rules of dispatch, memory and order: README, "What a plan means". One iteration a
+/// machine.
 class NodeMachine {
 public:
     /// `memory`: M of TC1. `order`: binding; empty where `ordered` is false.

@@ -12,11 +12,11 @@ namespace skippipe {
 struct BetterPlan {
     RankSchedule schedule;
     double unchanged_s = 0, predicted_s = 0;  ///< of an iteration, by the values of now
-    std::string why;                          ///< for people: what has changed, how many microbatches move, what it saves
+    std::string why;  ///< for people: what has changed, how many microbatches move, what it saves
 };
 
-/// Plans a running experiment's iterations again where values have drifted by more than 10 % from what its plan was made for, and that
-/// saves at least 2 % of the time that `predict` gives. Nothing where they have not, or it does not.
+/// Plans a running experiment's iterations again where values have drifted by more than 10 % from what its plan was
+/// made for, and that saves at least 2 % of the time that `predict` gives. Nothing where they have not, or it does not.
 std::optional<BetterPlan> plan_again(const RunningCosts& costs, const RankSchedule& schedule, const Machines& machines);
 
 }  // namespace skippipe

@@ -17,7 +17,8 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// Free workers and cores as the virtual clock goes on.
 class FreeCores final : public Admission {
 public:
-    FreeCores(const RankSchedule& schedule, const Machines& machines) : schedule_(schedule), machines_(machines), free_(machines.cores) {
+    FreeCores(const RankSchedule& schedule, const Machines& machines)
+        : schedule_(schedule), machines_(machines), free_(machines.cores) {
         for (const auto& rank : machines.ranks) workers_.push_back(rank.workers);
     }
     bool enter(int node) override {
@@ -43,9 +44,15 @@ private:
 class CrowdedTimes final : public Durations {
 public:
     CrowdedTimes(const Problem& problem, const RankSchedule& schedule, const Machines& machines)
-        : problem_(problem), schedule_(schedule), machines_(machines), itinerary_(schedule.plan), stage_of_(stage_of_nodes(schedule.plan, problem.nodes())), workers_(machines.cores.size(), 0) {
+        : problem_(problem),
+          schedule_(schedule),
+          machines_(machines),
+          itinerary_(schedule.plan),
+          stage_of_(stage_of_nodes(schedule.plan, problem.nodes())),
+          workers_(machines.cores.size(), 0) {
         for (const auto& rank : machines.ranks) workers_[at(rank.host)] += rank.workers;
-        for (const auto& transfer : schedule.transfers) arrives_.insert({transfer.to_node, transfer.operation.microbatch, transfer.operation.kind});
+        for (const auto& transfer : schedule.transfers)
+            arrives_.insert({transfer.to_node, transfer.operation.microbatch, transfer.operation.kind});
     }
     std::optional<double> operation_s(int node, const Operation& operation) const override {
         const int host = machines_.ranks[at(schedule_.rank_of[at(node)])].host;
@@ -60,7 +67,8 @@ private:
     /// Of one end of the message, if there is one, that brings the operation's input.
     double end_s(int node, const Operation& operation) const {
         if (!arrives_.contains({node, operation.microbatch, operation.kind})) return 0;
-        const double bytes = problem_.relative_size(operation.microbatch) * (is_backward(operation.kind) ? problem_.backward_bytes : problem_.forward_bytes);
+        const double bytes = problem_.relative_size(operation.microbatch) *
+                             (is_backward(operation.kind) ? problem_.backward_bytes : problem_.forward_bytes);
         return (problem_.transfer_cpu_s + problem_.transfer_cpu_s_per_byte * bytes) / 2;
     }
 
@@ -78,7 +86,8 @@ public:
     MeasuredTimes(const Timeline& measured, bool transfers) {
         for (const auto& span : measured.spans) {
             if (is_compute(span.kind)) operations_[{span.node, span.microbatch, span.kind}] = span.end_s - span.start_s;
-            if (transfers && is_transfer(span.kind)) transfers_[{span.node, span.to_node, span.microbatch, span.kind}] = span.end_s - span.ready_s;
+            if (transfers && is_transfer(span.kind))
+                transfers_[{span.node, span.to_node, span.microbatch, span.kind}] = span.end_s - span.ready_s;
         }
     }
     std::optional<double> operation_s(int node, const Operation& operation) const override {
@@ -96,7 +105,8 @@ private:
     std::map<std::tuple<int, int, int, SpanKind>, double> transfers_;
 };
 
-Timeline execute(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Durations* durations) {
+Timeline execute(const Problem& problem, const RankSchedule& schedule, const Machines& machines,
+                 const Durations* durations) {
     CostCompute none;
     FreeCores cores(schedule, machines);
     VirtualDriver driver(problem, schedule.plan, none);
@@ -113,7 +123,8 @@ Timeline predict(const Problem& given, const RankSchedule& schedule, const Machi
     return execute(given, schedule, machines, &times);
 }
 
-Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Timeline& measured) {
+Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines,
+                              const Timeline& measured) {
     const auto predicted = predict(problem, schedule, machines);
     const MeasuredTimes operations(measured, false), everything(measured, true);
     // Measured operations include what ranks took of each other's cores; their own workers they still wait for.
@@ -125,7 +136,8 @@ Difference explain_difference(const Problem& problem, const RankSchedule& schedu
     difference.operations_s = with_operations_s - predicted.makespan_s;
     difference.transfers_s = with_transfers_s - with_operations_s;
     difference.coordination_s = measured.makespan_s - with_transfers_s;
-    difference.reduction_s = (measured.iteration_s - measured.makespan_s) - (predicted.iteration_s - predicted.makespan_s);
+    difference.reduction_s =
+        (measured.iteration_s - measured.makespan_s) - (predicted.iteration_s - predicted.makespan_s);
     return difference;
 }
 

@@ -18,22 +18,25 @@ struct Machines {
     std::vector<int> cores;  ///< of each host
 };
 
-/// The schedule's timeline by the cost model, where operations also wait for a worker of their rank and a core of their host, first
-/// come first served; on a host without a core to spare they also take as long as the work for the messages that bring and carry on
-/// what they compute (costs.transfer_cpu_s). With as many of both as nodes it is the evaluator's timeline.
+/// The schedule's timeline by the cost model, where operations also wait for a worker of their rank and a core of their
+/// host, first come first served; on a host without a core to spare they also take as long as the work for the messages
+/// that bring and carry on what they compute (costs.transfer_cpu_s). With as many of both as nodes it is the
+/// evaluator's timeline.
 Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines);
 
 /// predicted_s + the four differences = measured_s.
 struct Difference {
     double predicted_s = 0, measured_s = 0;  ///< of an iteration
-    double operations_s = 0;    ///< operations took other times than the cost model says
-    double transfers_s = 0;     ///< so did messages
-    double coordination_s = 0;  ///< between an input's arrival and its operation's start, beyond what the order makes it wait
-    double reduction_s = 0;     ///< all-reduces, steps and the wait for the slowest rank
+    double operations_s = 0;                 ///< operations took other times than the cost model says
+    double transfers_s = 0;                  ///< so did messages
+    double coordination_s =
+        0;  ///< between an input's arrival and its operation's start, beyond what the order makes it wait
+    double reduction_s = 0;  ///< all-reduces, steps and the wait for the slowest rank
 };
 
-/// Puts the measured times of one iteration into the model one kind after the other, and sees what each changes. What ranks take of each
-/// other's cores is part of the measured operations.
-Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines, const Timeline& measured);
+/// Puts the measured times of one iteration into the model one kind after the other, and sees what each changes. What
+/// ranks take of each other's cores is part of the measured operations.
+Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines,
+                              const Timeline& measured);
 
 }  // namespace skippipe

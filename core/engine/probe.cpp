@@ -42,7 +42,8 @@ std::vector<double> round_trips(RankTransport& transport, int peer, bool first, 
 }
 
 /// The largest message one way, ended by an answer of one byte.
-std::vector<double> one_way(RankTransport& transport, int peer, bool sends, std::vector<std::byte>& message, double latency_s) {
+std::vector<double> one_way(RankTransport& transport, int peer, bool sends, std::vector<std::byte>& message,
+                            double latency_s) {
     std::vector<double> bytes_per_s;
     std::byte answer{};
     for (int i = 0; i < warm_ups + repeats; ++i) {
@@ -56,7 +57,8 @@ std::vector<double> one_way(RankTransport& transport, int peer, bool sends, std:
         }
         // On a busy machine a small message may take as long as a large one: then the latency says nothing.
         const double took_s = steady_s() - start_s;
-        if (sends && i >= warm_ups) bytes_per_s.push_back(static_cast<double>(message.size()) / std::max(took_s - 2 * latency_s, took_s / 2));
+        if (sends && i >= warm_ups)
+            bytes_per_s.push_back(static_cast<double>(message.size()) / std::max(took_s - 2 * latency_s, took_s / 2));
     }
     return bytes_per_s;
 }
@@ -69,7 +71,9 @@ Measured read_measured(const json& v) { return {v.at(0), v.at(1)}; }
 Measured summarize(std::vector<double> values) {
     if (values.empty()) return {};
     std::sort(values.begin(), values.end());
-    const auto percentile = [&](double share) { return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)]; };
+    const auto percentile = [&](double share) {
+        return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+    };
     return {percentile(0.5), (percentile(0.84) - percentile(0.16)) / 2};
 }
 
@@ -88,10 +92,12 @@ std::vector<LinkSpeed> measure_links(RankTransport& transport) {
                     // Each round trip is one message sent here and one received.
                     const double cpu_s = (process_cpu_s() - before_s) / (warm_ups + repeats);
                     if (size == sizes[0]) link.latency_s = times, link.cpu_s = cpu_s;
-                    if (size == usual_size) link.cpu_s_per_byte = std::max(0.0, cpu_s - link.cpu_s) / static_cast<double>(size);
+                    if (size == usual_size)
+                        link.cpu_s_per_byte = std::max(0.0, cpu_s - link.cpu_s) / static_cast<double>(size);
                     link.sweep.emplace_back(size, times.median);
                 }
-                link.bandwidth_bytes_per_s = summarize(one_way(transport, a == me ? b : a, a == me, message, link.latency_s.median));
+                link.bandwidth_bytes_per_s =
+                    summarize(one_way(transport, a == me ? b : a, a == me, message, link.latency_s.median));
                 if (a == me) links.push_back(std::move(link));
             }
             transport.all_gather({0});  // the others wait, so that nothing else is on the line
@@ -122,15 +128,18 @@ double rehearse(const Problem& problem, const RankSchedule& schedule, RankTransp
     constexpr int first = 2, iterations = 5;
     constexpr double forward_s = 5e-4;
     Problem quick = problem;
-    const double blocks = static_cast<double>(std::max(1, schedule.plan.blocks.empty() ? 1 : schedule.plan.blocks.front()));
-    quick.seconds_per_sample_per_block.assign(quick.seconds_per_sample_per_block.size(), forward_s / (blocks * std::max(1e-9, quick.samples)));
+    const double blocks =
+        static_cast<double>(std::max(1, schedule.plan.blocks.empty() ? 1 : schedule.plan.blocks.front()));
+    quick.seconds_per_sample_per_block.assign(quick.seconds_per_sample_per_block.size(),
+                                              forward_s / (blocks * std::max(1e-9, quick.samples)));
     quick.backward_factor = quick.loss_factor = 1;
     CostRankCompute sleeping(quick, schedule, transport.rank());
     WallDriver driver(quick, schedule, sleeping, transport, nullptr, workers);
     double before_s = 0;
     for (int i = 0; i < first + iterations; ++i) {
         double origin_s = 0;
-        for (const auto& ready : transport.all_gather({transport.now_s()})) origin_s = std::max(origin_s, ready.front());
+        for (const auto& ready : transport.all_gather({transport.now_s()}))
+            origin_s = std::max(origin_s, ready.front());
         if (i == first) before_s = process_cpu_s();
         driver.run_iteration(i, origin_s);
     }
@@ -150,25 +159,51 @@ double measure_copy_bytes_per_s() {
 }
 
 std::string to_json_text(const RankProbe& probe) {
-    json value{{"host", probe.host}, {"cores", probe.cores}, {"handover_s", write(probe.handover_s)}, {"copy_bytes_per_s", probe.copy_bytes_per_s}, {"step_s", write(probe.step_s)}, {"iteration_cpu_s", probe.iteration_cpu_s}, {"nodes", json::array()}, {"links", json::array()}};
-    for (const auto& n : probe.nodes) value["nodes"].push_back({{"node", n.node}, {"forward_s", write(n.forward_s)}, {"backward_s", write(n.backward_s)}, {"loss_s", write(n.loss_s)}});
+    json value{{"host", probe.host},
+               {"cores", probe.cores},
+               {"handover_s", write(probe.handover_s)},
+               {"copy_bytes_per_s", probe.copy_bytes_per_s},
+               {"step_s", write(probe.step_s)},
+               {"iteration_cpu_s", probe.iteration_cpu_s},
+               {"nodes", json::array()},
+               {"links", json::array()}};
+    for (const auto& n : probe.nodes)
+        value["nodes"].push_back({{"node", n.node},
+                                  {"forward_s", write(n.forward_s)},
+                                  {"backward_s", write(n.backward_s)},
+                                  {"loss_s", write(n.loss_s)}});
     for (const auto& l : probe.links)
-        value["links"].push_back({{"from", l.from}, {"to", l.to}, {"latency_s", write(l.latency_s)}, {"bandwidth_bytes_per_s", write(l.bandwidth_bytes_per_s)}, {"sweep", l.sweep}, {"cpu_s", l.cpu_s}, {"cpu_s_per_byte", l.cpu_s_per_byte}});
+        value["links"].push_back({{"from", l.from},
+                                  {"to", l.to},
+                                  {"latency_s", write(l.latency_s)},
+                                  {"bandwidth_bytes_per_s", write(l.bandwidth_bytes_per_s)},
+                                  {"sweep", l.sweep},
+                                  {"cpu_s", l.cpu_s},
+                                  {"cpu_s_per_byte", l.cpu_s_per_byte}});
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 RankProbe parse_rank_probe(const std::string& text) {
     try {
         const auto value = json::parse(text);
-        RankProbe probe{.host = value.at("host"), .cores = value.at("cores"), .step_s = read_measured(value.at("step_s")), .iteration_cpu_s = value.at("iteration_cpu_s"),
-                        .handover_s = read_measured(value.at("handover_s")), .copy_bytes_per_s = value.at("copy_bytes_per_s")};
-        for (const auto& n : value.at("nodes")) probe.nodes.push_back({n.at("node"), read_measured(n.at("forward_s")), read_measured(n.at("backward_s")), read_measured(n.at("loss_s"))});
+        RankProbe probe{.host = value.at("host"),
+                        .cores = value.at("cores"),
+                        .step_s = read_measured(value.at("step_s")),
+                        .iteration_cpu_s = value.at("iteration_cpu_s"),
+                        .handover_s = read_measured(value.at("handover_s")),
+                        .copy_bytes_per_s = value.at("copy_bytes_per_s")};
+        for (const auto& n : value.at("nodes"))
+            probe.nodes.push_back({n.at("node"), read_measured(n.at("forward_s")), read_measured(n.at("backward_s")),
+                                   read_measured(n.at("loss_s"))});
         for (const auto& l : value.at("links"))
-            probe.links.push_back({l.at("from"), l.at("to"), read_measured(l.at("latency_s")), read_measured(l.at("bandwidth_bytes_per_s")),
-                                   l.at("sweep").get<std::vector<std::pair<std::size_t, double>>>(), l.at("cpu_s"), l.at("cpu_s_per_byte")});
+            probe.links.push_back({l.at("from"), l.at("to"), read_measured(l.at("latency_s")),
+                                   read_measured(l.at("bandwidth_bytes_per_s")),
+                                   l.at("sweep").get<std::vector<std::pair<std::size_t, double>>>(), l.at("cpu_s"),
+                                   l.at("cpu_s_per_byte")});
         return probe;
     } catch (const json::exception& error) {
-        throw InputError("probe", std::string("unreadable measurements: ") + error.what(), "all ranks must run the same build", "Install the same version everywhere");
+        throw InputError("probe", std::string("unreadable measurements: ") + error.what(),
+                         "all ranks must run the same build", "Install the same version everywhere");
     }
 }
 

@@ -18,10 +18,10 @@ Measured summarize(std::vector<double> values);
 /// From one rank to another.
 struct LinkSpeed {
     int from = 0, to = 0;
-    Measured latency_s;                ///< half a round trip of the smallest message
-    Measured bandwidth_bytes_per_s;    ///< of the largest, the latency left out
+    Measured latency_s;                                 ///< half a round trip of the smallest message
+    Measured bandwidth_bytes_per_s;                     ///< of the largest, the latency left out
     std::vector<std::pair<std::size_t, double>> sweep;  ///< bytes, median seconds one way
-    double cpu_s = 0, cpu_s_per_byte = 0;  ///< work of a core for a message, both ends together
+    double cpu_s = 0, cpu_s_per_byte = 0;               ///< work of a core for a message, both ends together
 };
 
 /// One node's work, in seconds of its thread while its rank's other workers compute as well.
@@ -35,18 +35,19 @@ struct RankProbe {
     std::string host;
     int cores = 1;
     std::vector<NodeSpeed> nodes;
-    Measured step_s;                   ///< AdamW on all nodes of this rank, while the other ranks do the same
+    Measured step_s;  ///< AdamW on all nodes of this rank, while the other ranks do the same
     std::vector<LinkSpeed> links;
-    double iteration_cpu_s = 0;        ///< work of this rank's cores for an iteration beyond its arithmetic (rehearse)
-    Measured handover_s;               ///< from the end of an operation to the start of the next one it lets go, on this rank
-    double copy_bytes_per_s = 0;       ///< memory, one thread
+    double iteration_cpu_s = 0;  ///< work of this rank's cores for an iteration beyond its arithmetic (rehearse)
+    Measured handover_s;         ///< from the end of an operation to the start of the next one it lets go, on this rank
+    double copy_bytes_per_s = 0;  ///< memory, one thread
 };
 
 /// Every ordered pair of ranks, one pair after the other; each rank returns the links from itself. All ranks at once.
 std::vector<LinkSpeed> measure_links(RankTransport& transport);
 Measured measure_handover();
-/// Iterations of the schedule as under the wall clock, with every message and thread, but with operations that only sleep for a moment: seconds of a core that
-/// this rank's process works for one of them. All ranks at once; the schedule's transfers must be free of deadlock.
+/// Iterations of the schedule as under the wall clock, with every message and thread, but with operations that only
+/// sleep for a moment: seconds of a core that this rank's process works for one of them. All ranks at once; the
+/// schedule's transfers must be free of deadlock.
 double rehearse(const Problem& problem, const RankSchedule& schedule, RankTransport& transport, int workers);
 double measure_copy_bytes_per_s();
 

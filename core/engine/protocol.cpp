@@ -10,7 +10,8 @@ using nlohmann::json;
 namespace {
 
 json write(const Span& s) {
-    return json::array({static_cast<int>(s.kind), s.node, s.to_node, s.stage, s.microbatch, s.ready_s, s.start_s, s.end_s, s.bytes});
+    return json::array(
+        {static_cast<int>(s.kind), s.node, s.to_node, s.stage, s.microbatch, s.ready_s, s.start_s, s.end_s, s.bytes});
 }
 
 Span read_span(const json& v) {
@@ -25,25 +26,45 @@ struct Writer {
     json operator()(const Hello& m) const {
         json machines = json::array();
         for (const auto& machine : m.machines) machines.push_back({machine.host, machine.cores, machine.workers});
-        return {{"type", "hello"}, {"versions", m.versions_json}, {"blas_gflops", m.blas_gflops}, {"data", m.data}, {"machines", std::move(machines)}};
+        return {{"type", "hello"},
+                {"versions", m.versions_json},
+                {"blas_gflops", m.blas_gflops},
+                {"data", m.data},
+                {"machines", std::move(machines)}};
     }
     json operator()(const Validated& m) const {
-        return {{"type", "validated"}, {"iterations_done", m.iterations_done}, {"network_s", m.network_s}, {"machine_s", m.machine_s},
-                {"tokens", m.tokens}, {"loss", m.result.loss_nats}, {"bits_per_byte", m.result.bits_per_byte}};
+        return {{"type", "validated"},
+                {"iterations_done", m.iterations_done},
+                {"network_s", m.network_s},
+                {"machine_s", m.machine_s},
+                {"tokens", m.tokens},
+                {"loss", m.result.loss_nats},
+                {"bits_per_byte", m.result.bits_per_byte}};
     }
     json operator()(const Iterated& m) const {
         json spans = json::array();
         for (const auto& span : m.spans) spans.push_back(write(span));
-        return {{"type", "iterated"}, {"iteration", m.iteration}, {"offset_s", m.offset_s}, {"iteration_s", m.iteration_s}, {"machine_s", m.machine_s},
-                {"tokens", m.tokens}, {"loss_sum", m.result.loss_sum_nats}, {"loss_tokens", m.result.tokens}, {"gradient_norm", m.result.gradient_norm},
-                {"stage_tokens", m.result.stage_tokens}, {"spans", std::move(spans)}};
+        return {{"type", "iterated"},
+                {"iteration", m.iteration},
+                {"offset_s", m.offset_s},
+                {"iteration_s", m.iteration_s},
+                {"machine_s", m.machine_s},
+                {"tokens", m.tokens},
+                {"loss_sum", m.result.loss_sum_nats},
+                {"loss_tokens", m.result.tokens},
+                {"gradient_norm", m.result.gradient_norm},
+                {"stage_tokens", m.result.stage_tokens},
+                {"spans", std::move(spans)}};
     }
     json operator()(const WentOver& m) const { return {{"type", "went over"}, {"iteration", m.iteration}}; }
     json operator()(const Probed& m) const { return {{"type", "probed"}, {"ranks", m.ranks}}; }
-    json operator()(const Done& m) const { return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}}; }
+    json operator()(const Done& m) const {
+        return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}};
+    }
     json operator()(const Failed& m) const {
         json faults = json::array();
-        for (const auto& f : m.faults) faults.push_back({{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy}});
+        for (const auto& f : m.faults)
+            faults.push_back({{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy}});
         return {{"type", "failed"}, {"faults", std::move(faults)}};
     }
 };
@@ -54,14 +75,25 @@ Message read(const json& v) {
     if (type == "preparing") return Preparing{v.at("what"), v.at("share")};
     if (type == "hello") {
         Hello m{v.at("versions"), v.at("blas_gflops"), v.at("data"), {}};
-        for (const auto& machine : v.at("machines")) m.machines.push_back({machine.at(0), machine.at(1), machine.at(2)});
+        for (const auto& machine : v.at("machines"))
+            m.machines.push_back({machine.at(0), machine.at(1), machine.at(2)});
         return m;
     }
     if (type == "validated")
-        return Validated{v.at("iterations_done"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {v.at("loss"), v.at("bits_per_byte")}};
+        return Validated{v.at("iterations_done"),
+                         v.at("network_s"),
+                         v.at("machine_s"),
+                         v.at("tokens"),
+                         {v.at("loss"), v.at("bits_per_byte")}};
     if (type == "iterated") {
-        Iterated m{v.at("iteration"), v.at("offset_s"), v.at("iteration_s"), v.at("machine_s"), v.at("tokens"),
-                   {v.at("loss_sum"), v.at("loss_tokens"), v.at("gradient_norm"), v.at("stage_tokens").get<std::vector<std::int64_t>>()}, {}};
+        Iterated m{v.at("iteration"),
+                   v.at("offset_s"),
+                   v.at("iteration_s"),
+                   v.at("machine_s"),
+                   v.at("tokens"),
+                   {v.at("loss_sum"), v.at("loss_tokens"), v.at("gradient_norm"),
+                    v.at("stage_tokens").get<std::vector<std::int64_t>>()},
+                   {}};
         for (const auto& span : v.at("spans")) m.spans.push_back(read_span(span));
         return m;
     }
@@ -70,17 +102,20 @@ Message read(const json& v) {
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
     if (type == "failed") {
         Failed m;
-        for (const auto& f : v.at("faults")) m.faults.push_back({f.at("pointer"), f.at("what"), f.at("why"), f.at("remedy")});
+        for (const auto& f : v.at("faults"))
+            m.faults.push_back({f.at("pointer"), f.at("what"), f.at("why"), f.at("remedy")});
         return m;
     }
     throw std::out_of_range("unknown type " + type);
 }
 
-template <class Read> auto guarded(const std::string& line, Read read) {
+template <class Read>
+auto guarded(const std::string& line, Read read) {
     try {
         return read(json::parse(line));
     } catch (const std::exception& error) {
-        throw InputError("worker", std::string("unreadable message: ") + error.what(), "coordinator and worker must be of one build",
+        throw InputError("worker", std::string("unreadable message: ") + error.what(),
+                         "coordinator and worker must be of one build",
                          "Rebuild both, or report what was printed: " + line.substr(0, 120));
     }
 }
@@ -88,16 +123,26 @@ template <class Read> auto guarded(const std::string& line, Read read) {
 }  // namespace
 
 std::string encode(const Job& job) {
-    return json{{"experiment", job.experiment_json}, {"plan", job.plan_json}, {"base_dir", job.base_dir}, {"threads", job.threads}, {"probe", job.probe},
-                {"save_weights", job.save_weights}}.dump();
+    return json{{"experiment", job.experiment_json},
+                {"plan", job.plan_json},
+                {"base_dir", job.base_dir},
+                {"threads", job.threads},
+                {"probe", job.probe},
+                {"save_weights", job.save_weights}}
+        .dump();
 }
 
 Job decode_job(const std::string& line) {
-    return guarded(line, [](const json& v) { return Job{v.at("experiment"), v.at("plan"), v.at("base_dir"), v.at("threads"), v.at("probe"), v.at("save_weights")}; });
+    return guarded(line, [](const json& v) {
+        return Job{v.at("experiment"), v.at("plan"),  v.at("base_dir"),
+                   v.at("threads"),    v.at("probe"), v.at("save_weights")};
+    });
 }
 
 // Text from outside (paths, messages of the system) may not be UTF-8: it is shown with replacement characters.
-std::string encode(const Message& message) { return std::visit(Writer{}, message).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string encode(const Message& message) {
+    return std::visit(Writer{}, message).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 Message decode(const std::string& line) { return guarded(line, read); }
 

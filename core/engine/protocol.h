@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the run's coordinator and the worker say to each other: one JSON value a line over the worker's standard input and output.
+// What the run's coordinator and the worker say to each other: one JSON value a line over the worker's standard input
+// and output.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,14 +18,14 @@ struct Job {
     std::string experiment_json, plan_json;
     std::string base_dir;  ///< where relative data paths start
     int threads = 0;
-    bool probe = false;    ///< measure the ranks and their links instead of training
+    bool probe = false;        ///< measure the ranks and their links instead of training
     std::string save_weights;  ///< absolute path of the safetensors file to write at the end; empty: none
 };
 
 /// Worker to coordinator, while data are read or tokenised.
 struct Preparing {
     std::string what;
-    double share = 0;      ///< 0 to 1
+    double share = 0;  ///< 0 to 1
 };
 
 /// Rank 0 to coordinator: where the other ranks find it.
@@ -40,9 +41,9 @@ struct RankMachine {
 
 /// Worker to coordinator, once it is ready to train.
 struct Hello {
-    std::string versions_json;  ///< LibTorch and BLAS
-    double blas_gflops = 0;     ///< fp32 matrix product on one thread; 0: compute is cost
-    std::string data;           ///< what is read
+    std::string versions_json;          ///< LibTorch and BLAS
+    double blas_gflops = 0;             ///< fp32 matrix product on one thread; 0: compute is cost
+    std::string data;                   ///< what is read
     std::vector<RankMachine> machines;  ///< of each rank; under the virtual clock none
 };
 
@@ -67,7 +68,7 @@ struct WentOver {
 };
 
 struct Done {
-    bool stopped = false;     ///< ended by a command before the last iteration
+    bool stopped = false;  ///< ended by a command before the last iteration
     std::int64_t peak_memory_bytes = 0;
 };
 

@@ -13,11 +13,13 @@ CostRankCompute::CostRankCompute(const Problem& problem, const RankSchedule& sch
     : planned_(problem, schedule.plan.blocks), problem_(planned_.get()), stages_(schedule.plan.stages.size()) {}
 
 void CostRankCompute::run(const ComputeTask& task) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(operation_seconds(problem_, task.operation, task.node, task.stage)));
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(operation_seconds(problem_, task.operation, task.node, task.stage)));
 }
 
 std::size_t CostRankCompute::message_bytes(const Operation& operation) const {
-    return static_cast<std::size_t>((is_backward(operation.kind) ? problem_.backward_bytes : problem_.forward_bytes) * problem_.relative_size(operation.microbatch));
+    return static_cast<std::size_t>((is_backward(operation.kind) ? problem_.backward_bytes : problem_.forward_bytes) *
+                                    problem_.relative_size(operation.microbatch));
 }
 
 Buffer CostRankCompute::take_message(const RankTransfer& transfer) {

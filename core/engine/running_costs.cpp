@@ -54,11 +54,18 @@ double least_way_s(const Problem& problem) {
 std::string text_of(const Problem& problem, const std::vector<NetworkChange>& changes, double threshold) {
     if (changes.empty()) return "";
     const auto size = [](const NetworkChange& change) { return std::abs(std::log(change.factor)); };
-    const auto& most = *std::max_element(changes.begin(), changes.end(), [&](const auto& a, const auto& b) { return size(a) < size(b); });
-    const auto what = most.kind == NetworkChange::Kind::node_slower ? problem.node_ids[at(most.node)] : "line " + problem.line_names[at(problem.hop(most.node, most.to).line)];
+    const auto& most = *std::max_element(changes.begin(), changes.end(),
+                                         [&](const auto& a, const auto& b) { return size(a) < size(b); });
+    const auto what = most.kind == NetworkChange::Kind::node_slower
+                          ? problem.node_ids[at(most.node)]
+                          : "line " + problem.line_names[at(problem.hop(most.node, most.to).line)];
     const auto others = changes.size() - 1;
-    const auto how = most.factor > 1 ? fmt::format("takes {:.3g} x as long", most.factor) : fmt::format("is {:.3g} x as fast", 1 / most.factor);
-    return fmt::format("{} {}{}", what, how, others == 0 ? "" : fmt::format("; {} other{} changed by more than {:.0f} %", others, others == 1 ? "" : "s", 100 * threshold));
+    const auto how = most.factor > 1 ? fmt::format("takes {:.3g} x as long", most.factor)
+                                     : fmt::format("is {:.3g} x as fast", 1 / most.factor);
+    return fmt::format("{} {}{}", what, how,
+                       others == 0 ? ""
+                                   : fmt::format("; {} other{} changed by more than {:.0f} %", others,
+                                                 others == 1 ? "" : "s", 100 * threshold));
 }
 
 }  // namespace
@@ -77,11 +84,16 @@ void RunningCosts::observe(const Plan& plan, const std::vector<Span>& spans) {
         if (const auto kind = operation_of(span.kind)) {
             const double drawn_s = operation_seconds(problem, {*kind, span.microbatch}, span.node, span.stage);
             if (drawn_s <= 0) continue;
-            (*kind == OpKind::F ? forward : *kind == OpKind::L ? loss : backward)[span.node].push_back((span.end_s - span.start_s) / drawn_s);
+            (*kind == OpKind::F   ? forward
+             : *kind == OpKind::L ? loss
+                                  : backward)[span.node]
+                .push_back((span.end_s - span.start_s) / drawn_s);
         } else if (measure_links_ && is_transfer(span.kind) && problem.reachable(span.node, span.to_node)) {
             const Hop& hop = problem.hop(span.node, span.to_node);
-            const double drawn_s = hop.latency_s + problem.overhead_s + problem.relative_size(span.microbatch) *
-                                   (span.kind == SpanKind::transfer_backward ? hop.seconds_per_backward : hop.seconds_per_forward);
+            const double drawn_s =
+                hop.latency_s + problem.overhead_s +
+                problem.relative_size(span.microbatch) *
+                    (span.kind == SpanKind::transfer_backward ? hop.seconds_per_backward : hop.seconds_per_forward);
             if (drawn_s > 0) lines[hop.line].push_back(std::max(shortest_s, span.end_s - span.ready_s) / drawn_s);
         }
     }
@@ -89,7 +101,8 @@ void RunningCosts::observe(const Plan& plan, const std::vector<Span>& spans) {
     const auto relative = [&](const std::map<int, std::vector<double>>& kind) {
         std::vector<double> ratios;
         for (const auto& [node, values] : kind)
-            if (const auto found = forward.find(node); found != forward.end()) ratios.push_back(median(values) / median(found->second));
+            if (const auto found = forward.find(node); found != forward.end())
+                ratios.push_back(median(values) / median(found->second));
         return ratios;
     };
     remember(backward_, relative(backward));
@@ -107,7 +120,8 @@ void RunningCosts::observe(const Plan& plan, const std::vector<Span>& spans) {
 }
 
 /// Lines that only all-reduces use, by how long these took the node that was last to be ready.
-void RunningCosts::take_rings(const Problem& problem, const Plan& plan, const std::vector<Span>& spans, std::map<int, std::vector<double>>& lines) const {
+void RunningCosts::take_rings(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,
+                              std::map<int, std::vector<double>>& lines) const {
     std::map<int, double> took_s;
     for (const auto& span : spans) {
         if (span.kind != SpanKind::all_reduce) continue;
@@ -120,7 +134,8 @@ void RunningCosts::take_rings(const Problem& problem, const Plan& plan, const st
         const double drawn_s = all_reduce_seconds(problem, ring, stage);
         if (drawn_s <= 0) continue;
         for (std::size_t i = 0; i < ring.size(); ++i)
-            if (const int line = problem.hop(ring[i], ring[(i + 1) % ring.size()]).line; line != no_line && !lines.contains(line))
+            if (const int line = problem.hop(ring[i], ring[(i + 1) % ring.size()]).line;
+                line != no_line && !lines.contains(line))
                 only_here[line].push_back(std::max(shortest_s, seconds) / drawn_s);
     }
     lines.merge(only_here);
@@ -144,8 +159,10 @@ Drift RunningCosts::drift(double threshold) const {
     drift.planned_for.loss_factor = now_.loss_factor;
     const auto beyond = [threshold](double factor) { return std::abs(std::log(factor)) > std::log1p(threshold); };
     for (int node = 0; node < now_.nodes(); ++node) {
-        const double factor = now_.seconds_per_sample_per_block[at(node)] / planned_for_.seconds_per_sample_per_block[at(node)];
-        if (beyond(factor)) drift.changes.push_back({.kind = NetworkChange::Kind::node_slower, .node = node, .factor = factor});
+        const double factor =
+            now_.seconds_per_sample_per_block[at(node)] / planned_for_.seconds_per_sample_per_block[at(node)];
+        if (beyond(factor))
+            drift.changes.push_back({.kind = NetworkChange::Kind::node_slower, .node = node, .factor = factor});
     }
     const double matters_s = least_way_s(now_);
     std::vector<bool> seen(now_.line_names.size(), false);
@@ -154,8 +171,11 @@ Drift RunningCosts::drift(double threshold) const {
             const int line = now_.hop(from, to).line;
             if (from == to || line == no_line || seen[at(line)] || way_s(planned_for_.hop(from, to)) <= 0) continue;
             seen[at(line)] = true;
-            const double now_s = way_s(now_.hop(from, to)), planned_s = way_s(planned_for_.hop(from, to)), factor = now_s / planned_s;
-            if (std::abs(now_s - planned_s) > matters_s && beyond(factor)) drift.changes.push_back({.kind = NetworkChange::Kind::line_slower, .node = from, .to = to, .factor = factor});
+            const double now_s = way_s(now_.hop(from, to)), planned_s = way_s(planned_for_.hop(from, to)),
+                         factor = now_s / planned_s;
+            if (std::abs(now_s - planned_s) > matters_s && beyond(factor))
+                drift.changes.push_back(
+                    {.kind = NetworkChange::Kind::line_slower, .node = from, .to = to, .factor = factor});
         }
     drift.text = text_of(now_, drift.changes, threshold);
     return drift;

@@ -33,7 +33,9 @@ std::vector<RankTransfer> transfers_of(const Timeline& timeline, const Plan& pla
     std::vector<RankTransfer> transfers;
     for (const Span* span : spans) {
         const bool backward = span->kind == SpanKind::transfer_backward;
-        const auto kind = backward ? (plan.split_backward ? OpKind::I : OpKind::B) : itinerary.hop(span->microbatch, span->to_node) == 0 ? OpKind::L : OpKind::F;
+        const auto kind = backward ? (plan.split_backward ? OpKind::I : OpKind::B)
+                          : itinerary.hop(span->microbatch, span->to_node) == 0 ? OpKind::L
+                                                                                : OpKind::F;
         transfers.push_back({static_cast<int>(transfers.size()), {kind, span->microbatch}, span->node, span->to_node});
     }
     return transfers;
@@ -52,9 +54,11 @@ std::vector<int> stages_by_end(const Timeline& timeline, std::size_t stages) {
 /// Operations and transfers as a graph of "before", walked from what waits for nothing.
 class Dependencies {
 public:
-    Dependencies(const Problem& problem, const RankSchedule& schedule) : problem_(problem), schedule_(schedule), itinerary_(schedule.plan) {
+    Dependencies(const Problem& problem, const RankSchedule& schedule)
+        : problem_(problem), schedule_(schedule), itinerary_(schedule.plan) {
         for (std::size_t n = 0; n < schedule.plan.order.size(); ++n) add_order(static_cast<int>(n));
-        for (const auto& transfer : schedule.transfers) crossing_[{transfer.to_node, transfer.operation}] = transfer.number;
+        for (const auto& transfer : schedule.transfers)
+            crossing_[{transfer.to_node, transfer.operation}] = transfer.number;
         add_inputs();
         add_transfers();
     }
@@ -83,7 +87,8 @@ private:
     using Key = std::pair<int, Operation>;
     struct Before {
         bool operator()(const Key& a, const Key& b) const {
-            return std::tie(a.first, a.second.microbatch, a.second.kind) < std::tie(b.first, b.second.microbatch, b.second.kind);
+            return std::tie(a.first, a.second.microbatch, a.second.kind) <
+                   std::tie(b.first, b.second.microbatch, b.second.kind);
         }
     };
 
@@ -98,7 +103,8 @@ private:
         ++waits_[then];
     }
 
-    /// The node's order, and TC1: the F that would be one too many comes after the end that makes room, if the order has one before it.
+    /// The node's order, and TC1: the F that would be one too many comes after the end that makes room, if the order
+    /// has one before it.
     void add_order(int node) {
         std::optional<std::size_t> last;
         int held = 0;
@@ -116,7 +122,8 @@ private:
         for (const auto& [key, item] : std::map<Key, std::size_t, Before>(items_)) {
             const auto next = itinerary_.after(key.second, key.first);
             if (key.second.kind == OpKind::I) precede(item, items_.at({key.first, {OpKind::W, key.second.microbatch}}));
-            if (next.node >= 0 && !crossing_.contains({next.node, next.operation})) precede(item, items_.at({next.node, next.operation}));
+            if (next.node >= 0 && !crossing_.contains({next.node, next.operation}))
+                precede(item, items_.at({next.node, next.operation}));
             if (next.node >= 0) source_[{next.node, next.operation}] = item;
         }
     }
@@ -124,7 +131,9 @@ private:
     void add_transfers() {
         std::map<std::pair<int, int>, std::size_t> last;
         for (const auto& transfer : schedule_.transfers) {
-            const auto item = add(fmt::format("{} from {} to {}", to_string(transfer.operation), problem_.node_ids[at(transfer.from_node)], problem_.node_ids[at(transfer.to_node)]));
+            const auto item =
+                add(fmt::format("{} from {} to {}", to_string(transfer.operation),
+                                problem_.node_ids[at(transfer.from_node)], problem_.node_ids[at(transfer.to_node)]));
             const Key target{transfer.to_node, transfer.operation};
             const auto source = source_.find(target);
             // Without a source nothing ever hands it over.
@@ -173,7 +182,8 @@ std::vector<int> RankSchedule::stages_of(int rank) const {
 std::vector<RankTransfer> RankSchedule::between(int from_rank, int to_rank) const {
     std::vector<RankTransfer> found;
     for (const auto& transfer : transfers)
-        if (rank_of[at(transfer.from_node)] == from_rank && rank_of[at(transfer.to_node)] == to_rank) found.push_back(transfer);
+        if (rank_of[at(transfer.from_node)] == from_rank && rank_of[at(transfer.to_node)] == to_rank)
+            found.push_back(transfer);
     return found;
 }
 
@@ -183,7 +193,9 @@ std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes
         if (is_compute(span.kind)) runs[at(span.node)].push_back(&span);
     std::vector<std::vector<Operation>> order(at(nodes));
     for (std::size_t n = 0; n < runs.size(); ++n) {
-        std::stable_sort(runs[n].begin(), runs[n].end(), [](const Span* a, const Span* b) { return std::tie(a->start_s, a->end_s) < std::tie(b->start_s, b->end_s); });
+        std::stable_sort(runs[n].begin(), runs[n].end(), [](const Span* a, const Span* b) {
+            return std::tie(a->start_s, a->end_s) < std::tie(b->start_s, b->end_s);
+        });
         for (const Span* span : runs[n]) order[n].push_back({op_kind(span->kind), span->microbatch});
     }
     return order;
@@ -199,25 +211,32 @@ std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ra
                 continue;
             }
             if (*named < 0 || *named >= ranks)
-                throw InputError(fmt::format("/topology/nodes/{}/rank", node), fmt::format("rank {} is not there", *named), fmt::format("the run has ranks 0 to {}", ranks - 1),
+                throw InputError(fmt::format("/topology/nodes/{}/rank", node),
+                                 fmt::format("rank {} is not there", *named),
+                                 fmt::format("the run has ranks 0 to {}", ranks - 1),
                                  "Name one of these, or leave it out, or raise execution.ranks");
             rank_of[at(node)] = *named;
             ++load[at(*named)];
         }
     const auto region = [&](int node) {
         const auto& id = topology.nodes[at(node)].region;
-        return std::find_if(topology.regions.begin(), topology.regions.end(), [&](const Region& r) { return r.id == id; }) - topology.regions.begin();
+        return std::find_if(topology.regions.begin(), topology.regions.end(),
+                            [&](const Region& r) { return r.id == id; }) -
+               topology.regions.begin();
     };
-    std::sort(unnamed.begin(), unnamed.end(), [&](int a, int b) { return std::pair(region(a), a) < std::pair(region(b), b); });
+    std::sort(unnamed.begin(), unnamed.end(),
+              [&](int a, int b) { return std::pair(region(a), a) < std::pair(region(b), b); });
     // Neighbours stay together: each rank is filled to its share before the next one.
     const int total = static_cast<int>(unnamed.size()) + std::accumulate(load.begin(), load.end(), 0);
     std::size_t dealt = 0;
     for (int rank = 0; rank < ranks; ++rank)
-        for (const int share = total / ranks + (rank < total % ranks ? 1 : 0); dealt < unnamed.size() && (load[at(rank)] < share || rank + 1 == ranks); ++load[at(rank)])
+        for (const int share = total / ranks + (rank < total % ranks ? 1 : 0);
+             dealt < unnamed.size() && (load[at(rank)] < share || rank + 1 == ranks); ++load[at(rank)])
             rank_of[at(unnamed[dealt++])] = rank;
     for (int rank = 0; rank < ranks; ++rank)
         if (load[at(rank)] == 0)
-            throw InputError("/execution/ranks", fmt::format("rank {} would host no node", rank), fmt::format("the plan uses {} nodes", total),
+            throw InputError("/execution/ranks", fmt::format("rank {} would host no node", rank),
+                             fmt::format("the plan uses {} nodes", total),
                              fmt::format("Start at most {} ranks, or spread the nodes' ranks", total));
     return rank_of;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A plan dealt out to processes: which rank hosts which node, and the one order in which transfers between two ranks are posted.
+// A plan dealt out to processes: which rank hosts which node, and the one order in which transfers between two ranks
+// are posted.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,8 +19,8 @@ struct RankTransfer {
     bool operator==(const RankTransfer&) const = default;
 };
 
-/// A plan as ranks execute it. Transfers between two ranks are posted in the order of `transfers` on both sides, and nodes keep a
-/// binding order, so that no rank waits for a transfer that its peer posts later.
+/// A plan as ranks execute it. Transfers between two ranks are posted in the order of `transfers` on both sides, and
+/// nodes keep a binding order, so that no rank waits for a transfer that its peer posts later.
 struct RankSchedule {
     int ranks = 1;
     Plan plan;                            ///< with a binding order where there are several ranks
@@ -28,24 +29,26 @@ struct RankSchedule {
     std::vector<int> reduce_order;        ///< stages, as the timeline ends them: the order of every rank's all-reduces
 
     std::vector<int> nodes_of(int rank) const;
-    std::vector<int> stages_of(int rank) const;                 ///< hosted there, in reduce_order
-    std::vector<int> ranks_of_stage(int stage) const;           ///< ascending
+    std::vector<int> stages_of(int rank) const;        ///< hosted there, in reduce_order
+    std::vector<int> ranks_of_stage(int stage) const;  ///< ascending
     std::vector<RankTransfer> between(int from_rank, int to_rank) const;
 };
 
-/// Deals the plan's nodes to `ranks` processes: where the topology names a rank, there; the others in equal shares, region by region
-/// and in the order drawn. Throws InputError where a rank would host nothing, or a named rank is not below `ranks`.
+/// Deals the plan's nodes to `ranks` processes: where the topology names a rank, there; the others in equal shares,
+/// region by region and in the order drawn. Throws InputError where a rank would host nothing, or a named rank is not
+/// below `ranks`.
 std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ranks);
 
 /// Each node's operations in the order in which a timeline ran them: a binding order that repeats it.
 std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes);
 
-/// The schedule of a plan that passed check_structure and runs to its end. For several ranks a plan without an order is bound to
-/// the order of its timeline.
+/// The schedule of a plan that passed check_structure and runs to its end. For several ranks a plan without an order is
+/// bound to the order of its timeline.
 RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks);
 
-/// Proves that the schedule comes to its end with rendezvous transfers, whatever the times: nothing where it does, else what waits
-/// for what. Looks at operations in the order of their node, TC1, and transfers in the order of their pair of ranks.
+/// Proves that the schedule comes to its end with rendezvous transfers, whatever the times: nothing where it does, else
+/// what waits for what. Looks at operations in the order of their node, TC1, and transfers in the order of their pair
+/// of ranks.
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule);
 
 }  // namespace skippipe

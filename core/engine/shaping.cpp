@@ -15,25 +15,34 @@ double LocalLineBook::reserve(int line, double earliest_s, double occupied_s) {
     return start_s;
 }
 
-LinkShaper::LinkShaper(const Problem& problem, double jitter, std::uint64_t seed, std::vector<bool> across, std::unique_ptr<LineBook> shared)
-    : problem_(problem), jitter_(jitter), seed_(seed), across_(std::move(across)), shared_(std::move(shared)), own_(problem.line_names.size()) {
+LinkShaper::LinkShaper(const Problem& problem, double jitter, std::uint64_t seed, std::vector<bool> across,
+                       std::unique_ptr<LineBook> shared)
+    : problem_(problem),
+      jitter_(jitter),
+      seed_(seed),
+      across_(std::move(across)),
+      shared_(std::move(shared)),
+      own_(problem.line_names.size()) {
     across_.resize(problem.line_names.size());
 }
 
 double LinkShaper::factor(int from_node, int to_node, bool backward, int iteration, int microbatch) const {
     if (jitter_ <= 0) return 1;
     std::uint64_t stream = seed_;
-    for (const int part : {from_node, to_node, backward ? 1 : 0, iteration, microbatch}) stream = Rng(stream ^ static_cast<std::uint64_t>(part)).next();
+    for (const int part : {from_node, to_node, backward ? 1 : 0, iteration, microbatch})
+        stream = Rng(stream ^ static_cast<std::uint64_t>(part)).next();
     Rng rng(stream);
     std::vector<double> factors(1);
     draw_lognormal(jitter_, rng, factors);
     return factors.front();
 }
 
-TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch) {
+TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
+                                int microbatch) {
     const Hop& hop = problem_.hop(from_node, to_node);
     const double times = factor(from_node, to_node, backward, iteration, microbatch);
-    const double occupied_s = times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) * problem_.relative_size(microbatch);
+    const double occupied_s =
+        times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) * problem_.relative_size(microbatch);
     const double way_s = times * hop.latency_s + problem_.overhead_s;
     if (!problem_.shared_links) return {handed_over_s, handed_over_s, handed_over_s + occupied_s + way_s};
     LineBook& book = across_[static_cast<std::size_t>(hop.line)] ? *shared_ : own_;

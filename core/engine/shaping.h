@@ -13,7 +13,7 @@ namespace skippipe {
 /// Of one transfer, seconds of one clock.
 struct TransferTimes {
     double handed_over_s = 0;
-    double start_s = 0;    ///< the line begins to carry it
+    double start_s = 0;  ///< the line begins to carry it
     double arrival_s = 0;
 };
 
@@ -35,12 +35,14 @@ private:
     std::vector<double> free_s_;
 };
 
-/// Times of transfers: README, "What a plan means", Lines; with jitter every transfer's latency and occupancy are multiplied by a
-/// lognormal factor of mean 1 that seed, iteration and the transfer's number fix.
+/// Times of transfers: README, "What a plan means", Lines; with jitter every transfer's latency and occupancy are
+/// multiplied by a lognormal factor of mean 1 that seed, iteration and the transfer's number fix.
 class LinkShaper {
 public:
-    /// `problem` outlives it. `jitter`: standard deviation of the factor. `shared` books lines marked in `across`, a book of its own the others.
-    LinkShaper(const Problem& problem, double jitter, std::uint64_t seed, std::vector<bool> across, std::unique_ptr<LineBook> shared);
+    /// `problem` outlives it. `jitter`: standard deviation of the factor. `shared` books lines marked in `across`, a
+    /// book of its own the others.
+    LinkShaper(const Problem& problem, double jitter, std::uint64_t seed, std::vector<bool> across,
+               std::unique_ptr<LineBook> shared);
 
     TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
 

@@ -25,8 +25,8 @@ public:
 
     /// Runs `work` once all of `after` have ended. Ids hold until the next wait().
     Id add(std::function<void()> work, const std::vector<Id>& after = {});
-    /// Until all work has ended. Once a piece has thrown, those not yet begun are passed over; of what was thrown, the exception
-    /// of the lowest id is thrown again here.
+    /// Until all work has ended. Once a piece has thrown, those not yet begun are passed over; of what was thrown, the
+    /// exception of the lowest id is thrown again here.
     void wait();
     /// Runs work(0) .. work(count - 1) and waits.
     void for_each(std::size_t count, const std::function<void(std::size_t)>& work);

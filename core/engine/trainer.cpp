@@ -23,7 +23,8 @@ private:
 };
 }  // namespace
 
-void train(const Experiment& experiment, const Problem& problem, const Plan& plan, ComputeBackend& compute, TrainingListener& listener) {
+void train(const Experiment& experiment, const Problem& problem, const Plan& plan, ComputeBackend& compute,
+           TrainingListener& listener) {
     const bool computes = experiment.execution.compute == Compute::torch;
     VirtualDriver driver(problem, plan, compute);
     Stopwatch watch;
@@ -40,12 +41,15 @@ void train(const Experiment& experiment, const Problem& problem, const Plan& pla
         watch.resume();
         compute.begin_iteration(done);
         const auto timeline = driver.run_iteration();
-        if (!timeline.complete) throw std::runtime_error("the plan comes to a deadlock: " + (timeline.blocked.empty() ? std::string{} : timeline.blocked.front()));
+        if (!timeline.complete)
+            throw std::runtime_error("the plan comes to a deadlock: " +
+                                     (timeline.blocked.empty() ? std::string{} : timeline.blocked.front()));
         auto result = compute.finish_iteration();
         watch.pause();
         if (!std::isfinite(result.loss_sum_nats) || !std::isfinite(result.gradient_norm))
-            throw std::runtime_error("the loss is no longer a finite number in iteration " + std::to_string(done + 1) +
-                                     ": training diverged; lower training.learning_rate or raise training.warmup_iterations");
+            throw std::runtime_error(
+                "the loss is no longer a finite number in iteration " + std::to_string(done + 1) +
+                ": training diverged; lower training.learning_rate or raise training.warmup_iterations");
         tokens += result.tokens;
         listener.iterated({done, network_s, &timeline, std::move(result), watch.total_s(), tokens});
         network_s += timeline.iteration_s;

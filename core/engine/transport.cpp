@@ -11,7 +11,8 @@ using std::chrono::steady_clock;
 double steady_s() { return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count(); }
 
 steady_clock::time_point steady_point(double seconds) {
-    return steady_clock::time_point(std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
+    return steady_clock::time_point(
+        std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds)));
 }
 
 namespace {

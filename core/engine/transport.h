@@ -13,14 +13,15 @@
 
 namespace skippipe {
 
-/// Bytes on their way; not cleared when made. Behind them is room for what a transport writes on the envelope, so that it need not
-/// send that by itself.
+/// Bytes on their way; not cleared when made. Behind them is room for what a transport writes on the envelope, so that
+/// it need not send that by itself.
 class Buffer {
 public:
     static constexpr std::size_t envelope_bytes = 32;
 
     Buffer() = default;
-    explicit Buffer(std::size_t bytes) : data_(std::make_unique_for_overwrite<std::byte[]>(bytes + envelope_bytes)), size_(bytes) {}
+    explicit Buffer(std::size_t bytes)
+        : data_(std::make_unique_for_overwrite<std::byte[]>(bytes + envelope_bytes)), size_(bytes) {}
     std::byte* data() { return data_.get(); }
     const std::byte* data() const { return data_.get(); }
     std::size_t size() const { return size_; }
@@ -39,21 +40,25 @@ struct Delivery {
     Buffer bytes;
 };
 
-/// Between the ranks of one run. Calls of the collectives block, and are made by every rank concerned in the same order.
+/// Between the ranks of one run. Calls of the collectives block, and are made by every rank concerned in the same
+/// order.
 class RankTransport {
 public:
     virtual ~RankTransport() = default;
 
     virtual int rank() const = 0;
     virtual int ranks() const = 0;
-    /// The run's common clock: seconds, the same on every rank up to what the measurement of clocks leaves (well below 1 ms).
+    /// The run's common clock: seconds, the same on every rank up to what the measurement of clocks leaves (well below
+    /// 1 ms).
     virtual double now_s() const = 0;
 
-    /// From the next iteration on the transfers are those of another schedule, with the nodes on the same ranks. Every rank at once.
+    /// From the next iteration on the transfers are those of another schedule, with the nodes on the same ranks. Every
+    /// rank at once.
     virtual void follow(const RankSchedule& schedule) = 0;
-    /// Posts the receives of one iteration, transfer by transfer in the schedule's order, each of `bytes(transfer)`; `deliver` is
-    /// called from the transport's threads.
-    virtual void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver) = 0;
+    /// Posts the receives of one iteration, transfer by transfer in the schedule's order, each of `bytes(transfer)`;
+    /// `deliver` is called from the transport's threads.
+    virtual void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
+                                 std::function<void(Delivery)> deliver) = 0;
     /// Returns at once; sent when all earlier ones of the same pair of ranks have been. `times` travel with it.
     virtual void send(Delivery message) = 0;
     /// Until everything of the iteration is sent and received.

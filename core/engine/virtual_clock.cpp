@@ -24,7 +24,8 @@ SpanKind span_kind(OpKind kind) {
 VirtualNetwork::Transfer VirtualNetwork::send(int from, int to, bool backward, double size, double handed_over_s) {
     const Hop& hop = problem_.hop(from, to);
     const double transfer_s = (backward ? hop.seconds_per_backward : hop.seconds_per_forward) * size;
-    if (!problem_.shared_links) return {handed_over_s, handed_over_s + hop.latency_s + problem_.overhead_s + transfer_s};
+    if (!problem_.shared_links)
+        return {handed_over_s, handed_over_s + hop.latency_s + problem_.overhead_s + transfer_s};
     auto& free_s = free_s_[at(hop.line)];
     const double start_s = std::max(handed_over_s, free_s);
     free_s = start_s + transfer_s;
@@ -32,8 +33,13 @@ VirtualNetwork::Transfer VirtualNetwork::send(int from, int to, bool backward, d
 }
 
 VirtualDriver::VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute)
-    : planned_(problem, plan.blocks), problem_(planned_.get()), plan_(plan), compute_(compute), itinerary_(plan),
-      stage_of_(stage_of_nodes(plan, problem.nodes())), network_(problem_) {}
+    : planned_(problem, plan.blocks),
+      problem_(planned_.get()),
+      plan_(plan),
+      compute_(compute),
+      itinerary_(plan),
+      stage_of_(stage_of_nodes(plan, problem.nodes())),
+      network_(problem_) {}
 
 double operation_seconds(const Problem& problem, const Operation& operation, int node, int stage) {
     const double forward_s = problem.forward_s(node, stage), size = problem.relative_size(operation.microbatch);
@@ -63,7 +69,8 @@ void VirtualDriver::start(int node, const NodeAction& action, double now_s) {
     compute_.submit({action.operation, node, stage_of_[at(node)], itinerary_.hop(action.operation.microbatch, node)});
     running_[at(node)] = {action.ready_s, now_s};
     const auto measured_s = durations_ ? durations_->operation_s(node, action.operation) : std::nullopt;
-    push({now_s + (measured_s ? *measured_s : operation_seconds(problem_, action.operation, node, stage_of_[at(node)])), action.number, NodeInput::Kind::end, node, action.operation});
+    push({now_s + (measured_s ? *measured_s : operation_seconds(problem_, action.operation, node, stage_of_[at(node)])),
+          action.number, NodeInput::Kind::end, node, action.operation});
 }
 
 /// What waits for a worker or a core, in the order in which it became ready.
@@ -83,16 +90,19 @@ void VirtualDriver::send(int node, const NodeAction& action, double now_s) {
     const bool backward = is_backward(action.operation.kind);
     const double size = problem_.relative_size(action.operation.microbatch);
     const auto measured_s = durations_ ? durations_->transfer_s(node, action.to, action.operation) : std::nullopt;
-    const auto transfer = measured_s ? VirtualNetwork::Transfer{now_s, now_s + *measured_s} : network_.send(node, action.to, backward, size, now_s);
+    const auto transfer = measured_s ? VirtualNetwork::Transfer{now_s, now_s + *measured_s}
+                                     : network_.send(node, action.to, backward, size, now_s);
     timeline_.spans.push_back({backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, node, action.to,
-                               stage_of_[at(action.to)], action.operation.microbatch, now_s, transfer.start_s, transfer.arrival_s,
+                               stage_of_[at(action.to)], action.operation.microbatch, now_s, transfer.start_s,
+                               transfer.arrival_s,
                                (backward ? problem_.backward_bytes : problem_.forward_bytes) * size});
     push({transfer.arrival_s, action.number, NodeInput::Kind::arrive, action.to, action.operation});
 }
 
 void VirtualDriver::record(int node, const Operation& operation, double end_s) {
     const auto& running = running_[at(node)];
-    timeline_.spans.push_back({span_kind(operation.kind), node, -1, stage_of_[at(node)], operation.microbatch, running.ready_s, running.start_s, end_s, 0});
+    timeline_.spans.push_back({span_kind(operation.kind), node, -1, stage_of_[at(node)], operation.microbatch,
+                               running.ready_s, running.start_s, end_s, 0});
     timeline_.busy_s += end_s - running.start_s;
 }
 
@@ -102,13 +112,16 @@ Timeline VirtualDriver::run_iteration() {
     running_.assign(at(problem_.nodes()), {});
     machines_.clear();
     for (int n = 0; n < problem_.nodes(); ++n)
-        machines_.emplace_back(n, problem_.memory[at(n)], !plan_.order.empty(), plan_.order.empty() ? std::vector<Operation>{} : plan_.order[at(n)], itinerary_);
+        machines_.emplace_back(n, problem_.memory[at(n)], !plan_.order.empty(),
+                               plan_.order.empty() ? std::vector<Operation>{} : plan_.order[at(n)], itinerary_);
     queue_.clear();
     admitted_later_.clear();
     next_number_ = 0;
-    for (const auto& path : plan_.paths) push({0, next_number_++, NodeInput::Kind::arrive, path.nodes.front(), {OpKind::F, path.microbatch}});
+    for (const auto& path : plan_.paths)
+        push({0, next_number_++, NodeInput::Kind::arrive, path.nodes.front(), {OpKind::F, path.microbatch}});
 
-    std::size_t expected = plan_.paths.size() * at(2 * itinerary_.length() + 1) + (plan_.split_backward ? plan_.paths.size() * at(itinerary_.length()) : 0);
+    std::size_t expected = plan_.paths.size() * at(2 * itinerary_.length() + 1) +
+                           (plan_.split_backward ? plan_.paths.size() * at(itinerary_.length()) : 0);
     const auto last_end_s = run_events(expected);
     timeline_.complete = expected == 0;
     if (!timeline_.complete) describe_blocked();
@@ -127,7 +140,8 @@ std::vector<double> VirtualDriver::run_events(std::size_t& expected) {
             last_end_s[at(stage_of_[at(event.node)])] = event.time_s;
             --expected;
         }
-        for (const auto& action : machines_[at(event.node)].handle({event.kind, event.operation, event.time_s, event.number}, next_number_)) {
+        for (const auto& action : machines_[at(event.node)].handle(
+                 {event.kind, event.operation, event.time_s, event.number}, next_number_)) {
             if (action.kind == NodeAction::Kind::send)
                 send(event.node, action, event.time_s);
             else if (admission_)
@@ -143,8 +157,9 @@ std::vector<double> VirtualDriver::run_events(std::size_t& expected) {
 void VirtualDriver::describe_blocked() {
     for (int n = 0; n < problem_.nodes(); ++n)
         for (const auto& operation : machines_[at(n)].waiting())
-            timeline_.blocked.push_back(problem_.node_ids[at(n)] + ": " + to_string(operation) + " waits; the node holds " +
-                                        std::to_string(machines_[at(n)].held()) + " microbatches");
+            timeline_.blocked.push_back(problem_.node_ids[at(n)] + ": " + to_string(operation) +
+                                        " waits; the node holds " + std::to_string(machines_[at(n)].held()) +
+                                        " microbatches");
 }
 
 }  // namespace skippipe

@@ -56,14 +56,16 @@ public:
     virtual void leave(int node) = 0;
 };
 
-/// Drives the nodes' state machines through one iteration by an event queue, in the drawn network's time: the same to the bit on
-/// every machine. Hands every operation to `compute` in the order in which they start. `clock: virtual`, `transport: local`.
+/// Drives the nodes' state machines through one iteration by an event queue, in the drawn network's time: the same to
+/// the bit on every machine. Hands every operation to `compute` in the order in which they start. `clock: virtual`,
+/// `transport: local`.
 class VirtualDriver {
 public:
     /// The plan must have passed check_structure. Problem, plan and compute outlive the driver.
     VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute);
 
-    /// From the next iteration on; null: the cost model, and nodes that wait for nothing but themselves. Both outlive the driver.
+    /// From the next iteration on; null: the cost model, and nodes that wait for nothing but themselves. Both outlive
+    /// the driver.
     void use(const Durations* durations, Admission* admission) {
         durations_ = durations;
         admission_ = admission;

@@ -18,19 +18,21 @@
 
 namespace skippipe {
 
-/// Workers of a rank where the experiment names no number: the machine's cores dealt out to the ranks it hosts, at least one; under
-/// `compute: cost` one a node, because they sleep.
+/// Workers of a rank where the experiment names no number: the machine's cores dealt out to the ranks it hosts, at
+/// least one; under `compute: cost` one a node, because they sleep.
 int default_workers(const Experiment& experiment, const RankSchedule& schedule, int rank, int ranks_on_host);
 
-/// Drives the state machines of one rank's nodes by what really happens: the same rules as VirtualDriver, with this machine's
-/// time. Messages between its nodes stay in memory, those to other ranks go through the transport. `clock: wall`.
+/// Drives the state machines of one rank's nodes by what really happens: the same rules as VirtualDriver, with this
+/// machine's time. Messages between its nodes stay in memory, those to other ranks go through the transport. `clock:
+/// wall`.
 class WallDriver {
 public:
     /// All outlive the driver. `shaper` null: links as fast as they are.
-    WallDriver(const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport, LinkShaper* shaper, int workers);
+    WallDriver(const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport,
+               LinkShaper* shaper, int workers);
 
-    /// This rank's share of one iteration up to its stages' all-reduces. Spans of its nodes and of what they received, in seconds
-    /// from `origin_s` (the transport's clock). Throws what an operation or a reduction threw.
+    /// This rank's share of one iteration up to its stages' all-reduces. Spans of its nodes and of what they received,
+    /// in seconds from `origin_s` (the transport's clock). Throws what an operation or a reduction threw.
     std::vector<Span> run_iteration(int iteration, double origin_s);
 
 private:
@@ -79,7 +81,7 @@ private:
     std::vector<std::size_t> left_;  ///< operations of each stage
     std::vector<Span> reduce_spans_;
     std::exception_ptr reduce_error_;
-    double reduced_at_s_ = 0;                ///< when the last all-reduce of the drawn network ends
+    double reduced_at_s_ = 0;  ///< when the last all-reduce of the drawn network ends
     bool failed_ = false;
     TaskGraph workers_;  ///< last: its threads end before what they work on
 };

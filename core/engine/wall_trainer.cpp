@@ -23,7 +23,8 @@ std::vector<bool> lines_across_ranks(const Problem& problem, const RankSchedule&
     std::vector<bool> across(problem.line_names.size(), false);
     for (const auto& path : schedule.plan.paths)
         for (std::size_t i = 0; i < path.nodes.size(); ++i)
-            for (const int to : {path.nodes[(i + 1) % path.nodes.size()], path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]}) {
+            for (const int to : {path.nodes[(i + 1) % path.nodes.size()],
+                                 path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]}) {
                 const int from = path.nodes[i], line = problem.hop(from, to).line, rank = schedule.rank_of[at(from)];
                 if (line == no_line) continue;
                 if (sender[at(line)] >= 0 && sender[at(line)] != rank) across[at(line)] = true;
@@ -37,7 +38,8 @@ std::string pack(const std::vector<Span>& spans) {
 }
 
 void unpack(const std::string& text, std::vector<Span>& spans) {
-    if (text.size() % sizeof(Span) != 0) throw std::runtime_error("a rank sent spans of another build: start the same program everywhere");
+    if (text.size() % sizeof(Span) != 0)
+        throw std::runtime_error("a rank sent spans of another build: start the same program everywhere");
     const auto before = spans.size();
     spans.resize(before + text.size() / sizeof(Span));
     if (!text.empty()) std::memcpy(spans.data() + before, text.data(), text.size());
@@ -45,9 +47,15 @@ void unpack(const std::string& text, std::vector<Span>& spans) {
 
 class WallTrainer {
 public:
-    WallTrainer(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport, int workers,
-                TrainingListener* listener)
-        : experiment_(experiment), problem_(problem), schedule_(schedule), compute_(compute), transport_(transport), workers_(workers), listener_(listener) {
+    WallTrainer(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule,
+                RankCompute& compute, RankTransport& transport, int workers, TrainingListener* listener)
+        : experiment_(experiment),
+          problem_(problem),
+          schedule_(schedule),
+          compute_(compute),
+          transport_(transport),
+          workers_(workers),
+          listener_(listener) {
         prepare();
     }
 
@@ -64,7 +72,8 @@ public:
 private:
     std::unique_ptr<LinkShaper> make_shaper() const {
         if (!experiment_.execution.shape_links) return nullptr;
-        return std::make_unique<LinkShaper>(problem_, experiment_.execution.link_jitter, experiment_.seed, lines_across_ranks(problem_, schedule_),
+        return std::make_unique<LinkShaper>(problem_, experiment_.execution.link_jitter, experiment_.seed,
+                                            lines_across_ranks(problem_, schedule_),
                                             transport_.line_book(problem_.line_names.size()));
     }
 
@@ -87,9 +96,12 @@ private:
         auto plan = parse_plan(parse_json(plan_json, faults), problem_, faults);
         if (has_errors(faults)) throw InputError(faults);
         if (plan.stages != schedule_.plan.stages || plan.blocks != schedule_.plan.blocks)
-            throw InputError("PLAN", "places nodes or blocks anew", "weights stay where they are while a run goes on", "Start a new run with it");
+            throw InputError("PLAN", "places nodes or blocks anew", "weights stay where they are while a run goes on",
+                             "Start a new run with it");
         auto schedule = make_schedule(problem_, plan, schedule_.rank_of, schedule_.ranks);
-        if (const auto why = find_deadlock(problem_, schedule)) throw InputError("PLAN", "comes to a deadlock: " + *why, "every rank posts transfers in one order", "Plan again");
+        if (const auto why = find_deadlock(problem_, schedule))
+            throw InputError("PLAN", "comes to a deadlock: " + *why, "every rank posts transfers in one order",
+                             "Plan again");
         driver_.reset();
         schedule_ = std::move(schedule);
         compute_.follow(schedule_);
@@ -109,7 +121,8 @@ private:
         compute_.begin_iteration(done_);
         // The last rank to be ready is the start of all.
         double origin_s = 0;
-        for (const auto& ready : transport_.all_gather({transport_.now_s()})) origin_s = std::max(origin_s, ready.front());
+        for (const auto& ready : transport_.all_gather({transport_.now_s()}))
+            origin_s = std::max(origin_s, ready.front());
         auto spans = driver_->run_iteration(done_, origin_s);
         const auto result = step(spans, origin_s);
         report(std::move(spans), result);
@@ -144,14 +157,17 @@ private:
         }
         result.gradient_norm = std::sqrt(total);
         if (!std::isfinite(result.gradient_norm) || !std::isfinite(result.loss_sum_nats))
-            throw std::runtime_error(fmt::format("iteration {}: the loss or its gradient is no longer a finite number; training diverged. "
-                                                 "Lower training.learning_rate or add training.warmup_iterations", done_));
+            throw std::runtime_error(
+                fmt::format("iteration {}: the loss or its gradient is no longer a finite number; training diverged. "
+                            "Lower training.learning_rate or add training.warmup_iterations",
+                            done_));
         const double start_s = transport_.now_s() - origin_s;
         compute_.step(done_, result.stage_tokens, squared);
         const double end_s = transport_.now_s() - origin_s;
         for (const int stage : schedule_.stages_of(transport_.rank()))
             for (const int node : schedule_.plan.stages[at(stage)])
-                if (squared[at(stage)] >= 0 && schedule_.rank_of[at(node)] == transport_.rank()) spans.push_back({SpanKind::step, node, -1, stage, -1, start_s, start_s, end_s, 0});
+                if (squared[at(stage)] >= 0 && schedule_.rank_of[at(node)] == transport_.rank())
+                    spans.push_back({SpanKind::step, node, -1, stage, -1, start_s, start_s, end_s, 0});
         return result;
     }
 
@@ -188,8 +204,8 @@ private:
 
 }  // namespace
 
-void train_wall(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport, int workers,
-                TrainingListener* listener) {
+void train_wall(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule,
+                RankCompute& compute, RankTransport& transport, int workers, TrainingListener* listener) {
     WallTrainer(experiment, problem, schedule, compute, transport, workers, listener).run();
 }
 

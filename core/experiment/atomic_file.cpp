@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& path, const char* action, int error) {
-    throw InputError(path.string(), fmt::format("cannot {}: {}", action, std::strerror(error)), "nothing was saved there",
+    throw InputError(path.string(), fmt::format("cannot {}: {}", action, std::strerror(error)),
+                     "nothing was saved there",
                      "Check that the folder exists, is writable and has room, or save elsewhere");
 }
 

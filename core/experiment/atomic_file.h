@@ -6,8 +6,8 @@
 
 namespace skippipe {
 
-/// A file that is written piece by piece beside its target and takes the target's place at once, or disappears without a
-/// trace: no half file is ever seen. Every member throws InputError where the system refuses.
+/// A file that is written piece by piece beside its target and takes the target's place at once, or disappears without
+/// a trace: no half file is ever seen. Every member throws InputError where the system refuses.
 class AtomicFile {
 public:
     /// A symbolic link is followed: what it points to is replaced.

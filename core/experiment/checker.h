@@ -17,10 +17,12 @@ namespace skippipe {
 
 inline constexpr int max_nodes = 4096;
 
-/// `validate` for a document read from `at`, of which `faults` are known: nothing is concluded from a field that has one.
+/// `validate` for a document read from `at`, of which `faults` are known: nothing is concluded from a field that has
+/// one.
 void validate_meaning(const Experiment& experiment, const std::string& at, Faults& faults);
 
-/// Nodes and regions by name, and which ways are drawn between them. Names that do not exist or occur twice are tolerated.
+/// Nodes and regions by name, and which ways are drawn between them. Names that do not exist or occur twice are
+/// tolerated.
 class TopologyIndex {
 public:
     explicit TopologyIndex(const Topology& topology);
@@ -56,7 +58,9 @@ struct Checker {
     /// No fault is known at a list, its elements or these members of them; other members may have some.
     bool list_sound(std::string_view list, std::initializer_list<std::string_view> members) const;
     /// The names of nodes and regions can be relied on.
-    bool ids_sound() const { return list_sound("/topology/nodes", {"/id"}) && list_sound("/topology/regions", {"/id"}); }
+    bool ids_sound() const {
+        return list_sound("/topology/nodes", {"/id"}) && list_sound("/topology/regions", {"/id"});
+    }
     bool full() const { return is_full(faults); }
     void error(const std::string& pointer, std::string what, std::string why, std::string remedy);
     void warning(const std::string& pointer, std::string what, std::string why, std::string remedy);

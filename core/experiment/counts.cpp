@@ -108,12 +108,16 @@ std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width) {
     return values * (wire == WireType::bf16 ? 2 : 4);
 }
 
-double backward_factor(const Experiment& experiment) { return experiment.costs.backward_factor + (experiment.training.recompute ? 1 : 0); }
+double backward_factor(const Experiment& experiment) {
+    return experiment.costs.backward_factor + (experiment.training.recompute ? 1 : 0);
+}
 
 namespace {
 
 /// Of the largest microbatch.
-double tokens_of(const Experiment& experiment) { return static_cast<double>(most_samples(experiment.pipeline)) * experiment.model.sequence; }
+double tokens_of(const Experiment& experiment) {
+    return static_cast<double>(most_samples(experiment.pipeline)) * experiment.model.sequence;
+}
 
 /// fp32 values a token that the blocks of a stage keep for their backward, the stage's input apart.
 double kept_values(const ModelSpec& model, int blocks) {
@@ -125,16 +129,21 @@ double kept_values(const ModelSpec& model, int blocks) {
 
 double between_bytes(const Experiment& experiment, int blocks) {
     const double d = experiment.model.width;
-    return experiment.pipeline.split_backward ? 4 * tokens_of(experiment) * (d + blocks * (4 * d + ffn_width(experiment.model))) : 0;
+    return experiment.pipeline.split_backward
+               ? 4 * tokens_of(experiment) * (d + blocks * (4 * d + ffn_width(experiment.model)))
+               : 0;
 }
 
 double activation_bytes(const Experiment& experiment, int blocks) {
     double values = experiment.model.width;
-    if (!experiment.training.recompute || experiment.pipeline.split_backward) values += kept_values(experiment.model, blocks);
+    if (!experiment.training.recompute || experiment.pipeline.split_backward)
+        values += kept_values(experiment.model, blocks);
     return 4 * tokens_of(experiment) * values + between_bytes(experiment, blocks);
 }
 
-double state_bytes(const Experiment& experiment, int blocks, bool first) { return 16 * stage_parameters(experiment.model, blocks, first); }
+double state_bytes(const Experiment& experiment, int blocks, bool first) {
+    return 16 * stage_parameters(experiment.model, blocks, first);
+}
 
 double workspace_bytes(const Experiment& experiment, int blocks, bool first) {
     const auto& model = experiment.model;
@@ -148,7 +157,9 @@ double workspace_bytes(const Experiment& experiment, int blocks, bool first) {
 
 StageBytes stage_bytes(const Experiment& experiment) {
     // Everything grows with the blocks in a straight line, from one block on.
-    const auto fixed = [&](int blocks, bool first) { return state_bytes(experiment, blocks, first) + workspace_bytes(experiment, blocks, first); };
+    const auto fixed = [&](int blocks, bool first) {
+        return state_bytes(experiment, blocks, first) + workspace_bytes(experiment, blocks, first);
+    };
     StageBytes bytes;
     bytes.state_per_block = fixed(2, false) - fixed(1, false);
     bytes.scratch = fixed(1, false) - bytes.state_per_block;
@@ -160,12 +171,14 @@ StageBytes stage_bytes(const Experiment& experiment) {
 
 double StageBytes::state(const std::vector<int>& blocks) const {
     double bytes = 0;
-    for (std::size_t s = 0; s < blocks.size(); ++s) bytes = std::max(bytes, blocks[s] * state_per_block + (s == 0 ? state_besides : 0));
+    for (std::size_t s = 0; s < blocks.size(); ++s)
+        bytes = std::max(bytes, blocks[s] * state_per_block + (s == 0 ? state_besides : 0));
     return bytes + scratch;
 }
 
 double StageBytes::activations(const std::vector<int>& blocks) const {
-    return activations_besides + activations_per_block * (blocks.empty() ? 1 : std::max(1, *std::max_element(blocks.begin(), blocks.end())));
+    return activations_besides +
+           activations_per_block * (blocks.empty() ? 1 : std::max(1, *std::max_element(blocks.begin(), blocks.end())));
 }
 
 int StageBytes::microbatches(double memory_bytes, const std::vector<int>& blocks) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every field of the document once: key, member, meaning, unit and limits. A visitor `v(key, member, Info)` reads it, writes
-// it, makes the JSON Schema of it, or builds the window's property editor from it.
+// Every field of the document once: key, member, meaning, unit and limits. A visitor `v(key, member, Info)` reads it,
+// writes it, makes the JSON Schema of it, or builds the window's property editor from it.
 #pragma once
 #include <array>
 #include <limits>
@@ -35,11 +35,15 @@ constexpr auto names_of(AllReduceRule*) {
     return std::to_array<EnumName<AllReduceRule>>({{AllReduceRule::charged, "charged"}, {AllReduceRule::free, "free"}});
 }
 constexpr auto names_of(WireType*) {
-    return std::to_array<EnumName<WireType>>({{WireType::fp32, "fp32"}, {WireType::bf16, "bf16"}, {WireType::int8, "int8"}});
+    return std::to_array<EnumName<WireType>>(
+        {{WireType::fp32, "fp32"}, {WireType::bf16, "bf16"}, {WireType::int8, "int8"}});
 }
 constexpr auto names_of(DataSource*) {
-    return std::to_array<EnumName<DataSource>>(
-        {{DataSource::bible_kjv, "bible-kjv"}, {DataSource::jargon, "jargon"}, {DataSource::text, "text"}, {DataSource::jsonl, "jsonl"}, {DataSource::tokens, "tokens"}});
+    return std::to_array<EnumName<DataSource>>({{DataSource::bible_kjv, "bible-kjv"},
+                                                {DataSource::jargon, "jargon"},
+                                                {DataSource::text, "text"},
+                                                {DataSource::jsonl, "jsonl"},
+                                                {DataSource::tokens, "tokens"}});
 }
 constexpr auto names_of(ClipRule*) {
     return std::to_array<EnumName<ClipRule>>(
@@ -74,120 +78,206 @@ constexpr std::string_view name_of(Enum value) {
     return "?";
 }
 
-template <class V> void describe(V& v, Region& r) {
+template <class V>
+void describe(V& v, Region& r) {
     v("id", r.id, Info{.doc = "Name of the region; unique among regions and nodes", .required = true});
     v("x", r.x, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
     v("y", r.y, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
 }
 
-template <class V> void describe(V& v, Node& n) {
+template <class V>
+void describe(V& v, Node& n) {
     v("id", n.id, Info{.doc = "Name of the node; unique among regions and nodes", .required = true});
     v("region", n.region, Info{.doc = "Region it stands in; empty: none"});
     v("seconds_per_sample_per_block", n.seconds_per_sample_per_block,
-      Info{.doc = "Forward time of one sample through one block", .unit = "s", .min = 0, .max = 1e6, .above_min = true});
+      Info{
+          .doc = "Forward time of one sample through one block", .unit = "s", .min = 0, .max = 1e6, .above_min = true});
     v("memory_microbatches", n.memory_microbatches,
-      Info{.doc = "Most microbatches held at once (TC1); absent: derived from memory_bytes, else the pipeline's", .min = 1, .max = 1e6});
-    v("memory_bytes", n.memory_bytes, Info{.doc = "Memory of the device", .unit = "B", .min = 0, .max = 1e18, .above_min = true});
+      Info{.doc = "Most microbatches held at once (TC1); absent: derived from memory_bytes, else the pipeline's",
+           .min = 1,
+           .max = 1e6});
+    v("memory_bytes", n.memory_bytes,
+      Info{.doc = "Memory of the device", .unit = "B", .min = 0, .max = 1e18, .above_min = true});
     v("device", n.device, Info{.doc = "Where its tensors live: cpu, cuda or cuda:N"});
-    v("rank", n.rank, Info{.doc = "Process that hosts it under the wall clock; absent: dealt out in order", .min = 0, .max = 4095});
+    v("rank", n.rank,
+      Info{.doc = "Process that hosts it under the wall clock; absent: dealt out in order", .min = 0, .max = 4095});
     v("x", n.x, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
     v("y", n.y, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
 }
 
-template <class V> void describe(V& v, Link& l) {
+template <class V>
+void describe(V& v, Link& l) {
     v("from", l.from, Info{.doc = "A node or a region", .required = true});
-    v("to", l.to, Info{.doc = "A node or a region, as `from` is; the same region: between its own nodes", .required = true});
+    v("to", l.to,
+      Info{.doc = "A node or a region, as `from` is; the same region: between its own nodes", .required = true});
     v("latency_s", l.latency_s, Info{.doc = "One-way latency", .unit = "s", .min = 0, .max = 1e5, .required = true});
     v("bandwidth_bytes_per_s", l.bandwidth_bytes_per_s,
-      Info{.doc = "Bandwidth of one direction", .unit = "B/s", .min = 0, .max = 1e15, .above_min = true, .required = true});
+      Info{.doc = "Bandwidth of one direction",
+           .unit = "B/s",
+           .min = 0,
+           .max = 1e15,
+           .above_min = true,
+           .required = true});
     v("both_ways", l.both_ways, Info{.doc = "Also the other direction, with a line of its own"});
 }
 
-template <class V> void describe(V& v, WithinRegion& w) {
+template <class V>
+void describe(V& v, WithinRegion& w) {
     v("latency_s", w.latency_s, Info{.doc = "Latency between nodes of one region", .unit = "s", .min = 0, .max = 1e5});
     v("bandwidth_bytes_per_s", w.bandwidth_bytes_per_s,
       Info{.doc = "Bandwidth between nodes of one region", .unit = "B/s", .min = 0, .max = 1e15, .above_min = true});
 }
 
-template <class V> void describe(V& v, Topology& t) {
+template <class V>
+void describe(V& v, Topology& t) {
     v("regions", t.regions, Info{.doc = "Places that share links"});
     v("nodes", t.nodes, Info{.doc = "Machines that hold a stage each", .required = true});
     v("links", t.links, Info{.doc = "Between two nodes or two regions; a pair without one is unreachable"});
     v("within_region", t.within_region, Info{.doc = "The switch inside a region"});
     v("measured_at", t.measured_at, Info{.doc = "When speeds and links were measured (UTC); empty: drawn by hand"});
     v("hop_matrix_s", t.hop_matrix_s,
-      Info{.doc = "Explicit seconds of a hop [from][to] in the order of `nodes`; replaces the links, unlimited, all-reduce free", .unit = "s", .min = 0, .max = 1e6});
+      Info{.doc = "Explicit seconds of a hop [from][to] in the order of `nodes`; replaces the links, unlimited, "
+                  "all-reduce free",
+           .unit = "s",
+           .min = 0,
+           .max = 1e6});
 }
 
-template <class V> void describe(V& v, ModelSpec& m) {
+template <class V>
+void describe(V& v, ModelSpec& m) {
     v("blocks", m.blocks, Info{.doc = "Transformer blocks (L)", .min = 1, .max = 1024});
     v("width", m.width, Info{.doc = "Model width (D)", .min = 2, .max = 65536});
     v("heads", m.heads, Info{.doc = "Attention heads (H); width / heads is even", .min = 1, .max = 1024});
-    v("kv_heads", m.kv_heads, Info{.doc = "Heads of keys and values, a divisor of heads (grouped-query attention); 0: as many as heads", .min = 0, .max = 1024});
-    v("ffn_width", m.ffn_width, Info{.doc = "Hidden width of SwiGLU; 0: 8/3 of the width, rounded up to a multiple of 8", .min = 0, .max = 1 << 20});
+    v("kv_heads", m.kv_heads,
+      Info{.doc = "Heads of keys and values, a divisor of heads (grouped-query attention); 0: as many as heads",
+           .min = 0,
+           .max = 1024});
+    v("ffn_width", m.ffn_width,
+      Info{.doc = "Hidden width of SwiGLU; 0: 8/3 of the width, rounded up to a multiple of 8",
+           .min = 0,
+           .max = 1 << 20});
     v("vocabulary", m.vocabulary, Info{.doc = "Token kinds; bytes need 256", .min = 2, .max = 1 << 20});
     v("sequence", m.sequence, Info{.doc = "Tokens a sample", .unit = "tokens", .min = 1, .max = 1 << 20});
-    v("rotary_base", m.rotary_base, Info{.doc = "Base of the rotary frequencies; LLaMA 1 and 2: 10000, LLaMA 3: 500000", .min = 1, .max = 1e12, .above_min = true});
+    v("rotary_base", m.rotary_base,
+      Info{.doc = "Base of the rotary frequencies; LLaMA 1 and 2: 10000, LLaMA 3: 500000",
+           .min = 1,
+           .max = 1e12,
+           .above_min = true});
 }
 
-template <class V> void describe(V& v, Constraints& c) {
-    v("uniform_execution", c.uniform_execution, Info{.doc = "CC2: every stage but 0 runs at most ceil(T (p-1)/(S-1)) microbatches"});
+template <class V>
+void describe(V& v, Constraints& c) {
+    v("uniform_execution", c.uniform_execution,
+      Info{.doc = "CC2: every stage but 0 runs at most ceil(T (p-1)/(S-1)) microbatches"});
     v("bounded_disorder", c.bounded_disorder, Info{.doc = "CC3: limits swaps and how far a hop may jump"});
-    v("max_swaps", c.max_swaps, Info{.doc = "CC3: hops back below the furthest stage reached, a path; 0: skipping alone", .min = 0, .max = 1024});
-    v("max_swap_distance", c.max_swap_distance, Info{.doc = "CC3: how many stages below the furthest a swap may go", .unit = "stages", .min = 1, .max = 1024});
-    v("max_passed_over", c.max_passed_over, Info{.doc = "CC3: stages a forward hop may pass over", .unit = "stages", .min = 0, .max = 1024});
+    v("max_swaps", c.max_swaps,
+      Info{.doc = "CC3: hops back below the furthest stage reached, a path; 0: skipping alone", .min = 0, .max = 1024});
+    v("max_swap_distance", c.max_swap_distance,
+      Info{.doc = "CC3: how many stages below the furthest a swap may go", .unit = "stages", .min = 1, .max = 1024});
+    v("max_passed_over", c.max_passed_over,
+      Info{.doc = "CC3: stages a forward hop may pass over", .unit = "stages", .min = 0, .max = 1024});
     v("memory", c.memory, Info{.doc = "TC1: enforce the microbatches a node may hold, or ignore them"});
 }
 
-template <class V> void describe(V& v, Pipeline& p) {
+template <class V>
+void describe(V& v, Pipeline& p) {
     v("stages", p.stages, Info{.doc = "Stages of the model (S)", .min = 1, .max = 1024});
-    v("stage_sizes", p.stage_sizes, Info{.doc = "Nodes of each stage; empty: the planner's choice", .min = 1, .max = 1e6});
+    v("stage_sizes", p.stage_sizes,
+      Info{.doc = "Nodes of each stage; empty: the planner's choice", .min = 1, .max = 1e6});
     v("placement", p.placement, Info{.doc = "Node ids of each stage, fixed by hand; empty: planned"});
-    v("blocks_per_stage", p.blocks_per_stage, Info{.doc = "Blocks of each stage; empty: equal shares", .min = 1, .max = 1024});
-    v("plan_blocks", p.plan_blocks, Info{.doc = "The planner may move blocks from stage to stage (skippipe-joint does); blocks_per_stage is what it starts from"});
+    v("blocks_per_stage", p.blocks_per_stage,
+      Info{.doc = "Blocks of each stage; empty: equal shares", .min = 1, .max = 1024});
+    v("plan_blocks", p.plan_blocks,
+      Info{.doc = "The planner may move blocks from stage to stage (skippipe-joint does); blocks_per_stage is what it "
+                  "starts from"});
     v("microbatches", p.microbatches, Info{.doc = "Microbatches of one iteration (T)", .min = 1, .max = 1e6});
-    v("microbatch_samples", p.microbatch_samples, Info{.doc = "Samples of a microbatch", .unit = "samples", .min = 1, .max = 1e6});
-    v("microbatch_sizes", p.microbatch_sizes, Info{.doc = "Samples of each microbatch, from the first again after the last; empty: microbatch_samples each", .unit = "samples", .min = 1, .max = 1e6});
+    v("microbatch_samples", p.microbatch_samples,
+      Info{.doc = "Samples of a microbatch", .unit = "samples", .min = 1, .max = 1e6});
+    v("microbatch_sizes", p.microbatch_sizes,
+      Info{.doc = "Samples of each microbatch, from the first again after the last; empty: microbatch_samples each",
+           .unit = "samples",
+           .min = 1,
+           .max = 1e6});
     v("skip_ratio", p.skip_ratio, Info{.doc = "Share of the stages each microbatch skips (k)", .min = 0, .max = 1});
-    v("memory_microbatches", p.memory_microbatches, Info{.doc = "Most microbatches a node holds (M of TC1) where it has no limit of its own", .min = 1, .max = 1e6});
-    v("balance_data_nodes", p.balance_data_nodes, Info{.doc = "Every data node starts the same number of microbatches"});
+    v("memory_microbatches", p.memory_microbatches,
+      Info{.doc = "Most microbatches a node holds (M of TC1) where it has no limit of its own", .min = 1, .max = 1e6});
+    v("balance_data_nodes", p.balance_data_nodes,
+      Info{.doc = "Every data node starts the same number of microbatches"});
     v("split_backward", p.split_backward, Info{.doc = "Split every backward in input gradient and weight gradient"});
     v("constraints", p.constraints, Info{.doc = "Rules the planners keep"});
     v("planner", p.planner, Info{.doc = "Planner to use (see `skippipe planners`)"});
     v("plan_steps", p.plan_steps, Info{.doc = "Search steps; 0: the planner's default", .min = 0, .max = 1e12});
 }
 
-template <class V> void describe(V& v, Costs& c) {
-    v("backward_factor", c.backward_factor, Info{.doc = "Backward time over forward time", .min = 0, .max = 1000, .above_min = true});
+template <class V>
+void describe(V& v, Costs& c) {
+    v("backward_factor", c.backward_factor,
+      Info{.doc = "Backward time over forward time", .min = 0, .max = 1000, .above_min = true});
     v("loss_factor", c.loss_factor, Info{.doc = "Loss time over the data node's forward time", .min = 0, .max = 1000});
     v("overhead_s", c.overhead_s, Info{.doc = "Added to every transfer", .unit = "s", .min = 0, .max = 1e5});
     v("step_seconds", c.step_seconds, Info{.doc = "Optimizer step of a stage", .unit = "s", .min = 0, .max = 1e6});
     v("links", c.links, Info{.doc = "Messages queue for a shared line, or lines carry everything at once"});
     v("all_reduce", c.all_reduce, Info{.doc = "Charge the gradient all-reduce of each stage, or count it as free"});
-    v("wire", c.wire, Info{.doc = "Type of activations and gradients on the network; int8 has a scale a token, and what it rounds away is added to the next message"});
-    v("forward_bytes", c.forward_bytes, Info{.doc = "Bytes of an activation message of microbatch_samples samples; absent: samples x sequence x width x bytes of the wire type", .unit = "B", .min = 0, .max = 1e15});
-    v("backward_bytes", c.backward_bytes, Info{.doc = "Bytes of a gradient message; absent: as forward", .unit = "B", .min = 0, .max = 1e15});
-    v("transfer_cpu_s", c.transfer_cpu_s, Info{.doc = "What a core works for a message between ranks, both ends together; counts in predictions where ranks share cores", .unit = "s", .min = 0, .max = 1e3});
-    v("transfer_cpu_s_per_byte", c.transfer_cpu_s_per_byte, Info{.doc = "The same for each byte of it", .unit = "s/B", .min = 0, .max = 1});
-    v("gradient_bytes", c.gradient_bytes, Info{.doc = "Gradient bytes of each stage for its all-reduce; empty: the model's own", .unit = "B", .min = 0, .max = 1e15});
+    v("wire", c.wire,
+      Info{.doc = "Type of activations and gradients on the network; int8 has a scale a token, and what it rounds away "
+                  "is added to the next message"});
+    v("forward_bytes", c.forward_bytes,
+      Info{.doc = "Bytes of an activation message of microbatch_samples samples; absent: samples x sequence x width x "
+                  "bytes of the wire type",
+           .unit = "B",
+           .min = 0,
+           .max = 1e15});
+    v("backward_bytes", c.backward_bytes,
+      Info{.doc = "Bytes of a gradient message; absent: as forward", .unit = "B", .min = 0, .max = 1e15});
+    v("transfer_cpu_s", c.transfer_cpu_s,
+      Info{.doc = "What a core works for a message between ranks, both ends together; counts in predictions where "
+                  "ranks share cores",
+           .unit = "s",
+           .min = 0,
+           .max = 1e3});
+    v("transfer_cpu_s_per_byte", c.transfer_cpu_s_per_byte,
+      Info{.doc = "The same for each byte of it", .unit = "s/B", .min = 0, .max = 1});
+    v("gradient_bytes", c.gradient_bytes,
+      Info{.doc = "Gradient bytes of each stage for its all-reduce; empty: the model's own",
+           .unit = "B",
+           .min = 0,
+           .max = 1e15});
 }
 
-template <class V> void describe(V& v, DataFile& f) {
+template <class V>
+void describe(V& v, DataFile& f) {
     v("path", f.path, Info{.doc = "File or folder, as the data's own path", .required = true, .file = true});
-    v("weight", f.weight, Info{.doc = "Share of the samples that come from it, over the sum of all weights", .min = 0, .max = 1e9, .above_min = true});
+    v("weight", f.weight,
+      Info{.doc = "Share of the samples that come from it, over the sum of all weights",
+           .min = 0,
+           .max = 1e9,
+           .above_min = true});
 }
 
-template <class V> void describe(V& v, DataSpec& d) {
-    v("source", d.source, Info{.doc = "bible-kjv and jargon are installed by apt; text, jsonl: your own files; tokens: nanoGPT's .bin, Megatron's .idx/.bin, .npy"});
-    v("path", d.path, Info{.doc = "Your file, or a folder of them, for text, jsonl and tokens; relative to the experiment file", .file = true});
+template <class V>
+void describe(V& v, DataSpec& d) {
+    v("source", d.source,
+      Info{.doc = "bible-kjv and jargon are installed by apt; text, jsonl: your own files; tokens: nanoGPT's .bin, "
+                  "Megatron's .idx/.bin, .npy"});
+    v("path", d.path,
+      Info{.doc = "Your file, or a folder of them, for text, jsonl and tokens; relative to the experiment file",
+           .file = true});
     v("files", d.files, Info{.doc = "Several files or folders with weights, instead of `path`"});
     v("text_field", d.text_field, Info{.doc = "jsonl: the member of each line that holds the text"});
-    v("tokenizer", d.tokenizer, Info{.doc = "sentencepiece model for text and jsonl; empty: tokens are bytes", .file = true});
-    v("validation_fraction", d.validation_fraction, Info{.doc = "Share of the samples held out; a hash of its tokens says which sample is, so that none moves when files are added", .min = 0, .max = 0.5, .above_min = true});
-    v("validation_samples", d.validation_samples, Info{.doc = "Sequences a validation reads", .unit = "samples", .min = 1, .max = 1e6});
+    v("tokenizer", d.tokenizer,
+      Info{.doc = "sentencepiece model for text and jsonl; empty: tokens are bytes", .file = true});
+    v("validation_fraction", d.validation_fraction,
+      Info{.doc = "Share of the samples held out; a hash of its tokens says which sample is, so that none moves when "
+                  "files are added",
+           .min = 0,
+           .max = 0.5,
+           .above_min = true});
+    v("validation_samples", d.validation_samples,
+      Info{.doc = "Sequences a validation reads", .unit = "samples", .min = 1, .max = 1e6});
 }
 
-template <class V> void describe(V& v, Training& t) {
+template <class V>
+void describe(V& v, Training& t) {
     v("iterations", t.iterations, Info{.doc = "Optimizer steps", .min = 1, .max = 1e9});
     v("learning_rate", t.learning_rate, Info{.doc = "AdamW's learning rate", .min = 0, .max = 10, .above_min = true});
     v("warmup_iterations", t.warmup_iterations, Info{.doc = "Linear warm-up", .min = 0, .max = 1e9});
@@ -197,34 +287,50 @@ template <class V> void describe(V& v, Training& t) {
     v("weight_decay", t.weight_decay, Info{.doc = "Decoupled weight decay of matrices", .min = 0, .max = 10});
     v("clip", t.clip, Info{.doc = "Gradient norm clipping: over all stages, each stage on its own, or none"});
     v("clip_norm", t.clip_norm, Info{.doc = "Largest gradient norm", .min = 0, .max = 1e9, .above_min = true});
-    v("validate_every", t.validate_every, Info{.doc = "Iterations between validations; 0: before the first and after the last step", .min = 0, .max = 1e9});
-    v("initial_weights", t.initial_weights, Info{.doc = "safetensors file with LLaMA's tensor names to start from; empty: drawn from the seed", .file = true});
-    v("recompute", t.recompute, Info{.doc = "Keep a stage's input only and compute its forward again before the backward: less memory, backward_factor + 1"});
+    v("validate_every", t.validate_every,
+      Info{.doc = "Iterations between validations; 0: before the first and after the last step", .min = 0, .max = 1e9});
+    v("initial_weights", t.initial_weights,
+      Info{.doc = "safetensors file with LLaMA's tensor names to start from; empty: drawn from the seed",
+           .file = true});
+    v("recompute", t.recompute,
+      Info{.doc = "Keep a stage's input only and compute its forward again before the backward: less memory, "
+                  "backward_factor + 1"});
 }
 
-template <class V> void describe(V& v, Failure& f) {
+template <class V>
+void describe(V& v, Failure& f) {
     v("kind", f.kind, Info{.doc = "What happens", .required = true});
     v("target", f.target, Info{.doc = "A node, a link as from->to, or a stage's number", .required = true});
     v("at_s", f.at_s, Info{.doc = "At this network time", .unit = "s", .min = 0, .max = 1e12});
     v("at_iteration", f.at_iteration, Info{.doc = "At the start of this iteration", .min = 0, .max = 1e9});
-    v("probability_per_iteration", f.probability_per_iteration, Info{.doc = "Chance in each iteration", .min = 0, .max = 1});
+    v("probability_per_iteration", f.probability_per_iteration,
+      Info{.doc = "Chance in each iteration", .min = 0, .max = 1});
     v("rate_per_hour", f.rate_per_hour, Info{.doc = "Exponential rate", .unit = "1/h", .min = 0, .max = 1e6});
-    v("rejoin_after_s", f.rejoin_after_s, Info{.doc = "Back after this time; absent: for good", .unit = "s", .min = 0, .max = 1e12});
-    v("factor", f.factor, Info{.doc = "slow-down, link-degraded: times slower; jitter: relative spread", .min = 0, .max = 1e6});
+    v("rejoin_after_s", f.rejoin_after_s,
+      Info{.doc = "Back after this time; absent: for good", .unit = "s", .min = 0, .max = 1e12});
+    v("factor", f.factor,
+      Info{.doc = "slow-down, link-degraded: times slower; jitter: relative spread", .min = 0, .max = 1e6});
 }
 
-template <class V> void describe(V& v, Execution& e) {
+template <class V>
+void describe(V& v, Execution& e) {
     v("clock", e.clock, Info{.doc = "virtual: the drawn network's time; wall: this machine's"});
     v("compute", e.compute, Info{.doc = "torch: real tensors; cost: none, the simulator"});
     v("transport", e.transport, Info{.doc = "local: one process; gloo, nccl: many"});
-    v("products", e.products, Info{.doc = "Type of matrix products on the CPU; bf16 needs a processor that has it. Weights, gradients and sums stay fp32"});
+    v("products", e.products,
+      Info{.doc = "Type of matrix products on the CPU; bf16 needs a processor that has it. Weights, gradients and sums "
+                  "stay fp32"});
     v("ranks", e.ranks, Info{.doc = "Processes", .min = 1, .max = 4096});
-    v("threads", e.threads, Info{.doc = "Workers of a process; 0: this machine's cores, shared by its processes", .min = 0, .max = 1024});
-    v("shape_links", e.shape_links, Info{.doc = "Wall clock: transfers take the drawn links' latency and bandwidth, queueing included"});
-    v("link_jitter", e.link_jitter, Info{.doc = "Of shaped links: standard deviation of a transfer's time, as a share of it", .min = 0, .max = 10});
+    v("threads", e.threads,
+      Info{.doc = "Workers of a process; 0: this machine's cores, shared by its processes", .min = 0, .max = 1024});
+    v("shape_links", e.shape_links,
+      Info{.doc = "Wall clock: transfers take the drawn links' latency and bandwidth, queueing included"});
+    v("link_jitter", e.link_jitter,
+      Info{.doc = "Of shaped links: standard deviation of a transfer's time, as a share of it", .min = 0, .max = 10});
 }
 
-template <class V> void describe(V& v, Experiment& e) {
+template <class V>
+void describe(V& v, Experiment& e) {
     v("name", e.name, Info{.doc = "Shown in lists"});
     v("description", e.description, Info{.doc = "What it asks, for people"});
     v("seed", e.seed, Info{.doc = "With the document it fixes everything", .min = 0, .max = 9007199254740991.0});

@@ -5,11 +5,14 @@
 namespace skippipe {
 
 struct DescribeProbe {
-    template <class T> void operator()(const char*, T&, const Info&) {}
+    template <class T>
+    void operator()(const char*, T&, const Info&) {}
 };
 
 /// The types that describe.h lists the members of.
 template <class T>
-concept Described = requires(DescribeProbe& probe, T& value) { describe(probe, value); };
+concept Described = requires(DescribeProbe& probe, T& value) {
+    describe(probe, value);
+};
 
 }  // namespace skippipe

@@ -24,12 +24,13 @@ struct Node {
     std::optional<int> memory_microbatches;       ///< M of TC1; overrides pipeline.memory_microbatches
     std::optional<double> memory_bytes;           ///< M is derived from it where memory_microbatches is absent
     std::string device = "cpu";                   ///< "cpu", "cuda", "cuda:1": where its tensors live
-    std::optional<int> rank;                      ///< process that hosts it under the wall clock; absent: dealt out in order
+    std::optional<int> rank;  ///< process that hosts it under the wall clock; absent: dealt out in order
     double x = 0, y = 0;
     bool operator==(const Node&) const = default;
 };
 
-/// Between two nodes (two lines, one a direction) or two regions (two lines, shared by all pairs without a link of their own).
+/// Between two nodes (two lines, one a direction) or two regions (two lines, shared by all pairs without a link of
+/// their own).
 struct Link {
     std::string from, to;
     double latency_s = 0;
@@ -49,19 +50,19 @@ struct Topology {
     std::vector<Node> nodes;
     std::vector<Link> links;
     WithinRegion within_region;
-    std::string measured_at;                        ///< when speeds and links were measured (UTC, "2026-01-31T12:00:00Z"); empty: drawn
+    std::string measured_at;  ///< when speeds and links were measured (UTC, "2026-01-31T12:00:00Z"); empty: drawn
     std::vector<std::vector<double>> hop_matrix_s;  ///< explicit seconds [from][to]; empty: from the links
     bool operator==(const Topology&) const = default;
 };
 
 struct ModelSpec {
-    int blocks = 6;          ///< L
-    int width = 128;         ///< D
-    int heads = 4;           ///< H; D / H is even (rotary pairs)
-    int kv_heads = 0;        ///< heads of keys and values, a divisor of H (grouped-query attention); 0: H
-    int ffn_width = 0;       ///< SwiGLU hidden width; 0: 8 D / 3 rounded up to a multiple of 8
-    int vocabulary = 256;    ///< byte-level tokens
-    int sequence = 128;      ///< tokens a sample
+    int blocks = 6;              ///< L
+    int width = 128;             ///< D
+    int heads = 4;               ///< H; D / H is even (rotary pairs)
+    int kv_heads = 0;            ///< heads of keys and values, a divisor of H (grouped-query attention); 0: H
+    int ffn_width = 0;           ///< SwiGLU hidden width; 0: 8 D / 3 rounded up to a multiple of 8
+    int vocabulary = 256;        ///< byte-level tokens
+    int sequence = 128;          ///< tokens a sample
     double rotary_base = 10000;  ///< of the rotary frequencies
     bool operator==(const ModelSpec&) const = default;
 };
@@ -69,31 +70,33 @@ struct ModelSpec {
 enum class MemoryRule { enforce, ignore };
 
 struct Constraints {
-    bool uniform_execution = true;  ///< CC2
-    bool bounded_disorder = true;   ///< CC3
-    int max_swaps = 2;              ///< CC3: hops to a stage below the furthest reached, a path
-    int max_swap_distance = 1;      ///< CC3: how far below
-    int max_passed_over = 3;        ///< CC3: stages a forward hop may pass over
+    bool uniform_execution = true;            ///< CC2
+    bool bounded_disorder = true;             ///< CC3
+    int max_swaps = 2;                        ///< CC3: hops to a stage below the furthest reached, a path
+    int max_swap_distance = 1;                ///< CC3: how far below
+    int max_passed_over = 3;                  ///< CC3: stages a forward hop may pass over
     MemoryRule memory = MemoryRule::enforce;  ///< TC1
     bool operator==(const Constraints&) const = default;
 };
 
 struct Pipeline {
-    int stages = 6;                              ///< S
-    std::vector<int> stage_sizes;                ///< nodes of each stage; empty: the planner's choice
+    int stages = 6;                                   ///< S
+    std::vector<int> stage_sizes;                     ///< nodes of each stage; empty: the planner's choice
     std::vector<std::vector<std::string>> placement;  ///< node ids of each stage, fixed by hand; empty: planned
-    std::vector<int> blocks_per_stage;           ///< empty: L / S each
-    bool plan_blocks = false;                    ///< the planner may move blocks from stage to stage; blocks_per_stage is what it starts from
-    int microbatches = 30;                       ///< T, of one iteration
+    std::vector<int> blocks_per_stage;                ///< empty: L / S each
+    bool plan_blocks =
+        false;  ///< the planner may move blocks from stage to stage; blocks_per_stage is what it starts from
+    int microbatches = 30;  ///< T, of one iteration
     int microbatch_samples = 8;
-    std::vector<int> microbatch_sizes;           ///< samples of microbatch m: entry m modulo their number; empty: microbatch_samples each
-    double skip_ratio = 0;                       ///< k; p = S (1 - k) rounded, a half upwards
-    int memory_microbatches = 3;                 ///< M where a node has none of its own
-    bool balance_data_nodes = true;              ///< every data node starts T / |stage 0| microbatches
+    std::vector<int>
+        microbatch_sizes;   ///< samples of microbatch m: entry m modulo their number; empty: microbatch_samples each
+    double skip_ratio = 0;  ///< k; p = S (1 - k) rounded, a half upwards
+    int memory_microbatches = 3;     ///< M where a node has none of its own
+    bool balance_data_nodes = true;  ///< every data node starts T / |stage 0| microbatches
     bool split_backward = false;
     Constraints constraints;
     std::string planner = "skippipe-joint";
-    std::int64_t plan_steps = 0;                 ///< search steps; 0: the planner's default
+    std::int64_t plan_steps = 0;  ///< search steps; 0: the planner's default
     bool operator==(const Pipeline&) const = default;
 };
 
@@ -104,15 +107,17 @@ enum class WireType { fp32, bf16, int8 };
 struct Costs {
     double backward_factor = 1.5;
     double loss_factor = 0.25;
-    double overhead_s = 0;                       ///< added to every transfer
-    double step_seconds = 0;                     ///< optimizer step of a stage
+    double overhead_s = 0;    ///< added to every transfer
+    double step_seconds = 0;  ///< optimizer step of a stage
     LinkRule links = LinkRule::shared;
     AllReduceRule all_reduce = AllReduceRule::charged;
     WireType wire = WireType::fp32;
-    std::optional<double> forward_bytes;         ///< measured with microbatch_samples; replaces samples x sequence x width x wire bytes
+    std::optional<double>
+        forward_bytes;  ///< measured with microbatch_samples; replaces samples x sequence x width x wire bytes
     std::optional<double> backward_bytes;
-    std::vector<double> gradient_bytes;          ///< of each stage, measured; empty: the model's own
-    double transfer_cpu_s = 0, transfer_cpu_s_per_byte = 0;  ///< work of a core for a message between ranks, both ends together
+    std::vector<double> gradient_bytes;  ///< of each stage, measured; empty: the model's own
+    double transfer_cpu_s = 0,
+           transfer_cpu_s_per_byte = 0;  ///< work of a core for a message between ranks, both ends together
     bool operator==(const Costs&) const = default;
 };
 
@@ -121,18 +126,18 @@ enum class DataSource { bible_kjv, jargon, text, jsonl, tokens };
 /// One of several files or folders to train on.
 struct DataFile {
     std::string path;
-    double weight = 1;                           ///< share of the samples, over the sum of the weights
+    double weight = 1;  ///< share of the samples, over the sum of the weights
     bool operator==(const DataFile&) const = default;
 };
 
 struct DataSpec {
     DataSource source = DataSource::bible_kjv;
-    std::string path;                            ///< file or folder, for `text`, `jsonl` and `tokens`
-    std::vector<DataFile> files;                 ///< several of them, weighted, instead of `path`
-    std::string text_field = "text";             ///< `jsonl`: the member that holds a document's text
-    std::string tokenizer;                       ///< sentencepiece model; empty: tokens are bytes
-    double validation_fraction = 0.05;           ///< share of the samples that is held out, chosen by a hash of their tokens
-    int validation_samples = 32;                 ///< sequences a validation reads
+    std::string path;                   ///< file or folder, for `text`, `jsonl` and `tokens`
+    std::vector<DataFile> files;        ///< several of them, weighted, instead of `path`
+    std::string text_field = "text";    ///< `jsonl`: the member that holds a document's text
+    std::string tokenizer;              ///< sentencepiece model; empty: tokens are bytes
+    double validation_fraction = 0.05;  ///< share of the samples that is held out, chosen by a hash of their tokens
+    int validation_samples = 32;        ///< sequences a validation reads
     bool operator==(const DataSpec&) const = default;
 };
 
@@ -141,14 +146,14 @@ enum class ClipRule { global, per_stage, none };
 struct Training {
     int iterations = 20;
     double learning_rate = 1e-3;
-    int warmup_iterations = 0;                   ///< linear
+    int warmup_iterations = 0;  ///< linear
     double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-    double weight_decay = 0.1;                   ///< on matrices, not on norms
+    double weight_decay = 0.1;  ///< on matrices, not on norms
     ClipRule clip = ClipRule::global;
     double clip_norm = 1.0;
-    int validate_every = 0;                      ///< iterations; 0: before the first and after the last step only
-    std::string initial_weights;                 ///< safetensors file to start from; empty: drawn from the seed
-    bool recompute = false;                      ///< nodes keep a stage's input only and compute its forward again before the backward
+    int validate_every = 0;       ///< iterations; 0: before the first and after the last step only
+    std::string initial_weights;  ///< safetensors file to start from; empty: drawn from the seed
+    bool recompute = false;       ///< nodes keep a stage's input only and compute its forward again before the backward
     bool operator==(const Training&) const = default;
 };
 
@@ -156,13 +161,13 @@ enum class FailureKind { crash, slow_down, link_cut, link_degraded, jitter, stag
 
 struct Failure {
     FailureKind kind = FailureKind::crash;
-    std::string target;                          ///< node id, "a->b" for a link, or a stage's number
-    std::optional<double> at_s;                  ///< network time
+    std::string target;          ///< node id, "a->b" for a link, or a stage's number
+    std::optional<double> at_s;  ///< network time
     std::optional<int> at_iteration;
     std::optional<double> probability_per_iteration;
     std::optional<double> rate_per_hour;
-    std::optional<double> rejoin_after_s;        ///< absent: for good
-    double factor = 2;                           ///< slow_down, link_degraded: how many times slower; jitter: relative
+    std::optional<double> rejoin_after_s;  ///< absent: for good
+    double factor = 2;                     ///< slow_down, link_degraded: how many times slower; jitter: relative
     bool operator==(const Failure&) const = default;
 };
 
@@ -175,11 +180,11 @@ struct Execution {
     Clock clock = Clock::virtual_time;
     Compute compute = Compute::torch;
     Transport transport = Transport::local;
-    ProductType products = ProductType::fp32;    ///< of matrix products on the CPU; weights, gradients and sums stay fp32
+    ProductType products = ProductType::fp32;  ///< of matrix products on the CPU; weights, gradients and sums stay fp32
     int ranks = 1;
-    int threads = 0;                             ///< workers of a rank; 0: this machine's cores, shared by its ranks
-    bool shape_links = false;                    ///< wall clock: transfers take the drawn links' time, queueing included
-    double link_jitter = 0;                      ///< of shaped links: standard deviation of a transfer's time, as a share of it
+    int threads = 0;           ///< workers of a rank; 0: this machine's cores, shared by its ranks
+    bool shape_links = false;  ///< wall clock: transfers take the drawn links' time, queueing included
+    double link_jitter = 0;    ///< of shaped links: standard deviation of a transfer's time, as a share of it
     bool operator==(const Execution&) const = default;
 };
 
@@ -187,7 +192,7 @@ struct Experiment {
     std::string name = "Untitled experiment";
     std::string description;
     std::uint64_t seed = 1;
-    int seeds = 1;                               ///< runs with seed, seed + 1, ...
+    int seeds = 1;  ///< runs with seed, seed + 1, ...
     Topology topology;
     ModelSpec model;
     Pipeline pipeline;

@@ -22,7 +22,8 @@ std::string read_file(const fs::path& path, Faults& faults, const JsonLimits& li
     std::error_code error;
     if (fs::is_directory(path, error)) return refuse("is a folder", "Name a file in it");
     std::FILE* file = std::fopen(path.c_str(), "rb");
-    if (file == nullptr) return refuse(fmt::format("cannot be opened: {}", std::strerror(errno)), "Check the name and its permissions");
+    if (file == nullptr)
+        return refuse(fmt::format("cannot be opened: {}", std::strerror(errno)), "Check the name and its permissions");
     std::string bytes;
     std::vector<char> chunk(1u << 16);
     std::size_t count = 0;

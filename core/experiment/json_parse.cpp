@@ -24,7 +24,8 @@ public:
     Json take() { return failed_ ? Json() : std::move(root_); }
 
     bool null() override {
-        if (text_.repaired_null(nulls_++) && !is_full(faults_)) add_fault(faults_, text_.fault(nulls_ - 1, next_pointer()));
+        if (text_.repaired_null(nulls_++) && !is_full(faults_))
+            add_fault(faults_, text_.fault(nulls_ - 1, next_pointer()));
         return value(Json());
     }
     bool boolean(bool v) override { return value(v); }
@@ -111,8 +112,8 @@ private:
 
     bool count() {
         if (++values_ <= limits_.values) return true;
-        return stop(fmt::format("more than {} values", limits_.values), "larger files are refused before they fill the memory",
-                    "Check that this is the right file");
+        return stop(fmt::format("more than {} values", limits_.values),
+                    "larger files are refused before they fill the memory", "Check that this is the right file");
     }
 
     template <class T>
@@ -151,8 +152,9 @@ private:
 
 Json parse_json(std::string_view text, Faults& faults, const JsonLimits& limits) {
     if (text.size() > limits.bytes) {
-        add_fault(faults, {"", fmt::format("{} bytes of text", text.size()),
-                           fmt::format("at most {} bytes are read", limits.bytes), "Check that this is the right file"});
+        add_fault(faults,
+                  {"", fmt::format("{} bytes of text", text.size()),
+                   fmt::format("at most {} bytes are read", limits.bytes), "Check that this is the right file"});
         return {};
     }
     const RepairedText repaired(text);

@@ -24,7 +24,9 @@ public:
     /// One step down, until it goes out of scope.
     class [[nodiscard]] Step {
     public:
-        Step(std::string& pointer, std::string_view step) : pointer_(pointer), length_(pointer.size()) { pointer_ += step; }
+        Step(std::string& pointer, std::string_view step) : pointer_(pointer), length_(pointer.size()) {
+            pointer_ += step;
+        }
         Step(const Step&) = delete;
         Step& operator=(const Step&) = delete;
         ~Step() { pointer_.resize(length_); }
@@ -49,8 +51,8 @@ public:
     bool read(const Json& value, std::string& member, const Info& info);
 
     template <class Int>
-        requires(std::is_integral_v<Int> && !std::is_same_v<Int, bool>)
-    bool read(const Json& value, Int& member, const Info& info) {
+    requires(std::is_integral_v<Int> && !std::is_same_v<Int, bool>) bool read(const Json& value, Int& member,
+                                                                              const Info& info) {
         using Limits = std::numeric_limits<Int>;
         if (value.is_number_unsigned() && value.get<std::uint64_t>() <= static_cast<std::uint64_t>(Limits::max())) {
             const auto number = value.get<std::uint64_t>();
@@ -69,7 +71,7 @@ public:
     }
 
     template <class Enum>
-        requires std::is_enum_v<Enum>
+    requires std::is_enum_v<Enum>
     bool read(const Json& value, Enum& member, const Info& info) {
         if (!value.is_string()) {
             wrong_type(value, "a word", info);

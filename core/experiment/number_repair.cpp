@@ -15,9 +15,7 @@ namespace skippipe {
 
 namespace {
 
-bool in_token(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
-}
+bool in_token(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.'; }
 
 std::size_t string_end(std::string_view text, std::size_t i) {
     for (++i; i < text.size() && text[i] != '"'; ++i)
@@ -63,7 +61,8 @@ RepairedText::RepairedText(std::string_view original) : original_(original) {
             repaired_ += original.substr(copied, i - copied);
             repaired_ += "null";
             copied = end;
-            shifts_.push_back({repaired_.size(), static_cast<std::ptrdiff_t>(end) - static_cast<std::ptrdiff_t>(repaired_.size())});
+            shifts_.push_back(
+                {repaired_.size(), static_cast<std::ptrdiff_t>(end) - static_cast<std::ptrdiff_t>(repaired_.size())});
         }
         i = end;
     }

@@ -38,7 +38,9 @@ ModelPreset read_preset(const char* text) {
 std::vector<ModelPreset> read_presets() {
     std::vector<ModelPreset> presets;
     for (const char* file : files) presets.push_back(read_preset(file));
-    std::sort(presets.begin(), presets.end(), [](const ModelPreset& a, const ModelPreset& b) { return model_parameters(a.model) < model_parameters(b.model); });
+    std::sort(presets.begin(), presets.end(), [](const ModelPreset& a, const ModelPreset& b) {
+        return model_parameters(a.model) < model_parameters(b.model);
+    });
     return presets;
 }
 
@@ -55,7 +57,8 @@ const ModelPreset& find_model_preset(const std::string& name) {
         if (preset.name == name) return preset;
         names += (names.empty() ? "" : ", ") + preset.name;
     }
-    throw InputError("--model", fmt::format("there is no model {}", in_quotes(name)), "it names a file of resources/models", "Choose one of: " + names);
+    throw InputError("--model", fmt::format("there is no model {}", in_quotes(name)),
+                     "it names a file of resources/models", "Choose one of: " + names);
 }
 
 }  // namespace skippipe

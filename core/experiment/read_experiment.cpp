@@ -16,24 +16,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T> void read_object(JsonReader& reader, const Json& json, T& object, const Info& info);
+template <class T>
+void read_object(JsonReader& reader, const Json& json, T& object, const Info& info);
 
-template <class T> void read_value(JsonReader& reader, const Json& json, T& member, const Info& info) {
+template <class T>
+void read_value(JsonReader& reader, const Json& json, T& member, const Info& info) {
     reader.read(json, member, info);
 }
 
 template <class T>
-    requires Described<T>
+requires Described<T>
 void read_value(JsonReader& reader, const Json& json, T& member, const Info& info) {
     read_object(reader, json, member, info);
 }
 
-template <class T> void read_value(JsonReader& reader, const Json& json, std::optional<T>& member, const Info& info) {
+template <class T>
+void read_value(JsonReader& reader, const Json& json, std::optional<T>& member, const Info& info) {
     T value{};
     if (reader.read(json, value, info)) member = value;
 }
 
-template <class T> void read_value(JsonReader& reader, const Json& json, std::vector<T>& member, const Info& info) {
+template <class T>
+void read_value(JsonReader& reader, const Json& json, std::vector<T>& member, const Info& info) {
     member.clear();
     if (!json.is_array()) return reader.wrong_type(json, "a list", {.doc = info.doc});
     member.reserve(json.size());
@@ -48,7 +52,8 @@ class MemberReader {
 public:
     MemberReader(JsonReader& reader, const Json& object) : reader_(reader), object_(object) {}
 
-    template <class T> void operator()(const char* key, T& member, const Info& info) {
+    template <class T>
+    void operator()(const char* key, T& member, const Info& info) {
         known_.push_back(key);
         const auto found = object_.find(key);
         const auto step = reader_.into(key);
@@ -74,7 +79,8 @@ private:
     std::vector<std::string_view> known_, allowed_;
 };
 
-template <class T> void read_object(JsonReader& reader, const Json& json, T& object, const Info& info) {
+template <class T>
+void read_object(JsonReader& reader, const Json& json, T& object, const Info& info) {
     if (!json.is_object()) return reader.wrong_type(json, "an object", info);
     MemberReader members(reader, json);
     describe(members, object);
@@ -88,8 +94,9 @@ void read_format(JsonReader& reader, const Json& json) {
     if (found == json.end()) return reader.missing("format", info);
     double number = experiment_format;
     if (reader.read(*found, number, info) && number != experiment_format)
-        reader.fault(fmt::format("format {} is not known", number_text(number)), "this program reads format 1",
-                     number > experiment_format ? "Open it with a newer version of the program" : "Set \"format\" to 1");
+        reader.fault(
+            fmt::format("format {} is not known", number_text(number)), "this program reads format 1",
+            number > experiment_format ? "Open it with a newer version of the program" : "Set \"format\" to 1");
 }
 
 ParsedExperiment read_document(const Json& json, std::string at, Faults earlier) {
@@ -117,7 +124,9 @@ ParsedExperiment read_document(const Json& json, std::string at, Faults earlier)
 
 }  // namespace
 
-ParsedExperiment parse_experiment_json(const Json& json, std::string at) { return read_document(json, std::move(at), {}); }
+ParsedExperiment parse_experiment_json(const Json& json, std::string at) {
+    return read_document(json, std::move(at), {});
+}
 
 ModelSpec parse_model(const Json& json, const std::string& at, Faults& faults) {
     ModelSpec model;

@@ -11,7 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T> Json object_schema();
+template <class T>
+Json object_schema();
 
 /// A bound as a whole number where it is one, so that it reads as people write it.
 Json bound(double value) {
@@ -24,7 +25,8 @@ void add_range(const Info& info, Json& schema) {
     if (std::isfinite(info.max)) schema["maximum"] = bound(info.max);
 }
 
-template <class T> struct Schema {
+template <class T>
+struct Schema {
     static Json of(const Info& info) {
         if constexpr (Described<T>) {
             return object_schema<T>();
@@ -44,15 +46,18 @@ template <class T> struct Schema {
     }
 };
 
-template <class T> struct Schema<std::vector<T>> {
+template <class T>
+struct Schema<std::vector<T>> {
     static Json of(const Info& info) { return {{"type", "array"}, {"items", Schema<T>::of(info)}}; }
 };
 
-template <class T> struct Schema<std::optional<T>> {
+template <class T>
+struct Schema<std::optional<T>> {
     static Json of(const Info& info) { return Schema<T>::of(info); }
 };
 
-template <class T> void add_default(const T& value, Json& schema) {
+template <class T>
+void add_default(const T& value, Json& schema) {
     if constexpr (std::is_enum_v<T>)
         schema["default"] = std::string(name_of(value));
     else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
@@ -63,7 +68,8 @@ struct MemberSchema {
     Json& properties;
     Json& required;
 
-    template <class T> void operator()(const char* key, const T& member, const Info& info) {
+    template <class T>
+    void operator()(const char* key, const T& member, const Info& info) {
         Json schema = Schema<T>::of(info);
         std::string doc = info.doc;
         if (*info.unit != '\0') doc += std::string(" [") + info.unit + "]";
@@ -76,13 +82,15 @@ struct MemberSchema {
     }
 };
 
-template <class T> void add_members(Json& properties, Json& required) {
+template <class T>
+void add_members(Json& properties, Json& required) {
     T defaults;
     MemberSchema visitor{properties, required};
     describe(visitor, defaults);
 }
 
-template <class T> Json object_schema() {
+template <class T>
+Json object_schema() {
     Json properties = Json::object(), required = Json::array();
     add_members<T>(properties, required);
     Json schema = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};

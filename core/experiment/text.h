@@ -31,7 +31,8 @@ std::string number_text(double value);
 /// `"a", "b" or "c"`.
 std::string choices(const std::vector<std::string_view>& words);
 
-/// The candidate closest by edit distance, empty where none is close enough to be what was meant or there are over 1,000.
+/// The candidate closest by edit distance, empty where none is close enough to be what was meant or there are over
+/// 1,000.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 /// One more step of a JSON pointer (RFC 6901): "/" and the key, with ~ and / escaped.

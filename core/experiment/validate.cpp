@@ -96,7 +96,8 @@ void Checker::warning(const std::string& pointer, std::string what, std::string 
 void validate_meaning(const Experiment& experiment, const std::string& at, Faults& faults) {
     std::set<std::string, std::less<>> unsound;
     for (const auto& fault : faults)
-        if (fault.pointer.size() > at.size() && fault.pointer.starts_with(at)) unsound.insert(fault.pointer.substr(at.size()));
+        if (fault.pointer.size() > at.size() && fault.pointer.starts_with(at))
+            unsound.insert(fault.pointer.substr(at.size()));
     const TopologyIndex index(experiment.topology);
     Checker check{experiment, index, at, unsound, faults};
     if (experiment.topology.nodes.size() > max_nodes)

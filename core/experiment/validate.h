@@ -5,8 +5,9 @@
 
 namespace skippipe {
 
-/// Faults of meaning over a document whose fields are each in range: references, counts that must divide, unreachable nodes,
-/// settings that contradict each other; outliers (a bandwidth far off its kind, like NL-London's factor 1,024) as warnings.
+/// Faults of meaning over a document whose fields are each in range: references, counts that must divide, unreachable
+/// nodes, settings that contradict each other; outliers (a bandwidth far off its kind, like NL-London's factor 1,024)
+/// as warnings.
 Faults validate(const Experiment& experiment);
 
 /// Stages each microbatch visits: p = S (1 - k) rounded, a half upwards, computed from k's shortest decimal form
@@ -16,7 +17,8 @@ int path_length(int stages, double skip_ratio);
 /// Most microbatches a stage other than 0 executes (CC2): ceil(T (p-1)/(S-1)); T where S = 1.
 int uniform_cap(int microbatches, int path_length, int stages);
 
-/// Blocks of each stage: as given, or L / S each; where the planner may move them, the last L mod S stages begin with one more.
+/// Blocks of each stage: as given, or L / S each; where the planner may move them, the last L mod S stages begin with
+/// one more.
 std::vector<int> stage_blocks(const Experiment& experiment);
 
 /// Samples of microbatch m, from 0, and of the largest.
@@ -27,7 +29,8 @@ int most_samples(const Pipeline& pipeline);
 int ffn_width(const ModelSpec& model);
 /// Heads of keys and values: as given, or as many as heads.
 int kv_heads(const ModelSpec& model);
-/// Parameters of one block: 2 D^2 + 2 D K + 3 D F + 2 D, where K is the width of keys and of values (D without grouping).
+/// Parameters of one block: 2 D^2 + 2 D K + 3 D F + 2 D, where K is the width of keys and of values (D without
+/// grouping).
 double block_parameters(const ModelSpec& model);
 /// Parameters of a stage; stage 0 also holds embedding, final norm and head (2 V D + D).
 double stage_parameters(const ModelSpec& model, int blocks, bool first);
@@ -41,18 +44,21 @@ std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width);
 /// B over F: costs.backward_factor, and one forward more where training.recompute asks for it.
 double backward_factor(const Experiment& experiment);
 
-/// Bytes that the largest microbatch holds on a stage of `blocks` until its backward, as core/model keeps them on the CPU in fp32: per token the
-/// stage's input (D) and per block 6 D + 2 F + H, less the D of the first block's input; with `recompute` the input alone. A split
-/// backward may hold 4 D + F a block and the gradient (D) besides (as long as W waits), and, with `recompute`, what recomputing made.
+/// Bytes that the largest microbatch holds on a stage of `blocks` until its backward, as core/model keeps them on the
+/// CPU in fp32: per token the stage's input (D) and per block 6 D + 2 F + H, less the D of the first block's input;
+/// with `recompute` the input alone. A split backward may hold 4 D + F a block and the gradient (D) besides (as long as
+/// W waits), and, with `recompute`, what recomputing made.
 double activation_bytes(const Experiment& experiment, int blocks);
-/// What of these is held from the start of the input gradient to the end of the weight gradient alone; 0 where backwards are not split.
+/// What of these is held from the start of the input gradient to the end of the weight gradient alone; 0 where
+/// backwards are not split.
 double between_bytes(const Experiment& experiment, int blocks);
 
-/// Bytes that a node of such a stage holds whatever its microbatches: weights, gradients and two AdamW moments (16 a parameter).
+/// Bytes that a node of such a stage holds whatever its microbatches: weights, gradients and two AdamW moments (16 a
+/// parameter).
 double state_bytes(const Experiment& experiment, int blocks, bool first);
 
-/// Scratch bytes of one worker on such a stage: one block's forward (also for validation) and backward, the messages at hand, on stage 0
-/// the logits, and, with `recompute`, the stage's activations.
+/// Scratch bytes of one worker on such a stage: one block's forward (also for validation) and backward, the messages at
+/// hand, on stage 0 the logits, and, with `recompute`, the stage's activations.
 double workspace_bytes(const Experiment& experiment, int blocks, bool first);
 
 /// What stages need of a node's memory, by their blocks.
@@ -72,8 +78,8 @@ struct StageBytes {
 };
 StageBytes stage_bytes(const Experiment& experiment);
 
-/// M of TC1 for a node: its own memory_microbatches; else what its memory_bytes hold beside state and workspace of the largest stage,
-/// 0 where not even one fits; else the pipeline's.
+/// M of TC1 for a node: its own memory_microbatches; else what its memory_bytes hold beside state and workspace of the
+/// largest stage, 0 where not even one fits; else the pipeline's.
 int memory_limit(const Experiment& experiment, const Node& node);
 
 /// Bytes that a node needs to hold one microbatch, whatever its stage.

@@ -15,7 +15,9 @@ namespace {
 constexpr double outlier_factor = 50;
 constexpr std::size_t least_for_median = 5;
 
-std::string pointer_of(std::size_t link, const char* key = "") { return fmt::format("/topology/links/{}{}", link, key); }
+std::string pointer_of(std::size_t link, const char* key = "") {
+    return fmt::format("/topology/links/{}{}", link, key);
+}
 
 bool ends_exist(Checker& check, std::size_t i, bool ids_sound) {
     const Link& link = check.experiment.topology.links[i];
@@ -32,8 +34,10 @@ bool ends_exist(Checker& check, std::size_t i, bool ids_sound) {
         for (const auto& node : check.experiment.topology.nodes) ids.push_back(node.id);
         for (const auto& region : check.experiment.topology.regions) ids.push_back(region.id);
         const auto meant = closest(*id, ids);
-        check.error(pointer_of(i, key), fmt::format("there is no node or region {}", in_quotes(*id)), "a link needs both its ends",
-                    meant.empty() ? std::string("Name a node or a region") : fmt::format("Did you mean {}?", in_quotes(meant)));
+        check.error(
+            pointer_of(i, key), fmt::format("there is no node or region {}", in_quotes(*id)),
+            "a link needs both its ends",
+            meant.empty() ? std::string("Name a node or a region") : fmt::format("Did you mean {}?", in_quotes(meant)));
     }
     return both;
 }
@@ -42,8 +46,9 @@ void check_pair(Checker& check, std::size_t i) {
     const Link& link = check.experiment.topology.links[i];
     const bool from_node = check.index.is_node(link.from), to_node = check.index.is_node(link.to);
     if (from_node != to_node)
-        check.error(pointer_of(i), fmt::format("{} is a {}, {} a {}", in_quotes(link.from), from_node ? "node" : "region",
-                                               in_quotes(link.to), to_node ? "node" : "region"),
+        check.error(pointer_of(i),
+                    fmt::format("{} is a {}, {} a {}", in_quotes(link.from), from_node ? "node" : "region",
+                                in_quotes(link.to), to_node ? "node" : "region"),
                     "a link joins two nodes or two regions", "Name two of one kind");
     else if (link.from == link.to && from_node)
         check.error(pointer_of(i), fmt::format("it joins node {} to itself", in_quotes(link.from)),
@@ -62,12 +67,15 @@ public:
         if (forward_free && back_free) return;
         const auto& [from, to] = forward_free ? std::pair{link.to, link.from} : std::pair{link.from, link.to};
         check_.error(pointer_of(i), fmt::format("a second link from {} to {}", in_quotes(from), in_quotes(to)),
-                     fmt::format("{} has drawn that direction already, and each has one line", pointer_of(drawn_.at({from, to}))),
+                     fmt::format("{} has drawn that direction already, and each has one line",
+                                 pointer_of(drawn_.at({from, to}))),
                      "Remove one of them, or set \"both_ways\" to false");
     }
 
 private:
-    bool take(const std::string& from, const std::string& to, std::size_t i) { return drawn_.emplace(std::pair{from, to}, i).second; }
+    bool take(const std::string& from, const std::string& to, std::size_t i) {
+        return drawn_.emplace(std::pair{from, to}, i).second;
+    }
 
     Checker& check_;
     std::map<std::pair<std::string, std::string>, std::size_t> drawn_;
@@ -92,16 +100,17 @@ void check_outliers(Checker& check, const std::vector<std::size_t>& links, const
         const double ratio = all[i].bandwidth_bytes_per_s / bandwidth;
         const std::string pair = fmt::format("between {} and {}", in_quotes(all[i].from), in_quotes(all[i].to));
         if (ratio < 1 / outlier_factor || ratio > outlier_factor)
-            check.warning(pointer_of(i, "/bandwidth_bytes_per_s"),
-                          fmt::format("{} B/s {} is {:.3g} times {} the median of the links between {}",
-                                      number_text(all[i].bandwidth_bytes_per_s), pair, ratio < 1 ? 1 / ratio : ratio,
-                                      ratio < 1 ? "below" : "above", kind),
-                          "a slip of the unit or of the decimal point looks like this, and one such link can decide the plan",
-                          "Check the value; keep it if it is meant");
+            check.warning(
+                pointer_of(i, "/bandwidth_bytes_per_s"),
+                fmt::format("{} B/s {} is {:.3g} times {} the median of the links between {}",
+                            number_text(all[i].bandwidth_bytes_per_s), pair, ratio < 1 ? 1 / ratio : ratio,
+                            ratio < 1 ? "below" : "above", kind),
+                "a slip of the unit or of the decimal point looks like this, and one such link can decide the plan",
+                "Check the value; keep it if it is meant");
         if (latency > 0 && all[i].latency_s > outlier_factor * latency)
             check.warning(pointer_of(i, "/latency_s"),
-                          fmt::format("{} s {} is {:.3g} times the median of the links between {}", number_text(all[i].latency_s),
-                                      pair, all[i].latency_s / latency, kind),
+                          fmt::format("{} s {} is {:.3g} times the median of the links between {}",
+                                      number_text(all[i].latency_s), pair, all[i].latency_s / latency, kind),
                           "milliseconds taken for seconds look like this", "Check the value; keep it if it is meant");
     }
 }
@@ -117,7 +126,8 @@ void check_links(Checker& check) {
         if (!ends_exist(check, i, ids_sound)) continue;
         check_pair(check, i);
         directions.add(i);
-        const bool values = check.sound(pointer_of(i, "/bandwidth_bytes_per_s")) && check.sound(pointer_of(i, "/latency_s"));
+        const bool values =
+            check.sound(pointer_of(i, "/bandwidth_bytes_per_s")) && check.sound(pointer_of(i, "/latency_s"));
         if (!values || links[i].from == links[i].to || links[i].bandwidth_bytes_per_s <= 0) continue;
         if (check.index.is_region(links[i].from) && check.index.is_region(links[i].to)) between_regions.push_back(i);
         if (check.index.is_node(links[i].from) && check.index.is_node(links[i].to)) between_nodes.push_back(i);

@@ -61,29 +61,37 @@ void check_failure(Checker& check, std::size_t i) {
     const int triggers = failure.at_s.has_value() + failure.at_iteration.has_value() +
                          failure.probability_per_iteration.has_value() + failure.rate_per_hour.has_value();
     if (triggers != 1 && check.sound(pointer))
-        check.error(pointer, fmt::format("{} of its four triggers are given", triggers), "one says when it happens",
-                    "Give exactly one of \"at_s\", \"at_iteration\", \"probability_per_iteration\" and \"rate_per_hour\"");
+        check.error(
+            pointer, fmt::format("{} of its four triggers are given", triggers), "one says when it happens",
+            "Give exactly one of \"at_s\", \"at_iteration\", \"probability_per_iteration\" and \"rate_per_hour\"");
 }
 
 void check_data(Checker& check) {
     const auto& data = check.experiment.data;
     for (const char* field : {"/data/source", "/data/path", "/data/files", "/data/tokenizer", "/data/text_field"})
         if (!check.sound(field)) return;
-    const bool own = data.source == DataSource::text || data.source == DataSource::jsonl || data.source == DataSource::tokens;
+    const bool own =
+        data.source == DataSource::text || data.source == DataSource::jsonl || data.source == DataSource::tokens;
     const auto name = in_quotes(name_of(data.source));
     if (own && data.path.empty() && data.files.empty())
-        check.error("/data/path", "no file is named", fmt::format("the source {} reads your own files", name), "Name a file or a folder of them");
+        check.error("/data/path", "no file is named", fmt::format("the source {} reads your own files", name),
+                    "Name a file or a folder of them");
     if (own && !data.path.empty() && !data.files.empty())
-        check.error("/data/files", "\"path\" is given as well", "one of them says what is read", "Move the path into \"files\", or leave one of them out");
+        check.error("/data/files", "\"path\" is given as well", "one of them says what is read",
+                    "Move the path into \"files\", or leave one of them out");
     if (!own && !data.files.empty())
         check.error("/data/files", fmt::format("the source {} reads no files", name), "it is a text installed by apt",
                     "Set \"source\" to \"text\", \"jsonl\" or \"tokens\", or leave the files out");
     for (std::size_t i = 0; i < data.files.size() && !check.full(); ++i)
-        if (data.files[i].path.empty()) check.error(fmt::format("/data/files/{}/path", i), "it is empty", "it says what is read", "Name a file or a folder");
+        if (data.files[i].path.empty())
+            check.error(fmt::format("/data/files/{}/path", i), "it is empty", "it says what is read",
+                        "Name a file or a folder");
     if (data.source == DataSource::tokens && !data.tokenizer.empty())
-        check.error("/data/tokenizer", "the source \"tokens\" has one", "its files hold tokens already", "Leave the tokenizer out, or train on the text itself");
+        check.error("/data/tokenizer", "the source \"tokens\" has one", "its files hold tokens already",
+                    "Leave the tokenizer out, or train on the text itself");
     if (data.source == DataSource::jsonl && data.text_field.empty())
-        check.error("/data/text_field", "it is empty", "it names the member that holds the text", "Name it, for example \"text\"");
+        check.error("/data/text_field", "it is empty", "it names the member that holds the text",
+                    "Name it, for example \"text\"");
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ public:
         const std::string pointer = member(list, i, "/id");
         if (!check_.sound(pointer)) return;
         if (!printable(id))
-            check_.error(pointer, fmt::format("{} is no name", in_quotes(id)), "links and plans refer to nodes and regions by name",
+            check_.error(pointer, fmt::format("{} is no name", in_quotes(id)),
+                         "links and plans refer to nodes and regions by name",
                          "Give 1 to 128 printable characters without \"->\" and without a space at either end");
         const auto [first, is_new] = seen_.emplace(id, member(list, i));
         if (!is_new && !id.empty())
@@ -92,11 +93,13 @@ void check_matrix(Checker& check) {
             check.error(pointer, fmt::format("{} values for {} nodes", matrix[i].size(), nodes),
                         "it gives the seconds from this node to each node", "Give one value a node");
         else if (i < nodes && matrix[i][i] != 0)
-            check.error(fmt::format("{}/{}", pointer, i), fmt::format("{} from a node to itself", number_text(matrix[i][i])),
-                        "nothing is sent there", "Set it to 0");
+            check.error(fmt::format("{}/{}", pointer, i),
+                        fmt::format("{} from a node to itself", number_text(matrix[i][i])), "nothing is sent there",
+                        "Set it to 0");
     }
     if (check.experiment.costs.overhead_s != 0)
-        check.warning("/costs/overhead_s", fmt::format("{} s has no effect", number_text(check.experiment.costs.overhead_s)),
+        check.warning("/costs/overhead_s",
+                      fmt::format("{} s has no effect", number_text(check.experiment.costs.overhead_s)),
                       "the hop matrix gives the whole time of each transfer", "Set it to 0, or add it to the matrix");
 }
 

@@ -14,9 +14,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T> void write_members(const T& object, Json& json);
+template <class T>
+void write_members(const T& object, Json& json);
 
-template <class T> Json written(const T& value) {
+template <class T>
+Json written(const T& value) {
     if constexpr (Described<T>) {
         Json json = Json::object();
         write_members(value, json);
@@ -28,7 +30,8 @@ template <class T> Json written(const T& value) {
     }
 }
 
-template <class T> Json written(const std::vector<T>& values) {
+template <class T>
+Json written(const std::vector<T>& values) {
     Json json = Json::array();
     for (const auto& value : values) json.push_back(written(value));
     return json;
@@ -37,13 +40,18 @@ template <class T> Json written(const std::vector<T>& values) {
 struct MemberWriter {
     Json& json;
 
-    template <class T> void operator()(const char* key, const T& member, const Info&) { json[key] = written(member); }
-    template <class T> void operator()(const char* key, const std::optional<T>& member, const Info&) {
+    template <class T>
+    void operator()(const char* key, const T& member, const Info&) {
+        json[key] = written(member);
+    }
+    template <class T>
+    void operator()(const char* key, const std::optional<T>& member, const Info&) {
         if (member) json[key] = *member;
     }
 };
 
-template <class T> void write_members(const T& object, Json& json) {
+template <class T>
+void write_members(const T& object, Json& json) {
     MemberWriter writer{json};
     describe(writer, const_cast<T&>(object));  // the writer only reads; describe.h serves readers too
 }
@@ -110,7 +118,8 @@ std::string experiment_hash(const Experiment& experiment) {
     if (experiment.pipeline.microbatch_sizes.empty()) all["pipeline"].erase("microbatch_sizes");
     if (experiment.model.kv_heads == 0) all["model"].erase("kv_heads");
     if (experiment.model.rotary_base == ModelSpec{}.rotary_base) all["model"].erase("rotary_base");
-    const Json part = {{"topology", all["topology"]}, {"model", all["model"]}, {"pipeline", all["pipeline"]}, {"costs", all["costs"]}};
+    const Json part = {
+        {"topology", all["topology"]}, {"model", all["model"]}, {"pipeline", all["pipeline"]}, {"costs", all["costs"]}};
     const std::string text = part.dump(-1, ' ', false, Json::error_handler_t::replace);
     return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }

@@ -15,12 +15,13 @@ namespace {
 
 constexpr std::uintptr_t alignment = 64;  // bytes; LibTorch's own
 
-/// Aligned by hand, with malloc's pointer just before. glibc's posix_memalign asks for more than it keeps: what was one tensor and is
-/// free is then too small for the next of the same size, and messages leave holes among what stays.
+/// Aligned by hand, with malloc's pointer just before. glibc's posix_memalign asks for more than it keeps: what was one
+/// tensor and is free is then too small for the next of the same size, and messages leave holes among what stays.
 void* take(std::size_t bytes) {
     void* whole = std::malloc(bytes + alignment + sizeof(void*));
     if (!whole) throw std::bad_alloc();
-    const auto aligned = (reinterpret_cast<std::uintptr_t>(whole) + sizeof(void*) + alignment - 1) / alignment * alignment;
+    const auto aligned =
+        (reinterpret_cast<std::uintptr_t>(whole) + sizeof(void*) + alignment - 1) / alignment * alignment;
     auto** memory = reinterpret_cast<void**>(aligned);
     memory[-1] = whole;
     return memory;

@@ -25,7 +25,16 @@ constexpr float epsilon = static_cast<float>(norm_epsilon);
 constexpr std::int64_t logits_at_once = 1 << 18;  ///< floats: a large vocabulary's logits never exist all at once
 
 /// Scratch of a thread, by purpose.
-enum Slot : std::size_t { normed, hidden, one_block, workspace, logits, between_scratch, attended_gradient, recomputed_blocks };
+enum Slot : std::size_t {
+    normed,
+    hidden,
+    one_block,
+    workspace,
+    logits,
+    between_scratch,
+    attended_gradient,
+    recomputed_blocks
+};
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
@@ -48,7 +57,8 @@ struct FusedStage::Between {
 };
 
 std::int64_t activation_floats(const ModelSpec& model, int blocks, std::int64_t tokens) {
-    return tokens * (blocks * (6LL * model.width + 2LL * hidden_width(model) + model.heads) - (blocks > 0 ? model.width : 0));
+    return tokens *
+           (blocks * (6LL * model.width + 2LL * hidden_width(model) + model.heads) - (blocks > 0 ? model.width : 0));
 }
 
 std::int64_t split_floats(const ModelSpec& model, int blocks, std::int64_t tokens) {
@@ -56,12 +66,18 @@ std::int64_t split_floats(const ModelSpec& model, int blocks, std::int64_t token
 }
 
 FusedStage::FusedStage(Stage& stage, const ModelSpec& model, ProductType products)
-    : products_(products), width_(model.width), hidden_(hidden_width(model)), heads_(model.heads), sequence_(model.sequence), vocabulary_(model.vocabulary) {
+    : products_(products),
+      width_(model.width),
+      hidden_(hidden_width(model)),
+      heads_(model.heads),
+      sequence_(model.sequence),
+      vocabulary_(model.vocabulary) {
     const auto weights = pointers(stage, stage.weights()), gradients = pointers(stage, stage.gradient());
     for (const auto& [from, to] : {std::pair{&weights, &weights_}, std::pair{&gradients, &gradients_}})
         for (int block = 0; from->contains(fmt::format("block{}.qkv", block)); ++block) {
             const auto get = [&](const char* tensor) { return from->at(fmt::format("block{}.{}", block, tensor)); };
-            to->push_back({get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"), get("down")});
+            to->push_back({get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"),
+                           get("down")});
         }
     blocks_ = static_cast<int>(weights_.size());
     if (stage.stage() == 0) {
@@ -74,11 +90,13 @@ FusedStage::FusedStage(Stage& stage, const ModelSpec& model, ProductType product
 }
 
 void FusedStage::embed(float* x, const std::int64_t* tokens, std::int64_t n) const {
-    for (std::int64_t i = 0; i < n; ++i) std::memcpy(x + i * width_, head_.embedding + tokens[i] * width_, size(width_) * sizeof(float));
+    for (std::int64_t i = 0; i < n; ++i)
+        std::memcpy(x + i * width_, head_.embedding + tokens[i] * width_, size(width_) * sizeof(float));
 }
 
 void FusedStage::embed_backward(const float* dx, const std::int64_t* tokens, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) kernels::sum_into(head_gradient_.embedding + tokens[i] * width_, dx + i * width_, size(width_));
+    for (std::int64_t i = 0; i < n; ++i)
+        kernels::sum_into(head_gradient_.embedding + tokens[i] * width_, dx + i * width_, size(width_));
 }
 
 FusedStage::Kept FusedStage::kept_of(float* kept, int block, std::int64_t n) const {
@@ -97,25 +115,31 @@ FusedStage::Kept FusedStage::kept_of(float* kept, int block, std::int64_t n) con
 FusedStage::Between FusedStage::between_of(float* between, int block, std::int64_t n) const {
     const auto take = [&](std::int64_t each) { return std::exchange(between, between + each); };
     between += block * (n * (4 * width_ + hidden_) + 2 * width_);
-    return {take(n * hidden_), take(n * width_), take(n * width_), take(n * width_), take(n * width_), take(2 * width_)};
+    return {take(n * hidden_), take(n * width_), take(n * width_),
+            take(n * width_),  take(n * width_), take(2 * width_)};
 }
 
 void FusedStage::attend(float* out, float* log_sums, const float* qkv, std::int64_t n) const {
     const kernels::AttentionShape shape{size(sequence_), size(heads_), size(width_ / heads_)};
-    auto* space = Scratch::of_this_thread().part(workspace, static_cast<std::int64_t>(kernels::attention_workspace(shape)));
+    auto* space =
+        Scratch::of_this_thread().part(workspace, static_cast<std::int64_t>(kernels::attention_workspace(shape)));
     for (std::int64_t i = 0; i < n; i += sequence_)
         kernels::causal_attention(out + i * width_, log_sums + i * heads_, qkv + i * 3 * width_, shape, space);
 }
 
-void FusedStage::attend_backward(float* qkv, const float* dout, const float* out, const float* log_sums, std::int64_t n) const {
+void FusedStage::attend_backward(float* qkv, const float* dout, const float* out, const float* log_sums,
+                                 std::int64_t n) const {
     const kernels::AttentionShape shape{size(sequence_), size(heads_), size(width_ / heads_)};
-    auto* space = Scratch::of_this_thread().part(workspace, static_cast<std::int64_t>(kernels::attention_workspace(shape)));
+    auto* space =
+        Scratch::of_this_thread().part(workspace, static_cast<std::int64_t>(kernels::attention_workspace(shape)));
     for (std::int64_t i = 0; i < n; i += sequence_)
-        kernels::causal_attention_backward(qkv + i * 3 * width_, dout + i * width_, out + i * width_, log_sums + i * heads_, shape, space);
+        kernels::causal_attention_backward(qkv + i * 3 * width_, dout + i * width_, out + i * width_,
+                                           log_sums + i * heads_, shape, space);
 }
 
 float* FusedStage::recomputed(std::int64_t n) const {
-    return Scratch::of_this_thread().part(recomputed_blocks, n * (blocks_ * (6 * width_ + 2 * hidden_ + heads_) - (blocks_ > 0 ? width_ : 0)));
+    return Scratch::of_this_thread().part(
+        recomputed_blocks, n * (blocks_ * (6 * width_ + 2 * hidden_ + heads_) - (blocks_ > 0 ? width_ : 0)));
 }
 
 void FusedStage::forward(float* out, const float* x, float* kept, std::int64_t n) const {
@@ -124,7 +148,8 @@ void FusedStage::forward(float* out, const float* x, float* kept, std::int64_t n
     const float query_scale = 1 / std::sqrt(static_cast<float>(width_ / heads_));
     auto* norm = scratch.part(normed, n * width_);
     auto* activated = scratch.part(hidden, n * hidden_);
-    // Without `kept` all blocks use the same memory: what a block reads is no longer needed when its successor's input is written.
+    // Without `kept` all blocks use the same memory: what a block reads is no longer needed when its successor's input
+    // is written.
     auto* shared = kept ? nullptr : scratch.part(one_block, n * (6 * width_ + 2 * hidden_ + heads_));
     const auto memory = [&](int block) {
         auto k = kept_of(kept ? kept : shared, kept ? block : 0, n);
@@ -150,12 +175,16 @@ void FusedStage::forward(float* out, const float* x, float* kept, std::int64_t n
         kernels::swiglu(activated, k.gate_up, size(n), size(hidden_));
         float* next = last ? out : memory(block + 1).x;
         multiply(next, {activated, n, hidden_}, {w.down, hidden_, width_}, products_);
-        if (last) kernels::sum_into(next, k.middle, size(n * width_));
-        else kernels::add_rms_norm(norm, next, k.middle, weights_[static_cast<std::size_t>(block) + 1].attention_norm, size(n), size(width_), epsilon);
+        if (last)
+            kernels::sum_into(next, k.middle, size(n * width_));
+        else
+            kernels::add_rms_norm(norm, next, k.middle, weights_[static_cast<std::size_t>(block) + 1].attention_norm,
+                                  size(n), size(width_), epsilon);
     }
 }
 
-void FusedStage::block_input_gradient(int block, float* dx, const float* dy, const float* x, const Kept& k, const Between& g, std::int64_t n) const {
+void FusedStage::block_input_gradient(int block, float* dx, const float* dy, const float* x, const Kept& k,
+                                      const Between& g, std::int64_t n) const {
     const auto& w = weights_[static_cast<std::size_t>(block)];
     const kernels::RotaryShape turn{size(sequence_), size(heads_), size(width_ / heads_)};
     const float query_scale = 1 / std::sqrt(static_cast<float>(width_ / heads_));
@@ -163,13 +192,15 @@ void FusedStage::block_input_gradient(int block, float* dx, const float* dy, con
     multiply(g.hidden, {dy, n, width_}, transpose({w.down, hidden_, width_}), products_);
     kernels::swiglu_backward(k.gate_up, g.hidden, size(n), size(hidden_));
     multiply(g.ffn_normed, {k.gate_up, n, 2 * hidden_}, transpose({w.gate_up, width_, 2 * hidden_}), products_);
-    kernels::rms_norm_backward(g.middle_gradient, g.ffn_normed, g.norm_gradients + width_, dy, k.middle, w.ffn_norm, size(n), size(width_), epsilon);
+    kernels::rms_norm_backward(g.middle_gradient, g.ffn_normed, g.norm_gradients + width_, dy, k.middle, w.ffn_norm,
+                               size(n), size(width_), epsilon);
     auto* dattended = Scratch::of_this_thread().part(attended_gradient, n * width_);
     multiply(dattended, {g.middle_gradient, n, width_}, transpose({w.attention_out, width_, width_}), products_);
     attend_backward(k.qkv, dattended, k.attended, k.log_sums, n);
     kernels::rotary_backward(k.qkv, rotary_table_.data(), size(n), turn, query_scale);
     multiply(g.attention_normed, {k.qkv, n, 3 * width_}, transpose({w.qkv, width_, 3 * width_}), products_);
-    kernels::rms_norm_backward(dx, g.attention_normed, g.norm_gradients, g.middle_gradient, x, w.attention_norm, size(n), size(width_), epsilon);
+    kernels::rms_norm_backward(dx, g.attention_normed, g.norm_gradients, g.middle_gradient, x, w.attention_norm,
+                               size(n), size(width_), epsilon);
 }
 
 void FusedStage::block_weight_gradient(int block, const float* dy, const Kept& k, const Between& g, std::int64_t n) {
@@ -196,7 +227,8 @@ void FusedStage::backward(float* dx, const float* dy, const float* x, float* kep
     }
 }
 
-void FusedStage::input_gradient(float* dx, const float* dy, const float* x, float* kept, float* between, std::int64_t n) const {
+void FusedStage::input_gradient(float* dx, const float* dy, const float* x, float* kept, float* between,
+                                std::int64_t n) const {
     if (blocks_ == 0) return void(std::memcpy(dx, dy, size(n * width_) * sizeof(float)));
     for (int block = blocks_ - 1; block >= 0; --block) {
         const auto k = kept_of(kept, block, n);
@@ -214,7 +246,8 @@ void FusedStage::weight_gradient(const float* dy, const float* kept, const float
     }
 }
 
-double FusedStage::head_pass(float* dx, const float* x, const std::int64_t* targets, std::int64_t n, bool backward) const {
+double FusedStage::head_pass(float* dx, const float* x, const std::int64_t* targets, std::int64_t n,
+                             bool backward) const {
     auto& scratch = Scratch::of_this_thread();
     const auto rows = std::clamp<std::int64_t>(logits_at_once / vocabulary_, 1, n);
     auto* norm = scratch.part(normed, rows * width_);
@@ -235,13 +268,18 @@ double FusedStage::head_pass(float* dx, const float* x, const std::int64_t* targ
         multiply(norm, {slopes, count, vocabulary_}, transpose(head), products_);
         float* to = dx + begin * width_;
         std::fill(to, to + count * width_, 0.0f);
-        kernels::rms_norm_backward(to, norm, head_gradient_.final_norm, to, from, head_.final_norm, size(count), size(width_), epsilon);
+        kernels::rms_norm_backward(to, norm, head_gradient_.final_norm, to, from, head_.final_norm, size(count),
+                                   size(width_), epsilon);
     }
     return loss;
 }
 
-double FusedStage::loss(const float* x, const std::int64_t* targets, std::int64_t n) const { return head_pass(nullptr, x, targets, n, false); }
+double FusedStage::loss(const float* x, const std::int64_t* targets, std::int64_t n) const {
+    return head_pass(nullptr, x, targets, n, false);
+}
 
-double FusedStage::loss_backward(float* dx, const float* x, const std::int64_t* targets, std::int64_t n) { return head_pass(dx, x, targets, n, true); }
+double FusedStage::loss_backward(float* dx, const float* x, const std::int64_t* targets, std::int64_t n) {
+    return head_pass(dx, x, targets, n, true);
+}
 
 }  // namespace skippipe

@@ -94,21 +94,30 @@ torch::Device parse_device(const std::string& name, const std::string& pointer) 
     if (name == "cpu") return torch::kCPU;
     const bool numbered = name.size() > 5 && name.size() < 9 && name.starts_with("cuda:") &&
                           name.find_first_not_of("0123456789", 5) == std::string::npos;
-    if (name != "cuda" && !numbered) throw refuse(fmt::format("unknown device \"{}\"", name), "a node's tensors live there");
+    if (name != "cuda" && !numbered)
+        throw refuse(fmt::format("unknown device \"{}\"", name), "a node's tensors live there");
     const int index = numbered ? std::stoi(name.substr(5)) : 0;
     const int count = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
-    if (index >= count) throw refuse(fmt::format("device \"{}\" is not available: {} GPUs were found", name, count), "a node's tensors live there");
+    if (index >= count)
+        throw refuse(fmt::format("device \"{}\" is not available: {} GPUs were found", name, count),
+                     "a node's tensors live there");
     return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
 Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device)
-    : segments_(stage_segments(model, stage, blocks)), stage_(stage), sequence_(model.sequence), heads_(model.heads), kv_heads_(kv_heads(model)), device_(device) {
+    : segments_(stage_segments(model, stage, blocks)),
+      stage_(stage),
+      sequence_(model.sequence),
+      heads_(model.heads),
+      kv_heads_(kv_heads(model)),
+      device_(device) {
     const auto total = segments_.empty() ? 0 : segments_.back().offset + segments_.back().size();
     weights_ = torch::zeros({total}, torch::TensorOptions(device));
     gradient_ = torch::zeros({total}, torch::TensorOptions(device));
     std::map<std::string, torch::Tensor> named;
     for (const auto& segment : segments_) {
-        auto tensor = weights_.narrow(0, segment.offset, segment.size()).view(segment.shape).detach().set_requires_grad(true);
+        auto tensor =
+            weights_.narrow(0, segment.offset, segment.size()).view(segment.shape).detach().set_requires_grad(true);
         tensor.mutable_grad() = gradient_.narrow(0, segment.offset, segment.size()).view(segment.shape).detach();
         named[segment.name] = tensor;
         if (segment.decays()) decayed_ = segment.offset + segment.size();
@@ -120,7 +129,8 @@ Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device
     }
     for (int block = 0; block < blocks; ++block) {
         const auto get = [&](const char* tensor) { return named.at(fmt::format("block{}.{}", block, tensor)); };
-        blocks_.push_back({get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"), get("down")});
+        blocks_.push_back(
+            {get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"), get("down")});
     }
     rotation_ = rotations(model.sequence, model.width / model.heads, model.rotary_base).to(device);
     mask_ = torch::full({model.sequence, model.sequence}, -std::numeric_limits<float>::infinity()).triu(1).to(device);
@@ -131,7 +141,8 @@ void Stage::initialise(std::uint64_t seed) {
     auto values = torch::ones({size()});
     for (std::size_t i = 0; i < segments_.size(); ++i)
         if (const auto& segment = segments_[i]; segment.deviation > 0)
-            fill_normal(values.data_ptr<float>() + segment.offset, segment.size(), segment.deviation, Rng(stage_seed, i));
+            fill_normal(values.data_ptr<float>() + segment.offset, segment.size(), segment.deviation,
+                        Rng(stage_seed, i));
     torch::NoGradGuard no_gradient;
     weights_.copy_(values);
 }
@@ -150,7 +161,10 @@ torch::Tensor Stage::grouped_attention(const Block& block, const torch::Tensor& 
     };
     // [samples x kv heads, sequence, head width], a kv head repeated for each of its group.
     const auto shared = [&](const torch::Tensor& t) {
-        return t.transpose(1, 2).unsqueeze(2).expand({samples, kv_heads_, heads_ / kv_heads_, sequence_, head_width}).reshape({samples * heads_, sequence_, head_width});
+        return t.transpose(1, 2)
+            .unsqueeze(2)
+            .expand({samples, kv_heads_, heads_ / kv_heads_, sequence_, head_width})
+            .reshape({samples * heads_, sequence_, head_width});
     };
     const auto query = rotated(parts[0], 0).transpose(1, 2).reshape({samples * heads_, sequence_, head_width});
     auto scores = torch::bmm(query, shared(rotated(parts[1], 1)).transpose(1, 2));
@@ -191,7 +205,8 @@ std::vector<torch::Tensor> Stage::body_tensors() const {
     std::vector<torch::Tensor> tensors;
     if (stage_ == 0) tensors.push_back(embedding_);
     for (const auto& block : blocks_)
-        tensors.insert(tensors.end(), {block.attention_norm, block.qkv, block.attention_out, block.ffn_norm, block.gate_up, block.down});
+        tensors.insert(tensors.end(), {block.attention_norm, block.qkv, block.attention_out, block.ffn_norm,
+                                       block.gate_up, block.down});
     return tensors;
 }
 

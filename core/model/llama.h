@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The decoder-only LLaMA, cut into stages of consecutive blocks. Stage 0 also has the embedding, the final norm and the head.
+// The decoder-only LLaMA, cut into stages of consecutive blocks. Stage 0 also has the embedding, the final norm and the
+// head.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,10 +19,10 @@ int hidden_width(const ModelSpec& model);
 
 /// A tensor's place in a stage's flat storage. Matrices are [input, output]: y = x W.
 struct Segment {
-    std::string name;              ///< "block0.qkv"
+    std::string name;  ///< "block0.qkv"
     std::vector<std::int64_t> shape;
-    std::int64_t offset = 0;       ///< elements
-    double deviation = 0;          ///< of the normal distribution it starts from; 0: starts as ones
+    std::int64_t offset = 0;  ///< elements
+    double deviation = 0;     ///< of the normal distribution it starts from; 0: starts as ones
     std::int64_t size() const;
     bool decays() const { return shape.size() == 2; }  ///< weight decay is for matrices
 };
@@ -32,8 +33,8 @@ std::vector<Segment> stage_segments(const ModelSpec& model, int stage, int block
 /// "cpu", "cuda", "cuda:1" to a device that is there. Throws InputError naming `pointer`.
 torch::Device parse_device(const std::string& name, const std::string& pointer);
 
-/// One node's copy of a stage: one flat tensor of weights, one of gradients; what the layers use are views of them, so that
-/// backward adds up in place and reductions and steps are over a few large arrays.
+/// One node's copy of a stage: one flat tensor of weights, one of gradients; what the layers use are views of them, so
+/// that backward adds up in place and reductions and steps are over a few large arrays.
 class Stage {
 public:
     Stage(const ModelSpec& model, int stage, int blocks, torch::Device device);

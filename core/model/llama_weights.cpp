@@ -19,8 +19,9 @@ namespace {
 
 constexpr const char* pointer = "/training/initial_weights";
 
-/// A tensor of the file and its place in a stage's flat weights: some columns of a matrix, transposed, since here y = x W and there
-/// y = W x. Rows of queries and keys also change places within a head: here a rotated pair lies side by side, there half a head apart.
+/// A tensor of the file and its place in a stage's flat weights: some columns of a matrix, transposed, since here y = x
+/// W and there y = W x. Rows of queries and keys also change places within a head: here a rotated pair lies side by
+/// side, there half a head apart.
 struct Piece {
     enum class Layout { same, transposed, rotary };
     std::string name;
@@ -46,23 +47,28 @@ void for_each_element(const Piece& piece, std::int64_t head_width, Copy copy) {
     }
     for (std::int64_t row = 0; row < rows; ++row) {
         const auto column = column_of(piece, row, head_width);
-        for (std::int64_t c = 0; c < columns; ++c) copy(row * columns + c, piece.offset + c * piece.row_stride + column);
+        for (std::int64_t c = 0; c < columns; ++c)
+            copy(row * columns + c, piece.offset + c * piece.row_stride + column);
     }
 }
 
 std::vector<Piece> pieces_of(const ModelSpec& model, int stage, const std::vector<int>& blocks) {
     const auto segments = stage_segments(model, stage, blocks[static_cast<std::size_t>(stage)]);
-    const auto segment = [&](const std::string& name) { return *std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.name == name; }); };
+    const auto segment = [&](const std::string& name) {
+        return *std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.name == name; });
+    };
     std::vector<Piece> pieces;
     const auto add_same = [&](std::string name, const std::string& from) {
         const auto found = segment(from);
         pieces.push_back({std::move(name), found.shape, found.offset, 0, Piece::Layout::same});
     };
-    const auto add_columns = [&](std::string name, const std::string& from, std::int64_t first, std::int64_t count, Piece::Layout layout = Piece::Layout::transposed) {
+    const auto add_columns = [&](std::string name, const std::string& from, std::int64_t first, std::int64_t count,
+                                 Piece::Layout layout = Piece::Layout::transposed) {
         const auto found = segment(from);
         pieces.push_back({std::move(name), {count, found.shape[0]}, found.offset + first, found.shape[1], layout});
     };
-    const std::int64_t width = model.width, hidden = hidden_width(model), kv_width = width / model.heads * kv_heads(model);
+    const std::int64_t width = model.width, hidden = hidden_width(model),
+                       kv_width = width / model.heads * kv_heads(model);
     if (stage == 0) add_same("model.embed_tokens.weight", "embedding");
     int first_block = 0;
     for (int s = 0; s < stage; ++s) first_block += blocks[static_cast<std::size_t>(s)];
@@ -97,18 +103,24 @@ void check_configuration(const fs::path& folder, const ModelSpec& model) {
     const auto compare = [&](const char* key, double ours, const char* field) {
         const auto found = json.find(key);
         if (found == json.end() || !found->is_number() || found->get<double>() == ours) return;
-        throw InputError(fmt::format("/model/{}", field), fmt::format("{}, but {} says {}", ours, path.string(), found->get<double>()), "the weights were trained with that",
-                         fmt::format("Set it to {}", found->get<double>()));
+        throw InputError(fmt::format("/model/{}", field),
+                         fmt::format("{}, but {} says {}", ours, path.string(), found->get<double>()),
+                         "the weights were trained with that", fmt::format("Set it to {}", found->get<double>()));
     };
     if (!json.is_object()) return;
     compare("num_attention_heads", model.heads, "heads");
     compare("num_key_value_heads", kv_heads(model), "kv_heads");
     compare("rope_theta", model.rotary_base, "rotary_base");
-    if (const auto epsilon = json.find("rms_norm_eps"); epsilon != json.end() && epsilon->is_number() && epsilon->get<double>() != norm_epsilon)
-        throw InputError(pointer, fmt::format("{} says rms_norm_eps {}, here it is {}", path.string(), epsilon->get<double>(), norm_epsilon), "the losses would differ slightly",
-                         "Take \"rms_norm_eps\" out of that file to load the weights all the same");
+    if (const auto epsilon = json.find("rms_norm_eps");
+        epsilon != json.end() && epsilon->is_number() && epsilon->get<double>() != norm_epsilon)
+        throw InputError(
+            pointer,
+            fmt::format("{} says rms_norm_eps {}, here it is {}", path.string(), epsilon->get<double>(), norm_epsilon),
+            "the losses would differ slightly",
+            "Take \"rms_norm_eps\" out of that file to load the weights all the same");
     if (const auto scaling = json.find("rope_scaling"); scaling != json.end() && !scaling->is_null())
-        throw InputError(pointer, path.string() + " asks for scaled rotary frequencies", "they are not known here", "Use weights without rope_scaling (LLaMA 1, 2 and 3.0)");
+        throw InputError(pointer, path.string() + " asks for scaled rotary frequencies", "they are not known here",
+                         "Use weights without rope_scaling (LLaMA 1, 2 and 3.0)");
 }
 
 }  // namespace
@@ -126,27 +138,34 @@ LlamaWeights::LlamaWeights(const fs::path& path, const ModelSpec& model) : model
         if (entry.path().extension() == ".safetensors") found.push_back(entry.path());
     std::sort(found.begin(), found.end());
     for (const auto& file : found) files_.emplace_back(file, pointer);
-    if (files_.empty()) throw InputError(pointer, path.string() + " holds no .safetensors file", "training starts from it", "Name a safetensors file, or a folder of its parts");
+    if (files_.empty())
+        throw InputError(pointer, path.string() + " holds no .safetensors file", "training starts from it",
+                         "Name a safetensors file, or a folder of its parts");
 }
 
 std::vector<float> LlamaWeights::stage(int stage, const std::vector<int>& blocks) const {
     const auto pieces = pieces_of(model_, stage, blocks);
     const auto segments = stage_segments(model_, stage, blocks[static_cast<std::size_t>(stage)]);
-    std::vector<float> flat(segments.empty() ? 0 : static_cast<std::size_t>(segments.back().offset + segments.back().size()));
+    std::vector<float> flat(
+        segments.empty() ? 0 : static_cast<std::size_t>(segments.back().offset + segments.back().size()));
     const auto holder = [&](const std::string& name) {
-        return std::find_if(files_.begin(), files_.end(), [&](const SafeTensors& file) { return file.tensors().contains(name); });
+        return std::find_if(files_.begin(), files_.end(),
+                            [&](const SafeTensors& file) { return file.tensors().contains(name); });
     };
     for (const auto& piece : pieces) {
         auto name = piece.name;
         if (name == "lm_head.weight" && holder(name) == files_.end()) name = "model.embed_tokens.weight";
         const auto file = holder(name);
         const auto values = (file == files_.end() ? files_.front() : *file).read(name, piece.shape);
-        for_each_element(piece, model_.width / model_.heads, [&](std::int64_t there, std::int64_t here) { flat[static_cast<std::size_t>(here)] = values[static_cast<std::size_t>(there)]; });
+        for_each_element(piece, model_.width / model_.heads, [&](std::int64_t there, std::int64_t here) {
+            flat[static_cast<std::size_t>(here)] = values[static_cast<std::size_t>(there)];
+        });
     }
     return flat;
 }
 
-void save_llama(const fs::path& path, const ModelSpec& model, const std::vector<int>& blocks, const std::function<std::vector<float>(int)>& stage_weights) {
+void save_llama(const fs::path& path, const ModelSpec& model, const std::vector<int>& blocks,
+                const std::function<std::vector<float>(int)>& stage_weights) {
     std::vector<TensorName> names;
     std::vector<std::pair<int, Piece>> pieces;
     for (int stage = 0; stage < static_cast<int>(blocks.size()); ++stage)
@@ -162,7 +181,9 @@ void save_llama(const fs::path& path, const ModelSpec& model, const std::vector<
         std::int64_t size = 1;
         for (const auto extent : piece.shape) size *= extent;
         std::vector<float> values(static_cast<std::size_t>(size));
-        for_each_element(piece, model.width / model.heads, [&](std::int64_t there, std::int64_t here) { values[static_cast<std::size_t>(there)] = flat[static_cast<std::size_t>(here)]; });
+        for_each_element(piece, model.width / model.heads, [&](std::int64_t there, std::int64_t here) {
+            values[static_cast<std::size_t>(there)] = flat[static_cast<std::size_t>(here)];
+        });
         return values;
     });
 }

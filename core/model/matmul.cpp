@@ -25,15 +25,19 @@ torch::Tensor rounded(const MatrixView& m) { return tensor_of(m).to(torch::kBFlo
 void multiply(float* c, const MatrixView& a, const MatrixView& b, ProductType type) {
     torch::NoGradGuard no_gradient;
     auto product = tensor_of(c, a.rows, b.columns);
-    if (type == ProductType::bf16) product.copy_(torch::mm(rounded(a), rounded(b)));
-    else torch::mm_out(product, tensor_of(a), tensor_of(b));
+    if (type == ProductType::bf16)
+        product.copy_(torch::mm(rounded(a), rounded(b)));
+    else
+        torch::mm_out(product, tensor_of(a), tensor_of(b));
 }
 
 void multiply_add(float* c, const MatrixView& a, const MatrixView& b, ProductType type) {
     torch::NoGradGuard no_gradient;
     auto sum = tensor_of(c, a.rows, b.columns);
-    if (type == ProductType::bf16) sum.add_(torch::mm(rounded(a), rounded(b)));
-    else torch::addmm_out(sum, sum, tensor_of(a), tensor_of(b));
+    if (type == ProductType::bf16)
+        sum.add_(torch::mm(rounded(a), rounded(b)));
+    else
+        torch::addmm_out(sum, sum, tensor_of(a), tensor_of(b));
 }
 
 bool has_bf16_products() {
@@ -41,7 +45,8 @@ bool has_bf16_products() {
     for (std::string line; std::getline(processors, line);)
         if (line.starts_with("flags") || line.starts_with("Features")) {
             line += ' ';
-            return line.find(" avx512_bf16 ") != line.npos || line.find(" amx_bf16 ") != line.npos || line.find(" bf16 ") != line.npos;
+            return line.find(" avx512_bf16 ") != line.npos || line.find(" amx_bf16 ") != line.npos ||
+                   line.find(" bf16 ") != line.npos;
         }
     return false;
 }

@@ -15,13 +15,14 @@ struct MatrixView {
 
 inline MatrixView transpose(const MatrixView& m) { return {m.data, m.columns, m.rows, !m.transposed}; }
 
-/// c = a b, through LibTorch; c is stored [a.rows, b.columns] and overlaps neither. fp32 is BLAS; bf16 rounds a, b and the product, sums
-/// in fp32 between, and is oneDNN.
+/// c = a b, through LibTorch; c is stored [a.rows, b.columns] and overlaps neither. fp32 is BLAS; bf16 rounds a, b and
+/// the product, sums in fp32 between, and is oneDNN.
 void multiply(float* c, const MatrixView& a, const MatrixView& b, ProductType type = ProductType::fp32);
 /// c += a b.
 void multiply_add(float* c, const MatrixView& a, const MatrixView& b, ProductType type = ProductType::fp32);
 
-/// Whether the processor multiplies bf16 (AVX-512 BF16, AMX, Arm's BF16): elsewhere such products are slower than fp32's.
+/// Whether the processor multiplies bf16 (AVX-512 BF16, AMX, Arm's BF16): elsewhere such products are slower than
+/// fp32's.
 bool has_bf16_products();
 
 }  // namespace skippipe

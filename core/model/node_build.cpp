@@ -18,30 +18,36 @@ void require_fit(const Experiment& experiment, const Plan& plan) {
         throw InputError(std::move(pointer), std::move(what), std::move(why), std::move(remedy));
     };
     if (model.heads < 1 || model.width % (2 * model.heads) != 0)
-        refuse("/model/heads", fmt::format("a width of {} is not {} heads of even width", model.width, model.heads), "rotary attention turns pairs",
-               "Choose a width that 2 x heads divides");
+        refuse("/model/heads", fmt::format("a width of {} is not {} heads of even width", model.width, model.heads),
+               "rotary attention turns pairs", "Choose a width that 2 x heads divides");
     if (model.heads % kv_heads(model) != 0)
-        refuse("/model/kv_heads", fmt::format("{} does not divide {} heads", model.kv_heads, model.heads), "each serves the same number of heads", "Choose a divisor of the heads");
+        refuse("/model/kv_heads", fmt::format("{} does not divide {} heads", model.kv_heads, model.heads),
+               "each serves the same number of heads", "Choose a divisor of the heads");
     if (experiment.execution.products == ProductType::bf16 && !has_bf16_products())
-        refuse("/execution/products", "this processor does not multiply bf16", "in software it would be slower than fp32", "Set it to \"fp32\"");
+        refuse("/execution/products", "this processor does not multiply bf16",
+               "in software it would be slower than fp32", "Set it to \"fp32\"");
     int blocks = 0;
     for (const int count : plan.blocks) blocks += count;
     if (plan.stages.size() != plan.blocks.size() || blocks != model.blocks)
-        refuse("/blocks", fmt::format("the plan's stages have {} blocks, the model {}", blocks, model.blocks), "every block is in one stage", "Plan again");
+        refuse("/blocks", fmt::format("the plan's stages have {} blocks, the model {}", blocks, model.blocks),
+               "every block is in one stage", "Plan again");
     std::vector<bool> used(experiment.topology.nodes.size());
     for (const auto& nodes : plan.stages) {
         if (nodes.empty()) refuse("/stages", "a stage has no node", "its blocks would be nowhere", "Plan again");
         for (const int node : nodes) {
             if (node < 0 || static_cast<std::size_t>(node) >= used.size() || used[static_cast<std::size_t>(node)])
-                refuse("/stages", fmt::format("node number {} is unknown or in two stages", node), "a node hosts one stage", "Plan again");
+                refuse("/stages", fmt::format("node number {} is unknown or in two stages", node),
+                       "a node hosts one stage", "Plan again");
             used[static_cast<std::size_t>(node)] = true;
         }
     }
 }
 
-NodeState build_node(const Experiment& experiment, int node, int stage, int blocks, std::uint64_t seed, const std::vector<float>& given) {
+NodeState build_node(const Experiment& experiment, int node, int stage, int blocks, std::uint64_t seed,
+                     const std::vector<float>& given) {
     const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
-    Stage copy(experiment.model, stage, blocks, parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node)));
+    Stage copy(experiment.model, stage, blocks,
+               parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node)));
     if (given.empty()) {
         copy.initialise(seed);
     } else {
@@ -55,7 +61,8 @@ NodeState build_node(const Experiment& experiment, int node, int stage, int bloc
 
 }  // namespace
 
-std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, const Plan& plan, std::uint64_t seed, const std::function<bool(int)>& hosted) {
+std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, const Plan& plan, std::uint64_t seed,
+                                                  const std::function<bool(int)>& hosted) {
     require_fit(experiment, plan);
     std::optional<LlamaWeights> initial;
     if (const auto& path = experiment.training.initial_weights; !path.empty()) initial.emplace(path, experiment.model);
@@ -66,7 +73,8 @@ std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, 
         for (const int node : plan.stages[stage]) {
             if (!hosted(node)) continue;
             if (initial && given.empty()) given = initial->stage(number, plan.blocks);
-            nodes[static_cast<std::size_t>(node)].emplace(build_node(experiment, node, number, plan.blocks[stage], seed, given));
+            nodes[static_cast<std::size_t>(node)].emplace(
+                build_node(experiment, node, number, plan.blocks[stage], seed, given));
         }
     }
     return nodes;
@@ -74,8 +82,10 @@ std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, 
 
 void require_vocabulary(const Experiment& experiment, const Batches& batches) {
     if (experiment.model.vocabulary >= batches.vocabulary()) return;
-    throw InputError("/model/vocabulary", fmt::format("{} is less than the {} of the data", experiment.model.vocabulary, batches.vocabulary()),
-                     "a token would have no embedding", "Read the data for this model");
+    throw InputError(
+        "/model/vocabulary",
+        fmt::format("{} is less than the {} of the data", experiment.model.vocabulary, batches.vocabulary()),
+        "a token would have no embedding", "Read the data for this model");
 }
 
 }  // namespace skippipe

@@ -11,10 +11,11 @@
 
 namespace skippipe {
 
-/// The plan's nodes with their starting weights, by index in the topology; only those that `hosted` says yes to. Weights come from
-/// training.initial_weights where it names a file (an absolute path), else from the seed.
-/// Throws InputError where plan and model do not fit, a device is missing or the file cannot be used.
-std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, const Plan& plan, std::uint64_t seed, const std::function<bool(int node)>& hosted);
+/// The plan's nodes with their starting weights, by index in the topology; only those that `hosted` says yes to.
+/// Weights come from training.initial_weights where it names a file (an absolute path), else from the seed. Throws
+/// InputError where plan and model do not fit, a device is missing or the file cannot be used.
+std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, const Plan& plan, std::uint64_t seed,
+                                                  const std::function<bool(int node)>& hosted);
 
 /// Throws InputError where the data were read for a larger vocabulary than the model's.
 void require_vocabulary(const Experiment& experiment, const Batches& batches);

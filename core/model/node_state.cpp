@@ -11,7 +11,8 @@
 namespace skippipe {
 
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets) {
-    const auto all = torch::from_blob(const_cast<std::int32_t*>(batch.tokens.data()), {batch.samples, batch.sequence + 1}, torch::kInt32);
+    const auto all = torch::from_blob(const_cast<std::int32_t*>(batch.tokens.data()),
+                                      {batch.samples, batch.sequence + 1}, torch::kInt32);
     tokens = all.narrow(1, 0, batch.sequence).reshape(-1).to(device, torch::kInt64);
     targets = all.narrow(1, 1, batch.sequence).reshape(-1).to(device, torch::kInt64);
 }
@@ -28,13 +29,16 @@ float* residual_of(Journey& journey, int to_node, bool backward, WireType wire, 
     return data(residual);
 }
 
-torch::Tensor on_host(const torch::Tensor& message) { return message.detach().to(torch::kCPU, torch::kFloat32).contiguous(); }
+torch::Tensor on_host(const torch::Tensor& message) {
+    return message.detach().to(torch::kCPU, torch::kFloat32).contiguous();
+}
 
 }  // namespace
 
 void take_message(Journey& journey, int to_node, bool backward, WireType wire, std::byte* bytes) {
     const auto message = on_host(std::exchange(journey.message, {}));
-    encode(bytes, data(message), message.size(0), message.size(1), wire, residual_of(journey, to_node, backward, wire, message));
+    encode(bytes, data(message), message.size(0), message.size(1), wire,
+           residual_of(journey, to_node, backward, wire, message));
     journey.message_from = -1;
 }
 
@@ -104,8 +108,10 @@ float* recompute(const NodeState& node, const Visit& visit, float* kept) {
 
 /// The input's gradient goes on: back along the path, or into the embedding.
 void hand_back(NodeState& node, Journey& journey, const Visit& visit, torch::Tensor dx) {
-    if (&visit == &journey.visits.front()) node.fused->embed_backward(data(dx), ids(journey.tokens), dx.size(0));
-    else hand_over(journey, visit, std::move(dx));
+    if (&visit == &journey.visits.front())
+        node.fused->embed_backward(data(dx), ids(journey.tokens), dx.size(0));
+    else
+        hand_over(journey, visit, std::move(dx));
 }
 
 void fused_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
@@ -124,13 +130,15 @@ void fused_input_gradient(NodeState& node, Journey& journey, Visit& visit) {
         recompute(node, visit, data(visit.activations));
     }
     visit.between = node.between.take(split_floats(node.model, node.fused->blocks(), n));
-    node.fused->input_gradient(data(dx), data(visit.gradient), data(visit.input), data(visit.activations), data(visit.between), n);
+    node.fused->input_gradient(data(dx), data(visit.gradient), data(visit.input), data(visit.activations),
+                               data(visit.between), n);
     visit.input = dx;  // of no more use itself; the embedding's gradient waits for W
     if (&visit != &journey.visits.front()) hand_over(journey, visit, std::exchange(visit.input, {}));
 }
 
 void fused_weight_gradient(NodeState& node, Journey& journey, Visit& visit) {
-    node.fused->weight_gradient(data(visit.gradient), data(visit.activations), data(visit.between), visit.gradient.size(0));
+    node.fused->weight_gradient(data(visit.gradient), data(visit.activations), data(visit.between),
+                                visit.gradient.size(0));
     if (visit.input.defined()) node.fused->embed_backward(data(visit.input), ids(journey.tokens), visit.input.size(0));
 }
 
@@ -147,7 +155,8 @@ namespace {
 
 /// The graph of the stage's work on the visit's input (its tokens, where nothing arrived); returns the result.
 torch::Tensor record_graph(NodeState& node, const Journey& journey, Visit& visit) {
-    const auto output = node.stage.forward(visit.input.defined() ? visit.input.set_requires_grad(true) : node.stage.embed(journey.tokens));
+    const auto output = node.stage.forward(visit.input.defined() ? visit.input.set_requires_grad(true)
+                                                                 : node.stage.embed(journey.tokens));
     if (output.requires_grad()) visit.output = gradient_edge(output);
     return output.detach();
 }
@@ -197,7 +206,8 @@ void run_input_gradient(NodeState& node, Journey& journey, Visit& visit, WireTyp
     visit.gradient = arrived(node, journey, visit, true, wire);
     if (node.fused) return fused_input_gradient(node, journey, visit);
     if (node.recompute) record_graph(node, journey, visit);
-    if (visit.input.defined()) hand_over(journey, visit, gradients_of(visit.output, visit.gradient, {visit.input}, true).front());
+    if (visit.input.defined())
+        hand_over(journey, visit, gradients_of(visit.output, visit.gradient, {visit.input}, true).front());
 }
 
 void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit) {
@@ -222,7 +232,8 @@ torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x) {
 }
 
 double evaluate_loss(const NodeState& node, const torch::Tensor& x, const torch::Tensor& targets) {
-    return node.fused ? node.fused->loss(data(x), ids(targets), x.size(0)) : node.stage.loss_sum(x, targets).item<float>();
+    return node.fused ? node.fused->loss(data(x), ids(targets), x.size(0))
+                      : node.stage.loss_sum(x, targets).item<float>();
 }
 
 }  // namespace skippipe

@@ -24,20 +24,20 @@ struct NodeState {
     Stage stage;
     std::optional<FusedStage> fused;  ///< on the CPU; elsewhere the stage's own operations and autograd do the work
     ModelSpec model;
-    bool recompute = false;     ///< a visit keeps its input only; the backward does the forward again
+    bool recompute = false;  ///< a visit keeps its input only; the backward does the forward again
     BufferPool activations, between;
     int held = 0, most_held = 0;  ///< visits whose activations are kept, now and at most so far
-    torch::Tensor m, v;         ///< AdamW, flat as the weights
-    std::int64_t tokens = 0;    ///< whose weight gradients were added up in this iteration
+    torch::Tensor m, v;           ///< AdamW, flat as the weights
+    std::int64_t tokens = 0;      ///< whose weight gradients were added up in this iteration
     std::optional<TaskGraph::Id> last_task;
 };
 
 /// A microbatch's stay on one node.
 struct Visit {
     int node = 0;
-    torch::Tensor input;        ///< the message that arrived, or, on the CPU, the embedded tokens at hop 0
-    Edge output;                ///< autograd's graph of this stage's work; freed by the backward
-    torch::Tensor activations;  ///< on the CPU: what the forward kept
+    torch::Tensor input;              ///< the message that arrived, or, on the CPU, the embedded tokens at hop 0
+    Edge output;                      ///< autograd's graph of this stage's work; freed by the backward
+    torch::Tensor activations;        ///< on the CPU: what the forward kept
     torch::Tensor gradient, between;  ///< split backward: kept from I for W
     std::optional<TaskGraph::Id> input_gradient_task;
 };
@@ -47,15 +47,15 @@ using Residuals = std::map<std::tuple<int, int, bool>, torch::Tensor>;
 
 /// A microbatch under way.
 struct Journey {
-    std::vector<Visit> visits;  ///< capacity is reserved: tasks hold pointers into it
+    std::vector<Visit> visits;      ///< capacity is reserved: tasks hold pointers into it
     torch::Tensor tokens, targets;  ///< int64 [samples x sequence], where its data node is
     std::int64_t token_count = 0;
-    torch::Tensor message;      ///< activation forwards, gradient backwards
-    int message_from = -1;      ///< the node that made it, where it has not passed a wire yet
+    torch::Tensor message;           ///< activation forwards, gradient backwards
+    int message_from = -1;           ///< the node that made it, where it has not passed a wire yet
     Residuals* residuals = nullptr;  ///< outlive the iteration
-    double loss = 0;            ///< nats, summed
+    double loss = 0;                 ///< nats, summed
     std::int64_t loss_tokens = 0;
-    OpKind next = OpKind::F;    ///< F until L is submitted, then B (I where split)
+    OpKind next = OpKind::F;  ///< F until L is submitted, then B (I where split)
     int next_hop = 0;
     std::optional<TaskGraph::Id> last_task;
 };
@@ -63,8 +63,8 @@ struct Journey {
 /// Input and target tokens of a batch as int64 on a device.
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets);
 
-/// The journey's message as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes of one rank the
-/// operations do the same, so that a run's values do not depend on who shares a process.
+/// The journey's message as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes
+/// of one rank the operations do the same, so that a run's values do not depend on who shares a process.
 void take_message(Journey& journey, int to_node, bool backward, WireType wire, std::byte* bytes);
 void put_message(Journey& journey, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire);
 

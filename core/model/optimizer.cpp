@@ -25,16 +25,22 @@ std::vector<double> clip_factors(const Training& training, const std::vector<dou
     std::vector<double> factors(squared_norms.size(), 1.0);
     if (training.clip == ClipRule::global) std::fill(factors.begin(), factors.end(), factor(total_norm(squared_norms)));
     if (training.clip == ClipRule::per_stage)
-        std::transform(squared_norms.begin(), squared_norms.end(), factors.begin(), [&](double squared) { return factor(std::sqrt(std::max(squared, 0.0))); });
+        std::transform(squared_norms.begin(), squared_norms.end(), factors.begin(),
+                       [&](double squared) { return factor(std::sqrt(std::max(squared, 0.0))); });
     return factors;
 }
 
 kernels::AdamW step_parameters(const Training& training, int iteration, long long step) {
-    return {.learning_rate = learning_rate(training, iteration), .beta1 = training.beta1, .beta2 = training.beta2,
-            .epsilon = training.epsilon, .weight_decay = training.weight_decay, .step = step};
+    return {.learning_rate = learning_rate(training, iteration),
+            .beta1 = training.beta1,
+            .beta2 = training.beta2,
+            .epsilon = training.epsilon,
+            .weight_decay = training.weight_decay,
+            .step = step};
 }
 
-void adamw_tensors(torch::Tensor weights, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v, const kernels::AdamW& parameters) {
+void adamw_tensors(torch::Tensor weights, const torch::Tensor& gradient, torch::Tensor m, torch::Tensor v,
+                   const kernels::AdamW& parameters) {
     torch::NoGradGuard no_gradient;
     const auto step = static_cast<double>(parameters.step);
     const auto scaled = gradient * parameters.gradient_scale;

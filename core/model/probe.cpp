@@ -27,7 +27,8 @@ Batch random_batch(const Experiment& experiment, std::uint64_t seed) {
     Batch batch{experiment.pipeline.microbatch_samples, experiment.model.sequence, {}};
     Rng rng(seed);
     batch.tokens.resize(static_cast<std::size_t>(batch.samples) * static_cast<std::size_t>(batch.sequence + 1));
-    for (auto& token : batch.tokens) token = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(experiment.model.vocabulary)));
+    for (auto& token : batch.tokens)
+        token = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(experiment.model.vocabulary)));
     return batch;
 }
 
@@ -74,7 +75,8 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
 }
 
 /// Seconds of a step of all stages here, each by its copies on this rank.
-Measured measure_step(const Experiment& experiment, std::vector<StageCopies>& stages, TaskGraph& graph, const std::function<void()>& together) {
+Measured measure_step(const Experiment& experiment, std::vector<StageCopies>& stages, TaskGraph& graph,
+                      const std::function<void()>& together) {
     std::vector<kernels::AdamW> parameters(stages.size());
     std::vector<double> seconds;
     for (int i = 0; i < warm_ups + repeats; ++i) {
@@ -89,12 +91,16 @@ Measured measure_step(const Experiment& experiment, std::vector<StageCopies>& st
 
 }  // namespace
 
-void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, int workers, const std::function<void()>& together, int rank, RankProbe& probe) {
-    auto nodes = build_nodes(experiment, schedule.plan, experiment.seed, [&](int node) { return schedule.rank_of[static_cast<std::size_t>(node)] == rank; });
+void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, int workers,
+                   const std::function<void()>& together, int rank, RankProbe& probe) {
+    auto nodes = build_nodes(experiment, schedule.plan, experiment.seed,
+                             [&](int node) { return schedule.rank_of[static_cast<std::size_t>(node)] == rank; });
     const auto hosted = schedule.nodes_of(rank);
     std::vector<NodeSpeed> speeds(hosted.size());
     TaskGraph graph(prepare_blas() ? workers : 1, use_one_thread);
-    graph.for_each(hosted.size(), [&](std::size_t i) { speeds[i] = measure_node(experiment, nodes[static_cast<std::size_t>(hosted[i])].value(), hosted[i]); });
+    graph.for_each(hosted.size(), [&](std::size_t i) {
+        speeds[i] = measure_node(experiment, nodes[static_cast<std::size_t>(hosted[i])].value(), hosted[i]);
+    });
     probe.nodes = std::move(speeds);
     std::vector<StageCopies> stages(schedule.plan.stages.size());
     for (std::size_t stage = 0; stage < stages.size(); ++stage)

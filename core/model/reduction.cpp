@@ -20,9 +20,12 @@ struct Chunk {
 };
 
 bool on_cpu(const NodeState& node) { return node.stage.device().is_cpu(); }
-bool all_on_cpu(const StageCopies& stage) { return std::all_of(stage.nodes.begin(), stage.nodes.end(), [](const auto* node) { return on_cpu(*node); }); }
+bool all_on_cpu(const StageCopies& stage) {
+    return std::all_of(stage.nodes.begin(), stage.nodes.end(), [](const auto* node) { return on_cpu(*node); });
+}
 
-void append_chunks(std::vector<Chunk>& chunks, std::size_t stage, NodeState* node, std::int64_t begin, std::int64_t end, std::int64_t step) {
+void append_chunks(std::vector<Chunk>& chunks, std::size_t stage, NodeState* node, std::int64_t begin, std::int64_t end,
+                   std::int64_t step) {
     for (; begin < end; begin += step) chunks.push_back({stage, node, begin, std::min(step, end - begin)});
 }
 
@@ -32,7 +35,8 @@ void reduce_on_cpu(const StageCopies& stage, Chunk& chunk) {
     const auto size = static_cast<std::size_t>(chunk.size);
     float* sum = data(stage.nodes.front()->stage.gradient(), chunk);
     for (std::size_t copy = 1; copy < stage.nodes.size(); ++copy)
-        if (stage.nodes[copy]->tokens > 0) kernels::sum_into(sum, data(stage.nodes[copy]->stage.gradient(), chunk), size);
+        if (stage.nodes[copy]->tokens > 0)
+            kernels::sum_into(sum, data(stage.nodes[copy]->stage.gradient(), chunk), size);
     kernels::scale(sum, static_cast<float>(1.0 / static_cast<double>(stage.tokens)), size);
     chunk.squares = kernels::sum_of_squares(sum, size);
 }
@@ -40,7 +44,8 @@ void reduce_on_cpu(const StageCopies& stage, Chunk& chunk) {
 void reduce_on_device(const StageCopies& stage, Chunk& chunk) {
     torch::NoGradGuard no_gradient;
     auto& sum = stage.nodes.front()->stage.gradient();
-    for (std::size_t copy = 1; copy < stage.nodes.size(); ++copy) sum.add_(stage.nodes[copy]->stage.gradient().to(sum.device()));
+    for (std::size_t copy = 1; copy < stage.nodes.size(); ++copy)
+        sum.add_(stage.nodes[copy]->stage.gradient().to(sum.device()));
     sum.mul_(1.0 / static_cast<double>(stage.tokens));
     chunk.squares = sum.square().sum(torch::kFloat64).item<double>();
 }
@@ -50,12 +55,13 @@ void step_chunk(const StageCopies& stage, const Chunk& chunk, kernels::AdamW par
     const auto& reduced = stage.nodes.front()->stage.gradient();
     if (chunk.begin >= node.stage.decayed_size()) parameters.weight_decay = 0;
     if (on_cpu(node) && reduced.device().is_cpu()) {
-        kernels::adamw(data(node.stage.weights(), chunk), data(reduced, chunk), data(node.m, chunk), data(node.v, chunk),
-                       static_cast<std::size_t>(chunk.size), parameters);
+        kernels::adamw(data(node.stage.weights(), chunk), data(reduced, chunk), data(node.m, chunk),
+                       data(node.v, chunk), static_cast<std::size_t>(chunk.size), parameters);
         return;
     }
     const auto part = [&](const torch::Tensor& flat) { return flat.narrow(0, chunk.begin, chunk.size); };
-    adamw_tensors(part(node.stage.weights()), part(reduced).to(node.stage.device()), part(node.m), part(node.v), parameters);
+    adamw_tensors(part(node.stage.weights()), part(reduced).to(node.stage.device()), part(node.m), part(node.v),
+                  parameters);
 }
 
 }  // namespace
@@ -86,7 +92,8 @@ void step_stages(std::vector<StageCopies>& stages, const std::vector<kernels::Ad
             append_chunks(chunks, stage, node, node->stage.decayed_size(), node->stage.size(), step);
         }
     }
-    graph.for_each(chunks.size(), [&](std::size_t i) { step_chunk(stages[chunks[i].stage], chunks[i], parameters[chunks[i].stage]); });
+    graph.for_each(chunks.size(),
+                   [&](std::size_t i) { step_chunk(stages[chunks[i].stage], chunks[i], parameters[chunks[i].stage]); });
 }
 
 }  // namespace skippipe

@@ -11,11 +11,14 @@ namespace skippipe {
 
 namespace {
 
-std::vector<float> to_vector(const torch::Tensor& flat) { return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()}; }
+std::vector<float> to_vector(const torch::Tensor& flat) {
+    return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+}
 
 }  // namespace
 
-WholeModel::WholeModel(const ModelSpec& model, const Training& training, const std::vector<int>& blocks, std::uint64_t seed)
+WholeModel::WholeModel(const ModelSpec& model, const Training& training, const std::vector<int>& blocks,
+                       std::uint64_t seed)
     : training_(training), steps_(blocks.size()), gradients_(blocks.size()) {
     for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
         stages_.emplace_back(model, static_cast<int>(stage), blocks[stage], torch::kCPU);
@@ -72,7 +75,9 @@ ReferenceStep WholeModel::step(int iteration) {
         auto& whole = stages_[stage];
         const auto decayed = whole.decayed_size();
         for (const bool decays : {true, false}) {
-            const auto part = [&](const torch::Tensor& flat) { return decays ? flat.narrow(0, 0, decayed) : flat.narrow(0, decayed, whole.size() - decayed); };
+            const auto part = [&](const torch::Tensor& flat) {
+                return decays ? flat.narrow(0, 0, decayed) : flat.narrow(0, decayed, whole.size() - decayed);
+            };
             if (!decays) parameters.weight_decay = 0;
             adamw_tensors(part(whole.weights()), part(whole.gradient()), part(m_[stage]), part(v_[stage]), parameters);
         }
@@ -96,6 +101,8 @@ void WholeModel::copy_state_of(const WholeModel& other) {
     sums_.stage_tokens.assign(stages_.size(), 0);
 }
 
-std::vector<float> WholeModel::weights(int stage) const { return to_vector(stages_[static_cast<std::size_t>(stage)].weights()); }
+std::vector<float> WholeModel::weights(int stage) const {
+    return to_vector(stages_[static_cast<std::size_t>(stage)].weights());
+}
 
 }  // namespace skippipe

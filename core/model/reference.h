@@ -12,7 +12,7 @@ namespace skippipe {
 struct ReferenceStep {
     double loss_sum_nats = 0;
     std::int64_t tokens = 0;
-    double gradient_norm = 0;               ///< before clipping
+    double gradient_norm = 0;  ///< before clipping
     std::vector<std::int64_t> stage_tokens;
 };
 
@@ -27,7 +27,8 @@ public:
     /// Same starting weights as the nodes of TorchCompute for this seed.
     WholeModel(const ModelSpec& model, const Training& training, const std::vector<int>& blocks, std::uint64_t seed);
 
-    /// Token-summed gradients of these microbatches, one after the other, on the calling thread, added to what is there.
+    /// Token-summed gradients of these microbatches, one after the other, on the calling thread, added to what is
+    /// there.
     void accumulate(const Batches& batches, int iteration, const std::vector<StagePath>& paths);
     /// Adds another copy's sums to this one's.
     void add_gradients_of(const WholeModel& other);

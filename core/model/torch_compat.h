@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything that reaches below LibTorch's front end or differs between its versions (1.13 of Debian 12, 2.6 of Debian 13).
+// Everything that reaches below LibTorch's front end or differs between its versions (1.13 of Debian 12, 2.6 of Debian
+// 13).
 #pragma once
 #include <cstring>
 
@@ -20,8 +21,8 @@ inline void accumulate_gradients(const Edge& from, const torch::Tensor& gradient
 }
 
 /// Gradients of `inputs` alone, nothing is added up anywhere; undefined where an input took no part.
-inline std::vector<torch::Tensor> gradients_of(const Edge& from, const torch::Tensor& gradient, const std::vector<torch::Tensor>& inputs,
-                                               bool keep_graph) {
+inline std::vector<torch::Tensor> gradients_of(const Edge& from, const torch::Tensor& gradient,
+                                               const std::vector<torch::Tensor>& inputs, bool keep_graph) {
     torch::autograd::edge_list edges;
     for (const auto& input : inputs) edges.push_back(gradient_edge(input));
     return torch::autograd::Engine::get_default_engine().execute({from}, {gradient}, keep_graph, false, false, edges);

@@ -26,14 +26,19 @@ std::vector<float> to_vector(const torch::Tensor& flat) {
 
 bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
     const auto x = a.to(torch::kCPU).contiguous(), y = b.to(torch::kCPU).contiguous();
-    return x.numel() == y.numel() && std::memcmp(x.data_ptr<float>(), y.data_ptr<float>(), static_cast<std::size_t>(x.numel()) * sizeof(float)) == 0;
+    return x.numel() == y.numel() && std::memcmp(x.data_ptr<float>(), y.data_ptr<float>(),
+                                                 static_cast<std::size_t>(x.numel()) * sizeof(float)) == 0;
 }
 
 }  // namespace
 
 struct TorchCompute::Implementation {
-    Implementation(const Experiment& given, const Plan& given_plan, Batches given_batches, std::uint64_t seed, int threads)
-        : experiment(given), stages(given_plan.stages), batches(std::move(given_batches)), graph(prepare_blas() ? threads : 1, use_one_thread) {
+    Implementation(const Experiment& given, const Plan& given_plan, Batches given_batches, std::uint64_t seed,
+                   int threads)
+        : experiment(given),
+          stages(given_plan.stages),
+          batches(std::move(given_batches)),
+          graph(prepare_blas() ? threads : 1, use_one_thread) {
         require_vocabulary(experiment, batches);
         nodes = build_nodes(experiment, given_plan, seed, [](int) { return true; });
         steps.assign(stages.size(), 0);
@@ -64,9 +69,9 @@ struct TorchCompute::Implementation {
     std::vector<std::vector<int>> stages;
     Batches batches;
     std::vector<std::optional<NodeState>> nodes;
-    std::vector<long long> steps;       ///< of each stage's optimizer
-    std::map<int, Journey> journeys;    ///< by microbatch
-    std::map<int, Residuals> residuals; ///< the same
+    std::vector<long long> steps;        ///< of each stage's optimizer
+    std::map<int, Journey> journeys;     ///< by microbatch
+    std::map<int, Residuals> residuals;  ///< the same
     std::size_t most_visits = 0;
     int iteration = 0;
     TaskGraph graph;  ///< last: its threads end before what they work on
@@ -75,19 +80,24 @@ struct TorchCompute::Implementation {
 void TorchCompute::Implementation::require_next(const ComputeTask& task, const Journey& journey) const {
     const auto kind = task.operation.kind;
     const auto refuse = [&](const char* why) {
-        throw std::logic_error(fmt::format("{} on node {} at hop {}: {}", to_string(task.operation), task.node, task.hop, why));
+        throw std::logic_error(
+            fmt::format("{} on node {} at hop {}: {}", to_string(task.operation), task.node, task.hop, why));
     };
-    if (task.node < 0 || static_cast<std::size_t>(task.node) >= nodes.size() || !nodes[static_cast<std::size_t>(task.node)] ||
+    if (task.node < 0 || static_cast<std::size_t>(task.node) >= nodes.size() ||
+        !nodes[static_cast<std::size_t>(task.node)] ||
         nodes[static_cast<std::size_t>(task.node)]->stage.stage() != task.stage)
         refuse("the node does not host that stage");
     const auto hop = static_cast<std::size_t>(std::max(task.hop, 0));
     if (kind == OpKind::F) {
-        if (journey.next != OpKind::F || hop != journey.visits.size() || hop >= most_visits) refuse("it is not the microbatch's next operation");
+        if (journey.next != OpKind::F || hop != journey.visits.size() || hop >= most_visits)
+            refuse("it is not the microbatch's next operation");
         if ((hop == 0) != (task.stage == 0)) refuse("a path begins in stage 0 and never comes back to it");
         return;
     }
-    if (hop >= journey.visits.size() || journey.visits[hop].node != task.node) refuse("the microbatch did not pass there");
-    if (kind == OpKind::L && (journey.next != OpKind::F || hop != 0)) refuse("it is not the microbatch's next operation");
+    if (hop >= journey.visits.size() || journey.visits[hop].node != task.node)
+        refuse("the microbatch did not pass there");
+    if (kind == OpKind::L && (journey.next != OpKind::F || hop != 0))
+        refuse("it is not the microbatch's next operation");
     if ((kind == OpKind::B || kind == OpKind::I) && (journey.next != OpKind::B || task.hop != journey.next_hop))
         refuse("it is not the microbatch's next operation");
     if (kind == OpKind::W && !journey.visits[hop].input_gradient_task) refuse("its I comes first");
@@ -100,7 +110,8 @@ std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task
         case OpKind::F:
             return [this, task, wire, &node, &journey, visit] {
                 if (task.hop == 0) {
-                    set_tokens(batches.batch(iteration, task.operation.microbatch), node.stage.device(), journey.tokens, journey.targets);
+                    set_tokens(batches.batch(iteration, task.operation.microbatch), node.stage.device(), journey.tokens,
+                               journey.targets);
                     journey.token_count = journey.tokens.numel();
                 }
                 run_forward(node, journey, *visit, wire);
@@ -146,11 +157,13 @@ double TorchCompute::Implementation::validation_loss(int first, int count) {
     const auto& head = first_node(0);
     set_tokens(batches.validation(first, count), head.stage.device(), tokens, targets);
     auto x = head.stage.embed(tokens);
-    for (std::size_t stage = 0; stage < stages.size(); ++stage) x = evaluate(first_node(stage), x.to(first_node(stage).stage.device()));
+    for (std::size_t stage = 0; stage < stages.size(); ++stage)
+        x = evaluate(first_node(stage), x.to(first_node(stage).stage.device()));
     return evaluate_loss(head, x.to(head.stage.device()), targets);
 }
 
-TorchCompute::TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int threads)
+TorchCompute::TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed,
+                           int threads)
     : implementation_(std::make_unique<Implementation>(experiment, plan, std::move(batches), seed, threads)) {}
 
 TorchCompute::~TorchCompute() = default;
@@ -186,8 +199,10 @@ IterationResult TorchCompute::finish_iteration() {
     const auto squared_norms = reduce_gradients(copies, self.graph);
     result.gradient_norm = total_norm(squared_norms);
     if (!std::isfinite(result.gradient_norm) || !std::isfinite(result.loss_sum_nats))
-        throw std::runtime_error(fmt::format("iteration {}: the loss or its gradient is no longer a finite number; training diverged. "
-                                             "Lower training.learning_rate or add training.warmup_iterations", self.iteration));
+        throw std::runtime_error(
+            fmt::format("iteration {}: the loss or its gradient is no longer a finite number; training diverged. "
+                        "Lower training.learning_rate or add training.warmup_iterations",
+                        self.iteration));
     const auto factors = clip_factors(self.experiment.training, squared_norms);
     std::vector<kernels::AdamW> parameters(copies.size());
     for (std::size_t stage = 0; stage < copies.size(); ++stage) {
@@ -201,7 +216,8 @@ IterationResult TorchCompute::finish_iteration() {
 
 ValidationResult TorchCompute::validate() {
     auto& self = *implementation_;
-    const int total = self.batches.validation_samples(), each = std::max(1, self.experiment.pipeline.microbatch_samples);
+    const int total = self.batches.validation_samples(),
+              each = std::max(1, self.experiment.pipeline.microbatch_samples);
     const int count = (total + each - 1) / each;
     std::vector<double> losses(static_cast<std::size_t>(count));
     self.graph.for_each(losses.size(), [&](std::size_t i) {
@@ -221,7 +237,9 @@ std::vector<float> TorchCompute::reduced_gradient(int stage) const {
     return to_vector(implementation_->first_node(static_cast<std::size_t>(stage)).stage.gradient());
 }
 
-std::vector<float> TorchCompute::weights(int node) const { return to_vector(implementation_->node(node).stage.weights()); }
+std::vector<float> TorchCompute::weights(int node) const {
+    return to_vector(implementation_->node(node).stage.weights());
+}
 
 int TorchCompute::most_held(int node) const { return implementation_->node(node).most_held; }
 
@@ -229,7 +247,9 @@ bool TorchCompute::replicas_equal() const {
     for (const auto& copies : implementation_->copies())
         for (const auto* node : copies.nodes) {
             const auto& first = *copies.nodes.front();
-            if (!same_bits(node->stage.weights(), first.stage.weights()) || !same_bits(node->m, first.m) || !same_bits(node->v, first.v)) return false;
+            if (!same_bits(node->stage.weights(), first.stage.weights()) || !same_bits(node->m, first.m) ||
+                !same_bits(node->v, first.v))
+                return false;
         }
     return true;
 }

@@ -9,12 +9,13 @@
 
 namespace skippipe {
 
-/// `compute: torch`: every node of the plan has the weights, gradients and AdamW state of its stage, on its own device, and
-/// microbatches pass from node to node as tensors. Work runs on a pool of threads; results are the same to the bit for any
-/// number of them.
+/// `compute: torch`: every node of the plan has the weights, gradients and AdamW state of its stage, on its own device,
+/// and microbatches pass from node to node as tensors. Work runs on a pool of threads; results are the same to the bit
+/// for any number of them.
 ///
-/// On the CPU a stage is FusedStage; on other devices LibTorch's operations and autograd. Split backward: on the CPU I and W together do
-/// the work of B and leave the same bits; elsewhere LibTorch walks the inside of the stage twice, and the sums are those of B.
+/// On the CPU a stage is FusedStage; on other devices LibTorch's operations and autograd. Split backward: on the CPU I
+/// and W together do the work of B and leave the same bits; elsewhere LibTorch walks the inside of the stage twice, and
+/// the sums are those of B.
 class TorchCompute final : public ComputeBackend {
 public:
     /// `plan` names nodes by their index in the experiment's topology. `threads` 0: one a core.

@@ -22,7 +22,9 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-std::span<float> values_of(torch::Tensor& flat) { return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}; }
+std::span<float> values_of(torch::Tensor& flat) {
+    return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
+}
 
 }  // namespace
 
@@ -33,10 +35,16 @@ struct LocalJourney {
 };
 
 struct TorchRank::Implementation {
-    Implementation(const Experiment& given, const RankSchedule& given_schedule, int given_rank, std::optional<Batches> given_batches, int workers)
-        : experiment(given), schedule(given_schedule), rank(given_rank), batches(std::move(given_batches)),
-          nodes(build_nodes(experiment, schedule.plan, experiment.seed, [&](int node) { return schedule.rank_of[at(node)] == rank; })),
-          steps(schedule.plan.stages.size(), 0), graph(prepare_blas() ? workers : 1, use_one_thread) {
+    Implementation(const Experiment& given, const RankSchedule& given_schedule, int given_rank,
+                   std::optional<Batches> given_batches, int workers)
+        : experiment(given),
+          schedule(given_schedule),
+          rank(given_rank),
+          batches(std::move(given_batches)),
+          nodes(build_nodes(experiment, schedule.plan, experiment.seed,
+                            [&](int node) { return schedule.rank_of[at(node)] == rank; })),
+          steps(schedule.plan.stages.size(), 0),
+          graph(prepare_blas() ? workers : 1, use_one_thread) {
         if (batches) require_vocabulary(experiment, *batches);
         expect_journeys();
     }
@@ -46,11 +54,14 @@ struct TorchRank::Implementation {
         residuals.clear();
         for (const auto& path : schedule.plan.paths)
             for (const int node : path.nodes)
-                if (schedule.rank_of[at(node)] == rank) journeys[path.microbatch].journey.visits.resize(path.nodes.size());
+                if (schedule.rank_of[at(node)] == rank)
+                    journeys[path.microbatch].journey.visits.resize(path.nodes.size());
     }
 
     NodeState& node(int index) { return nodes.at(at(index)).value(); }
-    std::int64_t tokens_of(int microbatch) const { return std::int64_t{samples_of(experiment.pipeline, microbatch)} * experiment.model.sequence; }
+    std::int64_t tokens_of(int microbatch) const {
+        return std::int64_t{samples_of(experiment.pipeline, microbatch)} * experiment.model.sequence;
+    }
     std::int64_t width() const { return experiment.model.width; }
     WireType wire() const { return experiment.costs.wire; }
 
@@ -74,9 +85,10 @@ struct TorchRank::Implementation {
     std::optional<Batches> batches;
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;
-    std::map<int, LocalJourney> journeys;  ///< of the microbatches that pass here; during an iteration the map itself never changes
-    std::map<int, Residuals> residuals;    ///< of those microbatches' messages from here
-    TaskGraph graph;                       ///< last: its threads end before what they work on
+    std::map<int, LocalJourney>
+        journeys;  ///< of the microbatches that pass here; during an iteration the map itself never changes
+    std::map<int, Residuals> residuals;  ///< of those microbatches' messages from here
+    TaskGraph graph;                     ///< last: its threads end before what they work on
 };
 
 void TorchRank::Implementation::run(const ComputeTask& task) {
@@ -84,11 +96,15 @@ void TorchRank::Implementation::run(const ComputeTask& task) {
     auto& journey = local.journey;
     auto& on = node(task.node);
     auto& visit = journey.visits.at(at(task.hop));
-    if (local.arrived.size() > 0) put_message(journey, std::exchange(local.arrived, Buffer{}).data(), tokens_of(task.operation.microbatch), width(), wire());
+    if (local.arrived.size() > 0)
+        put_message(journey, std::exchange(local.arrived, Buffer{}).data(), tokens_of(task.operation.microbatch),
+                    width(), wire());
     switch (task.operation.kind) {
         case OpKind::F:
             visit.node = task.node;
-            if (task.hop == 0) set_tokens(batches.value().batch(iteration, task.operation.microbatch), on.stage.device(), journey.tokens, journey.targets);
+            if (task.hop == 0)
+                set_tokens(batches.value().batch(iteration, task.operation.microbatch), on.stage.device(),
+                           journey.tokens, journey.targets);
             journey.token_count = tokens_of(task.operation.microbatch);
             return run_forward(on, journey, visit, wire());
         case OpKind::L: return run_loss(on, journey, wire());
@@ -98,7 +114,8 @@ void TorchRank::Implementation::run(const ComputeTask& task) {
     }
 }
 
-TorchRank::TorchRank(const Experiment& experiment, const RankSchedule& schedule, int rank, std::optional<Batches> batches, int workers)
+TorchRank::TorchRank(const Experiment& experiment, const RankSchedule& schedule, int rank,
+                     std::optional<Batches> batches, int workers)
     : implementation_(std::make_unique<Implementation>(experiment, schedule, rank, std::move(batches), workers)) {}
 
 TorchRank::~TorchRank() = default;
@@ -146,11 +163,14 @@ Buffer TorchRank::take_message(const RankTransfer& transfer) {
     auto& self = *implementation_;
     Buffer bytes(message_bytes(transfer.operation));
     const auto kind = transfer.operation.kind;
-    skippipe::take_message(self.journeys.at(transfer.operation.microbatch).journey, transfer.to_node, kind == OpKind::B || kind == OpKind::I, self.wire(), bytes.data());
+    skippipe::take_message(self.journeys.at(transfer.operation.microbatch).journey, transfer.to_node,
+                           kind == OpKind::B || kind == OpKind::I, self.wire(), bytes.data());
     return bytes;
 }
 
-void TorchRank::receive(const RankTransfer& transfer, Buffer message) { implementation_->journeys.at(transfer.operation.microbatch).arrived = std::move(message); }
+void TorchRank::receive(const RankTransfer& transfer, Buffer message) {
+    implementation_->journeys.at(transfer.operation.microbatch).arrived = std::move(message);
+}
 
 void TorchRank::reduce(int stage, RankTransport& transport) {
     auto copies = implementation_->copies_of(stage);
@@ -168,7 +188,8 @@ void TorchRank::reduce(int stage, RankTransport& transport) {
 double TorchRank::squared_norm(int stage) const {
     torch::NoGradGuard no_gradient;
     const auto& sum = implementation_->copies_of(stage).nodes.front()->stage.gradient();
-    if (sum.device().is_cpu()) return kernels::sum_of_squares(sum.data_ptr<float>(), static_cast<std::size_t>(sum.numel()));
+    if (sum.device().is_cpu())
+        return kernels::sum_of_squares(sum.data_ptr<float>(), static_cast<std::size_t>(sum.numel()));
     return sum.square().sum(torch::kFloat64).item<double>();
 }
 
@@ -179,7 +200,8 @@ RankSums TorchRank::sums() const {
         result.loss_tokens += local.journey.loss_tokens;
     }
     for (std::size_t stage = 0; stage < result.stage_tokens.size(); ++stage)
-        for (const auto* node : implementation_->copies_of(static_cast<int>(stage)).nodes) result.stage_tokens[stage] += node->tokens;
+        for (const auto* node : implementation_->copies_of(static_cast<int>(stage)).nodes)
+            result.stage_tokens[stage] += node->tokens;
     return result;
 }
 
@@ -200,7 +222,8 @@ void TorchRank::step(int iteration, const std::vector<std::int64_t>& tokens, con
     step_stages(stages, parameters, self.graph);
 }
 
-torch::Tensor TorchRank::Implementation::pass_on(torch::Tensor x, int from, int to, int rows, RankTransport& transport) const {
+torch::Tensor TorchRank::Implementation::pass_on(torch::Tensor x, int from, int to, int rows,
+                                                 RankTransport& transport) const {
     if (from == to) return x;
     if (from == rank) {
         const auto sent = x.to(torch::kCPU).contiguous();
@@ -234,13 +257,16 @@ ValidationResult TorchRank::validate(RankTransport& transport) {
     auto& self = *implementation_;
     use_one_thread();
     // Only a rank that has the data knows how many samples are held out, and how much text they are.
-    const auto known = transport.all_gather({self.batches ? static_cast<double>(self.batches->validation_samples()) : 0, self.batches ? self.batches->bytes_per_token() : 0});
+    const auto known = transport.all_gather({self.batches ? static_cast<double>(self.batches->validation_samples()) : 0,
+                                             self.batches ? self.batches->bytes_per_token() : 0});
     const auto& home = known[at(self.first_rank(0))];
     const int total = static_cast<int>(home[0]), each = std::max(1, self.experiment.pipeline.microbatch_samples);
     double sum = 0;
-    for (int first = 0; first < total; first += each) sum += self.validation_loss(first, std::min(each, total - first), transport);
+    for (int first = 0; first < total; first += each)
+        sum += self.validation_loss(first, std::min(each, total - first), transport);
     const auto sums = transport.all_gather({sum});
-    const double mean = sums[at(self.first_rank(0))].front() / (static_cast<double>(total) * self.experiment.model.sequence);
+    const double mean =
+        sums[at(self.first_rank(0))].front() / (static_cast<double>(total) * self.experiment.model.sequence);
     return {.loss_nats = mean, .bits_per_byte = home[1] > 0 ? mean / std::numbers::ln2 / home[1] : 0};
 }
 

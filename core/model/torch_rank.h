@@ -13,7 +13,8 @@ class TorchRank final : public RankCompute {
 public:
     /// `batches`: on ranks that host data nodes (needs_data). `workers`: for reduction, step and validation.
     /// Throws as build_nodes does.
-    TorchRank(const Experiment& experiment, const RankSchedule& schedule, int rank, std::optional<Batches> batches, int workers);
+    TorchRank(const Experiment& experiment, const RankSchedule& schedule, int rank, std::optional<Batches> batches,
+              int workers);
     ~TorchRank() override;
 
     /// Whether the rank hosts a data node.
@@ -30,7 +31,8 @@ public:
     void reduce(int stage, RankTransport& transport) override;
     double squared_norm(int stage) const override;
     RankSums sums() const override;
-    void step(int iteration, const std::vector<std::int64_t>& tokens, const std::vector<double>& squared_norms) override;
+    void step(int iteration, const std::vector<std::int64_t>& tokens,
+              const std::vector<double>& squared_norms) override;
     ValidationResult validate(RankTransport& transport) override;
 
     /// A node's weights, in the order of stage_segments.

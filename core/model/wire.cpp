@@ -60,10 +60,12 @@ float encode_row(std::int8_t* to, const float* values, std::int64_t width, float
 
 void encode(std::byte* to, const float* values, std::int64_t rows, std::int64_t width, WireType wire, float* residual) {
     if (wire == WireType::fp32) return void(std::memcpy(to, values, wire_bytes(wire, rows, width)));
-    if (wire == WireType::bf16) return encode_bf16(reinterpret_cast<std::uint16_t*>(to), values, rows * width, residual);
+    if (wire == WireType::bf16)
+        return encode_bf16(reinterpret_cast<std::uint16_t*>(to), values, rows * width, residual);
     auto* whole = reinterpret_cast<std::int8_t*>(to + 4 * rows);
     for (std::int64_t row = 0; row < rows; ++row) {
-        const float scale = encode_row(whole + row * width, values + row * width, width, residual ? residual + row * width : nullptr);
+        const float scale =
+            encode_row(whole + row * width, values + row * width, width, residual ? residual + row * width : nullptr);
         std::memcpy(to + 4 * row, &scale, 4);
     }
 }

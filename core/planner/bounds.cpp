@@ -19,8 +19,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-/// What is summed over microbatches and blocks whatever each of them is: the problem of the bounds itself has, where microbatches differ in size, only
-/// the smallest, and where blocks are planned, the fewest.
+/// What is summed over microbatches and blocks whatever each of them is: the problem of the bounds itself has, where
+/// microbatches differ in size, only the smallest, and where blocks are planned, the fewest.
 class Totals {
 public:
     explicit Totals(const Problem& problem) : sizes_(problem.sizes.empty() ? 0 : at(problem.microbatches)) {
@@ -62,7 +62,8 @@ Problem resized(Problem problem, double factor) {
 /// Shared figures of all bounds; where placement is free, whatever it could be at best.
 class Bounds {
 public:
-    Bounds(const Problem& problem, int length, const Totals& totals) : problem_(problem), length_(length), totals_(totals) {
+    Bounds(const Problem& problem, int length, const Totals& totals)
+        : problem_(problem), length_(length), totals_(totals) {
         const int n = problem.nodes();
         for (int a = 0; a < n; ++a)
             for (int b = 0; b < n; ++b) {
@@ -74,13 +75,17 @@ public:
         work_factor_ = 1 + problem.backward_factor;
         // Where the backward is split, what a microbatch waits for on other nodes is I alone, half of it.
         way_factor_ = problem.split_backward ? 1 + problem.backward_factor / 2 : work_factor_;
-        for (int s = 1; s < problem.stages; ++s) fewest_blocks_ = fewest_blocks_ == 0 ? problem.blocks[at(s)] : std::min(fewest_blocks_, problem.blocks[at(s)]);
+        for (int s = 1; s < problem.stages; ++s)
+            fewest_blocks_ =
+                fewest_blocks_ == 0 ? problem.blocks[at(s)] : std::min(fewest_blocks_, problem.blocks[at(s)]);
         loops_s_ = loops_s();
         hold();
-        if (problem.charge_all_reduce && problem.placement.empty()) edges_ = std::make_shared<const std::vector<std::vector<Edge>>>(best_edges());
+        if (problem.charge_all_reduce && problem.placement.empty())
+            edges_ = std::make_shared<const std::vector<std::vector<Edge>>>(best_edges());
     }
 
-    /// No number of data nodes makes a plan shorter. `effort` > 0: with the bounds that take up to effort x 0.2 s, for those numbers that the others leave open.
+    /// No number of data nodes makes a plan shorter. `effort` > 0: with the bounds that take up to effort x 0.2 s, for
+    /// those numbers that the others leave open.
     LowerBound best(double effort) const {
         std::vector<Bounds> choices;
         for (const int r : sizes_of_stage_0()) choices.push_back(with_data_nodes(r));
@@ -90,11 +95,13 @@ public:
             quick.push_back(choices[k].quick());
             order[k] = k;
         }
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return quick[a].seconds < quick[b].seconds; });
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return quick[a].seconds < quick[b].seconds; });
         LowerBound least{infinite, {}};
         for (const std::size_t k : order) {
             if (quick[k].seconds >= least.seconds) break;
-            const auto bound = effort > 0 ? choices[k].sharpened(quick[k], effort / static_cast<double>(choices.size())) : quick[k];
+            const auto bound =
+                effort > 0 ? choices[k].sharpened(quick[k], effort / static_cast<double>(choices.size())) : quick[k];
             if (bound.seconds < least.seconds) least = bound;
         }
         least.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
@@ -124,23 +131,30 @@ private:
     /// Of so many data nodes, before the step; what costs little to compute.
     LowerBound quick() const {
         LowerBound bound{0, "nothing"};
-        const auto offer = [&](double seconds, const char* which, int node = -1) { raise(bound, seconds, which, node); };
+        const auto offer = [&](double seconds, const char* which, int node = -1) {
+            raise(bound, seconds, which, node);
+        };
         offer(all_work_s(), "work of all nodes");
         offer(others_work_s(), "work of all nodes but the data nodes, with the shortest head and tail");
         for (int s = 0; s < problem_.stages; ++s)
-            offer(stage_work_s(s), s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
+            offer(stage_work_s(s),
+                  s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
         offer(data_nodes_s(false), "shortest path of a microbatch", slowest_data_node(false));
-        offer(data_nodes_s(true), "memory and work of the data nodes, with the shortest paths", slowest_data_node(true));
+        offer(data_nodes_s(true), "memory and work of the data nodes, with the shortest paths",
+              slowest_data_node(true));
         offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch");
         return bound;
     }
 
     LowerBound sharpened(LowerBound bound, double effort) const {
-        raise(bound, shared_s(bound.seconds, effort), "memory and work of the data nodes, with what the other nodes can serve");
+        raise(bound, shared_s(bound.seconds, effort),
+              "memory and work of the data nodes, with what the other nodes can serve");
         return bound;
     }
 
-    double arrival_s(const Hop& hop, double transfer_s) const { return hop.latency_s + problem_.overhead_s + transfer_s; }
+    double arrival_s(const Hop& hop, double transfer_s) const {
+        return hop.latency_s + problem_.overhead_s + transfer_s;
+    }
     double sample_block_s(int node) const { return problem_.samples * problem_.seconds_per_sample_per_block[at(node)]; }
 
     std::vector<int> candidates(int stage) const {
@@ -160,7 +174,9 @@ private:
     double all_work_s() const {
         double rate = 0;
         for (int n = 0; n < problem_.nodes(); ++n) rate += 1 / sample_block_s(n);
-        const double work = totals_.work_of(problem_.microbatches) * (problem_.blocks[0] * (work_factor_ + problem_.loss_factor) + fewest_others() * work_factor_);
+        const double work =
+            totals_.work_of(problem_.microbatches) *
+            (problem_.blocks[0] * (work_factor_ + problem_.loss_factor) + fewest_others() * work_factor_);
         return (work + spare_work()) / rate;
     }
 
@@ -180,7 +196,9 @@ private:
         double rate = 0;
         for (int i = 0; i < problem_.nodes() - data_nodes_; ++i) rate += 1 / seconds[at(i)];
         const auto [head_s, tail_s] = around_s();
-        return rate > 0 ? head_s + totals_.work_of(problem_.microbatches) * fewest_others() * work_factor_ / rate + tail_s : 0;
+        return rate > 0
+                   ? head_s + totals_.work_of(problem_.microbatches) * fewest_others() * work_factor_ / rate + tail_s
+                   : 0;
     }
 
     /// Before the first operation of any other stage than 0, and after its last one.
@@ -191,11 +209,14 @@ private:
             last_backward_s = std::min(last_backward_s, problem_.backward_s(n, 0));
         }
         // Split: the last operation may be a weight gradient, which nothing follows.
-        return {first_forward_s + shortest_forward_s_, problem_.split_backward ? 0 : shortest_backward_s_ + last_backward_s};
+        return {first_forward_s + shortest_forward_s_,
+                problem_.split_backward ? 0 : shortest_backward_s_ + last_backward_s};
     }
 
     /// The spare blocks all on the stage that is passed over most often: none is visited as often as stage 0.
-    double spare_work() const { return totals_.spare * totals_.work_of(fewest_visits(problem_.stages - 1)) * work_factor_; }
+    double spare_work() const {
+        return totals_.spare * totals_.work_of(fewest_visits(problem_.stages - 1)) * work_factor_;
+    }
 
     /// The same of one microbatch that visits every stage, seconds on the fastest node.
     double spare_way_s() const {
@@ -209,7 +230,8 @@ private:
         if (stage == 0) return problem_.microbatches;
         if (length_ == problem_.stages) return problem_.microbatches;
         if (!problem_.constraints.uniform_execution) return 0;
-        return std::max(0, problem_.microbatches * (length_ - 1) - (problem_.stages - 2) * problem_.visits_cap(length_));
+        return std::max(0,
+                        problem_.microbatches * (length_ - 1) - (problem_.stages - 2) * problem_.visits_cap(length_));
     }
 
     double stage_work_s(int stage) const {
@@ -222,21 +244,24 @@ private:
         if (static_cast<int>(seconds.size()) < r) return 0;
         double rate = 0;
         for (int i = 0; i < r; ++i) rate += 1 / seconds[at(i)];
-        const double work_s = std::max(totals_.work_of(visits) / rate, totals_.work_of(ceil_div(visits, r)) * seconds.front());
+        const double work_s =
+            std::max(totals_.work_of(visits) / rate, totals_.work_of(ceil_div(visits, r)) * seconds.front());
         if (stage == 0) return work_s + reduce_s_;
         const auto [head_s, tail_s] = around_s();
         return head_s + work_s + std::max(tail_s, shortest_reduce_s(stage, r));
     }
 
-    /// The all-reduce of a stage of r nodes takes no less. Where the ring is free: each of its nodes sends to another one, so that its
-    /// slowest edge is at least the r-th of all candidates' fastest edges.
+    /// The all-reduce of a stage of r nodes takes no less. Where the ring is free: each of its nodes sends to another
+    /// one, so that its slowest edge is at least the r-th of all candidates' fastest edges.
     double shortest_reduce_s(int stage, int r) const {
         if (!problem_.charge_all_reduce || r <= 1) return 0;
         if (!problem_.placement.empty()) return all_reduce_seconds(problem_, problem_.placement[at(stage)], stage);
         std::vector<double> fastest;
         for (const auto& edges : *edges_) {
             double least_s = infinite;
-            for (const Edge& edge : edges) least_s = std::min(least_s, edge.latency_s + problem_.gradient_bytes[at(stage)] / r / edge.bandwidth_bytes_per_s);
+            for (const Edge& edge : edges)
+                least_s = std::min(
+                    least_s, edge.latency_s + problem_.gradient_bytes[at(stage)] / r / edge.bandwidth_bytes_per_s);
             if (least_s < infinite) fastest.push_back(least_s);
         }
         if (static_cast<int>(fastest.size()) < r) return 0;
@@ -244,29 +269,39 @@ private:
         return 2 * (r - 1) * fastest[at(r - 1)];
     }
 
-    /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the one before.
+    /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the
+    /// one before.
     std::vector<std::vector<Edge>> best_edges() const {
         std::vector<std::vector<Edge>> best(at(problem_.nodes()));
         std::vector<Edge> edges;
         for (int a = 0; a < problem_.nodes(); ++a) {
             edges.clear();
             for (int b = 0; b < problem_.nodes(); ++b)
-                if (a != b && problem_.reachable(a, b)) edges.push_back({problem_.hop(a, b).latency_s + problem_.overhead_s, problem_.hop(a, b).bandwidth_bytes_per_s});
-            std::sort(edges.begin(), edges.end(), [](const Edge& x, const Edge& y) { return std::pair(x.latency_s, -x.bandwidth_bytes_per_s) < std::pair(y.latency_s, -y.bandwidth_bytes_per_s); });
+                if (a != b && problem_.reachable(a, b))
+                    edges.push_back(
+                        {problem_.hop(a, b).latency_s + problem_.overhead_s, problem_.hop(a, b).bandwidth_bytes_per_s});
+            std::sort(edges.begin(), edges.end(), [](const Edge& x, const Edge& y) {
+                return std::pair(x.latency_s, -x.bandwidth_bytes_per_s) <
+                       std::pair(y.latency_s, -y.bandwidth_bytes_per_s);
+            });
             for (const Edge& edge : edges)
-                if (best[at(a)].empty() || edge.bandwidth_bytes_per_s > best[at(a)].back().bandwidth_bytes_per_s) best[at(a)].push_back(edge);
+                if (best[at(a)].empty() || edge.bandwidth_bytes_per_s > best[at(a)].back().bandwidth_bytes_per_s)
+                    best[at(a)].push_back(edge);
         }
         return best;
     }
 
-    /// For each possible data node the shortest time of a microbatch from the start of its first F until its memory is free.
+    /// For each possible data node the shortest time of a microbatch from the start of its first F until its memory is
+    /// free.
     std::vector<double> loops_s() const {
         std::vector<double> loops;
         if (length_ > 1 && problem_.nodes() > 300) {  // cubic otherwise
             double fastest_s = infinite;
-            for (int b = 0; b < problem_.nodes(); ++b) fastest_s = std::min(fastest_s, sample_block_s(b) * fewest_blocks_ * way_factor_);
+            for (int b = 0; b < problem_.nodes(); ++b)
+                fastest_s = std::min(fastest_s, sample_block_s(b) * fewest_blocks_ * way_factor_);
             for (const int d : candidates(0))
-                loops.push_back(problem_.forward_s(d, 0) * (work_factor_ + problem_.loss_factor) + (length_ - 1) * fastest_s + spare_way_s() +
+                loops.push_back(problem_.forward_s(d, 0) * (work_factor_ + problem_.loss_factor) +
+                                (length_ - 1) * fastest_s + spare_way_s() +
                                 length_ * (shortest_forward_s_ + shortest_backward_s_));
             return loops;
         }
@@ -279,7 +314,9 @@ private:
         if (!memory) return loops_s_;
         const auto nodes = candidates(0);
         std::vector<double> bounds;
-        for (std::size_t i = 0; i < loops_s_.size(); ++i) bounds.push_back(bounds::data_node_s(problem_, nodes[i], ceil_div(problem_.microbatches, data_nodes_), loops_s_[i]));
+        for (std::size_t i = 0; i < loops_s_.size(); ++i)
+            bounds.push_back(
+                bounds::data_node_s(problem_, nodes[i], ceil_div(problem_.microbatches, data_nodes_), loops_s_[i]));
         return bounds;
     }
 
@@ -290,8 +327,8 @@ private:
         return candidates(0)[static_cast<std::size_t>(std::max_element(bounds.begin(), bounds.end()) - bounds.begin())];
     }
 
-    /// Whatever nodes stage 0 gets, its worst one is at least the r-th best. Where they need not share evenly, one of them has at least
-    /// its share, and may be the best.
+    /// Whatever nodes stage 0 gets, its worst one is at least the r-th best. Where they need not share evenly, one of
+    /// them has at least its share, and may be the best.
     double data_nodes_s(bool memory) const {
         auto bounds = data_node_bounds_s(memory);
         std::sort(bounds.begin(), bounds.end());
@@ -299,12 +336,14 @@ private:
         return worst < bounds.size() ? bounds[worst] + reduce_s_ : 0;
     }
 
-    /// Where microbatches differ in size: how long each holds a place on a data node at least, for its own shortest path.
+    /// Where microbatches differ in size: how long each holds a place on a data node at least, for its own shortest
+    /// path.
     void hold() {
         const auto relative = totals_.relative_sizes();
         auto sizes = relative;
         sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-        const std::size_t stride = (sizes.size() + most_sizes - 1) / most_sizes;  // of many sizes, those between count as the next smaller one taken
+        const std::size_t stride = (sizes.size() + most_sizes - 1) /
+                                   most_sizes;  // of many sizes, those between count as the next smaller one taken
         std::size_t next = 0;
         for (const double size : relative) {
             if (next < sizes.size() && size >= sizes[next]) {
@@ -319,12 +358,14 @@ private:
         }
     }
 
-    /// The data nodes have no more places than the largest ones. And the largest microbatch is on its way at least that long.
+    /// The data nodes have no more places than the largest ones. And the largest microbatch is on its way at least that
+    /// long.
     double holding_s() const {
         std::vector<double> places;
         for (const int d : candidates(0)) places.push_back(std::min(problem_.memory[at(d)], problem_.microbatches));
         std::sort(places.rbegin(), places.rend());
-        const double held = std::accumulate(places.begin(), places.begin() + std::min<std::ptrdiff_t>(data_nodes_, std::ssize(places)), 0.0);
+        const double held = std::accumulate(
+            places.begin(), places.begin() + std::min<std::ptrdiff_t>(data_nodes_, std::ssize(places)), 0.0);
         return all_holds_s_ > 0 && held > 0 ? std::max(longest_hold_s_, all_holds_s_ / held) + reduce_s_ : 0;
     }
 
@@ -339,7 +380,9 @@ private:
 
     double shared_s(double from_s, double effort) const {
         const double finish_s = reduce_s_ + problem_.step_seconds;
-        return bounds::sharing_s(problem_, length_, data_nodes_, finish_s, spare_way_s(), from_s + problem_.step_seconds, effort) - problem_.step_seconds;
+        return bounds::sharing_s(problem_, length_, data_nodes_, finish_s, spare_way_s(),
+                                 from_s + problem_.step_seconds, effort) -
+               problem_.step_seconds;
     }
 
     const Problem& problem_;
@@ -349,14 +392,17 @@ private:
     int fewest_blocks_ = 0;
     std::vector<double> loops_s_;
     double all_holds_s_ = 0, longest_hold_s_ = 0;
-    std::shared_ptr<const std::vector<std::vector<Edge>>> edges_;  ///< of each node, where an all-reduce takes time and placement is free
+    std::shared_ptr<const std::vector<std::vector<Edge>>>
+        edges_;            ///< of each node, where an all-reduce takes time and placement is free
     int data_nodes_ = -1;  ///< as many are assumed
     double reduce_s_ = 0;  ///< of stage 0 with them, at least
 };
 
-/// Over all numbers of blocks that stage 0 may hold, in as many ranges as time allows: no plan is shorter than the least of their bounds.
+/// Over all numbers of blocks that stage 0 may hold, in as many ranges as time allows: no plan is shorter than the
+/// least of their bounds.
 LowerBound over_blocks(Problem problem, int length, Totals totals) {
-    const int all = std::accumulate(problem.blocks.begin(), problem.blocks.end(), 0), choices = all - problem.stages + 1;
+    const int all = std::accumulate(problem.blocks.begin(), problem.blocks.end(), 0),
+              choices = all - problem.stages + 1;
     const double once = std::pow(problem.nodes(), 3) * length;
     const int ranges = std::clamp(static_cast<int>(2e8 / once), 1, choices);
     struct Range {
@@ -377,7 +423,8 @@ LowerBound over_blocks(Problem problem, int length, Totals totals) {
         range.bound = with(range, 0);
         found.push_back(range);
     }
-    std::stable_sort(found.begin(), found.end(), [](const Range& a, const Range& b) { return a.bound.seconds < b.bound.seconds; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Range& a, const Range& b) { return a.bound.seconds < b.bound.seconds; });
     LowerBound least{infinite, {}};
     for (const auto& range : found) {
         if (range.bound.seconds >= least.seconds) break;

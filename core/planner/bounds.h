@@ -17,7 +17,8 @@ struct LowerBound {
 /// No plan for this problem with paths of `length` ends its iteration earlier.
 LowerBound lower_bound(const Problem& problem, int length);
 
-/// No plan that keeps this one's nodes in their stages, its blocks, path length and split ends its iteration earlier, whatever its paths and orders.
+/// No plan that keeps this one's nodes in their stages, its blocks, path length and split ends its iteration earlier,
+/// whatever its paths and orders.
 LowerBound placed_bound(const Problem& problem, const Plan& plan);
 
 }  // namespace skippipe

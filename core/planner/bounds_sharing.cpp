@@ -35,7 +35,11 @@ double least_forward_s(const Problem& problem, int node, const std::vector<int>&
 }  // namespace
 
 Walks::Walks(const Problem& problem, int length, double besides_s)
-    : problem_(problem), length_(length), besides_s_(besides_s), data_(at(problem.nodes()), false), free_(at(problem.nodes()), 0) {
+    : problem_(problem),
+      length_(length),
+      besides_s_(besides_s),
+      data_(at(problem.nodes()), false),
+      free_(at(problem.nodes()), 0) {
     const int n = problem.nodes();
     const auto stage_of = stages_given(problem);
     // Where the backward is split, what a microbatch waits for on other nodes is I alone, half of it.
@@ -45,17 +49,23 @@ Walks::Walks(const Problem& problem, int length, double besides_s)
         if (a == b || !problem.reachable(a, b) || !problem.reachable(b, a)) return infinite;
         if (!stage_of.empty() && stage_of[at(a)] == stage_of[at(b)]) return infinite;
         const Hop &there = problem.hop(a, b), &back = problem.hop(b, a);
-        return there.latency_s + there.seconds_per_forward + back.latency_s + back.seconds_per_backward + 2 * problem.overhead_s;
+        return there.latency_s + there.seconds_per_forward + back.latency_s + back.seconds_per_backward +
+               2 * problem.overhead_s;
     };
     for (int a = 0; a < n; ++a)
         for (int b = 0; b < n; ++b) edges_s_.push_back(seconds(a, b));
 }
 
-double Walks::own_s(int data_node) const { return problem_.forward_s(data_node, 0) * (1 + problem_.backward_factor + problem_.loss_factor) + besides_s_; }
+double Walks::own_s(int data_node) const {
+    return problem_.forward_s(data_node, 0) * (1 + problem_.backward_factor + problem_.loss_factor) + besides_s_;
+}
 
-double Walks::shortest_s(int data_node) const { return length_ == 1 ? own_s(data_node) : cheapest(data_node, 1, free_).seconds; }
+double Walks::shortest_s(int data_node) const {
+    return length_ == 1 ? own_s(data_node) : cheapest(data_node, 1, free_).seconds;
+}
 
-/// Dynamic programming by hops: for each node the best way to it, and the best one that comes from another node than that.
+/// Dynamic programming by hops: for each node the best way to it, and the best one that comes from another node than
+/// that.
 Walks::Walk Walks::cheapest(int data_node, double time_price, const std::vector<double>& prices) const {
     struct Way {
         double price = infinite;
@@ -99,7 +109,8 @@ Walks::Walk Walks::cheapest(int data_node, double time_price, const std::vector<
     int last = -1;
     for (const int a : nodes) {
         if (!(edge_s(a, data_node) < infinite)) continue;
-        const double price = ways_to(length_ - 1, a).best[0].price + time_price * (edge_s(a, data_node) + own_s(data_node));
+        const double price =
+            ways_to(length_ - 1, a).best[0].price + time_price * (edge_s(a, data_node) + own_s(data_node));
         if (price < walk.price) {
             walk.price = price;
             last = a;
@@ -117,26 +128,30 @@ Walks::Walk Walks::cheapest(int data_node, double time_price, const std::vector<
     return walk;
 }
 
-/// Let S(1) <= S(2) .. be the starts of the node's F, E(1) <= E(2) .. the ends of its last B (of W, where split), m the microbatches that it
-/// holds at a time. Then, as the node runs one operation at a time,
-///   S(j) >= S(j-1) + F,  E(j) >= E(j-1) + B  and  E(j) >= S(j) + loop (of the j that end first, one is at least the j-th to start).
-/// At S(j) at least j - m have ended, so S(j) >= E(j-m). More: let i <= j - m. F number i+m and later start after E(i), for the same reason,
-/// and those before F number j are through by S(j): j-m-i of them. Of the j-m that have ended by S(j), j-m-i ended after E(i): so many B lie
-/// between. And as only i+m-1 started before E(i), at least (j-m) - (i+m-1) of those that ended by S(j) have their L in between too. Hence
+/// Let S(1) <= S(2) .. be the starts of the node's F, E(1) <= E(2) .. the ends of its last B (of W, where split), m the
+/// microbatches that it holds at a time. Then, as the node runs one operation at a time,
+///   S(j) >= S(j-1) + F,  E(j) >= E(j-1) + B  and  E(j) >= S(j) + loop (of the j that end first, one is at least the
+///   j-th to start).
+/// At S(j) at least j - m have ended, so S(j) >= E(j-m). More: let i <= j - m. F number i+m and later start after E(i),
+/// for the same reason, and those before F number j are through by S(j): j-m-i of them. Of the j-m that have ended by
+/// S(j), j-m-i ended after E(i): so many B lie between. And as only i+m-1 started before E(i), at least (j-m) - (i+m-1)
+/// of those that ended by S(j) have their L in between too. Hence
 ///   S(j) >= E(i) + (j-m-i) (F + B) + max(0, j-i-2m+1) L.
 /// `work_s` and `work_loss_s` are the greatest of these right sides over i, without and with L, carried from j to j+1.
 double data_node_s(const Problem& problem, int node, int own, double loop_s) {
     const int m = std::min(problem.memory[at(node)], own);
     if (m < 1) return 0;
     const double forward_s = problem.forward_s(node, 0), loss_s = problem.loss_s(node);
-    const double backward_s = problem.backward_s(node, 0) * (problem.split_backward ? 0.5 : 1);  // of W; the I may be past
+    const double backward_s =
+        problem.backward_s(node, 0) * (problem.split_backward ? 0.5 : 1);  // of W; the I may be past
     const double pair_s = forward_s + backward_s;
     std::vector<double> end_s(at(own) + 1, 0);
     double start_s = 0, work_s = -infinite, work_loss_s = -infinite;
     for (int j = 1; j <= own; ++j) {
         if (j > 1) start_s += forward_s;
         if (j > m) work_s = std::max(work_s + pair_s, end_s[at(j - m)]);
-        if (j > 2 * m) work_loss_s = std::max(work_loss_s + pair_s + loss_s, end_s[at(j - 2 * m)] + m * pair_s + loss_s);
+        if (j > 2 * m)
+            work_loss_s = std::max(work_loss_s + pair_s + loss_s, end_s[at(j - 2 * m)] + m * pair_s + loss_s);
         start_s = std::max({start_s, work_s, work_loss_s});
         end_s[at(j)] = std::max(start_s + loop_s, j > 1 ? end_s[at(j - 1)] + backward_s : 0);
     }
@@ -148,12 +163,19 @@ namespace {
 /// Refutes that an iteration takes no longer than a given time, for every choice of data nodes:
 ///   a data node alone must be through in time (data_node_s with its shortest walk past the other data nodes), and
 ///   all walks together must fit (`overloaded`).
-/// The first prunes the choices, one data node after another; the second is asked for each complete choice that is left.
+/// The first prunes the choices, one data node after another; the second is asked for each complete choice that is
+/// left.
 class Sharing {
 public:
     Sharing(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double effort)
-        : problem_(problem), length_(length), data_nodes_(data_nodes), own_(problem.microbatches / data_nodes), finish_s_(finish_s),
-          walks_(problem, length, besides_s), stage_of_(stages_given(problem)), most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
+        : problem_(problem),
+          length_(length),
+          data_nodes_(data_nodes),
+          own_(problem.microbatches / data_nodes),
+          finish_s_(finish_s),
+          walks_(problem, length, besides_s),
+          stage_of_(stages_given(problem)),
+          most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
 
     /// True: no plan ends its iteration by `time_s`. False: not shown.
     bool refuted(double time_s) {
@@ -195,12 +217,14 @@ private:
     bool in_time(double time_s) {
         walks_.set_data_nodes(data_);
         work_ += static_cast<std::int64_t>(chosen_.size()) * walk_work();
-        return std::all_of(chosen_.begin(), chosen_.end(),
-                           [&](int d) { return data_node_s(problem_, d, own_, walks_.shortest_s(d)) + finish_s_ <= time_s; });
+        return std::all_of(chosen_.begin(), chosen_.end(), [&](int d) {
+            return data_node_s(problem_, d, own_, walks_.shortest_s(d)) + finish_s_ <= time_s;
+        });
     }
 
-    /// Visits that each node can serve: its first F comes after an F on a data node and a hop, and its last B is followed by a hop and a B on
-    /// a data node (split: its last W by nothing); between them it runs one operation at a time. And no stage is visited more often than CC2 says.
+    /// Visits that each node can serve: its first F comes after an F on a data node and a hop, and its last B is
+    /// followed by a hop and a B on a data node (split: its last W by nothing); between them it runs one operation at a
+    /// time. And no stage is visited more often than CC2 says.
     void set_capacities(double time_s) {
         const int n = problem_.nodes();
         double forward_s = infinite, backward_s = infinite;
@@ -209,36 +233,46 @@ private:
             forward_s = std::min(forward_s, problem_.forward_s(d, 0));
             backward_s = std::min(backward_s, problem_.backward_s(d, 0));
         }
-        const int most = problem_.constraints.uniform_execution && length_ < problem_.stages ? problem_.visits_cap(length_) : problem_.microbatches;
+        const int most = problem_.constraints.uniform_execution && length_ < problem_.stages
+                             ? problem_.visits_cap(length_)
+                             : problem_.microbatches;
         capacity_.assign(at(n), 0);
         for (int x = 0; x < n; ++x) {
             double in_s = infinite, out_s = infinite;
             for (int a = 0; a < n; ++a) {
                 if (a == x) continue;
                 const Hop &in = problem_.hop(a, x), &out = problem_.hop(x, a);
-                if (problem_.reachable(a, x)) in_s = std::min(in_s, in.latency_s + problem_.overhead_s + in.seconds_per_forward);
-                if (problem_.reachable(x, a)) out_s = std::min(out_s, out.latency_s + problem_.overhead_s + out.seconds_per_backward);
+                if (problem_.reachable(a, x))
+                    in_s = std::min(in_s, in.latency_s + problem_.overhead_s + in.seconds_per_forward);
+                if (problem_.reachable(x, a))
+                    out_s = std::min(out_s, out.latency_s + problem_.overhead_s + out.seconds_per_backward);
             }
             const double visit_s = least_forward_s(problem_, x, stage_of_) * (1 + problem_.backward_factor);
             const double tail_s = problem_.split_backward ? 0 : out_s + backward_s;
             const double visits = (time_s - problem_.step_seconds - forward_s - in_s - tail_s) / visit_s;
-            if (visits > 0) capacity_[at(x)] = std::min(most, static_cast<int>(std::min(visits * (1 + 1e-9), 1e9)));  // infinite / infinite: 0
+            if (visits > 0)
+                capacity_[at(x)] =
+                    std::min(most, static_cast<int>(std::min(visits * (1 + 1e-9), 1e9)));  // infinite / infinite: 0
         }
     }
 
-    /// Seconds that the walks of a data node may take together, if it is to be through in time. With m places, its c holds end at E(1) <= ..
-    /// <= E(c) and start at S(1) <= .. <= S(c); as S(j+m) >= E(j), all holds together are sum E - sum S <= the last m E - the first m S, and
-    /// these lie at least B and F apart.
+    /// Seconds that the walks of a data node may take together, if it is to be through in time. With m places, its c
+    /// holds end at E(1) <= ..
+    /// <= E(c) and start at S(1) <= .. <= S(c); as S(j+m) >= E(j), all holds together are sum E - sum S <= the last m E
+    /// - the first m S, and these lie at least B and F apart.
     double budget_s(int d, double time_s) const {
         const int m = std::min(problem_.memory[at(d)], own_);
         const double backward_s = problem_.backward_s(d, 0) * (problem_.split_backward ? 0.5 : 1);
         return m * (time_s - finish_s_) - 0.5 * m * (m - 1) * (problem_.forward_s(d, 0) + backward_s);
     }
 
-    /// Whether the chosen data nodes' microbatches need more than there is. If there were a plan in time, its walks would visit no node x more
-    /// than capacity(x) times, and take each data node d no more than budget(d). So for any prices >= 0 of a visit and of a second
-    ///   sum over d of (own x least price of a walk of d - price of a second of d x budget(d)) - sum over x of price(x) x capacity(x) <= 0.
-    /// Prices that break this refute the plan; they are looked for by a subgradient method, in units of the shortest walk.
+    /// Whether the chosen data nodes' microbatches need more than there is. If there were a plan in time, its walks
+    /// would visit no node x more than capacity(x) times, and take each data node d no more than budget(d). So for any
+    /// prices >= 0 of a visit and of a second
+    ///   sum over d of (own x least price of a walk of d - price of a second of d x budget(d)) - sum over x of price(x)
+    ///   x capacity(x) <= 0.
+    /// Prices that break this refute the plan; they are looked for by a subgradient method, in units of the shortest
+    /// walk.
     bool overloaded(double time_s) {
         const int n = problem_.nodes();
         walks_.set_data_nodes(data_);
@@ -268,8 +302,10 @@ private:
             for (const double s : slope) norm += s * s;
             for (const double s : second_slope) norm += s * s;
             const double step = 0.5 / std::sqrt(norm * (1 + round));
-            for (int x = 0; x < n; ++x) prices[at(x)] = std::max(0.0, prices[at(x)] + step * unit_s * slope[at(x)] * 0.1);
-            for (std::size_t k = 0; k < second.size(); ++k) second[k] = std::max(0.0, second[k] + step * second_slope[k]);
+            for (int x = 0; x < n; ++x)
+                prices[at(x)] = std::max(0.0, prices[at(x)] + step * unit_s * slope[at(x)] * 0.1);
+            for (std::size_t k = 0; k < second.size(); ++k)
+                second[k] = std::max(0.0, second[k] + step * second_slope[k]);
         }
         return false;
     }
@@ -285,7 +321,8 @@ private:
 
 }  // namespace
 
-double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double from_s, double effort) {
+double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double from_s,
+                 double effort) {
     if (!problem.balance_data_nodes || problem.nodes() > 64 || length < 2 || !(from_s > 0)) return from_s;
     Sharing sharing(problem, length, data_nodes, finish_s, besides_s, effort);
     double refuted_s = from_s, open_s = 1.5 * from_s;

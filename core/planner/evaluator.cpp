@@ -65,18 +65,21 @@ Timeline evaluate(const Problem& problem, const Plan& plan) {
 
 double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage) {
     const Hop& hop = problem.hop(ring[edge], ring[(edge + 1) % ring.size()]);
-    return hop.latency_s + problem.overhead_s + (problem.gradient_bytes[at(stage)] / static_cast<int>(ring.size())) / hop.bandwidth_bytes_per_s;
+    return hop.latency_s + problem.overhead_s +
+           (problem.gradient_bytes[at(stage)] / static_cast<int>(ring.size())) / hop.bandwidth_bytes_per_s;
 }
 
 double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, int stage) {
     const int r = static_cast<int>(ring.size());
     if (!problem.charge_all_reduce || r <= 1) return 0;
     double slowest_s = 0;
-    for (std::size_t i = 0; i < ring.size(); ++i) slowest_s = std::max(slowest_s, ring_edge_seconds(problem, ring, i, stage));
+    for (std::size_t i = 0; i < ring.size(); ++i)
+        slowest_s = std::max(slowest_s, ring_edge_seconds(problem, ring, i, stage));
     return 2 * (r - 1) * slowest_s;
 }
 
-void finish_iteration(const Problem& problem, const Plan& plan, const std::vector<double>& last_end_s, Timeline& timeline) {
+void finish_iteration(const Problem& problem, const Plan& plan, const std::vector<double>& last_end_s,
+                      Timeline& timeline) {
     timeline.iteration_s = timeline.makespan_s;
     for (int s = 0; s < problem.stages; ++s) {
         const auto& ring = plan.stages[at(s)];
@@ -89,7 +92,8 @@ void finish_iteration(const Problem& problem, const Plan& plan, const std::vecto
         // Each node of a ring sends 2 (r-1) / r of the gradient.
         const double sent = problem.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * problem.gradient_bytes[at(s)] : 0;
         for (const int node : ring) {
-            timeline.spans.push_back({SpanKind::all_reduce, node, -1, s, -1, last_end_s[at(s)], last_end_s[at(s)], reduced_s, sent});
+            timeline.spans.push_back(
+                {SpanKind::all_reduce, node, -1, s, -1, last_end_s[at(s)], last_end_s[at(s)], reduced_s, sent});
             timeline.spans.push_back({SpanKind::step, node, -1, s, -1, reduced_s, reduced_s, stepped_s, 0});
         }
         timeline.iteration_s = std::max(timeline.iteration_s, stepped_s);

@@ -42,7 +42,8 @@ public:
     }
     std::string name(const std::vector<int>& lines) const {
         std::string name = problem_.line_names[at(lines.front())];
-        if (const auto arrow = name.find("->"); arrow != std::string::npos) name.replace(arrow, 2, lines.size() > 1 ? " <-> " : " -> ");
+        if (const auto arrow = name.find("->"); arrow != std::string::npos)
+            name.replace(arrow, 2, lines.size() > 1 ? " <-> " : " -> ");
         return name;
     }
 
@@ -57,7 +58,9 @@ private:
             }
         std::map<int, int> reverse;
         for (const auto& [line, counts] : pairs)
-            reverse[line] = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+            reverse[line] = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+                                return a.second < b.second;
+                            })->first;
         return reverse;
     }
 
@@ -65,7 +68,8 @@ private:
     std::map<int, int> reverse_, back_;
 };
 
-void add_to_shares(const ChainPiece& piece, const LinkNames& names, std::map<int, double>& nodes, std::map<int, LinkShare>& links, Explanation& why) {
+void add_to_shares(const ChainPiece& piece, const LinkNames& names, std::map<int, double>& nodes,
+                   std::map<int, LinkShare>& links, Explanation& why) {
     using Kind = ChainPiece::Kind;
     if (piece.kind == Kind::compute) nodes[piece.node] += piece.seconds();
     if (piece.kind == Kind::step) why.step_s += piece.seconds();
@@ -74,7 +78,10 @@ void add_to_shares(const ChainPiece& piece, const LinkNames& names, std::map<int
     const auto lines = names.lines(piece.line);
     auto& link = links[lines.front()];
     link.lines = lines;
-    (piece.kind == Kind::queue ? link.queue_s : piece.kind == Kind::latency ? link.latency_s : piece.kind == Kind::transfer ? link.transfer_s : link.all_reduce_s) += piece.seconds();
+    (piece.kind == Kind::queue      ? link.queue_s
+     : piece.kind == Kind::latency  ? link.latency_s
+     : piece.kind == Kind::transfer ? link.transfer_s
+                                    : link.all_reduce_s) += piece.seconds();
 }
 
 void set_shares(const Problem& problem, Explanation& why) {
@@ -90,8 +97,10 @@ void set_shares(const Problem& problem, Explanation& why) {
         link.name = names.name(link.lines);
         why.links.push_back(std::move(link));
     }
-    std::stable_sort(why.nodes.begin(), why.nodes.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-    std::stable_sort(why.links.begin(), why.links.end(), [](const auto& a, const auto& b) { return a.seconds() > b.seconds(); });
+    std::stable_sort(why.nodes.begin(), why.nodes.end(),
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    std::stable_sort(why.links.begin(), why.links.end(),
+                     [](const auto& a, const auto& b) { return a.seconds() > b.seconds(); });
 }
 
 void set_places(Explanation& why) {
@@ -110,13 +119,15 @@ void set_places(Explanation& why) {
         }
     }
     for (const auto& [key, place] : places) why.places.push_back(place);
-    std::stable_sort(why.places.begin(), why.places.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    std::stable_sort(why.places.begin(), why.places.end(),
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
 }
 
 void upgrade_in_place(Problem& problem, const Upgrade& upgrade) {
     using Kind = Upgrade::Kind;
     if (upgrade.kind == Kind::node_speed) problem.seconds_per_sample_per_block[at(upgrade.node)] /= 2;
-    if (upgrade.kind == Kind::node_memory && problem.memory[at(upgrade.node)] != unlimited_memory) ++problem.memory[at(upgrade.node)];
+    if (upgrade.kind == Kind::node_memory && problem.memory[at(upgrade.node)] != unlimited_memory)
+        ++problem.memory[at(upgrade.node)];
     if (upgrade.lines.empty()) return;
     for (auto& hop : problem.hops) {
         if (std::find(upgrade.lines.begin(), upgrade.lines.end(), hop.line) == upgrade.lines.end()) continue;
@@ -128,13 +139,15 @@ void upgrade_in_place(Problem& problem, const Upgrade& upgrade) {
     }
 }
 
-/// What is worth asking: speed of the nodes and links that the chain spends most on, memory where microbatches wait for it.
+/// What is worth asking: speed of the nodes and links that the chain spends most on, memory where microbatches wait for
+/// it.
 std::vector<WhatIf> questions(const Problem& problem, const Explanation& why, const ExplainOptions& options) {
     using Kind = Upgrade::Kind;
     std::vector<WhatIf> asked;
     const auto first = [](const auto& list, int count) { return std::min(list.size(), at(std::max(0, count))); };
     for (std::size_t i = 0; i < first(why.nodes, options.nodes); ++i)
-        asked.push_back({.upgrade = {Kind::node_speed, why.nodes[i].node, {}}, .name = problem.node_ids[at(why.nodes[i].node)]});
+        asked.push_back(
+            {.upgrade = {Kind::node_speed, why.nodes[i].node, {}}, .name = problem.node_ids[at(why.nodes[i].node)]});
     int left = options.nodes;
     for (const auto& place : why.places)
         if (place.cause == WaitCause::memory && left-- > 0)
@@ -145,8 +158,10 @@ std::vector<WhatIf> questions(const Problem& problem, const Explanation& why, co
     return asked;
 }
 
-void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, const ExplainOptions& options, Explanation& why) {
-    const auto as_it_is = make_schedule(problem, plan), bound = make_schedule(problem, with_executed_order(plan, problem, timeline));
+void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, const ExplainOptions& options,
+            Explanation& why) {
+    const auto as_it_is = make_schedule(problem, plan),
+               bound = make_schedule(problem, with_executed_order(plan, problem, timeline));
     Problem with = problem;
     for (auto& what_if : questions(problem, why, options)) {
         if (options.stop.stop_requested()) break;
@@ -166,7 +181,8 @@ void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, 
         with.memory = problem.memory;
         if (!why.what_ifs.back().upgrade.lines.empty()) with.hops = problem.hops;
     }
-    std::stable_sort(why.what_ifs.begin(), why.what_ifs.end(), [](const auto& a, const auto& b) { return a.change_s < b.change_s; });
+    std::stable_sort(why.what_ifs.begin(), why.what_ifs.end(),
+                     [](const auto& a, const auto& b) { return a.change_s < b.change_s; });
 }
 
 }  // namespace
@@ -187,7 +203,8 @@ std::string_view to_string(ChainPiece::Start start) {
 }
 
 std::string_view to_string(Upgrade::Kind kind) {
-    constexpr std::array<std::string_view, 5> names{"node-speed", "node-memory", "link", "link-latency", "link-bandwidth"};
+    constexpr std::array<std::string_view, 5> names{"node-speed", "node-memory", "link", "link-latency",
+                                                    "link-bandwidth"};
     return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -205,20 +222,28 @@ std::string WhatIf::words() const {
 }
 
 double Explanation::compute_s() const {
-    return std::accumulate(nodes.begin(), nodes.end(), 0.0, [](double sum, const NodeShare& node) { return sum + node.seconds; });
+    return std::accumulate(nodes.begin(), nodes.end(), 0.0,
+                           [](double sum, const NodeShare& node) { return sum + node.seconds; });
 }
 
 double Explanation::links_s() const {
-    return std::accumulate(links.begin(), links.end(), 0.0, [](double sum, const LinkShare& link) { return sum + link.queue_s + link.latency_s + link.transfer_s; });
+    return std::accumulate(links.begin(), links.end(), 0.0, [](double sum, const LinkShare& link) {
+        return sum + link.queue_s + link.latency_s + link.transfer_s;
+    });
 }
 
 std::string Explanation::summary(const Problem& problem) const {
     const auto share = [&](double seconds) { return format_percent(iteration_s > 0 ? seconds / iteration_s : 0); };
     std::string text;
-    if (!nodes.empty()) text += fmt::format("critical node {} ({})", problem.node_ids[at(nodes.front().node)], share(nodes.front().seconds));
-    if (!links.empty()) text += fmt::format("{}critical link {} ({})", text.empty() ? "" : ", ", links.front().name, share(links.front().seconds()));
+    if (!nodes.empty())
+        text += fmt::format("critical node {} ({})", problem.node_ids[at(nodes.front().node)],
+                            share(nodes.front().seconds));
+    if (!links.empty())
+        text += fmt::format("{}critical link {} ({})", text.empty() ? "" : ", ", links.front().name,
+                            share(links.front().seconds()));
     if (!what_ifs.empty() && what_ifs.front().complete && what_ifs.front().change_s < 0)
-        text += fmt::format("{}{}: iteration {}", text.empty() ? "" : "; ", what_ifs.front().words(), format_change(what_ifs.front().change));
+        text += fmt::format("{}{}: iteration {}", text.empty() ? "" : "; ", what_ifs.front().words(),
+                            format_change(what_ifs.front().change));
     return text;
 }
 
@@ -231,7 +256,8 @@ double Explanation::placed_gap() const {
 std::string Explanation::placed_words(const Problem& problem) const {
     const std::string node = placed.node < 0 ? "" : problem.node_ids[at(placed.node)] + ": ";
     const auto above = placed_gap() > 0 ? format_percent(placed_gap()) + " above" : "as short";
-    return fmt::format("With every node in its stage no plan is shorter than {} ({}{}); this one is {}", format_seconds(placed.seconds), node, placed.which, above);
+    return fmt::format("With every node in its stage no plan is shorter than {} ({}{}); this one is {}",
+                       format_seconds(placed.seconds), node, placed.which, above);
 }
 
 Problem upgraded(Problem problem, const Upgrade& upgrade) {

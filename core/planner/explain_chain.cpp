@@ -14,7 +14,8 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// Goes back from the end of the iteration; every piece ends where the one added before it starts.
 class ChainWalk {
 public:
-    ChainWalk(const Ways& ways, const Plan& plan, const Timeline& timeline) : ways_(ways), plan_(plan), timeline_(timeline) {}
+    ChainWalk(const Ways& ways, const Plan& plan, const Timeline& timeline)
+        : ways_(ways), plan_(plan), timeline_(timeline) {}
 
     std::vector<ChainPiece> walk() {
         const int stage = last_stage();
@@ -43,7 +44,8 @@ private:
         const auto [step_start_s, step_end_s] = ways_.index().step(stage);
         const int line = slowest_edge(ways_.problem(), plan_.stages[at(stage)], stage);
         add({.kind = Kind::step, .start = Start::before, .stage = stage}, step_start_s, step_end_s);
-        add({.kind = Kind::all_reduce, .start = Start::before, .line = line, .stage = stage}, reduce_start_s, reduce_end_s);
+        add({.kind = Kind::all_reduce, .start = Start::before, .line = line, .stage = stage}, reduce_start_s,
+            reduce_end_s);
         for (const int node : plan_.stages[at(stage)]) {
             const auto& busy = ways_.index().busy(node);
             if (!busy.empty() && busy.back()->end_s == reduce_start_s) return busy.back();
@@ -53,10 +55,15 @@ private:
 
     /// Adds it and what brought its input; returns what it waited for, null at the start of the iteration.
     const Span* add_operation(const Span& operation) {
-        ChainPiece piece{.kind = Kind::compute, .start = Start::input, .operation = kind_of(operation), .node = operation.node, .microbatch = operation.microbatch};
+        ChainPiece piece{.kind = Kind::compute,
+                         .start = Start::input,
+                         .operation = kind_of(operation),
+                         .node = operation.node,
+                         .microbatch = operation.microbatch};
         if (operation.start_s > operation.ready_s) {
             const Span* previous = ways_.previous_on_node(operation);
-            if (!previous || previous->end_s != operation.start_s) throw std::logic_error("an operation began without an event");
+            if (!previous || previous->end_s != operation.start_s)
+                throw std::logic_error("an operation began without an event");
             piece.start = ways_.node_waits(operation).back().cause == WaitCause::memory ? Start::memory : Start::node;
             add(piece, operation.start_s, operation.end_s);
             return previous;
@@ -68,11 +75,16 @@ private:
         return transfer ? &add_transfer(*transfer) : before;
     }
 
-    /// Adds its way over the line, and what the line sent before it where it had to wait; returns the operation that handed the first of them over.
+    /// Adds its way over the line, and what the line sent before it where it had to wait; returns the operation that
+    /// handed the first of them over.
     const Span& add_transfer(const Span& arrived) {
         const Span* transfer = &arrived;
         const auto piece = [&](Kind kind, Start start) {
-            return ChainPiece{.kind = kind, .start = start, .node = transfer->node, .line = ways_.line(*transfer), .microbatch = transfer->microbatch};
+            return ChainPiece{.kind = kind,
+                              .start = start,
+                              .node = transfer->node,
+                              .line = ways_.line(*transfer),
+                              .microbatch = transfer->microbatch};
         };
         // Where the line does not queue, what it occupies is only a share of the way; it is told first all the same.
         add(piece(Kind::latency, Start::before), sent_s(*transfer), transfer->end_s);
@@ -82,7 +94,8 @@ private:
             add(piece(kind, waited ? Start::line : Start::input), transfer->start_s, sent_s(*transfer));
             if (!waited) return ways_.sender(*transfer);
             const Span* previous = ways_.previous_on_line(*transfer);
-            if (!previous || sent_s(*previous) != transfer->start_s) throw std::logic_error("a transfer waited for a line that was free");
+            if (!previous || sent_s(*previous) != transfer->start_s)
+                throw std::logic_error("a transfer waited for a line that was free");
             transfer = previous;
         }
     }

@@ -12,7 +12,8 @@ constexpr std::size_t most_others = 8;
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 void add_other(std::vector<int>& others, int microbatch) {
-    if (others.size() < most_others && std::find(others.begin(), others.end(), microbatch) == others.end()) others.push_back(microbatch);
+    if (others.size() < most_others && std::find(others.begin(), others.end(), microbatch) == others.end())
+        others.push_back(microbatch);
 }
 
 }  // namespace
@@ -28,8 +29,13 @@ OpKind kind_of(const Span& operation) {
 }
 
 Ways::Ways(const Problem& problem, const Plan& plan, const Timeline& timeline)
-    : problem_(problem), plan_(plan), length_(static_cast<int>(plan.paths.at(0).nodes.size())), index_(problem, timeline),
-      operations_(plan.paths.size() * at(2 * length_ + 1)), transfers_(operations_.size()), weight_gradient_s_(plan.paths.size()) {
+    : problem_(problem),
+      plan_(plan),
+      length_(static_cast<int>(plan.paths.at(0).nodes.size())),
+      index_(problem, timeline),
+      operations_(plan.paths.size() * at(2 * length_ + 1)),
+      transfers_(operations_.size()),
+      weight_gradient_s_(plan.paths.size()) {
     for (int path = 0; path < count(); ++path) path_of_.emplace(plan.paths[at(path)].microbatch, path);
     if (problem.shared_links) on_line_.resize(problem.line_names.size());
     for (const auto& span : timeline.spans)
@@ -42,7 +48,8 @@ Ways::Place Ways::place(const Span& span) const {
     const auto path = path_of_.find(span.microbatch);
     if (path == path_of_.end()) throw std::logic_error("the timeline names a microbatch that the plan has not");
     const auto& nodes = plan_.paths[at(path->second)].nodes;
-    const int hop = static_cast<int>(std::find(nodes.begin(), nodes.end(), is_transfer(span.kind) ? span.to_node : span.node) - nodes.begin());
+    const int hop = static_cast<int>(
+        std::find(nodes.begin(), nodes.end(), is_transfer(span.kind) ? span.to_node : span.node) - nodes.begin());
     if (hop == length_) throw std::logic_error("the timeline names a node that is not on the microbatch's path");
     const int back = hop == 0 ? 2 * length_ : 2 * length_ - hop;
     switch (span.kind) {
@@ -61,7 +68,8 @@ void Ways::add(const Span& span) {
         operations_[slot(path, step)] = &span;
     } else {
         transfers_[slot(path, step)] = &span;
-        if (problem_.shared_links) on_line_[at(line(span))].push_back(&span);  // a line sends in the order handed over, and so are the spans
+        if (problem_.shared_links)
+            on_line_[at(line(span))].push_back(&span);  // a line sends in the order handed over, and so are the spans
     }
 }
 
@@ -84,7 +92,8 @@ const Span& Ways::sender(const Span& transfer) const {
 
 const Span* Ways::previous_on_node(const Span& operation) const {
     const auto& busy = index_.busy(operation.node);
-    auto here = std::lower_bound(busy.begin(), busy.end(), operation.start_s, [](const Span* s, double t) { return s->start_s < t; });
+    auto here = std::lower_bound(busy.begin(), busy.end(), operation.start_s,
+                                 [](const Span* s, double t) { return s->start_s < t; });
     here = std::find(here, busy.end(), &operation);
     return here == busy.begin() || here == busy.end() ? nullptr : *std::prev(here);
 }
@@ -92,14 +101,16 @@ const Span* Ways::previous_on_node(const Span& operation) const {
 const Span* Ways::previous_on_line(const Span& transfer) const {
     if (!problem_.shared_links) return nullptr;
     const auto& sent = on_line_[at(line(transfer))];
-    auto here = std::lower_bound(sent.begin(), sent.end(), transfer.start_s, [](const Span* s, double t) { return s->start_s < t; });
+    auto here = std::lower_bound(sent.begin(), sent.end(), transfer.start_s,
+                                 [](const Span* s, double t) { return s->start_s < t; });
     here = std::find(here, sent.end(), &transfer);
     return here == sent.begin() || here == sent.end() ? nullptr : *std::prev(here);
 }
 
 double Ways::occupied_s(const Span& transfer) const {
     const Hop& hop = problem_.hop(transfer.node, transfer.to_node);
-    return (transfer.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward) * problem_.relative_size(transfer.microbatch);
+    return (transfer.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward) *
+           problem_.relative_size(transfer.microbatch);
 }
 
 WaitCause Ways::cause_of(const Span& operation, const Stand& stand) const {
@@ -110,7 +121,9 @@ WaitCause Ways::cause_of(const Span& operation, const Stand& stand) const {
     }
     // Where the node was dispatched while this one stood there: was there no room, or did the other go first?
     const bool passed_over = operation.ready_s <= stand.running->start_s && stand.running->kind != SpanKind::forward;
-    return forward && passed_over && index_.memory_is_full(operation.node, stand.running->start_s) ? WaitCause::memory : WaitCause::collision;
+    return forward && passed_over && index_.memory_is_full(operation.node, stand.running->start_s)
+               ? WaitCause::memory
+               : WaitCause::collision;
 }
 
 std::vector<Wait> Ways::node_waits(const Span& operation) const {
@@ -125,9 +138,11 @@ std::vector<Wait> Ways::node_waits(const Span& operation) const {
     const auto& busy = index_.busy(operation.node);
     for (auto& wait : waits) {
         if (wait.cause != WaitCause::memory && wait.cause != WaitCause::order) continue;
-        const auto next = std::lower_bound(busy.begin(), busy.end(), wait.end_s, [](const Span* s, double t) { return s->start_s < t; });
+        const auto next = std::lower_bound(busy.begin(), busy.end(), wait.end_s,
+                                           [](const Span* s, double t) { return s->start_s < t; });
         if (wait.cause == WaitCause::order && next != busy.end()) add_other(wait.others, (*next)->microbatch);
-        if (wait.cause == WaitCause::memory && next != busy.begin()) add_other(wait.others, (*std::prev(next))->microbatch);
+        if (wait.cause == WaitCause::memory && next != busy.begin())
+            add_other(wait.others, (*std::prev(next))->microbatch);
     }
     return waits;
 }
@@ -135,9 +150,16 @@ std::vector<Wait> Ways::node_waits(const Span& operation) const {
 std::vector<Wait> Ways::line_waits(const Span& transfer) const {
     if (!(transfer.start_s > transfer.ready_s)) return {};
     const auto [path, step] = place(transfer);
-    Wait wait{WaitCause::link, kind_of(operation(path, step)), transfer.node, line(transfer), transfer.ready_s, transfer.start_s, {}};
+    Wait wait{WaitCause::link,
+              kind_of(operation(path, step)),
+              transfer.node,
+              line(transfer),
+              transfer.ready_s,
+              transfer.start_s,
+              {}};
     std::vector<int> ahead;
-    for (const Span* other = previous_on_line(transfer); other && other->start_s + occupied_s(*other) > transfer.ready_s; other = previous_on_line(*other))
+    for (const Span* other = previous_on_line(transfer);
+         other && other->start_s + occupied_s(*other) > transfer.ready_s; other = previous_on_line(*other))
         ahead.push_back(other->microbatch);
     for (auto other = ahead.rbegin(); other != ahead.rend(); ++other) add_other(wait.others, *other);
     return {wait};

@@ -9,7 +9,8 @@
 
 namespace skippipe {
 
-/// Spans by microbatch and step: 0..p-1 forward, p loss, p+1..2p backward (I where split). Keeps pointers into the timeline.
+/// Spans by microbatch and step: 0..p-1 forward, p loss, p+1..2p backward (I where split). Keeps pointers into the
+/// timeline.
 class Ways {
 public:
     Ways(const Problem& problem, const Plan& plan, const Timeline& timeline);
@@ -48,7 +49,9 @@ private:
     struct Place {
         int path = -1, step = -1;
     };
-    std::size_t slot(int path, int step) const { return static_cast<std::size_t>(path) * static_cast<std::size_t>(steps()) + static_cast<std::size_t>(step); }
+    std::size_t slot(int path, int step) const {
+        return static_cast<std::size_t>(path) * static_cast<std::size_t>(steps()) + static_cast<std::size_t>(step);
+    }
     Place place(const Span& span) const;
     void add(const Span& span);
     WaitCause cause_of(const Span& operation, const Stand& stand) const;
@@ -57,10 +60,10 @@ private:
     const Plan& plan_;
     int length_;
     SpanIndex index_;
-    std::unordered_map<int, int> path_of_;               ///< of each microbatch
-    std::vector<const Span*> operations_, transfers_;    ///< [path x steps]
+    std::unordered_map<int, int> path_of_;             ///< of each microbatch
+    std::vector<const Span*> operations_, transfers_;  ///< [path x steps]
     std::vector<double> weight_gradient_s_;
-    std::vector<std::vector<const Span*>> on_line_;      ///< transfers of each line in the order it sends them
+    std::vector<std::vector<const Span*>> on_line_;  ///< transfers of each line in the order it sends them
 };
 
 /// "F", "L", ... of a compute span.

@@ -22,8 +22,7 @@ constexpr std::uint64_t jitter_streams = 0x6A69'7474'6572'0000;
 /// Draws network after network into the same problem, so that a sample copies no names and allocates nothing.
 class Sampler {
 public:
-    Sampler(const Problem& problem, const Jitter& jitter)
-        : nominal_(problem), jitter_(jitter), drawn_(problem) {}
+    Sampler(const Problem& problem, const Jitter& jitter) : nominal_(problem), jitter_(jitter), drawn_(problem) {}
 
     const Problem& draw(Rng& rng) {
         draw_factors(nominal_, jitter_, rng, factors_);
@@ -33,8 +32,8 @@ public:
             const Hop& hop = nominal_.hops[h];
             if (hop.line == no_line) continue;
             const double factor = factors_.line[at(hop.line)];
-            drawn_.hops[h] = {hop.latency_s * factor, hop.bandwidth_bytes_per_s / factor, hop.seconds_per_forward * factor,
-                              hop.seconds_per_backward * factor, hop.line};
+            drawn_.hops[h] = {hop.latency_s * factor, hop.bandwidth_bytes_per_s / factor,
+                              hop.seconds_per_forward * factor, hop.seconds_per_backward * factor, hop.line};
         }
         return drawn_;
     }
@@ -53,7 +52,8 @@ private:
 void draw_lognormal(double share, Rng& rng, std::vector<double>& factors) {
     const double variance = std::log1p(share * share), sigma = std::sqrt(variance);
     for (std::size_t i = 0; i < factors.size(); i += 2) {
-        const double radius = sigma * std::sqrt(-2 * std::log(1 - rng.uniform())), angle = 2 * std::numbers::pi * rng.uniform();
+        const double radius = sigma * std::sqrt(-2 * std::log(1 - rng.uniform())),
+                     angle = 2 * std::numbers::pi * rng.uniform();
         factors[i] = std::exp(radius * std::cos(angle) - variance / 2);
         if (i + 1 < factors.size()) factors[i + 1] = std::exp(radius * std::sin(angle) - variance / 2);
     }
@@ -72,8 +72,8 @@ Problem sample_problem(const Problem& problem, const Jitter& jitter, Rng& rng) {
     return sampler.take();
 }
 
-std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed,
-                                        int threads) {
+std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
+                                        std::uint64_t seed, int threads) {
     const PlannedProblem planned(problem, plan.blocks);
     const Schedule schedule = make_schedule(problem, plan);
     std::vector<double> seconds(at(samples));
@@ -93,11 +93,15 @@ std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan
     return seconds;
 }
 
-Distribution distribution(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed, int threads) {
+Distribution distribution(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
+                          std::uint64_t seed, int threads) {
     const auto seconds = sampled_iteration_s(problem, plan, jitter, samples, seed, threads);
     Distribution result{.jitter = jitter, .samples = samples, .seed = seed};
-    result.nominal_s = Simulator(PlannedProblem(problem, plan.blocks).get()).times(make_schedule(problem, plan), plan.stages).iteration_s;
-    result.deadlocks = static_cast<int>(std::count_if(seconds.begin(), seconds.end(), [](double s) { return std::isinf(s); }));
+    result.nominal_s = Simulator(PlannedProblem(problem, plan.blocks).get())
+                           .times(make_schedule(problem, plan), plan.stages)
+                           .iteration_s;
+    result.deadlocks =
+        static_cast<int>(std::count_if(seconds.begin(), seconds.end(), [](double s) { return std::isinf(s); }));
     const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
     result.least_s = *least;
     result.most_s = *most;

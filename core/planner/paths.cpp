@@ -15,7 +15,8 @@ namespace {
 constexpr double impossible = -1e300;
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// The ascending sequence of `length` stages with the greatest sum of values, by dynamic programming; empty where CC3 leaves none.
+/// The ascending sequence of `length` stages with the greatest sum of values, by dynamic programming; empty where CC3
+/// leaves none.
 class BestSequence {
 public:
     BestSequence(const Problem& problem, int length) : stages_(problem.stages), length_(length) {
@@ -60,22 +61,25 @@ void lower_excess(BestSequence& best, std::vector<std::vector<int>>& sequences, 
     };
     std::vector<double> values(visits.size());
     const int rounds = 4 * static_cast<int>(visits.size());
-    for (int round = 0; round < rounds && *std::max_element(visits.begin() + 1, visits.end()) > cap; ++round)
+    for (int round = 0; round<rounds&& * std::max_element(visits.begin() + 1, visits.end())> cap; ++round)
         for (auto& sequence : sequences) {
             change(sequence, -1);
             // Marginal price of a squared load: every change lowers the sum of squares, so this ends.
-            for (std::size_t s = 1; s < values.size(); ++s) values[s] = -1.0 * visits[s] - (visits[s] >= cap ? 1e6 * (visits[s] - cap + 1) : 0);
+            for (std::size_t s = 1; s < values.size(); ++s)
+                values[s] = -1.0 * visits[s] - (visits[s] >= cap ? 1e6 * (visits[s] - cap + 1) : 0);
             sequence = best.find(values);
             change(sequence, +1);
         }
 }
 
-/// The stages dealt out in order, round after round: every path steps by (S-1)/(p-1) stages, the shortest hops that even use allows.
+/// The stages dealt out in order, round after round: every path steps by (S-1)/(p-1) stages, the shortest hops that
+/// even use allows.
 std::vector<std::vector<int>> dealt_sequences(const Problem& problem, int length) {
     const int count = problem.microbatches, others = problem.stages - 1;
     const std::int64_t all = static_cast<std::int64_t>(count) * (length - 1);
     std::vector<std::vector<int>> sequences(at(count), std::vector<int>{0});
-    for (std::int64_t k = 0; k < all; ++k) sequences[static_cast<std::size_t>(k % count)].push_back(1 + static_cast<int>(k * others / all));
+    for (std::int64_t k = 0; k < all; ++k)
+        sequences[static_cast<std::size_t>(k % count)].push_back(1 + static_cast<int>(k * others / all));
     return sequences;
 }
 
@@ -121,12 +125,14 @@ int passing_needed(Problem problem, int length) {
 
 [[noreturn]] void refuse(const Problem& problem, int length) {
     const int needed = problem.constraints.bounded_disorder ? passing_needed(problem, length) : -1;
-    throw InputError("/pipeline/constraints",
-                     fmt::format("no paths of {} of {} stages use every stage at most {} times", length, problem.stages, problem.visits_cap(length)),
-                     fmt::format("a hop may pass over at most {} stages (CC3), and {} microbatches must use the stages evenly (CC2)",
-                                 problem.constraints.max_passed_over, problem.microbatches),
-                     fmt::format("{}ower the skip ratio, or set \"uniform_execution\" to false",
-                                 needed < 0 ? std::string("L") : fmt::format("Raise \"max_passed_over\" to {}, l", needed)));
+    throw InputError(
+        "/pipeline/constraints",
+        fmt::format("no paths of {} of {} stages use every stage at most {} times", length, problem.stages,
+                    problem.visits_cap(length)),
+        fmt::format("a hop may pass over at most {} stages (CC3), and {} microbatches must use the stages evenly (CC2)",
+                    problem.constraints.max_passed_over, problem.microbatches),
+        fmt::format("{}ower the skip ratio, or set \"uniform_execution\" to false",
+                    needed < 0 ? std::string("L") : fmt::format("Raise \"max_passed_over\" to {}, l", needed)));
 }
 
 }  // namespace
@@ -135,7 +141,8 @@ bool allowed_sequence(const Problem& problem, const std::vector<int>& stages) {
     if (stages.empty() || stages.front() != 0) return false;
     Progress progress;
     for (std::size_t hop = 1; hop < stages.size(); ++hop) {
-        if (std::find(stages.begin(), stages.begin() + static_cast<std::ptrdiff_t>(hop), stages[hop]) != stages.begin() + static_cast<std::ptrdiff_t>(hop))
+        if (std::find(stages.begin(), stages.begin() + static_cast<std::ptrdiff_t>(hop), stages[hop]) !=
+            stages.begin() + static_cast<std::ptrdiff_t>(hop))
             return false;
         if (!advance(problem.constraints, progress, stages[hop])) return false;
     }

@@ -16,13 +16,15 @@ struct Progress {
 inline bool advance(const Constraints& rules, Progress& progress, int stage) {
     if (stage == 0) return false;
     if (!rules.bounded_disorder) return true;
-    if (stage < progress.furthest) return ++progress.swaps <= rules.max_swaps && progress.furthest - stage <= rules.max_swap_distance;
+    if (stage < progress.furthest)
+        return ++progress.swaps <= rules.max_swaps && progress.furthest - stage <= rules.max_swap_distance;
     const bool near = stage - progress.furthest - 1 <= rules.max_passed_over;
     progress.furthest = stage;
     return near;
 }
 
-/// Whether a microbatch may visit these stages in this order: stage 0 first and once, each other at most once, within CC3.
+/// Whether a microbatch may visit these stages in this order: stage 0 first and once, each other at most once, within
+/// CC3.
 bool allowed_sequence(const Problem& problem, const std::vector<int>& stages);
 
 /// One ascending sequence of stages for each microbatch, within CC1-CC3, the stages used as evenly as CC3 lets them be.

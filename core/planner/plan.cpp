@@ -28,7 +28,8 @@ std::optional<Operation> parse_operation(std::string_view text) {
     Operation operation;
     const char* end_of_text = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data() + 1, end_of_text, operation.microbatch);
-    if (kind == std::string_view::npos || error != std::errc() || end != end_of_text || operation.microbatch < 0) return std::nullopt;
+    if (kind == std::string_view::npos || error != std::errc() || end != end_of_text || operation.microbatch < 0)
+        return std::nullopt;
     operation.kind = static_cast<OpKind>(kind);
     return operation;
 }
@@ -52,8 +53,8 @@ public:
             const auto step = reader_.into(key);
             member(key, value);
         }
-        unknown_keys(json, {"format", "planner", "seed", "steps", "experiment_hash", "split_backward", "stages", "blocks", "paths",
-                            "order", "note", "experiment"});
+        unknown_keys(json, {"format", "planner", "seed", "steps", "experiment_hash", "split_backward", "stages",
+                            "blocks", "paths", "order", "note", "experiment"});
         for (const char* key : {"stages", "paths"})
             if (!json.contains(key)) {
                 const auto step = reader_.into(key);
@@ -74,7 +75,8 @@ private:
         if (key == "seed") reader_.read(value, plan_.seed, {.doc = "Seed of the planner", .min = 0});
         if (key == "steps") reader_.read(value, plan_.steps, {.doc = "Search steps", .min = 0});
         if (key == "experiment_hash") reader_.read(value, plan_.experiment_hash, {.doc = "What the plan was made for"});
-        if (key == "split_backward") reader_.read(value, plan_.split_backward, {.doc = "Whether every backward is split"});
+        if (key == "split_backward")
+            reader_.read(value, plan_.split_backward, {.doc = "Whether every backward is split"});
         if (key == "note") reader_.read(value, plan_.note, {.doc = "What the planner had to say"});
         if (key == "stages") stages(value);
         if (key == "blocks") blocks(value);
@@ -113,8 +115,10 @@ private:
         if (reader_.full()) return;
         const auto meant = closest(id, ids_);
         reader_.fault(fmt::format("there is no node {}", in_quotes(id)), "the plan is read for this experiment's nodes",
-                      meant.empty() ? std::string("Use the experiment that the plan was made for")
-                                    : fmt::format("Did you mean {}? Otherwise use the experiment that the plan was made for", in_quotes(meant)));
+                      meant.empty()
+                          ? std::string("Use the experiment that the plan was made for")
+                          : fmt::format("Did you mean {}? Otherwise use the experiment that the plan was made for",
+                                        in_quotes(meant)));
     }
 
     void stages(const Json& value) {
@@ -156,13 +160,15 @@ private:
             else if (std::string_view(key) == "nodes")
                 path.nodes = nodes(*found);
             else
-                reader_.read(*found, path.microbatch, {.doc = "Number of the microbatch, from 0", .min = 0, .max = 1e6});
+                reader_.read(*found, path.microbatch,
+                             {.doc = "Number of the microbatch, from 0", .min = 0, .max = 1e6});
         }
         return path;
     }
 
     void order(const Json& value) {
-        if (!value.is_object()) return reader_.wrong_type(value, "an object", {.doc = "The operations of each node, by its id"});
+        if (!value.is_object())
+            return reader_.wrong_type(value, "an object", {.doc = "The operations of each node, by its id"});
         plan_.order.resize(problem_.node_ids.size());
         for (const auto& [id, operations] : value.items()) {
             const auto step = reader_.into(id);
@@ -178,7 +184,8 @@ private:
         for (std::size_t i = 0; i < value.size(); ++i) {
             const auto step = reader_.into(i);
             std::string text;
-            if (!reader_.read(value[i], text, {.doc = "An operation is a letter and a microbatch, as \"F3\""})) continue;
+            if (!reader_.read(value[i], text, {.doc = "An operation is a letter and a microbatch, as \"F3\""}))
+                continue;
             if (const auto operation = parse_operation(text))
                 operations.push_back(*operation);
             else
@@ -235,6 +242,8 @@ Json to_json(const Plan& plan, const Problem& problem, const Json& experiment) {
     return json;
 }
 
-Plan parse_plan(const Json& json, const Problem& problem, Faults& faults) { return PlanReader(problem, faults).read(json); }
+Plan parse_plan(const Json& json, const Problem& problem, Faults& faults) {
+    return PlanReader(problem, faults).read(json);
+}
 
 }  // namespace skippipe

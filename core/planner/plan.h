@@ -30,7 +30,8 @@ struct Path {
     bool operator==(const Path&) const = default;
 };
 
-/// One iteration: who holds what, which way every microbatch goes, and, if bound, in which order each node works. Immutable once made.
+/// One iteration: who holds what, which way every microbatch goes, and, if bound, in which order each node works.
+/// Immutable once made.
 struct Plan {
     std::string planner;
     std::uint64_t seed = 0;
@@ -52,7 +53,8 @@ std::vector<int> stage_of_nodes(const Plan& plan, int nodes);
 /// The plan file; `experiment` (may be null) is embedded, so that the file can be run on its own.
 nlohmann::ordered_json to_json(const Plan& plan, const Problem& problem, const nlohmann::ordered_json& experiment);
 
-/// Reads a plan file's JSON against its problem. Faults name pointer, fault and remedy; a plan with errors is partly filled.
+/// Reads a plan file's JSON against its problem. Faults name pointer, fault and remedy; a plan with errors is partly
+/// filled.
 Plan parse_plan(const nlohmann::ordered_json& json, const Problem& problem, Faults& faults);
 
 }  // namespace skippipe

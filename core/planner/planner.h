@@ -21,27 +21,29 @@ struct PlanProgress {
 /// Asks for the plan that is shortest in the bad iterations of a network that varies, not in the network as drawn.
 struct Robustness {
     Jitter jitter;
-    int samples = 1000;  ///< of `distribution` with the request's seed: on them the plan has the least 95th percentile of those compared
+    int samples = 1000;  ///< of `distribution` with the request's seed: on them the plan has the least 95th percentile
+                         ///< of those compared
 };
 
 struct PlanRequest {
     std::uint64_t seed = 1;
-    std::int64_t steps = 0;       ///< 0: the planner's default; the plan depends on steps and seed alone
-    double seconds = 0;           ///< > 0: stop by the clock instead; the plan says how many steps that were
-    int threads = 1;              ///< never changes the result
-    std::stop_token stop;         ///< cancels; the best plan so far is returned
+    std::int64_t steps = 0;  ///< 0: the planner's default; the plan depends on steps and seed alone
+    double seconds = 0;      ///< > 0: stop by the clock instead; the plan says how many steps that were
+    int threads = 1;         ///< never changes the result
+    std::stop_token stop;    ///< cancels; the best plan so far is returned
     const Plan* warm_start = nullptr;
-    std::optional<Robustness> robust;  ///< for planners that are able to; never a greater 95th percentile than the plan without it
+    std::optional<Robustness>
+        robust;  ///< for planners that are able to; never a greater 95th percentile than the plan without it
     std::function<void(const PlanProgress&)> progress;  ///< may be empty; called from any thread, one at a time
 };
 
 class Planner {
 public:
     virtual ~Planner() = default;
-    virtual std::string name() const = 0;         ///< "skippipe-joint"
-    virtual std::string description() const = 0;  ///< one sentence for people
-    virtual bool full_pipeline() const = 0;       ///< ignores the skip ratio: p = S
-    virtual bool robust() const { return false; }   ///< heeds PlanRequest::robust
+    virtual std::string name() const = 0;          ///< "skippipe-joint"
+    virtual std::string description() const = 0;   ///< one sentence for people
+    virtual bool full_pipeline() const = 0;        ///< ignores the skip ratio: p = S
+    virtual bool robust() const { return false; }  ///< heeds PlanRequest::robust
     /// Throws InputError where no plan can exist, naming the constraint and what would make it feasible.
     virtual Plan plan(const Problem& problem, const PlanRequest& request) const = 0;
 };

@@ -46,16 +46,20 @@ public:
             if (nodes.contains(link.from)) node_link(nodes.at(link.from), nodes.at(link.to), link);
         std::unordered_map<std::string, std::vector<int>> regions;
         for (int n = 0; n < problem_.nodes(); ++n)
-            if (const auto& region = topology_.nodes[static_cast<std::size_t>(n)].region; !region.empty()) regions[region].push_back(n);
+            if (const auto& region = topology_.nodes[static_cast<std::size_t>(n)].region; !region.empty())
+                regions[region].push_back(n);
         for (const auto& link : topology_.links)
             if (!nodes.contains(link.from)) region_link(regions[link.from], regions[link.to], link);
         for (const auto& region : topology_.regions)
-            within(regions[region.id], topology_.within_region.latency_s, topology_.within_region.bandwidth_bytes_per_s);
+            within(regions[region.id], topology_.within_region.latency_s,
+                   topology_.within_region.bandwidth_bytes_per_s);
     }
 
 private:
     const std::string& id(int node) const { return problem_.node_ids[static_cast<std::size_t>(node)]; }
-    Hop& hop_of(int a, int b) { return problem_.hops[static_cast<std::size_t>(a) * problem_.node_ids.size() + static_cast<std::size_t>(b)]; }
+    Hop& hop_of(int a, int b) {
+        return problem_.hops[static_cast<std::size_t>(a) * problem_.node_ids.size() + static_cast<std::size_t>(b)];
+    }
 
     int new_line(const std::string& from, const std::string& to) {
         problem_.line_names.push_back(from + "->" + to);
@@ -63,7 +67,8 @@ private:
     }
 
     void set(int a, int b, double latency_s, double bandwidth, int line) {
-        hop_of(a, b) = {latency_s, bandwidth, problem_.forward_bytes / bandwidth, problem_.backward_bytes / bandwidth, line};
+        hop_of(a, b) = {latency_s, bandwidth, problem_.forward_bytes / bandwidth, problem_.backward_bytes / bandwidth,
+                        line};
     }
 
     void node_link(int a, int b, const Link& link) {
@@ -99,7 +104,8 @@ void set_nodes(const Experiment& experiment, Problem& problem) {
         problem.node_ids.push_back(node.id);
         problem.seconds_per_sample_per_block.push_back(node.seconds_per_sample_per_block);
         problem.memory.push_back(ignore ? unlimited_memory : memory_limit(experiment, node));
-        const bool from_bytes = experiment.pipeline.plan_blocks && !ignore && !node.memory_microbatches && node.memory_bytes;
+        const bool from_bytes =
+            experiment.pipeline.plan_blocks && !ignore && !node.memory_microbatches && node.memory_bytes;
         problem.memory_bytes.push_back(from_bytes ? *node.memory_bytes : 0);
     }
     problem.stage_bytes = stage_bytes(experiment);
@@ -159,11 +165,14 @@ std::tuple<double, double> load(const Problem& problem, int data_nodes) {
 
 }  // namespace
 
-double Problem::smallest_size() const { return sizes.empty() ? 1 : *std::min_element(sizes.begin(), sizes.end()) / samples; }
+double Problem::smallest_size() const {
+    return sizes.empty() ? 1 : *std::min_element(sizes.begin(), sizes.end()) / samples;
+}
 
 void Problem::set_blocks(const std::vector<int>& chosen) {
     blocks = chosen;
-    for (std::size_t s = 0; s < blocks.size(); ++s) gradient_bytes[s] = blocks[s] * gradient_bytes_per_block + (s == 0 ? gradient_bytes_besides : 0);
+    for (std::size_t s = 0; s < blocks.size(); ++s)
+        gradient_bytes[s] = blocks[s] * gradient_bytes_per_block + (s == 0 ? gradient_bytes_besides : 0);
     for (std::size_t n = 0; n < memory_bytes.size(); ++n)
         if (memory_bytes[n] > 0) memory[n] = stage_bytes.microbatches(memory_bytes[n], blocks);
 }
@@ -172,15 +181,19 @@ int Problem::visits_cap(int length) const { return uniform_cap(microbatches, len
 
 std::vector<int> Problem::default_stage_sizes() const {
     if (stages > nodes())
-        throw InputError("/pipeline/stages", fmt::format("{} stages on {} nodes", stages, nodes()), "a node holds one stage, and every stage needs a node",
-                         fmt::format("Use {} stages or fewer, or add {} node{}", nodes(), stages - nodes(), stages - nodes() == 1 ? "" : "s"));
+        throw InputError("/pipeline/stages", fmt::format("{} stages on {} nodes", stages, nodes()),
+                         "a node holds one stage, and every stage needs a node",
+                         fmt::format("Use {} stages or fewer, or add {} node{}", nodes(), stages - nodes(),
+                                     stages - nodes() == 1 ? "" : "s"));
     const auto divides = [&](int data_nodes) { return !balance_data_nodes || microbatches % data_nodes == 0; };
     if (stages == 1) {
         if (divides(nodes())) return {nodes()};
-        throw InputError("/pipeline/microbatches", fmt::format("{} microbatches on {} data nodes", microbatches, nodes()),
-                         "every data node starts the same number (CC1), and with one stage all are data nodes",
-                         fmt::format("Make it {}, or another multiple of {}, give \"stage_sizes\", or set \"balance_data_nodes\" to false",
-                                     (microbatches / nodes() + 1) * nodes(), nodes()));
+        throw InputError(
+            "/pipeline/microbatches", fmt::format("{} microbatches on {} data nodes", microbatches, nodes()),
+            "every data node starts the same number (CC1), and with one stage all are data nodes",
+            fmt::format(
+                "Make it {}, or another multiple of {}, give \"stage_sizes\", or set \"balance_data_nodes\" to false",
+                (microbatches / nodes() + 1) * nodes(), nodes()));
     }
     int best = 1;  // one data node always divides
     for (int data_nodes = 2; data_nodes <= nodes() - (stages - 1); ++data_nodes)

@@ -35,47 +35,56 @@ struct Hop {
 /// One iteration's problem. Nodes and stages are indices; `node_ids` has the names.
 struct Problem {
     std::vector<std::string> node_ids;
-    int stages = 1;          ///< S
-    int path_length = 1;     ///< p
-    int microbatches = 1;    ///< T
-    double samples = 1;      ///< of a microbatch, or what the times and bytes below are of where `sizes` differ
+    int stages = 1;             ///< S
+    int path_length = 1;        ///< p
+    int microbatches = 1;       ///< T
+    double samples = 1;         ///< of a microbatch, or what the times and bytes below are of where `sizes` differ
     std::vector<double> sizes;  ///< samples of microbatch m: entry m modulo their number; empty: `samples` each
     std::vector<double> seconds_per_sample_per_block;  ///< of each node
-    std::vector<int> blocks;                           ///< of each stage; where they are planned, what a planner starts from
-    bool plan_blocks = false;                          ///< a plan may have other blocks: set_blocks
-    std::vector<int> memory;                           ///< M of each node; unlimited_memory: TC1 off
-    std::vector<double> memory_bytes;                  ///< of each node where M follows from them and blocks are planned, else 0; empty: of none
-    StageBytes stage_bytes;                            ///< for memory_bytes
+    std::vector<int> blocks;   ///< of each stage; where they are planned, what a planner starts from
+    bool plan_blocks = false;  ///< a plan may have other blocks: set_blocks
+    std::vector<int> memory;   ///< M of each node; unlimited_memory: TC1 off
+    std::vector<double>
+        memory_bytes;        ///< of each node where M follows from them and blocks are planned, else 0; empty: of none
+    StageBytes stage_bytes;  ///< for memory_bytes
     double backward_factor = 1.5, loss_factor = 0.25, overhead_s = 0, step_seconds = 0;
     double forward_bytes = 0, backward_bytes = 0;
-    double transfer_cpu_s = 0, transfer_cpu_s_per_byte = 0;  ///< of a message between ranks (core/engine/prediction.h); plans do not heed it
-    std::vector<double> gradient_bytes;                ///< of each stage
-    double gradient_bytes_per_block = 0, gradient_bytes_besides = 0;  ///< for set_blocks: of any stage, and of stage 0 besides
-    std::vector<Hop> hops;                             ///< [from * nodes + to]
-    std::vector<std::string> line_names;               ///< "A->B", by line number
+    double transfer_cpu_s = 0, transfer_cpu_s_per_byte =
+                                   0;  ///< of a message between ranks (core/engine/prediction.h); plans do not heed it
+    std::vector<double> gradient_bytes;  ///< of each stage
+    double gradient_bytes_per_block = 0,
+           gradient_bytes_besides = 0;    ///< for set_blocks: of any stage, and of stage 0 besides
+    std::vector<Hop> hops;                ///< [from * nodes + to]
+    std::vector<std::string> line_names;  ///< "A->B", by line number
     bool shared_links = true;
     bool charge_all_reduce = true;
     bool balance_data_nodes = true;
     bool split_backward = false;
     Constraints constraints;
-    std::vector<int> stage_sizes;                      ///< empty: free
-    std::vector<std::vector<int>> placement;           ///< empty: free
+    std::vector<int> stage_sizes;             ///< empty: free
+    std::vector<std::vector<int>> placement;  ///< empty: free
     std::string experiment_hash;
 
     int nodes() const { return static_cast<int>(node_ids.size()); }
-    const Hop& hop(int from, int to) const { return hops[static_cast<std::size_t>(from) * node_ids.size() + static_cast<std::size_t>(to)]; }
+    const Hop& hop(int from, int to) const {
+        return hops[static_cast<std::size_t>(from) * node_ids.size() + static_cast<std::size_t>(to)];
+    }
     bool reachable(int from, int to) const { return hop(from, to).line != no_line; }
 
-    double samples_of(int microbatch) const { return sizes.empty() ? samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()]; }
+    double samples_of(int microbatch) const {
+        return sizes.empty() ? samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()];
+    }
     /// Its samples over `samples`: its times and bytes are this many times those of the problem.
     double relative_size(int microbatch) const { return sizes.empty() ? 1 : samples_of(microbatch) / samples; }
     /// The least of them.
     double smallest_size() const;
-    /// Gives the stages these blocks: their times, gradients, and M where it follows from bytes. `chosen`: as many stages, as many blocks in all.
+    /// Gives the stages these blocks: their times, gradients, and M where it follows from bytes. `chosen`: as many
+    /// stages, as many blocks in all.
     void set_blocks(const std::vector<int>& chosen);
     /// F(n, s) = samples x blocks(s) x seconds per sample and block of n.
     double forward_s(int node, int stage) const {
-        return samples * blocks[static_cast<std::size_t>(stage)] * seconds_per_sample_per_block[static_cast<std::size_t>(node)];
+        return samples * blocks[static_cast<std::size_t>(stage)] *
+               seconds_per_sample_per_block[static_cast<std::size_t>(node)];
     }
     double backward_s(int node, int stage) const { return backward_factor * forward_s(node, stage); }
     double loss_s(int node) const { return loss_factor * forward_s(node, 0); }
@@ -87,7 +96,8 @@ struct Problem {
     std::vector<int> stage_sizes_with(int data_nodes) const;
 };
 
-/// The problem as a plan sees it: with the plan's blocks. No copy where they are the problem's own. Keeps a reference to the problem.
+/// The problem as a plan sees it: with the plan's blocks. No copy where they are the problem's own. Keeps a reference
+/// to the problem.
 class PlannedProblem {
 public:
     PlannedProblem(const Problem& problem, const std::vector<int>& blocks) : given_(problem) {

@@ -19,8 +19,14 @@ constexpr int none = -1;
 class Cut {
 public:
     Cut(const Problem& problem, const Plan& plan, const Timeline& timeline, double at_s)
-        : problem_(problem), spans_(timeline.spans), at_s_(at_s), length_(static_cast<int>(plan.paths.front().nodes.size())), split_(plan.split_backward),
-          schedule_(make_schedule(problem, plan)), place_(spans_.size()), before_(spans_.size(), none) {
+        : problem_(problem),
+          spans_(timeline.spans),
+          at_s_(at_s),
+          length_(static_cast<int>(plan.paths.front().nodes.size())),
+          split_(plan.split_backward),
+          schedule_(make_schedule(problem, plan)),
+          place_(spans_.size()),
+          before_(spans_.size(), none) {
         steps_ = 2 * length_ + 1;
         compute_.assign(at(schedule_.count()) * at(steps_) * 2, none);
         transfer_.assign(at(schedule_.count()) * at(steps_), none);
@@ -46,7 +52,8 @@ public:
     IterationProgress progress() {
         IterationProgress progress{.at_s = at_s_, .stage_end_s = std::vector<double>(at(problem_.stages), -1.0)};
         for (int i = 0; i < schedule_.count(); ++i) add(i, progress);
-        std::sort(open_.begin(), open_.end(), [&](const Open& a, const Open& b) { return earlier(event_of(a), event_of(b)); });
+        std::sort(open_.begin(), open_.end(),
+                  [&](const Open& a, const Open& b) { return earlier(event_of(a), event_of(b)); });
         for (const auto& open : open_) progress.open.push_back(open.operation);
         if (problem_.shared_links) progress.line_free_s = lines();
         return progress;
@@ -68,7 +75,9 @@ private:
         Place place;
     };
 
-    std::size_t slot(const Place& place) const { return (at(place.index) * at(steps_) + at(place.step)) * 2 + (place.weight ? 1 : 0); }
+    std::size_t slot(const Place& place) const {
+        return (at(place.index) * at(steps_) + at(place.step)) * 2 + (place.weight ? 1 : 0);
+    }
     int node_of(int index, int step) const { return step_node(schedule_.path(index), length_, step); }
     bool ended(int k) const { return k != none && spans_[at(k)].end_s <= at_s_; }
 
@@ -98,8 +107,10 @@ private:
         if (done == 0 && !runs) return;
         OpenOperation open{.index = i, .step = done, .running = runs};
         const int transfer = transfer_[at(i * steps_ + done)];
-        if (transfer != none) open.ready_s = spans_[at(transfer)].end_s;
-        else if (done > 0) open.ready_s = spans_[at(compute_[slot({i, done - 1, false})])].end_s;
+        if (transfer != none)
+            open.ready_s = spans_[at(transfer)].end_s;
+        else if (done > 0)
+            open.ready_s = spans_[at(compute_[slot({i, done - 1, false})])].end_s;
         add_open(open, next);
     }
 
@@ -110,7 +121,8 @@ private:
             end_s = std::max(end_s, spans_[at(k)].end_s);
             return;
         }
-        OpenOperation open{.index = i, .step = step, .weight = true, .ready_s = spans_[at(compute_[slot({i, step, false})])].end_s};
+        OpenOperation open{
+            .index = i, .step = step, .weight = true, .ready_s = spans_[at(compute_[slot({i, step, false})])].end_s};
         open.running = k != none && spans_[at(k)].start_s <= at_s_;
         add_open(open, k);
     }
@@ -129,14 +141,16 @@ private:
         return handed_over({o.index, o.step, o.weight});
     }
 
-    /// The event that brings an operation's input, created when what comes before it ended (at the start, for a first forward).
+    /// The event that brings an operation's input, created when what comes before it ended (at the start, for a first
+    /// forward).
     Event handed_over(const Place& place) const {
         if (place.step == 0) return {0, false, place};
         const int k = compute_[slot({place.index, place.weight ? place.step : place.step - 1, false})];
         return {spans_[at(k)].end_s, false, place};
     }
 
-    /// The event during which a node started an operation: the end of what it ran before, or the arrival of the input, whichever was handled later.
+    /// The event during which a node started an operation: the end of what it ran before, or the arrival of the input,
+    /// whichever was handled later.
     Event cause_of_start(const Place& place) const {
         const int k = compute_[slot(place)];
         const double start_s = spans_[at(k)].start_s;
@@ -149,9 +163,14 @@ private:
         return on_arrival && earlier(end, arrival) ? arrival : end;
     }
 
-    int node_before(const Place& place) const { return place.weight ? node_of(place.index, place.step) : place.step == 0 ? none : node_of(place.index, place.step - 1); }
+    int node_before(const Place& place) const {
+        return place.weight      ? node_of(place.index, place.step)
+               : place.step == 0 ? none
+                                 : node_of(place.index, place.step - 1);
+    }
 
-    /// Whether event `a` was created before `b`: by time; at one instant by the order of the events during which they were created.
+    /// Whether event `a` was created before `b`: by time; at one instant by the order of the events during which they
+    /// were created.
     bool earlier(const Event& a, const Event& b) const {
         if (a.time_s != b.time_s) return a.time_s < b.time_s;
         const bool root_a = !a.start && a.place.step == 0, root_b = !b.start && b.place.step == 0;
@@ -168,7 +187,8 @@ private:
     }
 
     static bool same(const Event& a, const Event& b) {
-        return a.start == b.start && a.place.index == b.place.index && a.place.step == b.place.step && a.place.weight == b.place.weight;
+        return a.start == b.start && a.place.index == b.place.index && a.place.step == b.place.step &&
+               a.place.weight == b.place.weight;
     }
     /// During one event: the transfer is handed over, then the weight gradient, then the node dispatches.
     static int rank(const Event& event) { return event.start ? 2 : event.place.weight ? 1 : 0; }
@@ -179,7 +199,8 @@ private:
             if (!is_transfer(span.kind) || span.ready_s > at_s_) continue;
             const Hop& hop = problem_.hop(span.node, span.to_node);
             auto& free = free_s[at(hop.line)];
-            const double transfer_s = span.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward;
+            const double transfer_s =
+                span.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward;
             free = std::max(free, span.start_s + transfer_s * problem_.relative_size(span.microbatch));
         }
         return free_s;
@@ -205,21 +226,28 @@ IterationProgress progress_at(const Problem& problem, const Plan& plan, const Ti
     return Cut(problem, plan, timeline, at_s).progress();
 }
 
-IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, const std::vector<int>& steps_done, double at_s) {
+IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, const std::vector<int>& steps_done,
+                                      double at_s) {
     const int steps = plan.paths.empty() ? 1 : 2 * static_cast<int>(plan.paths.front().nodes.size()) + 1;
     if (steps_done.size() != plan.paths.size())
-        throw InputError("progress", fmt::format("{} numbers of steps for {} microbatches", steps_done.size(), plan.paths.size()), "each microbatch has one",
-                         "Give them in the order of the plan's paths");
-    IterationProgress progress{.at_s = at_s, .steps_done = steps_done, .stage_end_s = std::vector<double>(at(problem.stages), -1.0)};
+        throw InputError("progress",
+                         fmt::format("{} numbers of steps for {} microbatches", steps_done.size(), plan.paths.size()),
+                         "each microbatch has one", "Give them in the order of the plan's paths");
+    IterationProgress progress{
+        .at_s = at_s, .steps_done = steps_done, .stage_end_s = std::vector<double>(at(problem.stages), -1.0)};
     const auto stage_of = stage_of_nodes(plan, problem.nodes());
     for (int i = 0; i < static_cast<int>(steps_done.size()); ++i) {
         const int done = steps_done[at(i)];
         if (done < 0 || done > steps)
-            throw InputError("progress", fmt::format("microbatch {} has {} of {} steps done", plan.paths[at(i)].microbatch, done, steps), "", "Give 0 to 2p + 1 steps");
+            throw InputError(
+                "progress",
+                fmt::format("microbatch {} has {} of {} steps done", plan.paths[at(i)].microbatch, done, steps), "",
+                "Give 0 to 2p + 1 steps");
         if (done > 0 && done < steps) progress.open.push_back({.index = i, .step = done, .ready_s = at_s});
         const auto& nodes = plan.paths[at(i)].nodes;
         for (int step = 0; step < done; ++step)
-            progress.stage_end_s[at(stage_of[at(step_node(nodes.data(), static_cast<int>(nodes.size()), step))])] = at_s;
+            progress.stage_end_s[at(stage_of[at(step_node(nodes.data(), static_cast<int>(nodes.size()), step))])] =
+                at_s;
     }
     return progress;
 }

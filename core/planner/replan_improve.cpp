@@ -20,12 +20,14 @@ public:
         threshold_s_ = s_.request.threshold * (s_.best_s - s_.rest.at_s);
         for (const auto& change : s_.request.changes) {
             if (change.kind == Kind::node_joins) fill(change.node);
-            if (change.kind == Kind::node_slower && change.factor > 1 && s_.living(change.node)) relieve([&](const std::vector<int>&, int, int, int node) { return node == change.node; });
+            if (change.kind == Kind::node_slower && change.factor > 1 && s_.living(change.node))
+                relieve([&](const std::vector<int>&, int, int, int node) { return node == change.node; });
             if (change.kind == Kind::line_slower && change.factor > 1)
-                relieve([&](const std::vector<int>& nodes, int i, int hop, int node) { return crosses(change, nodes, i, hop, node); });
+                relieve([&](const std::vector<int>& nodes, int i, int hop, int node) {
+                    return crosses(change, nodes, i, hop, node);
+                });
         }
-        while (move_single() || exchange()) {
-        }
+        while (move_single() || exchange()) {}
     }
 
 private:
@@ -34,9 +36,12 @@ private:
 
     bool crosses(const NetworkChange& change, const std::vector<int>& nodes, int i, int hop, int node) const {
         const int line = s_.network().hop(change.node, change.to).line;
-        const int before = s_.path(nodes, i)[(hop + s_.length - 1) % s_.length], after = s_.path(nodes, i)[(hop + 1) % s_.length];
+        const int before = s_.path(nodes, i)[(hop + s_.length - 1) % s_.length],
+                  after = s_.path(nodes, i)[(hop + 1) % s_.length];
         for (const int other : {before, after})
-            if (other != node && (s_.network().hop(other, node).line == line || s_.network().hop(node, other).line == line)) return true;
+            if (other != node &&
+                (s_.network().hop(other, node).line == line || s_.network().hop(node, other).line == line))
+                return true;
         return false;
     }
 
@@ -44,7 +49,8 @@ private:
     bool accept(const std::vector<int>& nodes) {
         if (s_.spent()) return false;
         int changed = 0;
-        for (int i = 0; i < s_.rest.count(); ++i) changed += std::equal(s_.path(nodes, i), s_.path(nodes, i) + s_.length, s_.path(s_.best.nodes, i)) ? 0 : 1;
+        for (int i = 0; i < s_.rest.count(); ++i)
+            changed += std::equal(s_.path(nodes, i), s_.path(nodes, i) + s_.length, s_.path(s_.best.nodes, i)) ? 0 : 1;
         if (changed == 0) return false;
         const double limit_s = s_.best_s - changed * threshold_s_;
         const double seconds = s_.try_out(nodes, limit_s);
@@ -85,12 +91,15 @@ private:
         std::vector<std::pair<double, std::pair<int, int>>> hops;
         for (int i = 0; i < s_.rest.count(); ++i)
             for (int hop = first_hop(); s_.fresh(i) && hop < s_.length; ++hop)
-                if (const int node = s_.path(s_.best.nodes, i)[hop]; s_.stage_of(node) == stage && node != joined && std::isfinite(s_.cost_s(s_.best.nodes, i, hop, joined)))
+                if (const int node = s_.path(s_.best.nodes, i)[hop];
+                    s_.stage_of(node) == stage && node != joined &&
+                    std::isfinite(s_.cost_s(s_.best.nodes, i, hop, joined)))
                     hops.push_back({-s_.load_s[at(node)], {i, hop}});
         std::stable_sort(hops.begin(), hops.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (std::size_t count = (hops.size() + 1) / 2; count > 0 && !s_.spent(); count /= 2) {
             auto nodes = s_.best.nodes;
-            for (std::size_t k = 0; k < count; ++k) s_.path(nodes, hops[k].second.first)[hops[k].second.second] = joined;
+            for (std::size_t k = 0; k < count; ++k)
+                s_.path(nodes, hops[k].second.first)[hops[k].second.second] = joined;
             if (accept(nodes)) return;
         }
     }
@@ -132,7 +141,9 @@ private:
                     if (s_.spent()) return false;
                     const int a = s_.path(s_.best.nodes, i)[hop], b = s_.path(s_.best.nodes, j)[hop];
                     if (a == b || s_.stage_of(a) != s_.stage_of(b)) continue;
-                    if (!std::isfinite(s_.cost_s(s_.best.nodes, i, hop, b)) || !std::isfinite(s_.cost_s(s_.best.nodes, j, hop, a))) continue;
+                    if (!std::isfinite(s_.cost_s(s_.best.nodes, i, hop, b)) ||
+                        !std::isfinite(s_.cost_s(s_.best.nodes, j, hop, a)))
+                        continue;
                     auto nodes = s_.best.nodes;
                     std::swap(s_.path(nodes, i)[hop], s_.path(nodes, j)[hop]);
                     better = accept(nodes) || better;

@@ -22,7 +22,8 @@ constexpr double infinite = ReplanState::infinite;
         for (const int node : ring)
             if (problem.memory[at(node)] < problem.memory[at(tightest)]) tightest = node;
     throw InputError("replan", "memory blocks the rest: the microbatches underway wait for each other's (TC1)",
-                     fmt::format("{} takes {} microbatches, and those on living nodes keep what they hold", problem.node_ids[at(tightest)], problem.memory[at(tightest)]),
+                     fmt::format("{} takes {} microbatches, and those on living nodes keep what they hold",
+                                 problem.node_ids[at(tightest)], problem.memory[at(tightest)]),
                      "Let a node join the stage that lost one, or begin the iteration again without the lost node");
 }
 
@@ -37,7 +38,8 @@ public:
         std::vector<std::pair<int, int>> hops;
         for (int i = 0; i < s_.rest.count(); ++i)
             for (int hop = 0; !s_.finished(i) && hop < s_.length; ++hop)
-                if (const int node = s_.path(nodes, i)[hop]; !s_.living(node) && s_.forced(i, hop)) hops.emplace_back(i, hop);
+                if (const int node = s_.path(nodes, i)[hop]; !s_.living(node) && s_.forced(i, hop))
+                    hops.emplace_back(i, hop);
         const auto dealt = hops.empty() ? std::vector<int>{} : deal(nodes, hops);
         for (const auto& [i, hop] : hops) take_over(nodes, i, hop);
         s_.best.nodes = nodes;
@@ -69,18 +71,22 @@ private:
         const auto siblings = s_.best_siblings(nodes, i, hop, stage, lost, 1);
         if (!siblings.empty()) return s_.move(nodes, i, hop, siblings.front());
         if (s_.best.stages[at(stage)].empty()) refuse_stage(stage, i);
-        throw InputError("replan", fmt::format("microbatch {}: no node of stage {} that is left can take over from {}", s_.rest.microbatches[at(i)], stage, s_.name(lost)),
+        throw InputError("replan",
+                         fmt::format("microbatch {}: no node of stage {} that is left can take over from {}",
+                                     s_.rest.microbatches[at(i)], stage, s_.name(lost)),
                          "the others have no line to and from its neighbours on the path, or no memory",
                          fmt::format("Draw a link to one of them, or let a node join stage {}", stage));
     }
 
     [[noreturn]] void refuse_stage(int stage, int i) const {
         const bool passed = stage > 0 && s_.rest.next_step[at(i)] > 0 && !s_.fresh(i);
-        throw InputError("replan", fmt::format("stage {} has no node left, and microbatch {} needs it", stage, s_.rest.microbatches[at(i)]),
-                         stage == 0 ? std::string("stage 0 holds tokens, head and loss: no path passes over it")
-                         : passed   ? std::string("it is underway, and CC2, CC3 or what has run already leave it no other way")
-                                    : fmt::format("no path of {} stages within CC2 and CC3 passes over it", s_.length),
-                         fmt::format("Let a node join stage {}, or plan the iteration again without what has run", stage));
+        throw InputError(
+            "replan",
+            fmt::format("stage {} has no node left, and microbatch {} needs it", stage, s_.rest.microbatches[at(i)]),
+            stage == 0 ? std::string("stage 0 holds tokens, head and loss: no path passes over it")
+            : passed   ? std::string("it is underway, and CC2, CC3 or what has run already leave it no other way")
+                       : fmt::format("no path of {} stages within CC2 and CC3 passes over it", s_.length),
+            fmt::format("Let a node join stage {}, or plan the iteration again without what has run", stage));
     }
 
     /// Moves forced microbatches among siblings for as long as the exact rest gets shorter.
@@ -102,7 +108,8 @@ private:
         }
     }
 
-    /// Where first come, first served deadlocks: only some microbatches at a time go forward, and what happens then becomes the order.
+    /// Where first come, first served deadlocks: only some microbatches at a time go forward, and what happens then
+    /// becomes the order.
     void throttle() {
         std::vector<std::vector<int>> started;
         const int data_nodes = std::max(1, static_cast<int>(s_.best.stages[0].size()));
@@ -121,7 +128,8 @@ private:
         s_.best_s = s_.try_out(s_.best.nodes);
     }
 
-    // --- a stage without nodes ----------------------------------------------------------------------------------------------------------
+    // --- a stage without nodes
+    // ----------------------------------------------------------------------------------------------------------
 
     void pass_over_lost_stages(std::vector<int>& nodes, int i) {
         for (int hop = 1; hop < s_.length; ++hop) {
@@ -132,11 +140,14 @@ private:
         }
     }
 
-    /// Another stage instead of the one at `hop`, wherever CC3 lets it stand after what is fixed, on the node that costs least.
+    /// Another stage instead of the one at `hop`, wherever CC3 lets it stand after what is fixed, on the node that
+    /// costs least.
     bool pass_over(std::vector<int>& nodes, int i, int hop) {
         int left = 0;
         for (int s = 1; s < s_.problem.stages; ++s) left += s_.best.stages[at(s)].empty() ? 0 : 1;
-        const int cap = s_.problem.constraints.uniform_execution ? uniform_cap(s_.problem.microbatches, s_.length, left + 1) : s_.problem.microbatches;
+        const int cap = s_.problem.constraints.uniform_execution
+                            ? uniform_cap(s_.problem.microbatches, s_.length, left + 1)
+                            : s_.problem.microbatches;
         std::vector<int> best;
         double best_s = infinite;
         const int first = std::max(1, s_.rest.fixed_hops(i));

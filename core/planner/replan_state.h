@@ -12,7 +12,8 @@
 
 namespace skippipe {
 
-/// The rest of an iteration, the best paths for it so far, and what other paths would take. `request` and the rest outlive it.
+/// The rest of an iteration, the best paths for it so far, and what other paths would take. `request` and the rest
+/// outlive it.
 class ReplanState {
 public:
     /// Seconds from the start of the iteration; infinite where it cannot end.
@@ -28,11 +29,14 @@ public:
     bool fresh(int i) const { return rest.begin[static_cast<std::size_t>(i)] == Rest::Begin::fresh; }
     bool forced(int i, int hop) const { return rest.forced[static_cast<std::size_t>(i * length + hop)] != 0; }
     int* path(std::vector<int>& nodes, int i) const { return nodes.data() + static_cast<std::ptrdiff_t>(i) * length; }
-    const int* path(const std::vector<int>& nodes, int i) const { return nodes.data() + static_cast<std::ptrdiff_t>(i) * length; }
+    const int* path(const std::vector<int>& nodes, int i) const {
+        return nodes.data() + static_cast<std::ptrdiff_t>(i) * length;
+    }
     /// Whether a microbatch that has not started may go to another data node without one coming back for it.
     bool may_unbalance() const;
 
-    /// Living nodes and those that join, which fetch weights and the optimizer's state from the sibling that can send them first.
+    /// Living nodes and those that join, which fetch weights and the optimizer's state from the sibling that can send
+    /// them first.
     void update_stages();
     /// Whether the plan as it is needs a lost node: for an operation, or for an all-reduce that has not ended.
     bool stuck() const;
@@ -41,17 +45,21 @@ public:
     double work_s(int i, int hop, int node) const;
     /// There with the activation and back with the gradient on an idle network; infinite without a line.
     double round_s(int from, int to) const;
-    /// When a node could have done a hop's work, roughly: what it has to do already, the way there and on, the work. Neighbours that are down do not count.
+    /// When a node could have done a hop's work, roughly: what it has to do already, the way there and on, the work.
+    /// Neighbours that are down do not count.
     double cost_s(const std::vector<int>& nodes, int i, int hop, int node) const;
     /// Up to `most` living nodes of the stage in the order of their costs, without `except`.
-    std::vector<int> best_siblings(const std::vector<int>& nodes, int i, int hop, int stage, int except, std::size_t most) const;
+    std::vector<int> best_siblings(const std::vector<int>& nodes, int i, int hop, int stage, int except,
+                                   std::size_t most) const;
     /// Moves a hop to another node, with its load.
     void move(std::vector<int>& nodes, int i, int hop, int node);
     /// Takes paths as the best so far.
     void adopt(const std::vector<int>& nodes, double seconds);
 
     double try_out(const std::vector<int>& nodes, double cutoff_s = infinite);
-    bool spent(double share = 1) const { return static_cast<double>(simulator().operations()) > share * static_cast<double>(limit_); }
+    bool spent(double share = 1) const {
+        return static_cast<double>(simulator().operations()) > share * static_cast<double>(limit_);
+    }
     Operation operation_of(int id) const;
     /// What the order binds with these paths; a node that takes a microbatch over runs it when it can.
     std::vector<std::vector<int>> bound_order(const std::vector<int>& nodes) const;

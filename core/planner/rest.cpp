@@ -14,7 +14,8 @@ constexpr int none = -1;
 /// Works out what the lost nodes leave of each microbatch.
 class RestMaker {
 public:
-    RestMaker(const Problem& problem, const Plan& plan, const IterationProgress& progress, const std::vector<int>& down, const std::vector<char>& keeps)
+    RestMaker(const Problem& problem, const Plan& plan, const IterationProgress& progress, const std::vector<int>& down,
+              const std::vector<char>& keeps)
         : progress_(progress), keeps_(keeps), stage_of_(stage_of_nodes(plan, progress, problem.nodes())) {
         rest_.at_s = progress.at_s;
         rest_.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
@@ -45,8 +46,10 @@ public:
         for (const auto& [i, step] : progress.redo) pending_[slot(i, step)] = 1;
         for (int k = 0; k < static_cast<int>(progress.open.size()); ++k) {
             const auto& open = progress.open[at(k)];
-            if (open.redo) redo_open_[slot(open.index, open.step)] = k;
-            else if (!open.weight) next_[at(open.index)] = k;
+            if (open.redo)
+                redo_open_[slot(open.index, open.step)] = k;
+            else if (!open.weight)
+                next_[at(open.index)] = k;
         }
     }
 
@@ -56,7 +59,9 @@ public:
             find_again(i);
             for (int hop = 0; hop < rest_.length; ++hop) mark_hop(i, hop);
             const auto* redo = rest_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
-            if (rest_.next_step[at(i)] == rest_.steps() && std::find(redo, redo + rest_.steps(), 1) == redo + rest_.steps()) rest_.begin[at(i)] = Rest::Begin::finished;
+            if (rest_.next_step[at(i)] == rest_.steps() &&
+                std::find(redo, redo + rest_.steps(), 1) == redo + rest_.steps())
+                rest_.begin[at(i)] = Rest::Begin::finished;
         }
         for (int k = 0; k < static_cast<int>(progress_.open.size()); ++k) keep_open(k);
         return std::move(rest_);
@@ -64,14 +69,17 @@ public:
 
 private:
     std::size_t slot(int i, int step) const { return at(i) * at(rest_.steps()) + at(step); }
-    int node_of(int i, int step) const { return step_node(rest_.before.data() + static_cast<std::ptrdiff_t>(i) * rest_.length, rest_.length, step); }
+    int node_of(int i, int step) const {
+        return step_node(rest_.before.data() + static_cast<std::ptrdiff_t>(i) * rest_.length, rest_.length, step);
+    }
     bool lost(int i, int step) const { return rest_.down[at(node_of(i, step))] != 0; }
     /// Whether the result of a step that has been run can be sent again.
     bool has_result(int i, int step) const { return !lost(i, step) && pending_[slot(i, step)] == 0; }
     /// Whether what has been handed to a step goes on: it has come, or the node that sent it lives.
     bool kept(int k) const {
         const auto& open = progress_.open[at(k)];
-        return !lost(open.index, open.step) && (open.ready_s <= progress_.at_s || open.step == 0 || has_result(open.index, open.step - 1));
+        return !lost(open.index, open.step) &&
+               (open.ready_s <= progress_.at_s || open.step == 0 || has_result(open.index, open.step - 1));
     }
 
     /// The first step whose input can still be had: it is there, or the node before it lives and sends it again.
@@ -104,16 +112,20 @@ private:
         const int open = redo_open_[slot(i, step)];
         return lost(i, step) || (pending_[slot(i, step)] != 0 && (open == none || !kept(open)));
     }
-    bool would_redo(int i, int hop) const { return lost(i, hop) || pending_[slot(i, hop)] != 0 || pending_[slot(i, back(hop))] != 0; }
-    /// Whether nobody has what passed at a hop that had ended, nor will have: its neighbours cannot compute anything again.
+    bool would_redo(int i, int hop) const {
+        return lost(i, hop) || pending_[slot(i, hop)] != 0 || pending_[slot(i, back(hop))] != 0;
+    }
+    /// Whether nobody has what passed at a hop that had ended, nor will have: its neighbours cannot compute anything
+    /// again.
     bool broken(int i, int hop) const { return ended(i, hop) && would_redo(i, hop) && again_[at(hop)] == 0; }
 
-    /// Which of the hops that had ended are redone as a whole, that is their gradients kept: those whose stage has a node and whose neighbours have, or get, what they
-    /// handed on.
+    /// Which of the hops that had ended are redone as a whole, that is their gradients kept: those whose stage has a
+    /// node and whose neighbours have, or get, what they handed on.
     void find_again(int i) {
         again_.assign(at(rest_.length), 0);
         for (int hop = 0; hop < rest_.length; ++hop)
-            again_[at(hop)] = ended(i, hop) && would_redo(i, hop) && (!lost(i, hop) || keeps_[at(stage_of_[at(node_of(i, hop))])] != 0);
+            again_[at(hop)] = ended(i, hop) && would_redo(i, hop) &&
+                              (!lost(i, hop) || keeps_[at(stage_of_[at(node_of(i, hop))])] != 0);
         for (bool changed = true; changed;) {
             changed = false;
             for (int hop = 0; hop < rest_.length; ++hop) {
@@ -128,7 +140,8 @@ private:
 
     void mark_hop(int i, int hop) {
         const int next = rest_.next_step[at(i)], loss = rest_.length;
-        const bool over = ended(i, hop), gone = lost(i, hop), redone = would_redo(i, hop) && (!over || again_[at(hop)] != 0);
+        const bool over = ended(i, hop), gone = lost(i, hop),
+                   redone = would_redo(i, hop) && (!over || again_[at(hop)] != 0);
         const auto redo = [&](int step) { return step < next && redone && (gone || pending_[slot(i, step)] != 0); };
         auto* flags = rest_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
         flags[hop] = redo(hop);
@@ -149,9 +162,12 @@ private:
     /// A living node holds what it has run forward, or runs, and not backward.
     void hold(int i, int hop, bool backward_left) {
         const int next = rest_.next_step[at(i)], plain = next_[at(i)], redone = redo_open_[slot(i, hop)];
-        const bool again = rest_.redone(i, hop), runs_plain = next == hop && plain != none && progress_.open[at(plain)].running;
+        const bool again = rest_.redone(i, hop),
+                   runs_plain = next == hop && plain != none && progress_.open[at(plain)].running;
         const bool runs_again = again && redone != none && progress_.open[at(redone)].running;
-        if (rest_.begin[at(i)] == Rest::Begin::underway && backward_left && ((hop < next && !again) || runs_plain || runs_again)) ++rest_.held[at(node_of(i, hop))];
+        if (rest_.begin[at(i)] == Rest::Begin::underway && backward_left &&
+            ((hop < next && !again) || runs_plain || runs_again))
+            ++rest_.held[at(node_of(i, hop))];
     }
 
     void keep_open(int k) {
@@ -172,10 +188,10 @@ private:
     const std::vector<char>& keeps_;
     std::vector<int> stage_of_;
     Rest rest_;
-    std::vector<char> again_;      ///< [p] of the microbatch in hand: runs again though it had ended
-    std::vector<char> pending_;    ///< [T x (2p + 1)] was still to be redone
-    std::vector<int> redo_open_;   ///< [T x (2p + 1)] place in progress_.open
-    std::vector<int> next_;        ///< [T] place in progress_.open of its next step, as far as it is kept
+    std::vector<char> again_;     ///< [p] of the microbatch in hand: runs again though it had ended
+    std::vector<char> pending_;   ///< [T x (2p + 1)] was still to be redone
+    std::vector<int> redo_open_;  ///< [T x (2p + 1)] place in progress_.open
+    std::vector<int> next_;       ///< [T] place in progress_.open of its next step, as far as it is kept
 };
 
 }  // namespace
@@ -191,7 +207,8 @@ std::vector<int> stage_of_nodes(const Plan& plan, const IterationProgress& progr
     return stage_of;
 }
 
-Rest make_rest(const Problem& problem, const Plan& plan, const IterationProgress& progress, const std::vector<int>& down, const std::vector<char>& keeps) {
+Rest make_rest(const Problem& problem, const Plan& plan, const IterationProgress& progress,
+               const std::vector<int>& down, const std::vector<char>& keeps) {
     return RestMaker(problem, plan, progress, down, keeps).make();
 }
 

@@ -10,8 +10,14 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
-RestSimulator::RestSimulator(const Problem& network, const Rest& rest, const Problem& before, const std::vector<std::vector<int>>& stages_before)
-    : network_(network), rest_(rest), before_(before), stages_before_(stages_before), steps_(rest.steps()), nodes_(at(network.nodes())) {
+RestSimulator::RestSimulator(const Problem& network, const Rest& rest, const Problem& before,
+                             const std::vector<std::vector<int>>& stages_before)
+    : network_(network),
+      rest_(rest),
+      before_(before),
+      stages_before_(stages_before),
+      steps_(rest.steps()),
+      nodes_(at(network.nodes())) {
     for (int i = 0; i < rest.count(); ++i) {
         int& left = left_of_at_start_.emplace_back(steps_ - rest.next_step[at(i)]);
         if (rest.split_backward) left_at_start_ += steps_ - std::max(rest.next_step[at(i)], rest.length + 1);
@@ -25,7 +31,8 @@ RestSimulator::RestSimulator(const Problem& network, const Rest& rest, const Pro
     std::vector<int> furthest_first;
     for (int i = 0; i < rest.count(); ++i)
         if (rest.begin[at(i)] != Rest::Begin::finished) furthest_first.push_back(i);
-    std::stable_sort(furthest_first.begin(), furthest_first.end(), [&](int a, int b) { return rest.next_step[at(a)] > rest.next_step[at(b)]; });
+    std::stable_sort(furthest_first.begin(), furthest_first.end(),
+                     [&](int a, int b) { return rest.next_step[at(a)] > rest.next_step[at(b)]; });
     rank_.assign(at(rest.count()), 0);
     for (int r = 0; r < static_cast<int>(furthest_first.size()); ++r) rank_[at(furthest_first[at(r)])] = r;
 }
@@ -77,7 +84,10 @@ void RestSimulator::prepare(const RestPlan& plan) {
 void RestSimulator::restore_open() {
     for (std::uint32_t number = 0; number < rest_.open.size(); ++number) {
         const auto& open = rest_.open[number];
-        const int node = node_of(open.index, open.step), operation = id(open.index, open.step, open.weight ? weight : open.redo ? redo : plain);
+        const int node = node_of(open.index, open.step), operation = id(open.index, open.step,
+                                                                        open.weight ? weight
+                                                                        : open.redo ? redo
+                                                                                    : plain);
         if (open.redo) redo_[slot(open.index, open.step)] |= input_sent;
         if (open.running) {
             nodes_[at(node)].busy = true;
@@ -86,8 +96,10 @@ void RestSimulator::restore_open() {
             busy_[at(node)] += open.end_s - rest_.at_s;
             push({open.end_s, number, node, operation, false});
         } else if (open.ready_s <= rest_.at_s) {
-            if (open.weight) ready(node, {open.ready_s, number, operation});
-            else arrive(node, operation, open.ready_s, number);
+            if (open.weight)
+                ready(node, {open.ready_s, number, operation});
+            else
+                arrive(node, operation, open.ready_s, number);
         } else {
             push({open.ready_s, number, node, operation, true});
         }
@@ -119,10 +131,14 @@ void RestSimulator::send_again() {
         if (rest_.begin[at(i)] != Rest::Begin::underway) continue;
         for (int step = 0; step < steps_; ++step) {
             auto& flags = redo_[slot(i, step)];
-            if ((flags & pending) == 0 || (flags & input_sent) != 0 || (step > 0 && (redo_[slot(i, step - 1)] & pending) != 0)) continue;
+            if ((flags & pending) == 0 || (flags & input_sent) != 0 ||
+                (step > 0 && (redo_[slot(i, step - 1)] & pending) != 0))
+                continue;
             flags |= input_sent;
-            if (step == 0) ready(node_of(i, 0), {rest_.at_s, number_++, id(i, 0, redo)});
-            else send(node_of(i, step - 1), i, step, redo, rest_.at_s);
+            if (step == 0)
+                ready(node_of(i, 0), {rest_.at_s, number_++, id(i, 0, redo)});
+            else
+                send(node_of(i, step - 1), i, step, redo, rest_.at_s);
         }
         const int step = rest_.next_step[at(i)];
         if (rest_.resend[at(i)] != 0) send(node_of(i, step - 1), i, step, plain, rest_.at_s);
@@ -165,7 +181,8 @@ void RestSimulator::send(int from, int index, int step, Variant variant, double 
     if (to == from) return arrive(to, id(index, step, variant), now_s, number_++);
     const Hop& hop = network_.hop(from, to);
     const bool forwards = step <= rest_.length;
-    const double size = relative_size(index), transfer_s = (forwards ? hop.seconds_per_forward : hop.seconds_per_backward) * size;
+    const double size = relative_size(index),
+                 transfer_s = (forwards ? hop.seconds_per_forward : hop.seconds_per_backward) * size;
     double start_s = now_s, arrival_s = 0;
     if (network_.shared_links) {
         auto& free_s = line_free_[at(hop.line)];
@@ -176,8 +193,9 @@ void RestSimulator::send(int from, int index, int step, Variant variant, double 
         arrival_s = now_s + hop.latency_s + network_.overhead_s + transfer_s;
     }
     if (timeline_ != nullptr)
-        timeline_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, plan_->stage_of[at(to)],
-                                    rest_.microbatches[at(index)], now_s, start_s, arrival_s, (forwards ? network_.forward_bytes : network_.backward_bytes) * size});
+        timeline_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to,
+                                    plan_->stage_of[at(to)], rest_.microbatches[at(index)], now_s, start_s, arrival_s,
+                                    (forwards ? network_.forward_bytes : network_.backward_bytes) * size});
     push({arrival_s, number_++, to, id(index, step, variant), true});
 }
 
@@ -195,7 +213,8 @@ const RestSimulator::Item* RestSimulator::first_listed(int node) const {
 /// The queue whose first item dispatch chooses among those that no order binds; null where none may run.
 std::vector<RestSimulator::Item>* RestSimulator::first_unlisted(Node& node, bool admits) const {
     std::vector<Item>* best = node.other.empty() ? nullptr : &node.other;
-    if (admits && bring_to_front(node.forward) && (best == nullptr || best->front() > node.forward.front())) best = &node.forward;
+    if (admits && bring_to_front(node.forward) && (best == nullptr || best->front() > node.forward.front()))
+        best = &node.forward;
     if (best == nullptr && admits && bring_to_front(node.own)) best = &node.own;
     return best;
 }
@@ -226,8 +245,10 @@ void RestSimulator::dispatch(int node, double now_s) {
     }
     if (unlisted == nullptr) return;
     const Item item = unlisted->front();
-    if (windowed_ && unlisted != &state.other) std::iter_swap(unlisted->begin(), unlisted->end() - 1);
-    else std::pop_heap(unlisted->begin(), unlisted->end(), std::greater<>{});
+    if (windowed_ && unlisted != &state.other)
+        std::iter_swap(unlisted->begin(), unlisted->end() - 1);
+    else
+        std::pop_heap(unlisted->begin(), unlisted->end(), std::greater<>{});
     unlisted->pop_back();
     start(node, item, now_s);
 }
@@ -247,12 +268,13 @@ void RestSimulator::start(int node, const Item& item, double now_s) {
 void RestSimulator::record(int node, int id, double now_s) {
     const auto& state = nodes_[at(node)];
     const int step = step_of(id);
-    const auto kind = variant_of(id) == weight  ? SpanKind::weight_gradient
-                      : is_forward(id)          ? SpanKind::forward
-                      : step == rest_.length    ? SpanKind::loss
-                      : rest_.split_backward    ? SpanKind::input_gradient
-                                                : SpanKind::backward;
-    timeline_->spans.push_back({kind, node, -1, plan_->stage_of[at(node)], rest_.microbatches[at(index_of(id))], state.ready_s, state.start_s, now_s, 0});
+    const auto kind = variant_of(id) == weight ? SpanKind::weight_gradient
+                      : is_forward(id)         ? SpanKind::forward
+                      : step == rest_.length   ? SpanKind::loss
+                      : rest_.split_backward   ? SpanKind::input_gradient
+                                               : SpanKind::backward;
+    timeline_->spans.push_back({kind, node, -1, plan_->stage_of[at(node)], rest_.microbatches[at(index_of(id))],
+                                state.ready_s, state.start_s, now_s, 0});
     timeline_->busy_s += now_s - state.start_s;
 }
 
@@ -291,7 +313,8 @@ void RestSimulator::finish_operation(int index, int step, Variant variant, const
     }
     if (!gradient) return;
     const int back = forward_of(step);
-    ready(event.node, {event.time_s, number_++, id(index, back, (redo_[slot(index, back)] & pending) != 0 ? redo : plain)});
+    ready(event.node,
+          {event.time_s, number_++, id(index, back, (redo_[slot(index, back)] & pending) != 0 ? redo : plain)});
 }
 
 void RestSimulator::handle(const Event& event) {
@@ -341,7 +364,8 @@ SimulatedTimes RestSimulator::times(const RestPlan& plan, double cutoff_s, Timel
     return result;
 }
 
-/// As at the end of any iteration; an all-reduce that had begun runs on, or begins anew at at_s where its ring has changed.
+/// As at the end of any iteration; an all-reduce that had begun runs on, or begins anew at at_s where its ring has
+/// changed.
 RestSimulator::Ring RestSimulator::ring_of(int stage) const {
     const auto& ring = plan_->stages[at(stage)];
     const double end_s = stage_end_[at(stage)];
@@ -350,10 +374,13 @@ RestSimulator::Ring RestSimulator::ring_of(int stage) const {
     if (end_s <= rest_.at_s) {
         double reduce_before_s = all_reduce_seconds(before_, stages_before_[at(stage)], stage);
         const bool known = !rest_.stage_stepped_s.empty() && rest_.stage_stepped_s[at(stage)] >= 0;
-        const double stepped_s = known ? rest_.stage_stepped_s[at(stage)] : end_s + reduce_before_s + before_.step_seconds;
+        const double stepped_s =
+            known ? rest_.stage_stepped_s[at(stage)] : end_s + reduce_before_s + before_.step_seconds;
         if (known) reduce_before_s = stepped_s - before_.step_seconds - end_s;
-        if (ring == stages_before_[at(stage)] || stepped_s <= rest_.at_s) reduce_s = reduce_before_s;
-        else result.begin_s = rest_.at_s;
+        if (ring == stages_before_[at(stage)] || stepped_s <= rest_.at_s)
+            reduce_s = reduce_before_s;
+        else
+            result.begin_s = rest_.at_s;
         result.stepped_s = result.begin_s == end_s ? stepped_s : 0;
     }
     result.reduced_s = result.begin_s + reduce_s;
@@ -389,7 +416,11 @@ IterationProgress RestSimulator::progress(const RestPlan& plan, double at_s) {
 }
 
 OpenOperation RestSimulator::open_of(int id, double ready_s) const {
-    return {.index = index_of(id), .step = step_of(id), .weight = variant_of(id) == weight, .redo = variant_of(id) == redo, .ready_s = ready_s};
+    return {.index = index_of(id),
+            .step = step_of(id),
+            .weight = variant_of(id) == weight,
+            .redo = variant_of(id) == redo,
+            .ready_s = ready_s};
 }
 
 /// All events up to the instant are handled.
@@ -411,7 +442,8 @@ void RestSimulator::capture(IterationProgress& progress) const {
     std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     progress.steps_done.assign(rest_.begin.size(), steps_);
     for (int i = 0; i < rest_.count(); ++i) {
-        if (rest_.begin[at(i)] == Rest::Begin::fresh && left_of_[at(i)] == steps_) progress.steps_done[at(i)] = 0;  // where its first forward runs, it is among the open
+        if (rest_.begin[at(i)] == Rest::Begin::fresh && left_of_[at(i)] == steps_)
+            progress.steps_done[at(i)] = 0;  // where its first forward runs, it is among the open
         for (int step = 0; step < steps_; ++step)
             if ((redo_[slot(i, step)] & pending) != 0) progress.redo.emplace_back(i, step);
     }
@@ -422,17 +454,20 @@ void RestSimulator::capture(IterationProgress& progress) const {
     if (network_.shared_links) progress.line_free_s = line_free_;
     progress.available_s = rest_.available_s;
     for (int n = 0; n < network_.nodes(); ++n)
-        if (rest_.down[at(n)] != 0 && plan_->stage_of[at(n)] >= 0) progress.lost.emplace_back(n, plan_->stage_of[at(n)]);
+        if (rest_.down[at(n)] != 0 && plan_->stage_of[at(n)] >= 0)
+            progress.lost.emplace_back(n, plan_->stage_of[at(n)]);
     progress.stage_end_s = stage_end_;
 }
 
-void RestSimulator::capture_waiting(IterationProgress& progress, std::vector<std::pair<std::uint32_t, OpenOperation>>& open) const {
+void RestSimulator::capture_waiting(IterationProgress& progress,
+                                    std::vector<std::pair<std::uint32_t, OpenOperation>>& open) const {
     const auto add = [&](const Item& item) {
         if (!is_fresh(item.id) || item.arrival_s > 0) open.emplace_back(item.number, open_of(item.id, item.arrival_s));
     };
     for (int n = 0; n < network_.nodes(); ++n) {
         const auto& state = nodes_[at(n)];
-        for (const auto* items : {&state.forward, &state.other, &state.own}) std::for_each(items->begin(), items->end(), add);
+        for (const auto* items : {&state.forward, &state.other, &state.own})
+            std::for_each(items->begin(), items->end(), add);
         if (listed_.empty()) continue;
         const auto& order = plan_->order[at(n)];
         for (std::size_t k = state.order_next; k < order.size(); ++k)
@@ -443,7 +478,8 @@ void RestSimulator::capture_waiting(IterationProgress& progress, std::vector<std
         for (int hop = 0; hop < rest_.length; ++hop) {
             if ((redo_[slot(i, hop)] & gradient_waits) == 0) continue;
             const int back = forward_of(hop);
-            open.emplace_back(number_, open_of(id(i, back, (redo_[slot(i, back)] & pending) != 0 ? redo : plain), progress.at_s));
+            open.emplace_back(
+                number_, open_of(id(i, back, (redo_[slot(i, back)] & pending) != 0 ? redo : plain), progress.at_s));
         }
 }
 

@@ -6,8 +6,8 @@
 #include "core/planner/simulator_keys.h"
 
 // One event a node suffices: the end of what it runs, or, while it is free, the arrival that could start something. An
-// arrival at a busy node starts nothing and creates no event, so it need not be one; numbers, and with them ties, stay those
-// of the full event list (README, "What a plan means").
+// arrival at a busy node starts nothing and creates no event, so it need not be one; numbers, and with them ties, stay
+// those of the full event list (README, "What a plan means").
 
 namespace skippipe {
 
@@ -53,7 +53,8 @@ void Simulator::prepare(const Schedule& schedule) {
     for (const int node : schedule.nodes) ++visits_[at(node)];
     route_.resize(at(count) * at(steps));
     for (int i = 0; i < count; ++i)
-        for (int step = 0; step < steps; ++step) route_[at(i * steps + step)] = step_node(schedule.path(i), length_, step);
+        for (int step = 0; step < steps; ++step)
+            route_[at(i * steps + step)] = step_node(schedule.path(i), length_, step);
     prepare_nodes();
     number_ = static_cast<std::uint32_t>(count);
     operations_left_ = count * steps + (split_ ? count * length_ : 0);
@@ -139,7 +140,8 @@ inline void Simulator::start(int node, std::uint32_t operation, double ready_s, 
     set_event(node, make_key(state.started_s + duration_s, number_++, static_cast<std::uint32_t>(node)));
 }
 
-template <bool Ordered, bool Local> inline void Simulator::dispatch(int node, Key now) {
+template <bool Ordered, bool Local>
+inline void Simulator::dispatch(int node, Key now) {
     auto& state = nodes_[at(node)];
     const bool admits = state.held < state.memory;
     if constexpr (Ordered) {
@@ -180,7 +182,8 @@ template <bool Ordered, bool Local> inline void Simulator::dispatch(int node, Ke
     }
 }
 
-template <bool Ordered> inline void Simulator::ready_at_once(int node, std::uint32_t operation, double now_s) {
+template <bool Ordered>
+inline void Simulator::ready_at_once(int node, std::uint32_t operation, double now_s) {
     if constexpr (Ordered) {
         order_keys_[slot(operation)] = make_key(now_s, 0, operation);
         ++number_;
@@ -208,9 +211,10 @@ inline void Simulator::hand_over(int from, std::uint32_t operation, double now_s
         arrival_s = now_s + hop.latency_s + problem_.overhead_s + transfer_s;
     }
     if constexpr (Record)
-        record_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to,
-                                  schedule_->stage_of[at(to)], schedule_->microbatches[at(index)], now_s, start_s, arrival_s,
-                                  (forwards ? problem_.forward_bytes : problem_.backward_bytes) * (sized_ ? size_[at(index)] : 1)});
+        record_->spans.push_back(
+            {forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, schedule_->stage_of[at(to)],
+             schedule_->microbatches[at(index)], now_s, start_s, arrival_s,
+             (forwards ? problem_.forward_bytes : problem_.backward_bytes) * (sized_ ? size_[at(index)] : 1)});
     const Key key = make_key(arrival_s, number_++, operation);
     auto& target = nodes_[at(to)];
     if constexpr (Ordered) {
@@ -228,17 +232,18 @@ void Simulator::record_operation(int node, double now_s) {
     const auto& state = nodes_[at(node)];
     const int step = packed_step(state.running), index = packed_index(state.running);
     const bool weight = (step & weight_gradient_bit) != 0;
-    const auto kind = weight             ? SpanKind::weight_gradient
-                      : step < length_   ? SpanKind::forward
-                      : step == length_  ? SpanKind::loss
-                      : split_           ? SpanKind::input_gradient
-                                         : SpanKind::backward;
+    const auto kind = weight            ? SpanKind::weight_gradient
+                      : step < length_  ? SpanKind::forward
+                      : step == length_ ? SpanKind::loss
+                      : split_          ? SpanKind::input_gradient
+                                        : SpanKind::backward;
     record_->spans.push_back({kind, node, -1, schedule_->stage_of[at(node)], schedule_->microbatches[at(index)],
                               state.ready_s, state.started_s, now_s, 0});
     record_->busy_s += now_s - state.started_s;
 }
 
-template <bool Ordered, bool Local, bool Record> inline void Simulator::handle(int node, Key now) {
+template <bool Ordered, bool Local, bool Record>
+inline void Simulator::handle(int node, Key now) {
     auto& state = nodes_[at(node)];
     if (state.busy) {
         const double now_s = time_of(now);
@@ -257,7 +262,8 @@ template <bool Ordered, bool Local, bool Record> inline void Simulator::handle(i
     dispatch<Ordered, Local>(node, now);
 }
 
-template <bool Ordered, bool Local, bool Record> bool Simulator::run(double cutoff_s) {
+template <bool Ordered, bool Local, bool Record>
+bool Simulator::run(double cutoff_s) {
     for (int i = 0; i < schedule_->count(); ++i) {
         const int node = schedule_->path(i)[0];
         if (!nodes_[at(node)].busy) dispatch<Ordered, Local>(node, make_key(0, static_cast<std::uint32_t>(i), 0));
@@ -295,7 +301,7 @@ bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
     if (!schedule.order.empty() && record_ == nullptr && orders_decide()) return simulate_ordered(cutoff_s);
     prepare(schedule);
     const bool ordered = !schedule.order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
-    const bool done = record ? (ordered ? run<true, true, true>(cutoff_s) : run<false, true, true>(cutoff_s))
+    const bool done = record    ? (ordered ? run<true, true, true>(cutoff_s) : run<false, true, true>(cutoff_s))
                       : ordered ? run<true, true, false>(cutoff_s)
                       : local   ? run<false, true, false>(cutoff_s)
                                 : run<false, false, false>(cutoff_s);
@@ -322,12 +328,15 @@ void Simulator::set_stage_ends() {
     }
 }
 
-SimulatedTimes Simulator::times(const Schedule& schedule, const std::vector<std::vector<int>>& stages, double cutoff_s) {
+SimulatedTimes Simulator::times(const Schedule& schedule, const std::vector<std::vector<int>>& stages,
+                                double cutoff_s) {
     if (!simulate(schedule, cutoff_s)) return {};
     SimulatedTimes result{makespan_, makespan_};
     for (int s = 0; s < problem_.stages; ++s)
         if (stage_end_[at(s)] >= 0)
-            result.iteration_s = std::max(result.iteration_s, stage_end_[at(s)] + all_reduce_seconds(problem_, stages[at(s)], s) + problem_.step_seconds);
+            result.iteration_s =
+                std::max(result.iteration_s,
+                         stage_end_[at(s)] + all_reduce_seconds(problem_, stages[at(s)], s) + problem_.step_seconds);
     return result;
 }
 
@@ -346,18 +355,24 @@ Timeline Simulator::timeline(const Schedule& schedule, const Plan& plan) {
 void Simulator::describe_blocked(Timeline& timeline) const {
     const auto name = [&](std::uint32_t operation) {
         const int step = packed_step(operation);
-        const char* kind = step < length_ ? "F" : step == length_ ? "L" : (step & weight_gradient_bit) != 0 ? "W" : split_ ? "I" : "B";
+        const char* kind = step < length_                      ? "F"
+                           : step == length_                   ? "L"
+                           : (step & weight_gradient_bit) != 0 ? "W"
+                           : split_                            ? "I"
+                                                               : "B";
         return kind + std::to_string(schedule_->microbatches[at(packed_index(operation))]);
     };
     for (int n = 0; n < problem_.nodes(); ++n) {
         const auto& state = nodes_[at(n)];
-        const std::string held = " waits for memory: it holds " + std::to_string(state.held) + " of " + std::to_string(state.memory) + " microbatches (TC1)";
+        const std::string held = " waits for memory: it holds " + std::to_string(state.held) + " of " +
+                                 std::to_string(state.memory) + " microbatches (TC1)";
         std::string waits;
         if (!schedule_->order.empty()) {
             const auto& order = schedule_->order[at(n)];
             if (at(state.order_next) >= order.size()) continue;
             const auto operation = order[at(state.order_next)];
-            waits = "its order puts " + name(operation) + " next, which" + (order_keys_[slot(operation)] != never ? held : " never receives its input");
+            waits = "its order puts " + name(operation) + " next, which" +
+                    (order_keys_[slot(operation)] != never ? held : " never receives its input");
         } else if (items_[at(state.forward.head)] != never) {
             waits = name(payload_of(items_[at(state.forward.head)])) + held;
         } else if (state.own_next < state.own_end) {

@@ -8,7 +8,8 @@ namespace skippipe {
 
 using namespace bare;
 
-/// A line with a single sender is handed its transfers in the order in which that node runs: no need to wait for their ends.
+/// A line with a single sender is handed its transfers in the order in which that node runs: no need to wait for their
+/// ends.
 std::vector<bool> lines_of_several(const Problem& problem) {
     if (!problem.shared_links) return {};
     std::vector<int> sender(problem.line_names.size(), -1);
@@ -55,15 +56,22 @@ void Simulator::prepare_bare_hops() {
         for (int b = 0; b < problem_.nodes(); ++b) {
             const Hop& hop = problem_.hop(a, b);
             if (a == b || hop.line == no_line) continue;
-            shortest_way_out_s_[at(a)] = std::min(shortest_way_out_s_[at(a)], hop.latency_s + problem_.overhead_s + hop.seconds_per_backward * smallest);
+            shortest_way_out_s_[at(a)] = std::min(
+                shortest_way_out_s_[at(a)], hop.latency_s + problem_.overhead_s + hop.seconds_per_backward * smallest);
         }
     for (int a = 0; a < problem_.nodes(); ++a)
         for (int b = 0; b < problem_.nodes(); ++b) {
             const Hop& hop = problem_.hop(a, b);
             const bool waits = problem_.shared_links && hop.line != no_line && several[at(hop.line)];
-            bare_hops_.push_back({hop.latency_s, {hop.seconds_per_forward, hop.seconds_per_backward}, static_cast<std::uint32_t>(hop.line), waits});
+            bare_hops_.push_back({hop.latency_s,
+                                  {hop.seconds_per_forward, hop.seconds_per_backward},
+                                  static_cast<std::uint32_t>(hop.line),
+                                  waits});
             lines_wait_ = lines_wait_ || waits;
-            if (waits) shortest_hop_s_ = std::min(shortest_hop_s_, hop.latency_s + problem_.overhead_s + std::min(hop.seconds_per_forward, hop.seconds_per_backward) * smallest);
+            if (waits)
+                shortest_hop_s_ = std::min(shortest_hop_s_,
+                                           hop.latency_s + problem_.overhead_s +
+                                               std::min(hop.seconds_per_forward, hop.seconds_per_backward) * smallest);
         }
     due_s_.assign((nodes_.size() + 1) / 2 * 2, never_s);
     ahead_s_.assign(due_s_.size(), never_s);
@@ -117,7 +125,8 @@ void Simulator::prepare_bare_nodes() {
         node.hops = &bare_hops_[at(n) * nodes_.size()];
         ahead_s_[at(n)] = never_s;
         if (stage < 0) continue;
-        const double forward_s = problem_.forward_s(n, stage), backward_s = problem_.backward_factor * forward_s, loss_s = problem_.loss_factor * forward_s;
+        const double forward_s = problem_.forward_s(n, stage), backward_s = problem_.backward_factor * forward_s,
+                     loss_s = problem_.loss_factor * forward_s;
         node.duration_s[0] = forward_s;
         node.duration_s[1] = loss_s;
         node.duration_s[2] = node.duration_s[3] = backward_s;
@@ -142,9 +151,9 @@ bool Simulator::starts_by_arrival(int slot) const {
     return record.previous < 0 || record.woken || record.start_s > bare_records_[at(record.previous)].end_s;
 }
 
-/// Whether one event comes before another at the same instant: the one that was created by the earlier event. An `end` is created
-/// when its operation is dispatched, by the event that let it start; an `arrive` when its operation's predecessor ends; one event
-/// creates its `arrive` first. The arrivals of the start precede all, in release order.
+/// Whether one event comes before another at the same instant: the one that was created by the earlier event. An `end`
+/// is created when its operation is dispatched, by the event that let it start; an `arrive` when its operation's
+/// predecessor ends; one event creates its `arrive` first. The arrivals of the start precede all, in release order.
 bool Simulator::precedes(BareEvent x, BareEvent y) const {
     const int steps = 2 * length_ + 1;
     const auto initial = [&](BareEvent event) { return event.arrives && event.slot % steps == 0; };

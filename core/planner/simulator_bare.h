@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The simulator's common case once more, as tight as it gets, for the files of the simulator alone: dispatch by arrival, no split, every hop to another
-// node. The same numbers and sums as Simulator::run, but an operation is handled whole when it starts: its end is known then, so it is handed over
-// at once, and a node's next event is the start of its next operation, never an end or an arrival that starts nothing (270 events instead of 435 for
-// 20 nodes x 30 microbatches). Events have no numbers: where two fall on one instant and their order decides something, it is found from which of them
-// was created first, back to the instant at which they part (precedes).
+// The simulator's common case once more, as tight as it gets, for the files of the simulator alone: dispatch by
+// arrival, no split, every hop to another node. The same numbers and sums as Simulator::run, but an operation is
+// handled whole when it starts: its end is known then, so it is handed over at once, and a node's next event is the
+// start of its next operation, never an end or an arrival that starts nothing (270 events instead of 435 for 20 nodes x
+// 30 microbatches). Events have no numbers: where two fall on one instant and their order decides something, it is
+// found from which of them was created first, back to the instant at which they part (precedes).
 //
-// What counts here is instructions, branches that cannot be predicted and chains of dependent loads: choices are made without branches.
+// What counts here is instructions, branches that cannot be predicted and chains of dependent loads: choices are made
+// without branches.
 #pragma once
 #include "core/planner/simulator.h"
 
@@ -26,11 +28,19 @@ inline double most(double a, double b) { return a < b ? b : a; }
 
 }  // namespace bare
 
-/// What happens on the nodes, apart from when it is whose turn. `Lines`: transfers queue for their line; `Sized`: microbatches differ in size.
-template <bool Lines, bool Sized> struct Simulator::BareRun {
+/// What happens on the nodes, apart from when it is whose turn. `Lines`: transfers queue for their line; `Sized`:
+/// microbatches differ in size.
+template <bool Lines, bool Sized>
+struct Simulator::BareRun {
     explicit BareRun(Simulator& of)
-        : simulator(of), nodes(of.bare_nodes_.data()), path_nodes(of.schedule_->nodes.data()), places(of.slot_place_.data()), records(of.bare_records_.data()),
-          line_free_s(of.line_free_s_.data()), slot_sizes(of.slot_size_.data()), overhead_s(of.problem_.overhead_s) {}
+        : simulator(of),
+          nodes(of.bare_nodes_.data()),
+          path_nodes(of.schedule_->nodes.data()),
+          places(of.slot_place_.data()),
+          records(of.bare_records_.data()),
+          line_free_s(of.line_free_s_.data()),
+          slot_sizes(of.slot_size_.data()),
+          overhead_s(of.problem_.overhead_s) {}
 
     /// When a node can start something, given what is known.
     [[gnu::always_inline]] double due_s(const BareNode& node) const {
@@ -39,13 +49,16 @@ template <bool Lines, bool Sized> struct Simulator::BareRun {
         return bare::most(node.free_s, bare::least(arrived_s, bare::most(node.head[2]->arrival_s, gate_s)));
     }
 
-    /// Starts what is due: the earliest arrival that the node admits, or else a microbatch of its own. Returns its slot and kind.
+    /// Starts what is due: the earliest arrival that the node admits, or else a microbatch of its own. Returns its slot
+    /// and kind.
     [[gnu::always_inline]] std::uint32_t start(BareNode& node) const {
         const double free_s = node.free_s, gate_s = *node.gate[0];
         const double forward_s = bare::most(node.head[0]->arrival_s, gate_s), other_s = node.head[1]->arrival_s;
-        const double own_s = bare::most(bare::most(node.head[2]->arrival_s, free_s), gate_s), best_s = bare::least(other_s, forward_s);
+        const double own_s = bare::most(bare::most(node.head[2]->arrival_s, free_s), gate_s),
+                     best_s = bare::least(other_s, forward_s);
         Choice choice{other_s < forward_s ? 1u : 0u, own_s < best_s, false};
-        if ((best_s == free_s) | ((other_s == forward_s) & (other_s != bare::never_s))) [[unlikely]] choice = settle(node, forward_s, other_s, own_s);
+        if ((best_s == free_s) | ((other_s == forward_s) & (other_s != bare::never_s))) [[unlikely]]
+            choice = settle(node, forward_s, other_s, own_s);
         // Mostly foreseen: waiting for the comparison would take longer than its mistakes.
         const std::size_t from = choice.own ? 2 : choice.arrived;
         const std::uint32_t running = node.head[from]->running, kind = running & bare::kind_mask;
@@ -62,8 +75,10 @@ template <bool Lines, bool Sized> struct Simulator::BareRun {
         return running;
     }
 
-    /// Hands `slot` from a node, whose last operation ended just then, to the node of that step; `wake(n, time)` is told when that one could start something.
-    template <typename Wake> [[gnu::always_inline]] void hand_over(const BareNode& node, std::uint32_t slot, const Wake& wake) const {
+    /// Hands `slot` from a node, whose last operation ended just then, to the node of that step; `wake(n, time)` is
+    /// told when that one could start something.
+    template <typename Wake>
+    [[gnu::always_inline]] void hand_over(const BareNode& node, std::uint32_t slot, const Wake& wake) const {
         const std::uint32_t place = places[slot], kind = place & bare::kind_mask, queue = kind > 0 ? 1 : 0;
         const auto to = bare::at(path_nodes[place >> 2]);
         const BareHop& hop = node.hops[to];
@@ -78,16 +93,19 @@ template <bool Lines, bool Sized> struct Simulator::BareRun {
             arrival_s = node.free_s + hop.latency_s + overhead_s + transfer_s;
         }
         BareNode& target = nodes[to];
-        // What was dispatched before arrived earlier, and so does the guard before the first: no need to look for the head.
+        // What was dispatched before arrived earlier, and so does the guard before the first: no need to look for the
+        // head.
         BareItem* spot = target.tail[queue]++;
         spot[1].arrival_s = bare::never_s;
-        if (arrival_s <= spot[-1].arrival_s) [[unlikely]] spot = make_place(spot, arrival_s, static_cast<int>(slot));
+        if (arrival_s <= spot[-1].arrival_s) [[unlikely]]
+            spot = make_place(spot, arrival_s, static_cast<int>(slot));
         *spot = {arrival_s, slot << 2 | kind};
         wake(to, bare::most(bare::most(arrival_s, target.free_s), *target.gate[queue]));
     }
 
 private:
-    /// What a node starts: the first of the queue of arrivals, 0 or 1, or a microbatch of its own; and BareRecord::woken.
+    /// What a node starts: the first of the queue of arrivals, 0 or 1, or a microbatch of its own; and
+    /// BareRecord::woken.
     struct Choice {
         std::size_t arrived;
         bool own, woken;
@@ -97,9 +115,11 @@ private:
     [[gnu::noinline]] Choice settle(const BareNode& node, double forward_s, double other_s, double own_s) const {
         const double best_s = bare::least(other_s, forward_s);
         std::size_t arrived = other_s < forward_s ? 1 : 0;
-        if (other_s == forward_s) arrived = precedes({true, node.head[1]->slot()}, {true, node.head[0]->slot()}) ? 1 : 0;
+        if (other_s == forward_s)
+            arrived = precedes({true, node.head[1]->slot()}, {true, node.head[0]->slot()}) ? 1 : 0;
         if (best_s != node.free_s) return {arrived, own_s < best_s, false};
-        const bool ends_first = precedes({false, node.last}, {true, node.head[arrived]->slot()}), own = ends_first && own_s != bare::never_s;
+        const bool ends_first = precedes({false, node.last}, {true, node.head[arrived]->slot()}),
+                   own = ends_first && own_s != bare::never_s;
         return {arrived, own, ends_first && !own};
     }
 
@@ -107,7 +127,10 @@ private:
 
     /// Moves what comes after an arrival along.
     BareItem* make_place(BareItem* spot, double arrival_s, int slot) const {
-        for (; arrival_s < spot[-1].arrival_s || (arrival_s == spot[-1].arrival_s && precedes({true, slot}, {true, spot[-1].slot()})); --spot) *spot = spot[-1];
+        for (; arrival_s < spot[-1].arrival_s ||
+               (arrival_s == spot[-1].arrival_s && precedes({true, slot}, {true, spot[-1].slot()}));
+             --spot)
+            *spot = spot[-1];
         return spot;
     }
 

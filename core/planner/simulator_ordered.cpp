@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The quick simulation of bound orders, where no transfer waits for another node's: what waits for what is known beforehand, so that there are no events;
-// each node runs its order as far as its inputs are there, and the next node goes on from there.
+// The quick simulation of bound orders, where no transfer waits for another node's: what waits for what is known
+// beforehand, so that there are no events; each node runs its order as far as its inputs are there, and the next node
+// goes on from there.
 #include <algorithm>
 
 #include "core/planner/simulator_bare.h"
@@ -25,8 +26,13 @@ void Simulator::prepare_ordered() {
         auto& node = ordered_nodes_[at(n)];
         const auto& order = schedule.order[at(n)];
         const int stage = schedule.stage_of[at(n)];
-        const double forward_s = stage < 0 ? 0 : problem_.forward_s(n, stage), backward_s = problem_.backward_factor * forward_s;
-        node = {order.data(), order.data() + order.size(), &problem_.hops[at(n) * nodes_.size()], 0, {forward_s, problem_.loss_factor * forward_s, split_ ? backward_s / 2 : backward_s},
+        const double forward_s = stage < 0 ? 0 : problem_.forward_s(n, stage),
+                     backward_s = problem_.backward_factor * forward_s;
+        node = {order.data(),
+                order.data() + order.size(),
+                &problem_.hops[at(n) * nodes_.size()],
+                0,
+                {forward_s, problem_.loss_factor * forward_s, split_ ? backward_s / 2 : backward_s},
                 problem_.memory[at(n)]};
     }
     ordered_paths_.resize(at(schedule.count()));
@@ -55,17 +61,20 @@ int Simulator::hand_over_ordered(const OrderedNode& node, OrderedPath& path, dou
 }
 
 /// Runs a node's order as far as its inputs are there; false once the cut-off is sure to be reached.
-template <bool Noted> bool Simulator::run_ordered_node(int n, double cutoff_s, const double* after_s, double* start_s) {
+template <bool Noted>
+bool Simulator::run_ordered_node(int n, double cutoff_s, const double* after_s, double* start_s) {
     OrderedNode& node = ordered_nodes_[at(n)];
     const int last_step = 2 * length_;
     for (; node.next != node.end; ++node.next) {
         const int i = packed_index(*node.next), step = packed_step(*node.next) & ~weight_gradient_bit;
-        const bool weight = (packed_step(*node.next) & weight_gradient_bit) != 0, forward = step < length_, backward = step > length_;
+        const bool weight = (packed_step(*node.next) & weight_gradient_bit) != 0,
+                   forward = step<length_, backward = step> length_;
         OrderedPath& path = ordered_paths_[at(i)];
         if (weight ? path.step <= step : path.step != step) return true;
         if (forward && node.room <= 0) return true;  // for good: what would make room comes later in this very order
         const std::size_t row = at(i) * at(last_step + 1) + at(step);
-        const double begin_s = weight ? node.free_s : most(node.free_s, path.arrival_s), size = sized_ ? size_[at(i)] : 1;
+        const double begin_s = weight ? node.free_s : most(node.free_s, path.arrival_s),
+                     size = sized_ ? size_[at(i)] : 1;
         double duration_s = node.duration_s[forward ? 0 : backward ? 2 : 1];
         if (sized_) duration_s *= size;
         node.free_s = begin_s + duration_s;
@@ -85,7 +94,8 @@ template <bool Noted> bool Simulator::run_ordered_node(int n, double cutoff_s, c
     return true;
 }
 
-template <bool Noted> bool Simulator::run_ordered(double cutoff_s, const double* after_s, double* start_s) {
+template <bool Noted>
+bool Simulator::run_ordered(double cutoff_s, const double* after_s, double* start_s) {
     prepare_ordered();
     ordered_ready_.clear();
     for (int n = problem_.nodes() - 1; n >= 0; --n)
@@ -96,7 +106,8 @@ template <bool Noted> bool Simulator::run_ordered(double cutoff_s, const double*
         ordered_ready_.pop_back();
         in_time = run_ordered_node<Noted>(n, cutoff_s, after_s, start_s);
     }
-    for (std::size_t n = 0; n < nodes_.size(); ++n) last_end_[n] = ordered_nodes_[n].next == schedule_->order[n].data() ? -1 : ordered_nodes_[n].free_s;
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+        last_end_[n] = ordered_nodes_[n].next == schedule_->order[n].data() ? -1 : ordered_nodes_[n].free_s;
     return in_time && operations_left_ == 0;
 }
 

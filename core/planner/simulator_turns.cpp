@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The quick simulation where transfers of several nodes wait for each other on a line: one event after the other, in the order of their times.
+// The quick simulation where transfers of several nodes wait for each other on a line: one event after the other, in
+// the order of their times.
 //
-// A node's new event is rarely the next of all, which is a foreseen branch and lets the processor work on two events at once.
+// A node's new event is rarely the next of all, which is a foreseen branch and lets the processor work on two events at
+// once.
 #include <bit>
 #include <cstring>
 
@@ -13,8 +15,9 @@ using namespace bare;
 
 namespace {
 
-/// An event's key: the bits of its time, which sort as times >= 0 do, the last of them naming the node. That two events closer than 2^-40 of their time may
-/// change places is harmless, as every operation and every hop over a shared line takes longer than that (checked).
+/// An event's key: the bits of its time, which sort as times >= 0 do, the last of them naming the node. That two events
+/// closer than 2^-40 of their time may change places is harmless, as every operation and every hop over a shared line
+/// takes longer than that (checked).
 using EventKey = std::uint64_t;
 constexpr int node_bits = 12;
 constexpr EventKey node_mask = (EventKey{1} << node_bits) - 1, never = std::bit_cast<EventKey>(never_s);
@@ -32,7 +35,8 @@ inline void bring_forward(EventKey& next, EventKey key) {
 }
 
 /// The next event of each node, the least of each four of them, and where there are many nodes, of each 16 of those.
-template <int Groups> struct Agenda {
+template <int Groups>
+struct Agenda {
     static constexpr bool is_wide = Groups == 0;
     EventKey *const events, *const groups, *const tops;
     const std::size_t top_count;
@@ -72,7 +76,8 @@ template <int Groups> struct Agenda {
 
 }  // namespace
 
-/// Of the nodes whose events fall on `n`'s instant and that have a transfer to hand to a shared line, the one whose turn it is.
+/// Of the nodes whose events fall on `n`'s instant and that have a transfer to hand to a shared line, the one whose
+/// turn it is.
 std::size_t Simulator::first_pending(std::size_t n) const {
     const EventKey instant = bare_events_[n] & ~node_mask;
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
@@ -83,14 +88,17 @@ std::size_t Simulator::first_pending(std::size_t n) const {
     return n;
 }
 
-template <bool Sized, int Groups> Simulator::Outcome Simulator::run_in_turn(double cutoff_s) {
+template <bool Sized, int Groups>
+Simulator::Outcome Simulator::run_in_turn(double cutoff_s) {
     const std::size_t node_count = nodes_.size(), tops = ((node_count + 3) / 4 + wide - 1) / wide;
     bare_events_.assign(tops * wide * 4 + tops * wide + tops, ~EventKey{0});
-    const Agenda<Groups> agenda{bare_events_.data(), bare_events_.data() + tops * wide * 4, bare_events_.data() + tops * wide * 5, tops};
+    const Agenda<Groups> agenda{bare_events_.data(), bare_events_.data() + tops * wide * 4,
+                                bare_events_.data() + tops * wide * 5, tops};
     const BareRun<true, Sized> run(*this);
-    // Work left is summed in another order than the timeline's: a hair of room, so that rounding never cuts too early. Past
-    // coarse_s keys are too coarse for the shortest operation or hop.
-    const double coarse_s = least(shortest_operation_s_, shortest_hop_s_) / key_grain, sure_s = least(cutoff_s * (1 + 1e-9), coarse_s);
+    // Work left is summed in another order than the timeline's: a hair of room, so that rounding never cuts too early.
+    // Past coarse_s keys are too coarse for the shortest operation or hop.
+    const double coarse_s = least(shortest_operation_s_, shortest_hop_s_) / key_grain,
+                 sure_s = least(cutoff_s * (1 + 1e-9), coarse_s);
     int left = operations_left_;
     for (std::size_t n = 0; n < node_count; ++n) agenda.set(n, Agenda<Groups>::key_of(run.due_s(run.nodes[n]), n));
     EventKey next = agenda.next();
@@ -100,7 +108,9 @@ template <bool Sized, int Groups> Simulator::Outcome Simulator::run_in_turn(doub
         agenda.advance(n, key);
     };
     // A node that still has a transfer to hand over finds out by itself.
-    const auto wake = [&](std::size_t n, double time_s) __attribute__((always_inline)) { put(n, run.nodes[n].pending != 0 ? never_s : time_s); };
+    const auto wake = [&](std::size_t n, double time_s) __attribute__((always_inline)) {
+        put(n, run.nodes[n].pending != 0 ? never_s : time_s);
+    };
     while (next < never) {
         auto n = static_cast<std::size_t>(next & node_mask);
         const EventKey now = next;

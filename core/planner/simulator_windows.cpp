@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The quick simulation where no transfer waits for another node's: window after window. What a node starts at a time t cannot reach another node before
-// t + its shortest operation + its shortest way out; so every node whose next event comes before the least of these sums knows all that it needs to know, and
-// the nodes of a window can be taken in any order (conservative parallel simulation in windows, as Lubachevsky's bounded lag, on one core: no search for the
-// next event, and the processor works on several nodes at once).
+// The quick simulation where no transfer waits for another node's: window after window. What a node starts at a time t
+// cannot reach another node before t + its shortest operation + its shortest way out; so every node whose next event
+// comes before the least of these sums knows all that it needs to know, and the nodes of a window can be taken in any
+// order (conservative parallel simulation in windows, as Lubachevsky's bounded lag, on one core: no search for the next
+// event, and the processor works on several nodes at once).
 #include <bit>
 
 #include "core/planner/simulator_bare.h"
@@ -19,7 +20,12 @@ using Bits = long __attribute__((vector_size(16)));
 static_assert(sizeof(long) == sizeof(double));
 
 inline Pair least(Pair a, Pair b) { return a < b ? a : b; }
-inline Pair pair(const double* of) { double a = of[0], b = of[1]; asm("" : "+x"(a)); asm("" : "+x"(b)); return Pair{a, b}; }
+inline Pair pair(const double* of) {
+    double a = of[0], b = of[1];
+    asm("" : "+x"(a));
+    asm("" : "+x"(b));
+    return Pair{a, b};
+}
 
 /// The least of due_s + ahead_s over an even number of nodes.
 double next_reach_s(const double* due_s, const double* ahead_s, std::size_t count) {
@@ -37,7 +43,8 @@ std::uint64_t before(const double* due_s, std::size_t count, double bound_s) {
 
 }  // namespace
 
-template <bool Lines, bool Sized> Simulator::Outcome Simulator::run_windows(double cutoff_s) {
+template <bool Lines, bool Sized>
+Simulator::Outcome Simulator::run_windows(double cutoff_s) {
     // Sums of another order may differ by roundings.
     constexpr double hair = 1 - 0x1p-40;
     const std::size_t count = due_s_.size();
@@ -46,7 +53,9 @@ template <bool Lines, bool Sized> Simulator::Outcome Simulator::run_windows(doub
     const double sure_s = cutoff_s * (1 + 1e-9);
     int left = operations_left_;
     for (std::size_t n = 0; n < nodes_.size(); ++n) due_s[n] = run.due_s(run.nodes[n]);
-    const auto wake = [&](std::size_t n, double time_s) __attribute__((always_inline)) { due_s[n] = bare::least(due_s[n], time_s); };
+    const auto wake = [&](std::size_t n, double time_s) __attribute__((always_inline)) {
+        due_s[n] = bare::least(due_s[n], time_s);
+    };
     while (left > 0) {
         const double bound_s = next_reach_s(due_s, ahead_s_.data(), count) * hair;
         if (!(bound_s < never_s)) return Outcome::cut;

@@ -8,8 +8,8 @@ namespace skippipe {
 namespace {
 
 bool usable(const Span& span, int nodes) {
-    return span.node >= 0 && span.node < nodes && std::isfinite(span.ready_s) && std::isfinite(span.start_s) && std::isfinite(span.end_s) &&
-           span.start_s >= 0 && span.end_s >= span.start_s;
+    return span.node >= 0 && span.node < nodes && std::isfinite(span.ready_s) && std::isfinite(span.start_s) &&
+           std::isfinite(span.end_s) && span.start_s >= 0 && span.end_s >= span.start_s;
 }
 
 void widen(std::map<int, std::pair<double, double>>& ranges, const Span& span) {
@@ -22,7 +22,8 @@ void widen(std::map<int, std::pair<double, double>>& ranges, const Span& span) {
 /// The last of `spans` (sorted by end) that ended no later than this; null where there is none.
 const Span* last_ended(const std::vector<const Span*>* spans, double time_s) {
     if (!spans) return nullptr;
-    const auto after = std::upper_bound(spans->begin(), spans->end(), time_s, [](double t, const Span* s) { return t < s->end_s; });
+    const auto after =
+        std::upper_bound(spans->begin(), spans->end(), time_s, [](double t, const Span* s) { return t < s->end_s; });
     return after == spans->begin() ? nullptr : *std::prev(after);
 }
 
@@ -40,7 +41,9 @@ SpanIndex::SpanIndex(const Problem& problem, const Timeline& timeline)
     if (std::isfinite(timeline.iteration_s)) end_s_ = std::max(0.0, timeline.iteration_s);
     for (const auto& span : timeline.spans)
         if (usable(span, problem.nodes())) add(span);
-    const auto by_start = [](const Span* a, const Span* b) { return std::pair{a->start_s, a->end_s} < std::pair{b->start_s, b->end_s}; };
+    const auto by_start = [](const Span* a, const Span* b) {
+        return std::pair{a->start_s, a->end_s} < std::pair{b->start_s, b->end_s};
+    };
     const auto by_end = [](const Span* a, const Span* b) { return a->end_s < b->end_s; };
     for (auto& spans : busy_) std::stable_sort(spans.begin(), spans.end(), by_start);
     for (auto& [key, spans] : operations_) std::stable_sort(spans.begin(), spans.end(), by_end);
@@ -62,15 +65,18 @@ void SpanIndex::add(const Span& span) {
     }
 }
 
-/// From the start of a microbatch's F to the end of its last operation on the node (B, or W where split); for ever where that never came.
+/// From the start of a microbatch's F to the end of its last operation on the node (B, or W where split); for ever
+/// where that never came.
 void SpanIndex::hold() {
     for (const auto& [key, spans] : operations_) {
         auto& held = holdings_[static_cast<std::size_t>(key.second)];
-        const auto first = std::find_if(spans.begin(), spans.end(), [](const Span* s) { return s->kind == SpanKind::forward; });
+        const auto first =
+            std::find_if(spans.begin(), spans.end(), [](const Span* s) { return s->kind == SpanKind::forward; });
         if (first == spans.end()) continue;
         held.from.push_back((*first)->start_s);
         const auto release = spans.back()->kind;
-        if (release == SpanKind::backward || release == SpanKind::weight_gradient) held.to.push_back(spans.back()->end_s);
+        if (release == SpanKind::backward || release == SpanKind::weight_gradient)
+            held.to.push_back(spans.back()->end_s);
     }
     for (auto& held : holdings_) {
         std::sort(held.from.begin(), held.from.end());
@@ -97,7 +103,8 @@ std::vector<Stand> SpanIndex::stands(const Span& operation) const {
         at_s = to_s;
     };
     const auto& spans = busy(operation.node);
-    auto span = std::upper_bound(spans.begin(), spans.end(), at_s, [](double t, const Span* s) { return t < s->end_s; });
+    auto span =
+        std::upper_bound(spans.begin(), spans.end(), at_s, [](double t, const Span* s) { return t < s->end_s; });
     for (; span != spans.end() && (*span)->start_s < operation.start_s; ++span) {
         until((*span)->start_s, nullptr);
         until((*span)->end_s, *span);

@@ -10,8 +10,9 @@ namespace skippipe {
 
 /// Where an operation's input came from.
 struct Origin {
-    const Span* transfer = nullptr;  ///< that brought it; null: it was there (first forward, loss and weight gradient on the same node)
-    const Span* before = nullptr;    ///< the operation of the microbatch that handed it over; null: none
+    const Span* transfer =
+        nullptr;  ///< that brought it; null: it was there (first forward, loss and weight gradient on the same node)
+    const Span* before = nullptr;  ///< the operation of the microbatch that handed it over; null: none
 };
 
 /// A stretch of an operation's wait for its node: input there, not yet started.
@@ -20,8 +21,9 @@ struct Stand {
     const Span* running = nullptr;  ///< what the node did meanwhile; null: it was free
 };
 
-/// One iteration's spans, ordered for questions about causes. Built from the spans alone, so that rerouted microbatches are understood too;
-/// spans of unknown nodes and with times that are no numbers are left out. Keeps pointers into the timeline.
+/// One iteration's spans, ordered for questions about causes. Built from the spans alone, so that rerouted microbatches
+/// are understood too; spans of unknown nodes and with times that are no numbers are left out. Keeps pointers into the
+/// timeline.
 class SpanIndex {
 public:
     SpanIndex(const Problem& problem, const Timeline& timeline);

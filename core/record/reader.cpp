@@ -17,14 +17,17 @@ namespace {
 using record::told;
 
 constexpr const char* run_columns =
-    "SELECT runs.id, name, planner, state, seed, started_utc, finished_utc, iterations, iterations_done, predicted_iteration_s, iteration_s, "
-    "tokens_per_second, first_validation_loss, last_validation_loss, machine_s, error, pid, pid_namespace, process_start, boot_id, "
+    "SELECT runs.id, name, planner, state, seed, started_utc, finished_utc, iterations, iterations_done, "
+    "predicted_iteration_s, iteration_s, "
+    "tokens_per_second, first_validation_loss, last_validation_loss, machine_s, error, pid, pid_namespace, "
+    "process_start, boot_id, "
     "heartbeat_s, coalesce(note, '') FROM runs LEFT JOIN notes ON notes.run = runs.id ";
 constexpr const char* died_text = "its process is gone, and it did not say why";
 
 bool writer_is_alive(SQLite::Statement& row) {
     static const auto self = record::this_process();
-    const record::ProcessIdentity writer{row.getColumn(16).getInt64(), row.getColumn(17).getString(), row.getColumn(18).getInt64(), row.getColumn(19).getString()};
+    const record::ProcessIdentity writer{row.getColumn(16).getInt64(), row.getColumn(17).getString(),
+                                         row.getColumn(18).getInt64(), row.getColumn(19).getString()};
     return record::is_alive(writer, self, record::unix_seconds() - row.getColumn(20).getDouble());
 }
 
@@ -93,7 +96,8 @@ struct Reader::Impl {
 SQLite::Database* Reader::Impl::database() {
     struct stat now {};
     const bool there = stat(file.c_str(), &now) == 0;
-    if (!there && errno != ENOENT && errno != ENOTDIR) record::open(file, record::OpenMode::existing);  // says what is in the way
+    if (!there && errno != ENOENT && errno != ENOTDIR)
+        record::open(file, record::OpenMode::existing);  // says what is in the way
     if (!there || now.st_size == 0) {
         opened.reset();
         return nullptr;
@@ -107,14 +111,16 @@ SQLite::Database* Reader::Impl::database() {
 
 SQLite::Database& Reader::Impl::writable() {
     if (auto* found = database()) return *found;
-    throw InputError{file.string(), "there is no record here", "no run was ever recorded in it", "Start a run first, or name the record with --db"};
+    throw InputError{file.string(), "there is no record here", "no run was ever recorded in it",
+                     "Start a run first, or name the record with --db"};
 }
 
 void Reader::Impl::require(SQLite::Database& database, RunId id) {
     SQLite::Statement query{database, "SELECT 1 FROM runs WHERE id = ?"};
     query.bind(1, id);
     if (!query.executeStep())
-        throw InputError{file.string(), "there is no run " + std::to_string(id), "", "Choose one that `skippipe runs` lists"};
+        throw InputError{file.string(), "there is no run " + std::to_string(id), "",
+                         "Choose one that `skippipe runs` lists"};
 }
 
 std::string Reader::Impl::document(RunId id, const char* sql) {
@@ -130,7 +136,8 @@ std::string Reader::Impl::document(RunId id, const char* sql) {
 std::vector<RunInfo> Reader::Impl::list(SQLite::Database& found, const std::string& where, std::optional<RunId> id) {
     SQLite::Transaction snapshot{found};  // runs and tags of one moment; ends with this function
     std::map<RunId, std::vector<std::string>> tags;
-    SQLite::Statement tag{found, std::string{"SELECT run, tag FROM tags "} + (id ? "WHERE run = ? " : "") + "ORDER BY run, tag"};
+    SQLite::Statement tag{
+        found, std::string{"SELECT run, tag FROM tags "} + (id ? "WHERE run = ? " : "") + "ORDER BY run, tag"};
     if (id) tag.bind(1, *id);
     while (tag.executeStep()) tags[tag.getColumn(0).getInt64()].push_back(tag.getColumn(1).getString());
     std::vector<RunInfo> runs;
@@ -162,10 +169,15 @@ std::optional<RunInfo> Reader::run(RunId id) {
     });
 }
 
-std::string Reader::experiment_json(RunId id) { return impl_->document(id, "SELECT experiment FROM documents WHERE run = ?"); }
+std::string Reader::experiment_json(RunId id) {
+    return impl_->document(id, "SELECT experiment FROM documents WHERE run = ?");
+}
 std::string Reader::plan_json(RunId id, int iteration) {
     const auto first = impl_->document(id, "SELECT plan FROM documents WHERE run = ?");
-    const auto changed = impl_->document(id, fmt::format("SELECT plan FROM plans WHERE run = ? AND iteration <= {} ORDER BY iteration DESC LIMIT 1", iteration).c_str());
+    const auto changed = impl_->document(
+        id, fmt::format("SELECT plan FROM plans WHERE run = ? AND iteration <= {} ORDER BY iteration DESC LIMIT 1",
+                        iteration)
+                .c_str());
     return changed.empty() ? first : changed;
 }
 
@@ -181,15 +193,23 @@ std::vector<PlanChange> Reader::plan_changes(RunId id) {
     });
 }
 
-std::string Reader::summary_json(RunId id) { return impl_->document(id, "SELECT summary FROM documents WHERE run = ?"); }
-std::string Reader::machine_json(RunId id) { return impl_->document(id, "SELECT machine FROM documents WHERE run = ?"); }
-std::string Reader::versions_json(RunId id) { return impl_->document(id, "SELECT versions FROM documents WHERE run = ?"); }
+std::string Reader::summary_json(RunId id) {
+    return impl_->document(id, "SELECT summary FROM documents WHERE run = ?");
+}
+std::string Reader::machine_json(RunId id) {
+    return impl_->document(id, "SELECT machine FROM documents WHERE run = ?");
+}
+std::string Reader::versions_json(RunId id) {
+    return impl_->document(id, "SELECT versions FROM documents WHERE run = ?");
+}
 
 std::vector<RecordedSpan> Reader::spans(RunId id, int iteration, std::int64_t after, std::int64_t limit) {
     return told(impl_->file, [&]() -> std::vector<RecordedSpan> {
         auto* found = impl_->database();
         if (!found) return {};
-        std::string sql = "SELECT row, spans.iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, start_s, end_s, bytes FROM spans ";
+        std::string sql =
+            "SELECT row, spans.iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, start_s, end_s, "
+            "bytes FROM spans ";
         if (iteration >= 0) sql += "JOIN iterations USING (run, iteration) ";
         sql += "WHERE run = ?1 AND row > ?2 ";
         if (iteration >= 0) sql += "AND iteration = ?4 AND row BETWEEN first_row AND last_row ";
@@ -209,12 +229,15 @@ std::vector<Metric> Reader::metrics(RunId id, std::int64_t after) {
         auto* found = impl_->database();
         if (!found) return {};
         SQLite::Statement query{*found,
-                                "SELECT row, iteration, name, value, network_s, machine_s, tokens FROM metrics WHERE run = ? AND row > ? ORDER BY row"};
+                                "SELECT row, iteration, name, value, network_s, machine_s, tokens FROM metrics WHERE "
+                                "run = ? AND row > ? ORDER BY row"};
         SQLite::bind(query, id, after);
         std::vector<Metric> metrics;
         while (query.executeStep())
-            metrics.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt(), query.getColumn(2).getString(), record::real(query.getColumn(3)),
-                               record::real(query.getColumn(4)), record::real(query.getColumn(5)), query.getColumn(6).getInt64()});
+            metrics.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt(),
+                               query.getColumn(2).getString(), record::real(query.getColumn(3)),
+                               record::real(query.getColumn(4)), record::real(query.getColumn(5)),
+                               query.getColumn(6).getInt64()});
         return metrics;
     });
 }
@@ -225,8 +248,10 @@ void Reader::send_command(RunId id, const std::string& kind, const std::string& 
     const auto target = run(id);
     if (!target) return impl_->require(found, id);
     if (target->state != RunState::running)
-        throw InputError{file.string(), "run " + std::to_string(id) + " takes no commands: it has " + std::string{to_string(target->state)},
-                         "only a running run reads them", "Choose a run that is running"};
+        throw InputError{
+            file.string(),
+            "run " + std::to_string(id) + " takes no commands: it has " + std::string{to_string(target->state)},
+            "only a running run reads them", "Choose a run that is running"};
     told(file, [&] {
         SQLite::Statement insert{found, "INSERT INTO commands (run, kind, payload, sent_utc) VALUES (?, ?, ?, ?)"};
         SQLite::bind(insert, id, kind, payload_json, record::utc_now());
@@ -258,7 +283,8 @@ void Reader::set_note(RunId id, const std::string& note) {
         auto& found = impl_->writable();
         SQLite::Transaction transaction{found, SQLite::TransactionBehavior::IMMEDIATE};
         impl_->require(found, id);
-        SQLite::Statement write{found, "INSERT INTO notes (run, note) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET note = excluded.note"};
+        SQLite::Statement write{
+            found, "INSERT INTO notes (run, note) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET note = excluded.note"};
         SQLite::bind(write, id, note);
         write.exec();
         transaction.commit();
@@ -276,7 +302,9 @@ int Reader::sweep_dead() {
         while (row.executeStep())
             if (!writer_is_alive(row)) dead.push_back(row.getColumn(0).getInt64());
         row.reset();
-        SQLite::Statement mark{*found, "UPDATE runs SET state = 'died', finished_utc = strftime('%Y-%m-%dT%H:%M:%fZ', heartbeat_s, 'unixepoch'), error = ? WHERE id = ?"};
+        SQLite::Statement mark{*found,
+                               "UPDATE runs SET state = 'died', finished_utc = strftime('%Y-%m-%dT%H:%M:%fZ', "
+                               "heartbeat_s, 'unixepoch'), error = ? WHERE id = ?"};
         for (const RunId id : dead) {
             SQLite::bind(mark, died_text, id);
             swept += mark.exec();
@@ -293,7 +321,8 @@ void Reader::remove(RunId id) {
     const auto target = run(id);
     if (!target) return impl_->require(found, id);
     if (target->state == RunState::running)
-        throw InputError{file.string(), "run " + std::to_string(id) + " is running", "its process would write to a run that is gone", "Stop it first"};
+        throw InputError{file.string(), "run " + std::to_string(id) + " is running",
+                         "its process would write to a run that is gone", "Stop it first"};
     told(file, [&] {
         SQLite::Statement erase{found, "DELETE FROM runs WHERE id = ?"};
         erase.bind(1, id);

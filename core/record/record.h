@@ -23,7 +23,7 @@ struct RunStart {
     std::string experiment_json, plan_json;  ///< as they were run
     std::string versions_json, machine_json;
     std::uint64_t seed = 1;
-    int iterations = 0;                      ///< planned
+    int iterations = 0;  ///< planned
     double predicted_iteration_s = 0;
 };
 
@@ -33,11 +33,11 @@ struct RunInfo {
     std::string name, planner;
     RunState state = RunState::running;
     std::uint64_t seed = 1;
-    std::string started_utc, finished_utc;   ///< ISO 8601, empty: not yet
+    std::string started_utc, finished_utc;  ///< ISO 8601, empty: not yet
     int iterations = 0, iterations_done = 0;
     double predicted_iteration_s = 0;
-    std::optional<double> iteration_s;       ///< mean executed network time of an iteration
-    std::optional<double> tokens_per_second; ///< trained here, machine time
+    std::optional<double> iteration_s;        ///< mean executed network time of an iteration
+    std::optional<double> tokens_per_second;  ///< trained here, machine time
     std::optional<double> first_validation_loss, last_validation_loss;
     double machine_s = 0;
     std::string error;
@@ -47,38 +47,39 @@ struct RunInfo {
 };
 
 struct Metric {
-    std::int64_t row = 0;      ///< grows; ask for what came after the last one seen
+    std::int64_t row = 0;  ///< grows; ask for what came after the last one seen
     int iteration = 0;
-    std::string name;          ///< "loss", "validation_loss", "bits_per_byte", "gradient_norm", "tokens_per_second", "iteration_s"
+    std::string
+        name;  ///< "loss", "validation_loss", "bits_per_byte", "gradient_norm", "tokens_per_second", "iteration_s"
     double value = 0;
     double network_s = 0, machine_s = 0;
-    std::int64_t tokens = 0;   ///< trained so far
+    std::int64_t tokens = 0;  ///< trained so far
 };
 
 struct RecordedSpan {
     std::int64_t row = 0;
     int iteration = 0;
-    double offset_s = 0;       ///< network time of the iteration's start; the span's own times count from there
+    double offset_s = 0;  ///< network time of the iteration's start; the span's own times count from there
     Span span;
 };
 
 /// A plan that a run went over to.
 struct PlanChange {
-    int iteration = 0;         ///< the first one of this plan
+    int iteration = 0;  ///< the first one of this plan
     std::string why;
 };
 
 struct Command {
     std::int64_t id = 0;
-    std::string kind;          ///< "stop", "pause", "resume", ...
+    std::string kind;  ///< "stop", "pause", "resume", ...
     std::string payload_json;
 };
 
 /// $XDG_DATA_HOME/skippipe-studio/record.sqlite (or ~/.local/share/...).
 std::filesystem::path default_record_path();
 
-/// The one writer of a run's results. Opens or makes the file, migrates its schema, batches in transactions. Throws InputError with a remedy where the file
-/// is no record, newer than this program, locked for long or not writable.
+/// The one writer of a run's results. Opens or makes the file, migrates its schema, batches in transactions. Throws
+/// InputError with a remedy where the file is no record, newer than this program, locked for long or not writable.
 class Recorder {
 public:
     explicit Recorder(const std::filesystem::path& file);
@@ -117,12 +118,13 @@ public:
     std::optional<RunInfo> run(RunId id);
     std::string experiment_json(RunId id);
     std::string plan_json(RunId id, int iteration = 0);  ///< in force then
-    std::vector<PlanChange> plan_changes(RunId id);       ///< by iteration
-    std::string summary_json(RunId id);      ///< empty while it runs
+    std::vector<PlanChange> plan_changes(RunId id);      ///< by iteration
+    std::string summary_json(RunId id);                  ///< empty while it runs
     std::string machine_json(RunId id);
     std::string versions_json(RunId id);
     /// Spans with row > after, at most `limit`, in row order; of one iteration where iteration >= 0.
-    std::vector<RecordedSpan> spans(RunId id, int iteration = -1, std::int64_t after = 0, std::int64_t limit = INT64_MAX);
+    std::vector<RecordedSpan> spans(RunId id, int iteration = -1, std::int64_t after = 0,
+                                    std::int64_t limit = INT64_MAX);
     std::vector<Metric> metrics(RunId id, std::int64_t after = 0);
 
     void send_command(RunId id, const std::string& kind, const std::string& payload_json = "{}");

@@ -28,7 +28,7 @@ struct Pending {
     std::map<int, RowRange> iterations;
     std::int64_t last_span = 0, last_metric = 0;
     std::optional<std::pair<int, double>> done;  ///< iterations done, machine seconds
-    Steady::time_point heartbeat{};               ///< last written
+    Steady::time_point heartbeat{};              ///< last written
     bool heartbeat_due = false;
     bool empty() const { return spans.empty() && metrics.empty() && !done && !heartbeat_due; }
 };
@@ -39,10 +39,10 @@ struct Recorder::Impl {
     std::filesystem::path file;
     SQLite::Database database;
     std::map<RunId, Pending> pending;
-    std::set<RunId> own;                         ///< begun here and not finished
-    std::size_t rows = 0;                        ///< waiting in all runs
+    std::set<RunId> own;   ///< begun here and not finished
+    std::size_t rows = 0;  ///< waiting in all runs
     Steady::time_point flushed = Steady::now();
-    std::mutex mutex;                            ///< a heartbeat may come from another thread
+    std::mutex mutex;  ///< a heartbeat may come from another thread
 
     explicit Impl(const std::filesystem::path& path)
         : file(std::filesystem::absolute(path)), database(record::open(file, record::OpenMode::create)) {}
@@ -87,9 +87,10 @@ Pending& Recorder::Impl::of(RunId run) {
 
 void Recorder::Impl::write_spans(RunId run, Pending& one) {
     if (one.spans.empty()) return;
-    SQLite::Statement insert{database,
-                             "INSERT INTO spans (run, row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, "
-                             "start_s, end_s, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+    SQLite::Statement insert{
+        database,
+        "INSERT INTO spans (run, row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, "
+        "start_s, end_s, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
     insert.bind(1, run);
     for (const auto& [row, iteration, offset_s, span] : one.spans) {
         insert.bind(2, row);
@@ -123,7 +124,8 @@ void Recorder::Impl::write_metrics(RunId run, Pending& one) {
                              "INSERT INTO metrics (run, row, iteration, name, value, network_s, machine_s, tokens) "
                              "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"};
     for (const auto& metric : one.metrics) {
-        SQLite::bind(insert, run, metric.row, metric.iteration, metric.name, metric.value, metric.network_s, metric.machine_s, metric.tokens);
+        SQLite::bind(insert, run, metric.row, metric.iteration, metric.name, metric.value, metric.network_s,
+                     metric.machine_s, metric.tokens);
         insert.exec();
         insert.reset();
     }
@@ -165,9 +167,10 @@ void Recorder::Impl::write() {
 void Recorder::Impl::end(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json) {
     write();
     durably([&] {
-        SQLite::Statement update{database,
-                                 "UPDATE runs SET state = ?, finished_utc = ?, iterations_done = ?, iteration_s = ?, tokens_per_second = ?, "
-                                 "first_validation_loss = ?, last_validation_loss = ?, machine_s = ?, error = ? WHERE id = ?"};
+        SQLite::Statement update{
+            database,
+            "UPDATE runs SET state = ?, finished_utc = ?, iterations_done = ?, iteration_s = ?, tokens_per_second = ?, "
+            "first_validation_loss = ?, last_validation_loss = ?, machine_s = ?, error = ? WHERE id = ?"};
         update.bind(1, std::string{to_string(state)});
         update.bind(2, summary.finished_utc.empty() ? record::utc_now() : summary.finished_utc);
         update.bind(3, summary.iterations_done);
@@ -195,7 +198,9 @@ Recorder::~Recorder() {
         impl_->write();
         const auto unfinished = impl_->own;
         for (const RunId run : unfinished) {
-            SQLite::Statement update{impl_->database, "UPDATE runs SET state = 'died', finished_utc = ?, error = ? WHERE id = ? AND state = 'running'"};
+            SQLite::Statement update{
+                impl_->database,
+                "UPDATE runs SET state = 'died', finished_utc = ?, error = ? WHERE id = ? AND state = 'running'"};
             SQLite::bind(update, record::utc_now(), "it ended without saying how", run);
             update.exec();
         }
@@ -211,14 +216,20 @@ RunId Recorder::begin(const RunStart& start) {
         RunId run = 0;
         impl_->durably([&] {
             SQLite::Statement row{impl_->database,
-                                  "INSERT INTO runs (name, planner, state, seed, started_utc, iterations, predicted_iteration_s, machine_s, pid, "
-                                  "pid_namespace, process_start, boot_id, heartbeat_s) VALUES (?, ?, 'running', ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)"};
-            SQLite::bind(row, start.name, start.planner, static_cast<std::int64_t>(start.seed), record::utc_now(), start.iterations,
-                         start.predicted_iteration_s, self.pid, self.pid_namespace, self.process_start, self.boot_id, record::unix_seconds());
+                                  "INSERT INTO runs (name, planner, state, seed, started_utc, iterations, "
+                                  "predicted_iteration_s, machine_s, pid, "
+                                  "pid_namespace, process_start, boot_id, heartbeat_s) VALUES (?, ?, 'running', ?, ?, "
+                                  "?, ?, 0, ?, ?, ?, ?, ?)"};
+            SQLite::bind(row, start.name, start.planner, static_cast<std::int64_t>(start.seed), record::utc_now(),
+                         start.iterations, start.predicted_iteration_s, self.pid, self.pid_namespace,
+                         self.process_start, self.boot_id, record::unix_seconds());
             row.exec();
             run = impl_->database.getLastInsertRowid();
-            SQLite::Statement documents{impl_->database, "INSERT INTO documents (run, experiment, plan, versions, machine) VALUES (?, ?, ?, ?, ?)"};
-            SQLite::bind(documents, run, start.experiment_json, start.plan_json, start.versions_json, start.machine_json);
+            SQLite::Statement documents{
+                impl_->database,
+                "INSERT INTO documents (run, experiment, plan, versions, machine) VALUES (?, ?, ?, ?, ?)"};
+            SQLite::bind(documents, run, start.experiment_json, start.plan_json, start.versions_json,
+                         start.machine_json);
             documents.exec();
         });
         impl_->own.insert(run);
@@ -255,7 +266,8 @@ void Recorder::metric(RunId run, const Metric& metric) {
 void Recorder::plan(RunId run, int iteration, const std::string& plan_json, const std::string& why) {
     const std::lock_guard lock{impl_->mutex};
     told(impl_->file, [&] {
-        SQLite::Statement insert{impl_->database, "INSERT OR REPLACE INTO plans (run, iteration, plan, why) VALUES (?, ?, ?, ?)"};
+        SQLite::Statement insert{impl_->database,
+                                 "INSERT OR REPLACE INTO plans (run, iteration, plan, why) VALUES (?, ?, ?, ?)"};
         SQLite::bind(insert, run, iteration, plan_json, why);
         insert.exec();
     });
@@ -293,14 +305,17 @@ std::vector<Command> Recorder::take_commands(RunId run) {
     const std::lock_guard lock{impl_->mutex};
     return told(impl_->file, [&] {
         std::vector<Command> commands;
-        SQLite::Statement waiting{impl_->database, "SELECT id, kind, payload FROM commands WHERE run = ? AND taken_utc IS NULL ORDER BY id"};
+        SQLite::Statement waiting{
+            impl_->database, "SELECT id, kind, payload FROM commands WHERE run = ? AND taken_utc IS NULL ORDER BY id"};
         waiting.bind(1, run);
         while (waiting.executeStep())
-            commands.push_back({waiting.getColumn(0).getInt64(), waiting.getColumn(1).getString(), waiting.getColumn(2).getString()});
+            commands.push_back(
+                {waiting.getColumn(0).getInt64(), waiting.getColumn(1).getString(), waiting.getColumn(2).getString()});
         waiting.reset();
         if (commands.empty()) return commands;
         SQLite::Transaction transaction{impl_->database, SQLite::TransactionBehavior::IMMEDIATE};
-        SQLite::Statement take{impl_->database, "UPDATE commands SET taken_utc = ? WHERE run = ? AND taken_utc IS NULL AND id <= ?"};
+        SQLite::Statement take{impl_->database,
+                               "UPDATE commands SET taken_utc = ? WHERE run = ? AND taken_utc IS NULL AND id <= ?"};
         SQLite::bind(take, record::utc_now(), run, commands.back().id);
         take.exec();
         transaction.commit();

@@ -146,18 +146,22 @@ bool looks_like_record(const std::filesystem::path& file) {
     std::error_code error;
     const auto status = std::filesystem::status(file, error);
     if (status.type() == std::filesystem::file_type::not_found) return false;
-    if (error) throw InputError{file.string(), "cannot be looked at: " + error.message(), "", "Check the permissions of its folder"};
+    if (error)
+        throw InputError{file.string(), "cannot be looked at: " + error.message(), "",
+                         "Check the permissions of its folder"};
     if (!std::filesystem::is_regular_file(status)) refuse(file, "is no regular file");
     std::array<char, 100> header{};
     std::ifstream in{file, std::ios::binary};
     if (!in) throw InputError{file.string(), "cannot be read", "the record lies there", "Check its permissions"};
     in.read(header.data(), header.size());
     if (in.gcount() == 0) return false;
-    if (in.gcount() < static_cast<std::streamsize>(header.size()) || std::string_view{header.data(), magic.size()} != magic)
+    if (in.gcount() < static_cast<std::streamsize>(header.size()) ||
+        std::string_view{header.data(), magic.size()} != magic)
         refuse(file, "is no SQLite file");
     std::uint32_t id = 0;
     for (std::size_t i = 68; i < 72; ++i) id = id << 8 | static_cast<unsigned char>(header[i]);
-    if (id != static_cast<std::uint32_t>(application_id)) refuse(file, "is an SQLite file, but no record of SkipPipe Studio");
+    if (id != static_cast<std::uint32_t>(application_id))
+        refuse(file, "is an SQLite file, but no record of SkipPipe Studio");
     return true;
 }
 
@@ -183,8 +187,10 @@ void migrate(SQLite::Database& database, const std::vector<std::string>& steps, 
         take_step(database, version, steps[static_cast<std::size_t>(version)]);
     }
     if (const int version = version_of(database); version > newest)
-        throw InputError{file.string(), "is of schema version " + std::to_string(version) + ", this program knows up to " + std::to_string(newest),
-                         "a newer SkipPipe Studio wrote it", "Use that newer version, or name another file with --db"};
+        throw InputError{
+            file.string(),
+            "is of schema version " + std::to_string(version) + ", this program knows up to " + std::to_string(newest),
+            "a newer SkipPipe Studio wrote it", "Use that newer version, or name another file with --db"};
 }
 
 SQLite::Database open(const std::filesystem::path& file, OpenMode mode) {
@@ -205,20 +211,31 @@ SQLite::Database open(const std::filesystem::path& file, OpenMode mode) {
 
 InputError error_of(int code, const std::string& message, const std::filesystem::path& file) {
     const auto make = [&](std::string what, std::string remedy) {
-        return InputError{file.string(), std::move(what) + " (SQLite: " + message + ")", "the record could not be used", std::move(remedy)};
+        return InputError{file.string(), std::move(what) + " (SQLite: " + message + ")", "the record could not be used",
+                          std::move(remedy)};
     };
     switch (code & 0xFF) {
         case SQLITE_BUSY:
-        case SQLITE_LOCKED: return make("another program has kept the record locked for 10 s", "Close what writes to it, then try again");
+        case SQLITE_LOCKED:
+            return make("another program has kept the record locked for 10 s",
+                        "Close what writes to it, then try again");
         case SQLITE_READONLY:
         case SQLITE_PERM:
         case SQLITE_AUTH:
-        case SQLITE_CANTOPEN: return make("the record cannot be opened for writing", "Check the permissions of the file and its folder, or name another with --db");
+        case SQLITE_CANTOPEN:
+            return make("the record cannot be opened for writing",
+                        "Check the permissions of the file and its folder, or name another with --db");
         case SQLITE_FULL: return make("the disk is full", "Free some space, or name a file on another disk with --db");
-        case SQLITE_IOERR: return make("reading or writing the record failed", "Check the disk's space and health, or name a file on another disk with --db");
+        case SQLITE_IOERR:
+            return make("reading or writing the record failed",
+                        "Check the disk's space and health, or name a file on another disk with --db");
         case SQLITE_CORRUPT:
-        case SQLITE_NOTADB: return make("the record is damaged", "Restore it from a backup, save what can be read with `sqlite3 FILE .recover`, or name another with --db");
-        case SQLITE_CONSTRAINT: return make("the record refused the row", "The run may have been removed meanwhile; start it again");
+        case SQLITE_NOTADB:
+            return make("the record is damaged",
+                        "Restore it from a backup, save what can be read with `sqlite3 FILE .recover`, or name another "
+                        "with --db");
+        case SQLITE_CONSTRAINT:
+            return make("the record refused the row", "The run may have been removed meanwhile; start it again");
         default: return make("the record could not be used", "Check the file, or name another with --db");
     }
 }

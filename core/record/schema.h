@@ -28,8 +28,8 @@ enum class OpenMode {
     existing,  ///< never make a file
 };
 
-/// Looks at the file's first bytes and refuses what is no record before SQLite may touch it; then opens, sets WAL, the busy
-/// timeout (10 s), synchronous NORMAL and foreign keys, and migrates. Throws InputError.
+/// Looks at the file's first bytes and refuses what is no record before SQLite may touch it; then opens, sets WAL, the
+/// busy timeout (10 s), synchronous NORMAL and foreign keys, and migrates. Throws InputError.
 SQLite::Database open(const std::filesystem::path& file, OpenMode mode);
 
 /// SQLite's error as one for people, by its code: locked, not writable, full, damaged...

@@ -20,7 +20,9 @@ std::string_view to_string(RunState state) {
 }
 
 std::filesystem::path default_record_path() {
-    const auto absolute = [](const char* text) { return text && *text == '/'; };  // the XDG rule: anything else is ignored
+    const auto absolute = [](const char* text) {
+        return text && *text == '/';
+    };  // the XDG rule: anything else is ignored
     const char* data = std::getenv("XDG_DATA_HOME");
     const char* home = std::getenv("HOME");
     std::filesystem::path base = absolute(data)   ? std::filesystem::path{data}
@@ -39,8 +41,10 @@ std::optional<RunState> state_of(std::string_view name) {
 
 std::string utc_now() {
     const auto now = std::chrono::system_clock::now();
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), milliseconds);
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)),
+                       milliseconds);
 }
 
 double unix_seconds() {

@@ -52,14 +52,18 @@ struct Tokenizer::Implementation {
 
 Tokenizer::Tokenizer(const std::filesystem::path& model) : implementation_(std::make_unique<Implementation>()) {
     const auto refuse = [&](const std::string& what) {
-        return InputError(pointer, model.string() + " " + what, "it turns text into tokens", "Name a sentencepiece model (most often tokenizer.model or *.model), or leave it out to train on bytes");
+        return InputError(
+            pointer, model.string() + " " + what, "it turns text into tokens",
+            "Name a sentencepiece model (most often tokenizer.model or *.model), or leave it out to train on bytes");
     };
     const auto file = map_file(model, pointer);
     if (file.size == 0 || file.size > max_model_bytes) throw refuse("is empty or too large for a sentencepiece model");
     auto& processor = implementation_->processor;
-    const auto status = processor.LoadFromSerializedProto(std::string(reinterpret_cast<const char*>(file.data), file.size));
+    const auto status =
+        processor.LoadFromSerializedProto(std::string(reinterpret_cast<const char*>(file.data), file.size));
     if (!status.ok()) throw refuse("is no sentencepiece model: " + status.ToString());
-    if (processor.GetPieceSize() < 1 || processor.GetPieceSize() >= 1 << 24) throw refuse(fmt::format("has {} pieces", processor.GetPieceSize()));
+    if (processor.GetPieceSize() < 1 || processor.GetPieceSize() >= 1 << 24)
+        throw refuse(fmt::format("has {} pieces", processor.GetPieceSize()));
 }
 
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
@@ -67,7 +71,8 @@ Tokenizer::~Tokenizer() = default;
 
 int Tokenizer::vocabulary() const { return implementation_->processor.GetPieceSize(); }
 
-std::uint32_t Tokenizer::encode(std::string_view document, const std::function<void(const std::vector<MeasuredToken>&)>& take) const {
+std::uint32_t Tokenizer::encode(std::string_view document,
+                                const std::function<void(const std::vector<MeasuredToken>&)>& take) const {
     std::uint32_t pending = 0;
     std::vector<MeasuredToken> tokens;
     const int end = implementation_->processor.eos_id();
@@ -76,7 +81,8 @@ std::uint32_t Tokenizer::encode(std::string_view document, const std::function<v
         tokens.clear();
         implementation_->encode(document.substr(0, length), pending, tokens);
         document.remove_prefix(length);
-        if (document.empty() && end >= 0) tokens.push_back({static_cast<std::uint32_t>(end), std::exchange(pending, 0)});
+        if (document.empty() && end >= 0)
+            tokens.push_back({static_cast<std::uint32_t>(end), std::exchange(pending, 0)});
         take(tokens);
     } while (!document.empty());
     return pending;
@@ -84,7 +90,8 @@ std::uint32_t Tokenizer::encode(std::string_view document, const std::function<v
 
 namespace {
 
-void tokenise_place(const DataSpec& spec, const DataPlace& place, const Tokenizer& tokenizer, const TokenCachePlace& cache, const CorpusLimits& limits, const Progress& progress) {
+void tokenise_place(const DataSpec& spec, const DataPlace& place, const Tokenizer& tokenizer,
+                    const TokenCachePlace& cache, const CorpusLimits& limits, const Progress& progress) {
     TokenCacheWriter writer(cache);
     std::uint64_t done = 0;
     const double total = static_cast<double>(std::max<std::uint64_t>(1, cache.content_bytes));
@@ -100,12 +107,15 @@ void tokenise_place(const DataSpec& spec, const DataPlace& place, const Tokenize
 
 }  // namespace
 
-void tokenise(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary, const Progress& progress, const CorpusLimits& limits) {
+void tokenise(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary, const Progress& progress,
+              const CorpusLimits& limits) {
     if (spec.tokenizer.empty() || spec.source == DataSource::tokens) return;
     const Tokenizer tokenizer(base_dir / spec.tokenizer);
     if (tokenizer.vocabulary() > vocabulary)
-        throw InputError("/model/vocabulary", fmt::format("the tokenizer has {} pieces, the model knows {}", tokenizer.vocabulary(), vocabulary),
-                         "the model needs a row for each", fmt::format("Set it to {}", tokenizer.vocabulary()));
+        throw InputError(
+            "/model/vocabulary",
+            fmt::format("the tokenizer has {} pieces, the model knows {}", tokenizer.vocabulary(), vocabulary),
+            "the model needs a row for each", fmt::format("Set it to {}", tokenizer.vocabulary()));
     for (const auto& place : data_places(spec, base_dir)) {
         const auto cache = token_cache_place(spec, place, base_dir / spec.tokenizer, limits);
         if (!open_cached_tokens(cache)) tokenise_place(spec, place, tokenizer, cache, limits, progress);

@@ -21,18 +21,20 @@ public:
     ~Tokenizer();
 
     int vocabulary() const;
-    /// Hands on the tokens of one document, at most 256 KiB of text at a time, cut at ends of lines, else at blanks; the model's
-    /// end-of-sentence token last where it has one. Bytes that no token stands for (blanks that the model drops) count for the next.
-    /// Returns those left at the end of a document without an end-of-sentence token.
-    std::uint32_t encode(std::string_view document, const std::function<void(const std::vector<MeasuredToken>&)>& take) const;
+    /// Hands on the tokens of one document, at most 256 KiB of text at a time, cut at ends of lines, else at blanks;
+    /// the model's end-of-sentence token last where it has one. Bytes that no token stands for (blanks that the model
+    /// drops) count for the next. Returns those left at the end of a document without an end-of-sentence token.
+    std::uint32_t encode(std::string_view document,
+                         const std::function<void(const std::vector<MeasuredToken>&)>& take) const;
 
 private:
     struct Implementation;
     std::unique_ptr<Implementation> implementation_;
 };
 
-/// Tokenises what of the data is not in the cache yet; nothing where the data need no tokenizer. Throws InputError where something is
-/// missing or damaged, or the tokenizer has more pieces than `vocabulary`.
-void tokenise(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary, const Progress& progress = {}, const CorpusLimits& limits = {});
+/// Tokenises what of the data is not in the cache yet; nothing where the data need no tokenizer. Throws InputError
+/// where something is missing or damaged, or the tokenizer has more pieces than `vocabulary`.
+void tokenise(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary,
+              const Progress& progress = {}, const CorpusLimits& limits = {});
 
 }  // namespace skippipe

@@ -22,10 +22,14 @@ Cooling Cooling::of(const Problem& problem) {
     return {0.004 * factor, 0.0002 * factor};
 }
 
-AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed, std::uint64_t stream,
-                               const Scenarios* scenarios)
-    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt), problem_(own_ ? *own_ : problem), rng_(seed, stream),
-      simulator_(problem_), draft_(start), best_(start) {
+AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed,
+                               std::uint64_t stream, const Scenarios* scenarios)
+    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt),
+      problem_(own_ ? *own_ : problem),
+      rng_(seed, stream),
+      simulator_(problem_),
+      draft_(start),
+      best_(start) {
     if (own_) own_->set_blocks(start.blocks);
     if (scenarios != nullptr) tail_cost_.emplace(problem_, *scenarios);
     length_ = start.schedule.length;
@@ -48,7 +52,9 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     may_restage_ = skips && (cap_ * (problem.stages - 1) > count_ * (length_ - 1));
     free_placement_ = problem.placement.empty() && problem.nodes() > 1;
     const bool several = count_ > 1;
-    const auto add = [&](Move move, int weight, bool possible) { moves_.insert(moves_.end(), possible ? at(weight) : 0, move); };
+    const auto add = [&](Move move, int weight, bool possible) {
+        moves_.insert(moves_.end(), possible ? at(weight) : 0, move);
+    };
     add(Move::exchange_hops, 12, several && length_ > 1);
     add(Move::reorder, 2, may_reorder_);
     add(Move::exchange_data, 2, several && draft_.stages[0].size() > 1);
@@ -57,10 +63,12 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     add(Move::sibling, 4, length_ > 1 || !problem.balance_data_nodes);
     add(Move::exchange_nodes, 2, free_placement_);
     add(Move::restage, 2, may_restage_);
-    const bool free_sizes = free_placement_ && problem.stage_sizes.empty() && problem.stages > 1 && problem.nodes() > problem.stages;
+    const bool free_sizes =
+        free_placement_ && problem.stage_sizes.empty() && problem.stages > 1 && problem.nodes() > problem.stages;
     add(Move::resize, 2, free_sizes);
-    add(Move::turn_ring, 1, problem.placement.empty() && problem.charge_all_reduce &&
-                                std::any_of(draft_.stages.begin(), draft_.stages.end(), [](const auto& ring) { return ring.size() > 2; }));
+    add(Move::turn_ring, 1,
+        problem.placement.empty() && problem.charge_all_reduce &&
+            std::any_of(draft_.stages.begin(), draft_.stages.end(), [](const auto& ring) { return ring.size() > 2; }));
     may_move_blocks_ = own_ && problem.stages > 1;
     add(Move::move_blocks, 4, may_move_blocks_);
     add(Move::exchange_sizes, 3, several && problem.sizes.size() > 1);
@@ -69,8 +77,8 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
 void AnnealingChain::run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
                          const std::function<bool(double)>& go_on) {
     if (moves_.empty() || !std::isfinite(best_s_)) return;
-    cool_down(steps, count_ * (2 * length_ + 1), best_s_ * cooling.first, cooling.last / cooling.first, clock_fraction, go_on,
-              [this](double temperature_s) { step(temperature_s); });
+    cool_down(steps, count_ * (2 * length_ + 1), best_s_ * cooling.first, cooling.last / cooling.first, clock_fraction,
+              go_on, [this](double temperature_s) { step(temperature_s); });
 }
 
 bool AnnealingChain::step(double temperature_s) {
@@ -78,7 +86,8 @@ bool AnnealingChain::step(double temperature_s) {
     Change change;
     if (!propose(change)) return false;
     const double threshold_s = current_.seconds() - temperature_s * std::log(1 - rng_.uniform());
-    // Data nodes that end a tenth sooner on the mean, by one step, do not happen: past that, the iteration alone rules a candidate out.
+    // Data nodes that end a tenth sooner on the mean, by one step, do not happen: past that, the iteration alone rules
+    // a candidate out.
     const Cost candidate = cost(threshold_s - mean_weight * 0.9 * current_.mean_end_s);
     if (!(candidate.seconds() < threshold_s)) {
         undo(change);
@@ -95,7 +104,8 @@ AnnealingChain::Cost AnnealingChain::cost(double cutoff_s) {
     return {seconds, mean_end_s(draft_.stages[0], simulator_.node_end_s())};
 }
 
-/// What takes longer on the network as drawn than it may in the worse half of the drawn networks is ruled out by that alone.
+/// What takes longer on the network as drawn than it may in the worse half of the drawn networks is ruled out by that
+/// alone.
 AnnealingChain::Cost AnnealingChain::robust_cost(double cutoff_s) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     if (!std::isfinite(simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s)) return {infinite, 0};
@@ -230,15 +240,15 @@ void AnnealingChain::undo(const Change& change) {
         case Move::shift_priority: shift(change.j, change.i); break;
         case Move::sibling: path(change.i)[change.a] = change.b; break;
         case Move::exchange_nodes: exchange_nodes(change.i, change.j); break;
-        case Move::resize:
-            restore();
-            break;
+        case Move::resize: restore(); break;
         case Move::turn_ring:
             std::swap(draft_.stages[at(change.i)][at(change.a)], draft_.stages[at(change.i)][at(change.b)]);
             set_places(change.i);
             break;
         case Move::move_blocks: move_blocks(change.j, change.i, change.a); break;
-        case Move::exchange_sizes: std::swap(draft_.schedule.microbatches[at(change.i)], draft_.schedule.microbatches[at(change.j)]); break;
+        case Move::exchange_sizes:
+            std::swap(draft_.schedule.microbatches[at(change.i)], draft_.schedule.microbatches[at(change.j)]);
+            break;
         case Move::restage: {
             int& node = path(change.i)[change.a];
             --visits_[at(stage_of(node))];
@@ -270,7 +280,8 @@ void AnnealingChain::shift(int from, int to) {
 
 /// Whether a path that was changed is within CC1-CC3 and has its lines.
 bool AnnealingChain::fits(int index) const {
-    return fits_stages(problem_, draft_.schedule, index) && (!missing_lines_ || has_lines(problem_, draft_.schedule, index));
+    return fits_stages(problem_, draft_.schedule, index) &&
+           (!missing_lines_ || has_lines(problem_, draft_.schedule, index));
 }
 
 }  // namespace skippipe

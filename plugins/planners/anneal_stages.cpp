@@ -17,7 +17,8 @@ void AnnealingChain::set_places(int stage) {
     for (std::size_t k = 0; k < ring.size(); ++k) place_[at(ring[k])] = static_cast<int>(k);
 }
 
-/// A node goes to another stage, out of all, or comes back; its visits go to its siblings, and it takes its share of its new ones'.
+/// A node goes to another stage, out of all, or comes back; its visits go to its siblings, and it takes its share of
+/// its new ones'.
 bool AnnealingChain::propose_resize() {
     const int node = pick(at(problem_.nodes())), from = stage_of(node), to = pick(at(problem_.stages + 1)) - 1;
     if (from == to || (from >= 0 && draft_.stages[at(from)].size() == 1)) return false;
@@ -25,7 +26,8 @@ bool AnnealingChain::propose_resize() {
     if (from >= 0) leave_stage(node);
     if (to >= 0) enter_stage(node, to);
     // Work follows the node.
-    if (may_move_blocks_ && from >= 0 && to >= 0 && draft_.blocks[at(from)] > 1 && rng_.below(2) == 0) move_blocks(from, to, 1);
+    if (may_move_blocks_ && from >= 0 && to >= 0 && draft_.blocks[at(from)] > 1 && rng_.below(2) == 0)
+        move_blocks(from, to, 1);
     const bool possible = (from != 0 && to != 0) || fill_stage_0(to == 0);
     if (possible && (!missing_lines_ || fits_everywhere(problem_, draft_))) return true;
     restore();
@@ -39,7 +41,8 @@ void AnnealingChain::restore() {
     for (int s = 0; s < problem_.stages; ++s) set_places(s);
 }
 
-/// Where every data node must start as many microbatches, their number has to divide: further nodes follow until it does.
+/// Where every data node must start as many microbatches, their number has to divide: further nodes follow until it
+/// does.
 bool AnnealingChain::fill_stage_0(bool more) {
     const auto size = [&] { return static_cast<int>(draft_.stages[0].size()); };
     if (size() > count_) return false;
@@ -54,8 +57,10 @@ bool AnnealingChain::fill_stage_0(bool more) {
         while (!may_move())
             if (node = (node + 1) % problem_.nodes(); node == first) return false;
         if (stage_of(node) >= 0) leave_stage(node);
-        if (more) enter_stage(node, 0);
-        else if (const int to = pick(at(problem_.stages)); to > 0) enter_stage(node, to);
+        if (more)
+            enter_stage(node, 0);
+        else if (const int to = pick(at(problem_.stages)); to > 0)
+            enter_stage(node, to);
     }
     spread_data();
     return true;
@@ -104,7 +109,8 @@ void AnnealingChain::hold_blocks() {
     std::erase(moves_, Move::move_blocks);
 }
 
-/// Blocks go from one stage to another: mostly one, or up to all but one of them, or so many that the two stages exchange theirs.
+/// Blocks go from one stage to another: mostly one, or up to all but one of them, or so many that the two stages
+/// exchange theirs.
 bool AnnealingChain::propose_blocks(Change& change) {
     change.i = pick(at(problem_.stages));
     change.j = pick(at(problem_.stages));

@@ -25,7 +25,8 @@ public:
         draft_ = make_draft(problem_, stages, problem_.path_length);
         if (!rings_exist()) return {};
         visits_.assign(at(problem_.stages), 0);
-        cap_ = problem_.constraints.uniform_execution ? problem_.visits_cap(problem_.path_length) : problem_.microbatches;
+        cap_ =
+            problem_.constraints.uniform_execution ? problem_.visits_cap(problem_.path_length) : problem_.microbatches;
         expansions_ = 0;
         const auto& data = stages[0];
         if (problem_.balance_data_nodes && problem_.microbatches % static_cast<int>(data.size()) != 0) return {};
@@ -53,14 +54,17 @@ private:
         if (++expansions_ > most_expansions) return false;
         std::vector<int> next;
         for (int s = 1; s < problem_.stages; ++s) {
-            const auto seen = std::any_of(path + 1, path + hop, [&](int node) { return draft_.schedule.stage_of[at(node)] == s; });
+            const auto seen =
+                std::any_of(path + 1, path + hop, [&](int node) { return draft_.schedule.stage_of[at(node)] == s; });
             if (!seen && visits_[at(s)] < cap_)
                 for (const int node : draft_.stages[at(s)])
                     if (both(path[hop - 1], node)) next.push_back(node);
         }
         rng_.shuffle(next);
         // Stages that were visited less go first, so that the caps (CC2) are reached together.
-        std::stable_sort(next.begin(), next.end(), [&](int a, int b) { return visits_[at(draft_.schedule.stage_of[at(a)])] < visits_[at(draft_.schedule.stage_of[at(b)])]; });
+        std::stable_sort(next.begin(), next.end(), [&](int a, int b) {
+            return visits_[at(draft_.schedule.stage_of[at(a)])] < visits_[at(draft_.schedule.stage_of[at(b)])];
+        });
         for (const int node : next) {
             const int stage = draft_.schedule.stage_of[at(node)];
             Progress further = progress;
@@ -106,7 +110,8 @@ std::optional<Draft> any_paths(const Problem& problem, std::uint64_t seed) {
     Rng rng(seed, 7);
     PathFinder finder(problem, rng);
     for (int k = 0; k < placements; ++k)
-        if (auto found = finder.find(problem.placement.empty() ? random_placement(problem, rng) : problem.placement)) return found;
+        if (auto found = finder.find(problem.placement.empty() ? random_placement(problem, rng) : problem.placement))
+            return found;
     return {};
 }
 

@@ -15,7 +15,8 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// Exchanges tried between two cells, a node.
 constexpr int exchanges_a_node = 300;
 
-/// How many cells: the most that leave each a whole number of data nodes, microbatches and visits, and about as many nodes of every stage.
+/// How many cells: the most that leave each a whole number of data nodes, microbatches and visits, and about as many
+/// nodes of every stage.
 int cells_of(const Problem& problem, const std::vector<int>& sizes, int least_operations) {
     const int fewest = *std::min_element(sizes.begin(), sizes.end());
     int best = 1;
@@ -23,7 +24,8 @@ int cells_of(const Problem& problem, const std::vector<int>& sizes, int least_op
         if (sizes[0] % count != 0 || problem.microbatches % count != 0) continue;
         const int own = problem.microbatches / count;
         if (own * (2 * problem.path_length + 1) < least_operations) break;
-        if (std::any_of(sizes.begin(), sizes.end(), [&](int size) { return size % count != 0 && size / count < 4; })) continue;
+        if (std::any_of(sizes.begin(), sizes.end(), [&](int size) { return size % count != 0 && size / count < 4; }))
+            continue;
         if (problem.stages > 1 && own * (problem.path_length - 1) % (problem.stages - 1) != 0) continue;
         best = count;
     }
@@ -32,7 +34,8 @@ int cells_of(const Problem& problem, const std::vector<int>& sizes, int least_op
 
 class Division {
 public:
-    Division(const Problem& problem, const Network& network, std::vector<int> room) : network_(network), cell_of_(at(problem.nodes()), -1), members_(room.size()), left_s_(cell_of_.size(), 0) {
+    Division(const Problem& problem, const Network& network, std::vector<int> room)
+        : network_(network), cell_of_(at(problem.nodes()), -1), members_(room.size()), left_s_(cell_of_.size(), 0) {
         for (int n = 0; n < problem.nodes(); ++n)
             for (int other = 0; other < problem.nodes(); ++other) left_s_[at(n)] += both_s(n, other);
         for (std::size_t cell = 0; cell < room.size(); ++cell)
@@ -41,7 +44,8 @@ public:
 
     /// Exchanges nodes of two cells where both come nearer to their neighbours.
     std::vector<std::vector<int>> improved(Rng rng) {
-        const auto nodes = std::accumulate(members_.begin(), members_.end(), std::size_t{0}, [](std::size_t sum, const auto& cell) { return sum + cell.size(); });
+        const auto nodes = std::accumulate(members_.begin(), members_.end(), std::size_t{0},
+                                           [](std::size_t sum, const auto& cell) { return sum + cell.size(); });
         for (std::size_t k = 0; k < nodes * exchanges_a_node; ++k) {
             const auto a = rng.below(members_.size()), b = rng.below(members_.size());
             int &u = members_[a][rng.below(members_[a].size())], &v = members_[b][rng.below(members_[b].size())];
@@ -55,7 +59,8 @@ public:
 private:
     double both_s(int u, int v) const { return network_.round_s(u, v) + network_.round_s(v, u); }
     double far_s(int node, std::size_t cell) const {
-        return std::accumulate(members_[cell].begin(), members_[cell].end(), 0.0, [&](double sum_s, int other) { return sum_s + both_s(node, other); });
+        return std::accumulate(members_[cell].begin(), members_[cell].end(), 0.0,
+                               [&](double sum_s, int other) { return sum_s + both_s(node, other); });
     }
     void add(int node, std::size_t cell) {
         cell_of_[at(node)] = static_cast<int>(cell);
@@ -109,8 +114,10 @@ Problem part_of(const Problem& problem, const std::vector<int>& nodes, const std
 
 }  // namespace
 
-std::vector<Cell> divide(const Problem& problem, const Network& network, const std::vector<int>& sizes, int least_operations, std::uint64_t seed) {
-    if (!problem.placement.empty() || problem.plan_blocks || problem.sizes.size() > 1 || !problem.balance_data_nodes) return {};
+std::vector<Cell> divide(const Problem& problem, const Network& network, const std::vector<int>& sizes,
+                         int least_operations, std::uint64_t seed) {
+    if (!problem.placement.empty() || problem.plan_blocks || problem.sizes.size() > 1 || !problem.balance_data_nodes)
+        return {};
     const int count = cells_of(problem, sizes, least_operations);
     if (count < 2) return {};
     std::vector<std::vector<int>> own(at(count), std::vector<int>(sizes.size()));
@@ -123,7 +130,8 @@ std::vector<Cell> divide(const Problem& problem, const Network& network, const s
     }
     std::vector<Cell> cells;
     const auto members = Division(problem, network, room).improved(Rng(seed, 0xCE11));
-    for (int k = 0; k < count; ++k) cells.push_back({members[at(k)], part_of(problem, members[at(k)], own[at(k)], count)});
+    for (int k = 0; k < count; ++k)
+        cells.push_back({members[at(k)], part_of(problem, members[at(k)], own[at(k)], count)});
     return cells;
 }
 
@@ -141,10 +149,12 @@ Draft unite(const Problem& problem, const std::vector<Cell>& cells, const std::v
                 whole.schedule.stage_of[at(nodes[at(node)])] = static_cast<int>(s);
             }
         for (int i = 0; i < draft.schedule.count(); ++i)
-            for (int hop = 0; hop < draft.schedule.length; ++hop) whole.schedule.path(first + i)[hop] = nodes[at(draft.schedule.path(i)[hop])];
+            for (int hop = 0; hop < draft.schedule.length; ++hop)
+                whole.schedule.path(first + i)[hop] = nodes[at(draft.schedule.path(i)[hop])];
         for (std::size_t n = 0; n < nodes.size(); ++n)
             for (const auto operation : draft.schedule.order[n])
-                whole.schedule.order[at(nodes[n])].push_back(pack(first + packed_index(operation), packed_step(operation)));
+                whole.schedule.order[at(nodes[n])].push_back(
+                    pack(first + packed_index(operation), packed_step(operation)));
         first += draft.schedule.count();
     }
     for (std::size_t s = 0; s < whole.stages.size(); ++s) order_ring(problem, whole.stages[s], static_cast<int>(s));

@@ -27,15 +27,19 @@ struct Branch {
     std::vector<std::shared_ptr<const Ban>> bans;
     std::vector<std::shared_ptr<const Way>> ways;
     double conflicts = 0, end_s = 0;
-    Conflict kind = Conflict::none;    ///< the one to settle next
-    int place = 0;                     ///< its stage (CC2) or node
-    std::vector<int> involved;         ///< agents
+    Conflict kind = Conflict::none;  ///< the one to settle next
+    int place = 0;                   ///< its stage (CC2) or node
+    std::vector<int> involved;       ///< agents
 };
 
 class ConflictSearch {
 public:
     ConflictSearch(const Problem& problem, const Network& network, const Draft& base)
-        : problem_(problem), base_(base), length_(base.schedule.length), traveller_(problem, network, base.stages, length_), simulator_(problem) {
+        : problem_(problem),
+          base_(base),
+          length_(base.schedule.length),
+          traveller_(problem, network, base.stages, length_),
+          simulator_(problem) {
         choose_wave();
     }
 
@@ -44,16 +48,21 @@ public:
         Branch root;
         for (const auto& agent : agents_) {
             root.bans.push_back(std::make_shared<Ban>());
-            root.ways.push_back(std::make_shared<Way>(traveller_.best_way(agent.data_node, agent.release_s, *root.bans.back())));
+            root.ways.push_back(
+                std::make_shared<Way>(traveller_.best_way(agent.data_node, agent.release_s, *root.bans.back())));
             if (root.ways.back()->nodes.empty()) return result;
         }
         find_conflicts(root);
         open_.push_back(std::move(root));
         const auto work = static_cast<std::int64_t>(agents_.size()) * problem_.nodes();
         // An expansion costs about agents x nodes x hops: fewer of them on large problems.
-        const std::int64_t limit = std::min(rules.expansions, std::max<std::int64_t>(8, 4'000'000 / std::max<std::int64_t>(1, work * length_)));
-        while (result.expansions < limit && !open_.empty() && go_on(static_cast<double>(result.expansions) / static_cast<double>(limit))) {
-            const auto worse = [](const Branch& a, const Branch& b) { return std::pair{a.conflicts, a.end_s} > std::pair{b.conflicts, b.end_s}; };
+        const std::int64_t limit = std::min(
+            rules.expansions, std::max<std::int64_t>(8, 4'000'000 / std::max<std::int64_t>(1, work * length_)));
+        while (result.expansions < limit && !open_.empty() &&
+               go_on(static_cast<double>(result.expansions) / static_cast<double>(limit))) {
+            const auto worse = [](const Branch& a, const Branch& b) {
+                return std::pair{a.conflicts, a.end_s} > std::pair{b.conflicts, b.end_s};
+            };
             std::pop_heap(open_.begin(), open_.end(), worse);
             const Branch branch = std::move(open_.back());
             open_.pop_back();
@@ -68,7 +77,8 @@ public:
     }
 
 private:
-    /// As many agents a data node as it can hold at once, if their paths, repeated, are a plan; else one for every microbatch.
+    /// As many agents a data node as it can hold at once, if their paths, repeated, are a plan; else one for every
+    /// microbatch.
     void choose_wave() {
         const auto& data_nodes = base_.stages[0];
         const int each = problem_.microbatches / static_cast<int>(data_nodes.size());
@@ -93,7 +103,9 @@ private:
         if (!problem_.constraints.uniform_execution || problem_.stages == 1) return count;
         return (count * (length_ - 1) + problem_.stages - 2) / (problem_.stages - 1);
     }
-    bool repeats_evenly(int count) const { return cap_of(count) * (problem_.microbatches / count) <= cap_of(problem_.microbatches); }
+    bool repeats_evenly(int count) const {
+        return cap_of(count) * (problem_.microbatches / count) <= cap_of(problem_.microbatches);
+    }
 
     int stage_of(int node) const { return base_.schedule.stage_of[at(node)]; }
 
@@ -111,17 +123,22 @@ private:
         std::vector<std::vector<Use>> uses(at(problem_.nodes()));
         for (std::size_t a = 0; a < branch.ways.size(); ++a) {
             const auto& way = *branch.ways[a];
-            for (const auto& work : way.works) uses[at(work.node)].push_back({work.from_s, work.to_s, static_cast<int>(a), false});
+            for (const auto& work : way.works)
+                uses[at(work.node)].push_back({work.from_s, work.to_s, static_cast<int>(a), false});
             for (int hop = 0; hop < length_; ++hop)
-                uses[at(way.nodes[at(hop)])].push_back({way.works[at(hop)].from_s, way.works[at(2 * length_ - hop)].to_s, static_cast<int>(a), true});
+                uses[at(way.nodes[at(hop)])].push_back(
+                    {way.works[at(hop)].from_s, way.works[at(2 * length_ - hop)].to_s, static_cast<int>(a), true});
         }
         for (int n = 0; n < problem_.nodes(); ++n) {
             auto& node = uses[at(n)];
-            std::sort(node.begin(), node.end(), [](const Use& x, const Use& y) { return x.from_s != y.from_s ? x.from_s < y.from_s : x.agent < y.agent; });
+            std::sort(node.begin(), node.end(), [](const Use& x, const Use& y) {
+                return x.from_s != y.from_s ? x.from_s < y.from_s : x.agent < y.agent;
+            });
             for (std::size_t i = 0; i < node.size(); ++i) {
                 std::vector<int> together{node[i].agent};
                 for (std::size_t j = i; j-- > 0;)
-                    if (node[j].holds == node[i].holds && node[j].to_s > node[i].from_s) together.push_back(node[j].agent);
+                    if (node[j].holds == node[i].holds && node[j].to_s > node[i].from_s)
+                        together.push_back(node[j].agent);
                 const bool memory = node[i].holds && static_cast<int>(together.size()) > problem_.memory[at(n)];
                 // Own microbatches are started one after the other anyway: dispatch settles those.
                 const bool collision = !node[i].holds && together.size() > 1 && stage_of(n) != 0;
@@ -134,7 +151,8 @@ private:
     void find_stage_conflicts(Branch& branch) const {
         std::vector<std::vector<int>> visitors(at(problem_.stages));
         for (std::size_t a = 0; a < branch.ways.size(); ++a)
-            for (int hop = 1; hop < length_; ++hop) visitors[at(stage_of(branch.ways[a]->nodes[at(hop)]))].push_back(static_cast<int>(a));
+            for (int hop = 1; hop < length_; ++hop)
+                visitors[at(stage_of(branch.ways[a]->nodes[at(hop)]))].push_back(static_cast<int>(a));
         for (int s = 1; s < problem_.stages; ++s)
             if (const int excess = static_cast<int>(visitors[at(s)].size()) - cap_; excess > 0)
                 note(branch, Conflict::uniform_execution, s, visitors[at(s)], 100.0 * excess);
@@ -157,7 +175,8 @@ private:
             Way way;
         };
         std::vector<Choice> choices;
-        for (std::size_t k = 0; k < std::min(most_asked, branch.involved.size()) && branch.kind != Conflict::none; ++k) {
+        for (std::size_t k = 0; k < std::min(most_asked, branch.involved.size()) && branch.kind != Conflict::none;
+             ++k) {
             const int agent = branch.involved[k];
             Ban ban = *branch.bans[at(agent)];
             if (branch.kind == Conflict::uniform_execution) ban.stages.push_back(branch.place);
@@ -167,7 +186,8 @@ private:
             if (way.nodes.empty()) continue;
             choices.push_back({way.end_s - branch.ways[at(agent)]->end_s, agent, std::move(ban), std::move(way)});
         }
-        std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.delay_s < b.delay_s; });
+        std::stable_sort(choices.begin(), choices.end(),
+                         [](const Choice& a, const Choice& b) { return a.delay_s < b.delay_s; });
         std::vector<Branch> result;
         for (std::size_t k = 0; k < std::min(most_children, choices.size()); ++k) {
             Branch child = branch;
@@ -212,8 +232,8 @@ private:
 
 }  // namespace
 
-ConflictResult conflict_search(const Problem& problem, const Network& network, const Draft& base, const ConflictRules& rules,
-                               const std::function<bool(double)>& go_on) {
+ConflictResult conflict_search(const Problem& problem, const Network& network, const Draft& base,
+                               const ConflictRules& rules, const std::function<bool(double)>& go_on) {
     if (base.schedule.length < 2) return {};
     return ConflictSearch(problem, network, base).run(rules, go_on);
 }

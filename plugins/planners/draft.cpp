@@ -17,16 +17,23 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 Operation operation_of(const Schedule& schedule, std::uint32_t packed) {
     const int step = packed_step(packed), plain = step & ~weight_gradient_bit;
     const OpKind backward = schedule.split_backward ? OpKind::I : OpKind::B;
-    const OpKind kind = (step & weight_gradient_bit) != 0 ? OpKind::W : plain < schedule.length ? OpKind::F : plain == schedule.length ? OpKind::L : backward;
+    const OpKind kind = (step & weight_gradient_bit) != 0 ? OpKind::W
+                        : plain < schedule.length         ? OpKind::F
+                        : plain == schedule.length        ? OpKind::L
+                                                          : backward;
     return {kind, schedule.microbatches[at(packed_index(packed))]};
 }
 
 /// Greedy ring for many nodes: always on to the nearest one left.
 void nearest_neighbours(const Problem& problem, std::vector<int>& ring) {
-    const auto cost_s = [&](int a, int b) { return problem.reachable(a, b) ? problem.hop(a, b).latency_s + 1 / problem.hop(a, b).bandwidth_bytes_per_s : no_way_s; };
+    const auto cost_s = [&](int a, int b) {
+        return problem.reachable(a, b) ? problem.hop(a, b).latency_s + 1 / problem.hop(a, b).bandwidth_bytes_per_s
+                                       : no_way_s;
+    };
     for (std::size_t i = 1; i + 1 < ring.size(); ++i) {
-        const auto next = std::min_element(ring.begin() + static_cast<std::ptrdiff_t>(i), ring.end(),
-                                           [&](int a, int b) { return cost_s(ring[i - 1], a) < cost_s(ring[i - 1], b); });
+        const auto next =
+            std::min_element(ring.begin() + static_cast<std::ptrdiff_t>(i), ring.end(),
+                             [&](int a, int b) { return cost_s(ring[i - 1], a) < cost_s(ring[i - 1], b); });
         std::iter_swap(ring.begin() + static_cast<std::ptrdiff_t>(i), next);
     }
 }
@@ -41,15 +48,18 @@ Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
         return hop.latency_s + problem.overhead_s + (forward ? hop.seconds_per_forward : hop.seconds_per_backward);
     };
     for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b) round_s_[at(a) * nodes_ + at(b)] = a == b ? 0 : one_way(a, b, true) + one_way(b, a, false);
+        for (int b = 0; b < problem.nodes(); ++b)
+            round_s_[at(a) * nodes_ + at(b)] = a == b ? 0 : one_way(a, b, true) + one_way(b, a, false);
 }
 
 void check_solvable(const Problem& problem) {
     for (int n = 0; n < problem.nodes(); ++n)
         if (problem.memory[at(n)] < 1)
-            throw InputError(fmt::format("/topology/nodes/{}", n), fmt::format("node {} holds {} microbatches", problem.node_ids[at(n)], problem.memory[at(n)]),
-                             "a node must hold at least one while it works on it (TC1)",
-                             "Give it more memory, make stages or microbatches smaller, or set \"memory\" to \"ignore\"");
+            throw InputError(
+                fmt::format("/topology/nodes/{}", n),
+                fmt::format("node {} holds {} microbatches", problem.node_ids[at(n)], problem.memory[at(n)]),
+                "a node must hold at least one while it works on it (TC1)",
+                "Give it more memory, make stages or microbatches smaller, or set \"memory\" to \"ignore\"");
 }
 
 std::vector<int> stage_sizes(const Problem& problem) {
@@ -114,10 +124,12 @@ std::vector<std::vector<int>> islands(const Problem& problem) {
 std::string islands_text(const Problem& problem) {
     const auto groups = islands(problem);
     if (groups.size() < 2) return {};
-    std::string text = fmt::format("; the nodes fall into {} groups without a link, both ways, between them: ", groups.size());
+    std::string text =
+        fmt::format("; the nodes fall into {} groups without a link, both ways, between them: ", groups.size());
     for (std::size_t g = 0; g < groups.size() && g < 4; ++g) {
         if (g > 0) text += " | ";
-        for (std::size_t k = 0; k < groups[g].size() && k < 4; ++k) text += (k > 0 ? ", " : "") + problem.node_ids[at(groups[g][k])];
+        for (std::size_t k = 0; k < groups[g].size() && k < 4; ++k)
+            text += (k > 0 ? ", " : "") + problem.node_ids[at(groups[g][k])];
         if (groups[g].size() > 4) text += fmt::format(" and {} more", groups[g].size() - 4);
     }
     return groups.size() > 4 ? text + " | ..." : text;
@@ -128,8 +140,10 @@ std::string islands_text(const Problem& problem) {
 void check_reach(const Problem& problem, const Draft& draft) {
     const auto need = [&](int from, int to) {
         if (from == to || problem.reachable(from, to)) return;
-        throw InputError("/topology/links", fmt::format("no line from {} to {}", problem.node_ids[at(from)], problem.node_ids[at(to)]),
-                         "no paths were found that avoid this pair; messages go along one link, there and back" + islands_text(problem),
+        throw InputError("/topology/links",
+                         fmt::format("no line from {} to {}", problem.node_ids[at(from)], problem.node_ids[at(to)]),
+                         "no paths were found that avoid this pair; messages go along one link, there and back" +
+                             islands_text(problem),
                          "Draw a link between them (both ways), or change placement or stage sizes");
     };
     std::vector<bool> visited(draft.stages.size(), false);
@@ -143,7 +157,8 @@ void check_reach(const Problem& problem, const Draft& draft) {
     }
     if (!problem.charge_all_reduce) return;
     for (std::size_t s = 0; s < draft.stages.size(); ++s)
-        for (std::size_t i = 0; visited[s] && i < draft.stages[s].size(); ++i) need(draft.stages[s][i], draft.stages[s][(i + 1) % draft.stages[s].size()]);
+        for (std::size_t i = 0; visited[s] && i < draft.stages[s].size(); ++i)
+            need(draft.stages[s][i], draft.stages[s][(i + 1) % draft.stages[s].size()]);
 }
 
 Draft make_draft(const Problem& problem, const Placement& stages, int length) {
@@ -159,10 +174,12 @@ Draft make_draft(const Problem& problem, const Placement& stages, int length) {
     return draft;
 }
 
-Draft draft_of(const Problem& problem, const Plan& plan) { return {plan.stages, make_schedule(problem, plan), plan.blocks}; }
+Draft draft_of(const Problem& problem, const Plan& plan) {
+    return {plan.stages, make_schedule(problem, plan), plan.blocks};
+}
 
-Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request, std::int64_t steps,
-               std::string note) {
+Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request,
+               std::int64_t steps, std::string note) {
     Plan plan;
     plan.planner = planner;
     plan.seed = request.seed;
@@ -173,7 +190,8 @@ Plan make_plan(const Problem& problem, const Draft& draft, const std::string& pl
     plan.blocks = draft.blocks;
     for (int i = 0; i < draft.schedule.count(); ++i) {
         const int* path = draft.schedule.path(i);
-        plan.paths.push_back({draft.schedule.microbatches[at(i)], std::vector<int>(path, path + draft.schedule.length)});
+        plan.paths.push_back(
+            {draft.schedule.microbatches[at(i)], std::vector<int>(path, path + draft.schedule.length)});
     }
     for (const auto& node : draft.schedule.order) {
         auto& order = plan.order.emplace_back();

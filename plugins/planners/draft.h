@@ -25,14 +25,17 @@ class Network {
 public:
     explicit Network(const Problem& problem);
     /// There with the activation and back with the gradient; no_way_s or more where a line is missing.
-    double round_s(int from, int to) const { return round_s_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)]; }
+    double round_s(int from, int to) const {
+        return round_s_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)];
+    }
 
 private:
     std::size_t nodes_;
     std::vector<double> round_s_;
 };
 
-/// Throws InputError where a number of the problem rules out every plan: a node without memory for one microbatch (TC1).
+/// Throws InputError where a number of the problem rules out every plan: a node without memory for one microbatch
+/// (TC1).
 void check_solvable(const Problem& problem);
 
 /// Nodes of each stage: as asked for, or the default.
@@ -49,8 +52,8 @@ void check_reach(const Problem& problem, const Draft& draft);
 
 Draft make_draft(const Problem& problem, const Placement& stages, int length);
 Draft draft_of(const Problem& problem, const Plan& plan);
-Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request, std::int64_t steps,
-               std::string note);
+Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request,
+               std::int64_t steps, std::string note);
 
 /// Whether a path's stages are allowed (CC1, CC3).
 bool fits_stages(const Problem& problem, const Schedule& schedule, int index);
@@ -61,8 +64,8 @@ bool has_ring_lines(const Problem& problem, const Draft& draft);
 /// Whether all paths are allowed, and they and charged all-reduces have their lines.
 bool fits_everywhere(const Problem& problem, const Draft& draft);
 
-/// Mean end of the data nodes' last operations, seconds. Searches add a part of it to the iteration that they minimise: it tells apart the many
-/// neighbours that leave the last of the data nodes as it is.
+/// Mean end of the data nodes' last operations, seconds. Searches add a part of it to the iteration that they minimise:
+/// it tells apart the many neighbours that leave the last of the data nodes as it is.
 double mean_end_s(const std::vector<int>& data_nodes, const std::vector<double>& node_end_s);
 
 /// Iteration time of a draft; infinite where it deadlocks.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DT-FM: placement by a genetic search; then a full pipeline, or balanced random paths that skip but ignore the network.
+// DT-FM: placement by a genetic search; then a full pipeline, or balanced random paths that skip but ignore the
+// network.
 #include "core/planner/paths.h"
 #include "plugins/planners/planners.h"
 #include "plugins/planners/search.h"
@@ -14,7 +15,8 @@ public:
     std::string name() const override { return skips_ ? "dtfm-skip" : "dtfm"; }
     std::string description() const override {
         return skips_ ? "DT-FM's placement, with balanced random paths that skip stages and ignore the network."
-                      : "Full pipeline on the placement that a genetic search finds (DT-FM: population 200, 8,000 offspring).";
+                      : "Full pipeline on the placement that a genetic search finds (DT-FM: population 200, 8,000 "
+                        "offspring).";
     }
     bool full_pipeline() const override { return !skips_; }
 
@@ -29,7 +31,8 @@ public:
         GeneticBudget genetic;
         if (request.steps > 0 && !budget.by_clock()) genetic.offspring = request.steps;
         if (budget.by_clock()) genetic.offspring = std::numeric_limits<std::int64_t>::max();
-        const auto found = genetic_placement(problem, cost, genetic, request.seed, [&](double fraction) { return budget.go_on(fraction); });
+        const auto found = genetic_placement(problem, cost, genetic, request.seed,
+                                             [&](double fraction) { return budget.go_on(fraction); });
         auto draft = make_draft(problem, found.placement, skips_ ? problem.path_length : problem.stages);
         route(problem, network, sequences, {.aware = !skips_, .balanced = true}, request.seed, draft);
         std::string note;

@@ -11,12 +11,15 @@ class Joint final : public Planner {
 public:
     std::string name() const override { return "skippipe-joint"; }
     std::string description() const override {
-        return "Placement, paths and priorities searched together against the exact timeline by simulated annealing; stops at any time.";
+        return "Placement, paths and priorities searched together against the exact timeline by simulated annealing; "
+               "stops at any time.";
     }
     bool full_pipeline() const override { return false; }
     bool robust() const override { return true; }
 
-    Plan plan(const Problem& problem, const PlanRequest& request) const override { return JointSearch(problem, request).plan(name()); }
+    Plan plan(const Problem& problem, const PlanRequest& request) const override {
+        return JointSearch(problem, request).plan(name());
+    }
 };
 
 }  // namespace

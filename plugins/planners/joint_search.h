@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How skippipe-joint goes about it: a start, rounds of annealing over paths and then over orders, and, where there is time, ladders of chains that
-// exchange what they have. What steps say is the same on any number of threads.
+// How skippipe-joint goes about it: a start, rounds of annealing over paths and then over orders, and, where there is
+// time, ladders of chains that exchange what they have. What steps say is the same on any number of threads.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -20,7 +20,6 @@ struct Division {
     double paths_time;   ///< the same of the time
     double near_best;    ///< orders are searched for the ends of all chains that came as near to the best
     double steps_per_s;  ///< on orders, about
-
 };
 
 class JointSearch {
@@ -60,7 +59,9 @@ private:
     Draft start_of_ladder(int number) const;
     std::int64_t climb_once(int number, Draft from, const Budget& budget, std::int64_t most_rounds);
     /// Where steps say how far the search is.
-    double fraction_of(std::int64_t steps) const { return first_.by_clock() ? 0 : static_cast<double>(steps) / static_cast<double>(steps_); }
+    double fraction_of(std::int64_t steps) const {
+        return first_.by_clock() ? 0 : static_cast<double>(steps) / static_cast<double>(steps_);
+    }
     double operations() const { return static_cast<double>(problem_.microbatches) * (2 * problem_.path_length + 1); }
     double scale() const { return std::max(1.0, operations() / usual_operations); }
     void make_robust(const Budget& budget);
@@ -71,7 +72,8 @@ private:
     Budget part(const Round& round, double begin, double end) const;
     int chains(const Budget& budget) const;
     template <typename Chain, typename Run>
-    void run_all(std::vector<std::unique_ptr<Chain>>& all, std::int64_t steps, const Budget& budget, const Run& run, double shown_s = 0) const;
+    void run_all(std::vector<std::unique_ptr<Chain>>& all, std::int64_t steps, const Budget& budget, const Run& run,
+                 double shown_s = 0) const;
     template <typename Chain>
     void take_best(const std::vector<std::unique_ptr<Chain>>& all);
     void take(const Draft& draft, double seconds);
@@ -86,8 +88,9 @@ private:
     bool warm_ = false;
     Network network_;
     std::int64_t steps_, done_ = 0;
-    std::vector<Draft> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth it, some with stages of other sizes
-    Draft paths_;              ///< the best without a bound order
+    std::vector<Draft> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth it,
+                                 ///< some with stages of other sizes
+    Draft paths_;                ///< the best without a bound order
     double paths_s_;
 };
 

@@ -20,7 +20,8 @@ constexpr int most_a_side = 2;
 constexpr double near_start = 1.3;
 
 /// With so many data nodes, where that is possible.
-std::optional<Draft> start_with(const Problem& problem, int data_nodes, const PlanRequest& request, const Budget& budget) {
+std::optional<Draft> start_with(const Problem& problem, int data_nodes, const PlanRequest& request,
+                                const Budget& budget) {
     Problem sized = problem;
     sized.stage_sizes = problem.stage_sizes_with(data_nodes);
     try {
@@ -34,7 +35,8 @@ std::optional<Draft> start_with(const Problem& problem, int data_nodes, const Pl
 
 }  // namespace
 
-std::vector<Draft> starts_of_several_sizes(const Problem& problem, const Draft& usual, const PlanRequest& request, const Budget& budget) {
+std::vector<Draft> starts_of_several_sizes(const Problem& problem, const Draft& usual, const PlanRequest& request,
+                                           const Budget& budget) {
     std::vector<Draft> starts{usual};
     const int data_nodes = static_cast<int>(usual.stages[0].size()), most = problem.nodes() - (problem.stages - 1);
     for (const int step : {-1, 1}) {

@@ -37,7 +37,8 @@ void scatter(const Problem& problem, Rng rng, Draft& draft) {
 }
 
 bool fits_as_start(const Problem& problem, const Plan& plan) {
-    return check_structure(problem, plan).empty() && static_cast<int>(plan.paths.front().nodes.size()) == problem.path_length &&
+    return check_structure(problem, plan).empty() &&
+           static_cast<int>(plan.paths.front().nodes.size()) == problem.path_length &&
            check_plan(problem, plan, evaluate(problem, plan)).empty();
 }
 

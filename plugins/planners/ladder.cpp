@@ -38,7 +38,8 @@ void share(int count, int threads, const Work& work) {
 
 }  // namespace
 
-Ladder::Ladder(const Problem& problem, const Draft& start, double hot_s, double cold_s, std::uint64_t seed, std::uint64_t stream)
+Ladder::Ladder(const Problem& problem, const Draft& start, double hot_s, double cold_s, std::uint64_t seed,
+               std::uint64_t stream)
     : problem_(problem), seed_(seed), stream_(stream), rng_(seed, stream), best_(start) {
     for (int k = 0; k < rungs; ++k) {
         chains_.push_back(std::make_unique<OrderChain>(problem, start, seed, stream + 1 + at(k)));
@@ -55,11 +56,13 @@ void Ladder::round(int threads) {
     exchange();
 }
 
-/// By turns of the even pairs and of the odd: so that each chain still visits its drafts as often as its temperature says.
+/// By turns of the even pairs and of the odd: so that each chain still visits its drafts as often as its temperature
+/// says.
 void Ladder::exchange() {
     for (int k = static_cast<int>(rounds_ % 2); k + 1 < rungs; k += 2) {
         auto &hot = chains_[at(k)], &cold = chains_[at(k) + 1];
-        const double gain = (1 / temperatures_s_[at(k) + 1] - 1 / temperatures_s_[at(k)]) * (cold->current_s() - hot->current_s());
+        const double gain =
+            (1 / temperatures_s_[at(k) + 1] - 1 / temperatures_s_[at(k)]) * (cold->current_s() - hot->current_s());
         if (gain >= 0 || rng_.uniform() < std::exp(gain)) std::swap(hot, cold);
     }
 }
@@ -75,7 +78,8 @@ void Ladder::take_best(const Chains& chains) {
 std::vector<Ladder::Elite> Ladder::best_ends() const {
     std::vector<const OrderChain*> order;
     for (const auto& chain : chains_) order.push_back(chain.get());
-    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->best_s() < b->best_s(); });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto* a, const auto* b) { return a->best_s() < b->best_s(); });
     std::vector<Elite> ends;
     for (int k = 0; k < elites; ++k) ends.push_back({order[at(k)]->best(), order[at(k)]->best_s()});
     return ends;
@@ -89,16 +93,19 @@ void Ladder::finish(int threads, const Draft* besides, const std::function<bool(
     }
     const std::int64_t each = rounds_ * reheated_a_round / (2 * elites);
     const int waves = waves_of(each);
-    for (int wave = 0; wave < 3 * waves; ++wave) reheat(ends, wave < waves ? elites : elites / 2, each / waves, threads, go_on);
+    for (int wave = 0; wave < 3 * waves; ++wave)
+        reheat(ends, wave < waves ? elites : elites / 2, each / waves, threads, go_on);
 }
 
 /// The first `count` of the ends; they are sorted after that.
-void Ladder::reheat(std::vector<Elite>& ends, int count, std::int64_t steps, int threads, const std::function<bool()>& go_on) {
+void Ladder::reheat(std::vector<Elite>& ends, int count, std::int64_t steps, int threads,
+                    const std::function<bool()>& go_on) {
     const double cold_s = temperatures_s_.back();
     Chains chains;
     std::vector<double> first_s;
     for (int k = 0; k < count; ++k) {
-        chains.push_back(std::make_unique<OrderChain>(problem_, ends[at(k)].draft, seed_, stream_ + 1 + rungs + reheats_++));
+        chains.push_back(
+            std::make_unique<OrderChain>(problem_, ends[at(k)].draft, seed_, stream_ + 1 + rungs + reheats_++));
         first_s.push_back(cold_s * least_heat * std::pow(most_heat / least_heat, rng_.uniform()));
     }
     std::mutex one_at_a_time;

@@ -18,7 +18,9 @@ struct Event {
     int node = 0;
     std::uint32_t operation = 0;
     bool end = false;
-    bool operator>(const Event& other) const { return time_s != other.time_s ? time_s > other.time_s : number > other.number; }
+    bool operator>(const Event& other) const {
+        return time_s != other.time_s ? time_s > other.time_s : number > other.number;
+    }
 };
 
 struct Station {
@@ -31,7 +33,11 @@ struct Station {
 class ListScheduler {
 public:
     ListScheduler(const Problem& problem, const Schedule& schedule, const ListRules& rules)
-        : problem_(problem), schedule_(schedule), rules_(rules), stations_(at(problem.nodes())), line_free_s_(problem.line_names.size(), 0.0) {}
+        : problem_(problem),
+          schedule_(schedule),
+          rules_(rules),
+          stations_(at(problem.nodes())),
+          line_free_s_(problem.line_names.size(), 0.0) {}
 
     Order run() {
         order_.resize(at(problem_.nodes()));
@@ -43,7 +49,8 @@ public:
             now_s_ = event.time_s;
             event.end ? finish(event) : arrive(event.node, event.operation);
         }
-        const int expected = schedule_.count() * (2 * schedule_.length + 1 + (schedule_.split_backward ? schedule_.length : 0));
+        const int expected =
+            schedule_.count() * (2 * schedule_.length + 1 + (schedule_.split_backward ? schedule_.length : 0));
         return done_ == expected ? order_ : Order{};
     }
 
@@ -51,14 +58,17 @@ private:
     int step_of(std::uint32_t operation) const { return packed_step(operation) & ~weight_gradient_bit; }
     static bool is_weight(std::uint32_t operation) { return (packed_step(operation) & weight_gradient_bit) != 0; }
 
-    double relative_size(std::uint32_t operation) const { return problem_.relative_size(schedule_.microbatches[at(packed_index(operation))]); }
+    double relative_size(std::uint32_t operation) const {
+        return problem_.relative_size(schedule_.microbatches[at(packed_index(operation))]);
+    }
 
     double duration_s(int node, std::uint32_t operation) const {
         const int stage = schedule_.stage_of[at(node)], step = step_of(operation);
         const double size = relative_size(operation);
         if (step < schedule_.length) return problem_.forward_s(node, stage) * size;
         if (step == schedule_.length) return problem_.loss_s(node) * size;
-        return (schedule_.split_backward ? problem_.backward_s(node, stage) / 2 : problem_.backward_s(node, stage)) * size;
+        return (schedule_.split_backward ? problem_.backward_s(node, stage) / 2 : problem_.backward_s(node, stage)) *
+               size;
     }
 
     void arrive(int node, std::uint32_t operation) {
@@ -76,7 +86,8 @@ private:
         if (releases) --station.held;
         if (!is_weight(event.operation)) {
             if (step < 2 * schedule_.length) hand_over(event.node, event.operation + 1);
-            if (step > schedule_.length && schedule_.split_backward) station.weights.push_back(event.operation | weight_gradient_bit);
+            if (step > schedule_.length && schedule_.split_backward)
+                station.weights.push_back(event.operation | weight_gradient_bit);
         }
         dispatch(event.node);
         if (releases && rules_.reserve)
@@ -91,7 +102,8 @@ private:
             return;
         }
         const Hop& hop = problem_.hop(from, to);
-        const double transfer_s = (step <= schedule_.length ? hop.seconds_per_forward : hop.seconds_per_backward) * relative_size(operation);
+        const double transfer_s =
+            (step <= schedule_.length ? hop.seconds_per_forward : hop.seconds_per_backward) * relative_size(operation);
         double start_s = now_s_;
         if (problem_.shared_links) {
             start_s = std::max(start_s, line_free_s_[at(hop.line)]);
@@ -100,7 +112,9 @@ private:
         events_.push({start_s + transfer_s + hop.latency_s + problem_.overhead_s, number_++, to, operation, false});
     }
 
-    bool admits(int node) const { return stations_[at(node)].held < std::min(rules_.limit[at(node)], problem_.memory[at(node)]); }
+    bool admits(int node) const {
+        return stations_[at(node)].held < std::min(rules_.limit[at(node)], problem_.memory[at(node)]);
+    }
 
     /// The first of the node's own microbatches that may start; its place in `own`, or -1.
     int startable(int node) const {
@@ -108,7 +122,8 @@ private:
         if (!rules_.reserve) return own.empty() || !admits(node) ? -1 : 0;
         for (std::size_t k = 0; k < own.size(); ++k) {
             const int* path = schedule_.path(own[k]);
-            if (std::all_of(path, path + schedule_.length, [&](int n) { return admits(n); })) return static_cast<int>(k);
+            if (std::all_of(path, path + schedule_.length, [&](int n) { return admits(n); }))
+                return static_cast<int>(k);
         }
         return -1;
     }
@@ -178,7 +193,9 @@ void append_wave(const Schedule& schedule, int first, int last, Order& order) {
 
 }  // namespace
 
-Order list_order(const Problem& problem, const Schedule& schedule, const ListRules& rules) { return ListScheduler(problem, schedule, rules).run(); }
+Order list_order(const Problem& problem, const Schedule& schedule, const ListRules& rules) {
+    return ListScheduler(problem, schedule, rules).run();
+}
 
 Order wave_order(const Problem& problem, const Schedule& schedule) {
     Order order(at(problem.nodes()));

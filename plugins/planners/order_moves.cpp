@@ -31,8 +31,10 @@ int rank(const Schedule& schedule, std::uint32_t operation) {
 /// Moves one element to another place.
 void rotate(std::vector<std::uint32_t>& order, int from, int to) {
     const auto begin = order.begin();
-    if (from < to) std::rotate(begin + from, begin + from + 1, begin + to + 1);
-    else std::rotate(begin + to, begin + from, begin + from + 1);
+    if (from < to)
+        std::rotate(begin + from, begin + from + 1, begin + to + 1);
+    else
+        std::rotate(begin + to, begin + from, begin + from + 1);
 }
 
 }  // namespace
@@ -54,12 +56,15 @@ bool OrderChain::propose() {
     return false;
 }
 
-/// Within [first, last] of a node's order: each microbatch's operations in sequence, and never more held than the memory takes.
+/// Within [first, last] of a node's order: each microbatch's operations in sequence, and never more held than the
+/// memory takes.
 bool OrderChain::admissible(int node, int first, int last) const {
     const auto& order = draft_.schedule.order[at(node)];
     for (int a = first; a <= last; ++a)
         for (int b = a + 1; b <= last; ++b)
-            if (packed_index(order[at(a)]) == packed_index(order[at(b)]) && rank(draft_.schedule, order[at(a)]) > rank(draft_.schedule, order[at(b)])) return false;
+            if (packed_index(order[at(a)]) == packed_index(order[at(b)]) &&
+                rank(draft_.schedule, order[at(a)]) > rank(draft_.schedule, order[at(b)]))
+                return false;
     return holds(node, last);
 }
 
@@ -89,7 +94,8 @@ bool OrderChain::propose_shift() {
     return shift(node, from, from + (rng_.below(2) == 0 ? far : -far));
 }
 
-/// An operation that a data node's end waits for, and that itself waits for the node, goes before the one that it waits for; or that one after it.
+/// An operation that a data node's end waits for, and that itself waits for the node, goes before the one that it waits
+/// for; or that one after it.
 bool OrderChain::propose_critical() {
     const auto& schedule = draft_.schedule;
     const auto& data_nodes = draft_.stages[0];
@@ -107,7 +113,9 @@ bool OrderChain::propose_critical() {
         const auto& order = schedule.order[at(node)];
         const auto operation = order[at(place)];
         const double start_s = times_.start_s(operation);
-        const bool after_node = place > 0 && times_.start_s(order[at(place - 1)]) + times_.duration_s(node, order[at(place - 1)]) == start_s;
+        const bool after_node =
+            place > 0 &&
+            times_.start_s(order[at(place - 1)]) + times_.duration_s(node, order[at(place - 1)]) == start_s;
         if (after_node) {
             if (rng_.below(at(++seen)) == 0) {
                 chosen_node = node;
@@ -125,10 +133,13 @@ bool OrderChain::propose_critical() {
     }
     if (chosen_node < 0) return false;
     const int far = rng_.below(2) == 0 ? 1 : 1 + pick(at(widest_shift));
-    return rng_.below(2) == 0 ? shift(chosen_node, chosen, chosen - far) : shift(chosen_node, chosen - 1, chosen - 1 + far);
+    return rng_.below(2) == 0 ? shift(chosen_node, chosen, chosen - far)
+                              : shift(chosen_node, chosen - 1, chosen - 1 + far);
 }
 
-bool OrderChain::fits(int index) const { return fits_stages(problem_, draft_.schedule, index) && has_lines(problem_, draft_.schedule, index); }
+bool OrderChain::fits(int index) const {
+    return fits_stages(problem_, draft_.schedule, index) && has_lines(problem_, draft_.schedule, index);
+}
 
 /// Takes a microbatch's operations at a hop out of its node's order.
 void OrderChain::take_out(int index, int hop) {
@@ -140,7 +151,8 @@ void OrderChain::take_out(int index, int hop) {
     order.erase(std::remove_if(first, order.end(), mine), order.end());
 }
 
-/// Puts them into the order of the node that is there now, where they would start as long after what they started as before. False where memory does not take them.
+/// Puts them into the order of the node that is there now, where they would start as long after what they started as
+/// before. False where memory does not take them.
 bool OrderChain::put_in(int index, int hop, double shift_s) {
     const auto& schedule = draft_.schedule;
     const int node = schedule.path(index)[hop], length = schedule.length, back = 2 * length - hop;
@@ -159,7 +171,8 @@ bool OrderChain::put_in(int index, int hop, double shift_s) {
     return holds(node, static_cast<int>(order.size()) - 1);
 }
 
-/// Two microbatches exchange the nodes of a stage that both visit, data nodes included: each takes the other's places in the orders, or those that fit its own times.
+/// Two microbatches exchange the nodes of a stage that both visit, data nodes included: each takes the other's places
+/// in the orders, or those that fit its own times.
 bool OrderChain::propose_exchange(bool keep_places) {
     const auto& schedule = draft_.schedule;
     const int i = pick(at(schedule.count())), j = pick(at(schedule.count())), a = pick(at(schedule.length));
@@ -210,7 +223,8 @@ double OrderChain::jitter_s(int node) { return (2 * rng_.uniform() - 1) * times_
 /// A microbatch visits two of its stages in the other order.
 bool OrderChain::propose_turn() {
     const auto& schedule = draft_.schedule;
-    const int i = pick(at(schedule.count())), a = 1 + pick(at(schedule.length - 1)), b = 1 + pick(at(schedule.length - 1));
+    const int i = pick(at(schedule.count())), a = 1 + pick(at(schedule.length - 1)),
+              b = 1 + pick(at(schedule.length - 1));
     if (a == b) return false;
     const int u = schedule.path(i)[a], v = schedule.path(i)[b];
     take_out(i, a);
@@ -250,7 +264,8 @@ bool OrderChain::propose_sibling() {
 
 /// A microbatch visits another stage instead.
 bool OrderChain::propose_restage() {
-    const int i = pick(at(draft_.schedule.count())), hop = 1 + pick(at(draft_.schedule.length - 1)), stage = 1 + pick(at(problem_.stages - 1));
+    const int i = pick(at(draft_.schedule.count())), hop = 1 + pick(at(draft_.schedule.length - 1)),
+              stage = 1 + pick(at(problem_.stages - 1));
     if (visits_[at(stage)] >= cap_ || stage == stage_of(draft_.schedule.path(i)[hop])) return false;
     const auto& nodes = draft_.stages[at(stage)];
     return move(i, hop, nodes[rng_.below(nodes.size())]);
@@ -280,7 +295,8 @@ bool OrderChain::propose_places() {
 void OrderChain::exchange_places(int u, int v) {
     auto& schedule = draft_.schedule;
     const auto exchange = [&](int& node) { node = node == u ? v : node == v ? u : node; };
-    for (const int index : paths_) std::for_each(schedule.path(index), schedule.path(index) + schedule.length, exchange);
+    for (const int index : paths_)
+        std::for_each(schedule.path(index), schedule.path(index) + schedule.length, exchange);
     for (auto& ring : draft_.stages) std::for_each(ring.begin(), ring.end(), exchange);
     std::swap(schedule.stage_of[at(u)], schedule.stage_of[at(v)]);
     std::swap(schedule.order[at(u)], schedule.order[at(v)]);
@@ -314,7 +330,9 @@ void OrderChain::move_blocks(int from, int to, int count) {
 /// Two microbatches of different sizes take each other's path and places in every order.
 bool OrderChain::propose_sizes() {
     const int i = pick(draft_.schedule.microbatches.size()), j = pick(draft_.schedule.microbatches.size());
-    if (problem_.samples_of(draft_.schedule.microbatches[at(i)]) == problem_.samples_of(draft_.schedule.microbatches[at(j)])) return false;
+    if (problem_.samples_of(draft_.schedule.microbatches[at(i)]) ==
+        problem_.samples_of(draft_.schedule.microbatches[at(j)]))
+        return false;
     size_i_ = i;
     size_j_ = j;
     exchange_sizes(i, j);

@@ -44,17 +44,27 @@ std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, c
 }
 
 OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t seed, std::uint64_t stream)
-    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt), problem_(own_ ? *own_ : problem), rng_(seed, stream), draft_(start), best_(start),
-      times_(problem_, start), exact_(lines_are_apart(problem)), simulator_(problem_) {
+    : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt),
+      problem_(own_ ? *own_ : problem),
+      rng_(seed, stream),
+      draft_(start),
+      best_(start),
+      times_(problem_, start),
+      exact_(lines_are_apart(problem)),
+      simulator_(problem_) {
     if (own_) own_->set_blocks(start.blocks);
     times_.set_stages(draft_);
     const auto& schedule = draft_.schedule;
     cap_ = problem.constraints.uniform_execution ? problem.visits_cap(schedule.length) : schedule.count();
     visits_.assign(at(problem.stages), 0);
     for (const int node : schedule.nodes) ++visits_[at(stage_of(node))];
-    const bool several = schedule.count() > 1, hops = schedule.length > 1, placed = problem.placement.empty() && problem.nodes() > 1;
-    const bool slack = schedule.length < problem.stages && cap_ * (problem.stages - 1) > schedule.count() * (schedule.length - 1);
-    const auto add = [&](Move move, int weight, bool possible) { moves_.insert(moves_.end(), possible ? at(weight) : 0, move); };
+    const bool several = schedule.count() > 1, hops = schedule.length > 1,
+               placed = problem.placement.empty() && problem.nodes() > 1;
+    const bool slack =
+        schedule.length < problem.stages && cap_ * (problem.stages - 1) > schedule.count() * (schedule.length - 1);
+    const auto add = [&](Move move, int weight, bool possible) {
+        moves_.insert(moves_.end(), possible ? at(weight) : 0, move);
+    };
     add(Move::shift, 5, true);
     add(Move::critical, 5, true);
     add(Move::exchange, 3, several && hops);
@@ -75,8 +85,8 @@ OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t
 void OrderChain::run(std::int64_t steps, double first_s, double last_s, const std::function<double()>& clock_fraction,
                      const std::function<bool(double)>& go_on) {
     if (!std::isfinite(best_s_)) return;
-    cool_down(steps, draft_.schedule.count() * (2 * draft_.schedule.length + 1), first_s, last_s / first_s, clock_fraction, go_on,
-              [this](double temperature_s) { step(temperature_s); });
+    cool_down(steps, draft_.schedule.count() * (2 * draft_.schedule.length + 1), first_s, last_s / first_s,
+              clock_fraction, go_on, [this](double temperature_s) { step(temperature_s); });
 }
 
 void OrderChain::stay(std::int64_t steps, double temperature_s) {
@@ -85,7 +95,8 @@ void OrderChain::stay(std::int64_t steps, double temperature_s) {
 }
 
 double OrderChain::cost_s(double cutoff_s) {
-    iteration_s_ = exact_ ? times_.iteration_s(draft_, cutoff_s, change_) : simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s;
+    iteration_s_ = exact_ ? times_.iteration_s(draft_, cutoff_s, change_)
+                          : simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s;
     if (!std::isfinite(iteration_s_)) return infinite;
     mean_end_s_ = mean_end_s(draft_.stages[0], exact_ ? times_.node_end_s() : simulator_.node_end_s());
     return iteration_s_ + mean_end_weight * mean_end_s_;
@@ -149,7 +160,8 @@ void OrderChain::undo() {
     if (u_ >= 0) return exchange_places(u_, v_);
     if (blocks_from_ >= 0) return move_blocks(blocks_to_, blocks_from_, blocks_moved_);
     if (size_i_ >= 0) return exchange_sizes(size_i_, size_j_);
-    for (int k = 0; k < change_.orders; ++k) draft_.schedule.order[at(orders_[at(k)].first)].swap(orders_[at(k)].second);
+    for (int k = 0; k < change_.orders; ++k)
+        draft_.schedule.order[at(orders_[at(k)].first)].swap(orders_[at(k)].second);
     for (std::size_t k = hops_.size(); k-- > 0;) {
         const auto& saved = hops_[k];
         int& place = draft_.schedule.path(saved.index)[saved.hop];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Simulated annealing over the binding order of each node, and over paths and places with it: what first come, first served cannot
-// express (a node that waits for a more urgent operation, a fresh forward before a ready backward).
+// Simulated annealing over the binding order of each node, and over paths and places with it: what first come, first
+// served cannot express (a node that waits for a more urgent operation, a fresh forward before a ready backward).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,9 +19,10 @@ public:
     /// `start` has a binding order on every node and is complete. Keeps a reference to the problem.
     OrderChain(const Problem& problem, const Draft& start, std::uint64_t seed, std::uint64_t stream);
 
-    /// Takes up to `steps` steps, the temperature falling from `first_s` to `last_s` seconds; by the clock where `clock_fraction` is
-    /// given. `go_on` is asked every few hundred steps with the fraction done.
-    void run(std::int64_t steps, double first_s, double last_s, const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on);
+    /// Takes up to `steps` steps, the temperature falling from `first_s` to `last_s` seconds; by the clock where
+    /// `clock_fraction` is given. `go_on` is asked every few hundred steps with the fraction done.
+    void run(std::int64_t steps, double first_s, double last_s, const std::function<double()>& clock_fraction,
+             const std::function<bool(double)>& go_on);
     /// Takes so many steps at one temperature.
     void stay(std::int64_t steps, double temperature_s);
 
@@ -32,7 +33,8 @@ public:
     std::int64_t steps() const { return steps_; }
 
 private:
-    /// Of the data nodes' mean end in what is minimised. The greater, the more chains come out of the iterations that one data node holds up (found by trial).
+    /// Of the data nodes' mean end in what is minimised. The greater, the more chains come out of the iterations that
+    /// one data node holds up (found by trial).
     static constexpr double mean_end_weight = 1;
 
     enum class Move { shift, critical, exchange, relocate, turn, cross, sibling, restage, places, blocks, sizes };
@@ -79,20 +81,20 @@ private:
     Rng rng_;
     Draft draft_, best_;
     OrderTimes times_;
-    bool exact_;              ///< times_ are; else the simulator's count, and times_ only say about when what runs
+    bool exact_;  ///< times_ are; else the simulator's count, and times_ only say about when what runs
     Simulator simulator_;
     double iteration_s_ = 0, mean_end_s_ = 0, current_s_ = 0, best_s_ = 0;
     std::int64_t steps_ = 0;
     int cap_ = 0;
-    std::vector<Move> moves_;                ///< drawn from uniformly
-    std::vector<int> visits_;                ///< [stages]
-    OrderChange change_;                     ///< in hand
-    std::vector<OrderChange::Order> orders_; ///< the first change_.orders: what it began with
-    std::vector<SavedHop> hops_;             ///< likewise
-    std::vector<int> paths_;                 ///< that it goes through
-    int u_ = -1, v_ = -1;                    ///< nodes whose places it exchanged
+    std::vector<Move> moves_;                                   ///< drawn from uniformly
+    std::vector<int> visits_;                                   ///< [stages]
+    OrderChange change_;                                        ///< in hand
+    std::vector<OrderChange::Order> orders_;                    ///< the first change_.orders: what it began with
+    std::vector<SavedHop> hops_;                                ///< likewise
+    std::vector<int> paths_;                                    ///< that it goes through
+    int u_ = -1, v_ = -1;                                       ///< nodes whose places it exchanged
     int blocks_from_ = -1, blocks_to_ = -1, blocks_moved_ = 0;  ///< stages between which it moved blocks
-    int size_i_ = -1, size_j_ = -1;          ///< release indices whose microbatches it exchanged
+    int size_i_ = -1, size_j_ = -1;                             ///< release indices whose microbatches it exchanged
 };
 
 }  // namespace skippipe

@@ -14,8 +14,11 @@ constexpr int operations_a_sort = 8;
 }  // namespace
 
 OrderTimes::OrderTimes(const Problem& problem, const Draft& draft)
-    : problem_(problem), length_(draft.schedule.length), steps_(2 * length_ + 1),
-      operations_(draft.schedule.count() * (steps_ + (draft.schedule.split_backward ? length_ : 0))), simulator_(problem) {
+    : problem_(problem),
+      length_(draft.schedule.length),
+      steps_(2 * length_ + 1),
+      operations_(draft.schedule.count() * (steps_ + (draft.schedule.split_backward ? length_ : 0))),
+      simulator_(problem) {
     const auto count = at(draft.schedule.count());
     start_s_.assign(count * at(steps_) * 2, 0.0);
     trial_s_ = start_s_;
@@ -60,13 +63,16 @@ void OrderTimes::set_path(const Draft& draft, int index) {
         Way& way = way_[first + at(step)] = {};
         if (from == to) continue;
         const Hop& hop = problem_.hop(from, to);
-        way = {hop.latency_s, problem_.overhead_s, (step <= length_ ? hop.seconds_per_forward : hop.seconds_per_backward) * size};
+        way = {hop.latency_s, problem_.overhead_s,
+               (step <= length_ ? hop.seconds_per_forward : hop.seconds_per_backward) * size};
     }
     double* after_s = &after_s_[first];
     after_s[steps_ - 1] = draft.schedule.split_backward ? row_duration_s_[first + at(steps_) - 1] : 0;
     for (int step = steps_ - 2; step >= 0; --step) {
         const Way& way = way_[first + at(step) + 1];
-        after_s[step] = (way.latency_s + way.overhead_s + way.transfer_s + row_duration_s_[first + at(step) + 1] + after_s[step + 1]) * (1 - 1e-12);  // sums differ in their last bits
+        after_s[step] = (way.latency_s + way.overhead_s + way.transfer_s + row_duration_s_[first + at(step) + 1] +
+                         after_s[step + 1]) *
+                        (1 - 1e-12);  // sums differ in their last bits
     }
 }
 
@@ -100,7 +106,8 @@ void OrderTimes::mark_change(const Draft& draft, const OrderChange& change) {
         for (int step = 0; step < steps_; ++step) mark(pack(i, step));
 }
 
-/// Computes what is marked, and what that reaches, mostly from early to late. Orders that wait for each other only ever get later.
+/// Computes what is marked, and what that reaches, mostly from early to late. Orders that wait for each other only ever
+/// get later.
 bool OrderTimes::work_off(const Draft& draft, double cutoff_s) {
     for (int left = 4 * operations_; word_ < marked_.size();) {
         auto& word = marked_[word_];
@@ -119,7 +126,8 @@ bool OrderTimes::work_off(const Draft& draft, double cutoff_s) {
         double start_s = place > 0 ? end_s(order[at(place) - 1]) : 0;
         if (!weight && step > 0) {
             const Way& way = way_[in_row];
-            start_s = std::max(start_s, start_s_[here - 2] + row_duration_s_[in_row - 1] + way.latency_s + way.overhead_s + way.transfer_s);
+            start_s = std::max(start_s, start_s_[here - 2] + row_duration_s_[in_row - 1] + way.latency_s +
+                                            way.overhead_s + way.transfer_s);
         }
         if (start_s == start_s_[here]) continue;
         undo_.push_back({here, start_s_[here]});
@@ -146,14 +154,18 @@ double OrderTimes::last_s(const Draft& draft) {
     for (int n = 0; n < problem_.nodes(); ++n) {
         const auto& order = draft.schedule.order[at(n)];
         node_end_s_[at(n)] = order.empty() ? -1 : whole_ ? simulator_.node_end_s()[at(n)] : end_s(order.back());
-        if (!order.empty()) last_s = std::max(last_s, node_end_s_[at(n)] + reduce_s_[at(draft.schedule.stage_of[at(n)])] + problem_.step_seconds);
+        if (!order.empty())
+            last_s = std::max(
+                last_s, node_end_s_[at(n)] + reduce_s_[at(draft.schedule.stage_of[at(n)])] + problem_.step_seconds);
     }
     return last_s;
 }
 
 double OrderTimes::iteration_s(const Draft& draft, double cutoff_s, const OrderChange& change) {
     whole_ = change.all || problem_.shared_links;
-    if (!(whole_ ? simulator_.follow_orders(draft.schedule, cutoff_s, after_s_.data(), trial_s_.data()) : spread(draft, cutoff_s, change))) return infinite;
+    if (!(whole_ ? simulator_.follow_orders(draft.schedule, cutoff_s, after_s_.data(), trial_s_.data())
+                 : spread(draft, cutoff_s, change)))
+        return infinite;
     const double seconds = last_s(draft);
     return seconds < cutoff_s ? seconds : infinite;
 }
@@ -162,7 +174,9 @@ void OrderTimes::sort(const Draft& draft) {
     accepted_ = 0;
     ranked_.clear();
     for (const auto& order : draft.schedule.order) ranked_.insert(ranked_.end(), order.begin(), order.end());
-    std::sort(ranked_.begin(), ranked_.end(), [&](std::uint32_t a, std::uint32_t b) { return start_s(a) != start_s(b) ? start_s(a) < start_s(b) : a < b; });
+    std::sort(ranked_.begin(), ranked_.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return start_s(a) != start_s(b) ? start_s(a) < start_s(b) : a < b;
+    });
     for (std::size_t k = 0; k < ranked_.size(); ++k) rank_[slot(ranked_[k])] = static_cast<int>(k);
     marked_.assign(ranked_.size() / 64 + 1, 0);
 }

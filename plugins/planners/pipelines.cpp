@@ -14,7 +14,8 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 enum class Classic { gpipe, one_forward_one_backward, zero_bubble };
 
-/// Microbatches in flight on each node: 1F1B's warm-up is as deep as the stages that follow, times the pipelines that share the node.
+/// Microbatches in flight on each node: 1F1B's warm-up is as deep as the stages that follow, times the pipelines that
+/// share the node.
 std::vector<int> warm_up(const Problem& problem, const Draft& draft) {
     std::vector<int> limit(problem.memory);
     for (std::size_t s = 0; s < draft.stages.size(); ++s) {
@@ -27,7 +28,8 @@ std::vector<int> warm_up(const Problem& problem, const Draft& draft) {
 
 class ClassicPlanner final : public Planner {
 public:
-    ClassicPlanner(Classic kind, std::string name, std::string description) : kind_(kind), name_(std::move(name)), description_(std::move(description)) {}
+    ClassicPlanner(Classic kind, std::string name, std::string description)
+        : kind_(kind), name_(std::move(name)), description_(std::move(description)) {}
     std::string name() const override { return name_; }
     std::string description() const override { return description_; }
     bool full_pipeline() const override { return true; }
@@ -39,7 +41,8 @@ public:
         if (kind_ == Classic::gpipe)
             draft.schedule.order = wave_order(problem, draft.schedule);
         else
-            draft.schedule.order = list_order(problem, draft.schedule, {warm_up(problem, draft), kind_ == Classic::zero_bubble, false});
+            draft.schedule.order =
+                list_order(problem, draft.schedule, {warm_up(problem, draft), kind_ == Classic::zero_bubble, false});
         if (request.progress) request.progress({1, 0});
         return make_plan(problem, draft, name_, request, 0, note);
     }
@@ -52,18 +55,21 @@ private:
 }  // namespace
 
 std::unique_ptr<Planner> make_gpipe() {
-    return std::make_unique<ClassicPlanner>(Classic::gpipe, "gpipe",
-                                            "Full pipeline in waves: all forwards, then all backwards; a wave is as large as memory allows (GPipe).");
+    return std::make_unique<ClassicPlanner>(
+        Classic::gpipe, "gpipe",
+        "Full pipeline in waves: all forwards, then all backwards; a wave is as large as memory allows (GPipe).");
 }
 
 std::unique_ptr<Planner> make_one_forward_one_backward() {
-    return std::make_unique<ClassicPlanner>(Classic::one_forward_one_backward, "1f1b",
-                                            "Full pipeline that alternates forwards and backwards once it is filled (1F1B).");
+    return std::make_unique<ClassicPlanner>(
+        Classic::one_forward_one_backward, "1f1b",
+        "Full pipeline that alternates forwards and backwards once it is filled (1F1B).");
 }
 
 std::unique_ptr<Planner> make_zero_bubble() {
-    return std::make_unique<ClassicPlanner>(Classic::zero_bubble, "zero-bubble",
-                                            "Full pipeline with the backward split in two; weight gradients fill the bubbles (ZB-H1).");
+    return std::make_unique<ClassicPlanner>(
+        Classic::zero_bubble, "zero-bubble",
+        "Full pipeline with the backward split in two; weight gradients fill the bubbles (ZB-H1).");
 }
 
 }  // namespace skippipe

@@ -30,7 +30,8 @@ public:
     }
 
     GeneticResult run(const std::function<bool(double)>& go_on) {
-        const int population = static_cast<int>(std::min<std::int64_t>(budget_.population, std::max<std::int64_t>(2, budget_.offspring)));
+        const int population =
+            static_cast<int>(std::min<std::int64_t>(budget_.population, std::max<std::int64_t>(2, budget_.offspring)));
         Member listed;
         listed.nodes.resize(at(problem_.nodes()));
         std::iota(listed.nodes.begin(), listed.nodes.end(), 0);
@@ -45,7 +46,8 @@ public:
             if (done % 64 == 0 && !go_on(static_cast<double>(done) / static_cast<double>(budget_.offspring))) break;
             breed();
         }
-        const auto best = std::min_element(members_.begin(), members_.end(), [](const Member& a, const Member& b) { return a.cost_s < b.cost_s; });
+        const auto best = std::min_element(members_.begin(), members_.end(),
+                                           [](const Member& a, const Member& b) { return a.cost_s < b.cost_s; });
         return {placement_of(best->nodes), done};
     }
 
@@ -76,9 +78,11 @@ private:
         const Member &mother = parent(), &father = parent();
         Member child = mother;
         std::vector<int> slot_of(child.nodes.size());
-        for (std::size_t slot = 0; slot < child.nodes.size(); ++slot) slot_of[at(child.nodes[slot])] = static_cast<int>(slot);
+        for (std::size_t slot = 0; slot < child.nodes.size(); ++slot)
+            slot_of[at(child.nodes[slot])] = static_cast<int>(slot);
         // A stretch of the father's stages; whoever stood there moves to where the newcomer came from.
-        const std::size_t first = rng_.below(child.nodes.size()), length = 1 + rng_.below(std::max<std::size_t>(1, child.nodes.size() / 2));
+        const std::size_t first = rng_.below(child.nodes.size()),
+                          length = 1 + rng_.below(std::max<std::size_t>(1, child.nodes.size() / 2));
         for (std::size_t k = 0; k < length; ++k) {
             const std::size_t slot = (first + k) % child.nodes.size();
             const int newcomer = father.nodes[slot], leaves = child.nodes[slot];
@@ -158,10 +162,12 @@ double PlacementCost::seconds(const Placement& placement) const {
     for (int s = 0; s < problem_.stages; ++s) {
         const auto& stage = placement[at(s)];
         for (int t = 0; t < problem_.stages; ++t)
-            if (const double share = flow_[at(s * problem_.stages + t)]; share > 0) paths_s += share * matched_s(stage, placement[at(t)]);
+            if (const double share = flow_[at(s * problem_.stages + t)]; share > 0)
+                paths_s += share * matched_s(stage, placement[at(t)]);
         double rate = 0, fastest_s = 1e300;
         for (const int n : stage) {
-            const double node_s = problem_.forward_s(n, s) * (1 + problem_.backward_factor) + (s == 0 ? problem_.loss_s(n) : 0);
+            const double node_s =
+                problem_.forward_s(n, s) * (1 + problem_.backward_factor) + (s == 0 ? problem_.loss_s(n) : 0);
             rate += 1 / node_s;
             fastest_s = std::min(fastest_s, node_s);
         }
@@ -169,7 +175,8 @@ double PlacementCost::seconds(const Placement& placement) const {
         work_s = std::max(work_s, visits_[at(s)] * problem_.microbatches / rate);
         bool closed = true;
         if (problem_.charge_all_reduce)
-            for (std::size_t i = 0; stage.size() > 1 && i < stage.size(); ++i) closed = closed && problem_.reachable(stage[i], stage[(i + 1) % stage.size()]);
+            for (std::size_t i = 0; stage.size() > 1 && i < stage.size(); ++i)
+                closed = closed && problem_.reachable(stage[i], stage[(i + 1) % stage.size()]);
         reduce_s = std::max(reduce_s, closed ? all_reduce_seconds(problem_, stage, s) : no_way_s);
     }
     // A node holds M microbatches at once, so that paths follow one another T / (|stage 0| M) times.
@@ -182,7 +189,8 @@ std::vector<double> stage_flow(const Problem& problem, const std::vector<std::ve
     std::vector<double> flow(at(problem.stages * problem.stages), 0);
     for (const auto& sequence : sequences)
         for (std::size_t hop = 0; sequence.size() > 1 && hop < sequence.size(); ++hop)
-            flow[at(sequence[hop] * problem.stages + sequence[(hop + 1) % sequence.size()])] += 1.0 / static_cast<double>(sequences.size());
+            flow[at(sequence[hop] * problem.stages + sequence[(hop + 1) % sequence.size()])] +=
+                1.0 / static_cast<double>(sequences.size());
     return flow;
 }
 
@@ -198,8 +206,8 @@ Placement listed_placement(const Problem& problem) {
     return placement;
 }
 
-GeneticResult genetic_placement(const Problem& problem, const PlacementCost& cost, const GeneticBudget& budget, std::uint64_t seed,
-                                const std::function<bool(double)>& go_on) {
+GeneticResult genetic_placement(const Problem& problem, const PlacementCost& cost, const GeneticBudget& budget,
+                                std::uint64_t seed, const std::function<bool(double)>& go_on) {
     if (!problem.placement.empty()) return {problem.placement, 0};
     return Genetic(problem, cost, budget, seed).run(go_on);
 }

@@ -9,11 +9,12 @@
 
 namespace skippipe {
 
-/// What a placement costs an iteration, roughly and fast: hops between stages by how often paths take them, each node of a
-/// stage matched to near ones of the next; the slowest stage's work; the longest all-reduce.
+/// What a placement costs an iteration, roughly and fast: hops between stages by how often paths take them, each node
+/// of a stage matched to near ones of the next; the slowest stage's work; the longest all-reduce.
 class PlacementCost {
 public:
-    /// `flow` [from * stages + to]: share of the microbatches that hop from one stage to another (the way back to stage 0 included).
+    /// `flow` [from * stages + to]: share of the microbatches that hop from one stage to another (the way back to stage
+    /// 0 included).
     PlacementCost(const Problem& problem, const Network& network, std::vector<double> flow);
     double seconds(const Placement& placement) const;
 
@@ -41,9 +42,9 @@ struct GeneticResult {
     std::int64_t offspring = 0;
 };
 
-/// Genetic search over placements (DT-FM): children take a part of the stages from each parent, are repaired to the stage sizes
-/// and improved by exchanges of nodes, and replace the worst. A given placement is returned as it is.
-GeneticResult genetic_placement(const Problem& problem, const PlacementCost& cost, const GeneticBudget& budget, std::uint64_t seed,
-                                const std::function<bool(double)>& go_on);
+/// Genetic search over placements (DT-FM): children take a part of the stages from each parent, are repaired to the
+/// stage sizes and improved by exchanges of nodes, and replace the worst. A given placement is returned as it is.
+GeneticResult genetic_placement(const Problem& problem, const PlacementCost& cost, const GeneticBudget& budget,
+                                std::uint64_t seed, const std::function<bool(double)>& go_on);
 
 }  // namespace skippipe

@@ -70,7 +70,8 @@ void TailCost::hand_over(const Hop& hop, double transfer_s, const Lanes& end, La
     const double overhead_s = problem_.overhead_s, latency_s = hop.latency_s;
     const Lanes& factor = scenarios_.line[at(hop.line)];
     if (!problem_.shared_links) {
-        for (int k = 0; k < lanes; ++k) arrival.of[k] = end.of[k] + overhead_s + (latency_s + transfer_s) * factor.of[k];
+        for (int k = 0; k < lanes; ++k)
+            arrival.of[k] = end.of[k] + overhead_s + (latency_s + transfer_s) * factor.of[k];
         return;
     }
     Lanes& free = line_free_[at(hop.line)];
@@ -89,10 +90,13 @@ void TailCost::run(const Schedule& schedule) {
         const int node = step_node(path, length, moment.step), step = moment.step;
         const double size = problem_.relative_size(schedule.microbatches[at(moment.index)]);
         const double forward_s = problem_.forward_s(node, schedule.stage_of[at(node)]) * size;
-        const double duration_s = forward_s * (step < length ? 1 : step == length ? problem_.loss_factor : problem_.backward_factor);
+        const double duration_s = forward_s * (step < length    ? 1
+                                               : step == length ? problem_.loss_factor
+                                                                : problem_.backward_factor);
         Lanes &free = node_free_[at(node)], &arrival = arrival_[at(moment.index)];
         const Lanes& factor = scenarios_.node[at(node)];
-        for (int k = 0; k < lanes; ++k) free.of[k] = (arrival.of[k] > free.of[k] ? arrival.of[k] : free.of[k]) + duration_s * factor.of[k];
+        for (int k = 0; k < lanes; ++k)
+            free.of[k] = (arrival.of[k] > free.of[k] ? arrival.of[k] : free.of[k]) + duration_s * factor.of[k];
         if (step == 2 * length) continue;
         const Hop& hop = problem_.hop(node, step_node(path, length, step + 1));
         hand_over(hop, (step < length ? hop.seconds_per_forward : hop.seconds_per_backward) * size, free, arrival);
@@ -107,7 +111,8 @@ void TailCost::add_all_reduce(const std::vector<int>& ring, int stage, Lanes& en
         const Hop& hop = problem_.hop(ring[i], ring[(i + 1) % ring.size()]);
         const double varies_s = hop.latency_s + problem_.gradient_bytes[at(stage)] / r / hop.bandwidth_bytes_per_s;
         const Lanes& factor = scenarios_.line[at(hop.line)];
-        for (int k = 0; k < lanes; ++k) slowest.of[k] = std::max(slowest.of[k], problem_.overhead_s + varies_s * factor.of[k]);
+        for (int k = 0; k < lanes; ++k)
+            slowest.of[k] = std::max(slowest.of[k], problem_.overhead_s + varies_s * factor.of[k]);
     }
     for (int k = 0; k < lanes; ++k) end.of[k] += 2 * (r - 1) * slowest.of[k];
 }
@@ -131,14 +136,16 @@ TailCost::Value TailCost::operator()(const Draft& draft, const std::vector<doubl
         add_all_reduce(draft.stages[at(s)], s, end);
         for (int k = 0; k < lanes; ++k) iteration.of[k] = std::max(iteration.of[k], end.of[k] + problem_.step_seconds);
     }
-    for (const int node : draft.stages[0]) value.mean_end_s += std::accumulate(node_free_[at(node)].of, node_free_[at(node)].of + lanes, 0.0);
+    for (const int node : draft.stages[0])
+        value.mean_end_s += std::accumulate(node_free_[at(node)].of, node_free_[at(node)].of + lanes, 0.0);
     value.mean_end_s /= lanes * static_cast<double>(draft.stages[0].size());
     std::nth_element(iteration.of, iteration.of + tail, iteration.of + lanes, std::greater<>());
     value.iteration_s = std::accumulate(iteration.of, iteration.of + tail, 0.0) / tail;
     return value;
 }
 
-Draft most_robust(const Problem& problem, const std::vector<Draft>& drafts, const PlanRequest& request, std::string& note) {
+Draft most_robust(const Problem& problem, const std::vector<Draft>& drafts, const PlanRequest& request,
+                  std::string& note) {
     const auto p95_s = [&](const Plan& plan) {
         const auto& [jitter, samples] = *request.robust;
         return distribution(problem, plan, jitter, samples, request.seed, request.threads).p95_s;
@@ -162,11 +169,15 @@ Draft most_robust(const Problem& problem, const std::vector<Draft>& drafts, cons
             best = &bound_best;
         }
     }
-    const auto text = [](double seconds) { return std::isfinite(seconds) ? fmt::format("{:.2f} s", seconds) : std::string("deadlock"); };
+    const auto text = [](double seconds) {
+        return std::isfinite(seconds) ? fmt::format("{:.2f} s", seconds) : std::string("deadlock");
+    };
     const auto& jitter = request.robust->jitter;
     if (best != &drafts.front() && best != &bound_best) note.clear();
-    note += fmt::format("{}robust: 95th percentile {} under jitter of {} in compute and {} in links; {} for the plan without --robust", note.empty() ? "" : "; ",
-                        text(best_s), format_percent(jitter.compute), format_percent(jitter.links), text(first_s));
+    note += fmt::format(
+        "{}robust: 95th percentile {} under jitter of {} in compute and {} in links; {} for the plan without --robust",
+        note.empty() ? "" : "; ", text(best_s), format_percent(jitter.compute), format_percent(jitter.links),
+        text(first_s));
     if (best == &bound_best) note += "; every node's order is bound";
     return *best;
 }

@@ -14,12 +14,17 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Local search over exchanges that keep CC1-CC3. Cost: seconds of each path on an idle network, plus what unevenly loaded
-/// nodes cost, plus no_way_s for each missing line.
+/// Local search over exchanges that keep CC1-CC3. Cost: seconds of each path on an idle network, plus what unevenly
+/// loaded nodes cost, plus no_way_s for each missing line.
 class Router {
 public:
     Router(const Problem& problem, const Network& network, const RouteRules& rules, std::uint64_t seed, Draft& draft)
-        : problem_(problem), network_(network), rules_(rules), rng_(seed, 0x207), draft_(draft), length_(draft.schedule.length) {
+        : problem_(problem),
+          network_(network),
+          rules_(rules),
+          rng_(seed, 0x207),
+          draft_(draft),
+          length_(draft.schedule.length) {
         loads_.assign(at(problem.nodes()), 0);
         // Even load costs nothing much; a node that carries too much delays what waits for it by its work each time.
         for (int n = 0; n < problem.nodes(); ++n) {
@@ -32,7 +37,8 @@ public:
     void run(const std::vector<std::vector<int>>& sequences) {
         set_fair(sequences);
         const auto& data_nodes = draft_.stages[0];
-        const int least = std::accumulate(data_nodes.begin(), data_nodes.end(), unlimited_memory, [&](int m, int node) { return std::min(m, problem_.memory[at(node)]); });
+        const int least = std::accumulate(data_nodes.begin(), data_nodes.end(), unlimited_memory,
+                                          [&](int m, int node) { return std::min(m, problem_.memory[at(node)]); });
         waves_ = std::ceil(static_cast<double>(count()) / static_cast<double>(data_nodes.size()) / least);
         const auto starts = data_nodes_in_turn(problem_, draft_.stages);
         for (int i = 0; i < count(); ++i) first_path(i, sequences[at(i)], starts[at(i)]);
@@ -51,7 +57,8 @@ private:
         for (std::size_t s = 0; s < draft_.stages.size(); ++s) {
             double rate = 0;
             for (const int n : draft_.stages[s]) rate += rules_.aware ? 1 / work_s_[at(n)] : 1;
-            for (const int n : draft_.stages[s]) fair_[at(n)] = visits[s] * (rules_.aware ? 1 / work_s_[at(n)] : 1) / rate;
+            for (const int n : draft_.stages[s])
+                fair_[at(n)] = visits[s] * (rules_.aware ? 1 / work_s_[at(n)] : 1) / rate;
         }
     }
 
@@ -65,7 +72,8 @@ private:
         const double over = load - fair_[at(node)];
         const double weight = rules_.aware ? work_s_[at(node)] : 1;
         if (rules_.balanced) return weight * over * over + (rules_.aware ? load * work_s_[at(node)] : 0);
-        // Collisions ignored: nothing to lose below what memory (TC1) lets through in as many waves as the data nodes need.
+        // Collisions ignored: nothing to lose below what memory (TC1) lets through in as many waves as the data nodes
+        // need.
         const double free = std::max({fair_[at(node)], waves_ * problem_.memory[at(node)], 1.0});
         return load * weight + (load > free ? 4 * weight * (load - free) * (load - free) : 0);
     }
@@ -98,7 +106,9 @@ private:
         ++loads_[at(start)];
         std::size_t best = 0;
         for (std::size_t k = 1; k < before->size(); ++k)
-            if (cost[at(length_ - 1)][k] + way_s((*before)[k], start) < cost[at(length_ - 1)][best] + way_s((*before)[best], start)) best = k;
+            if (cost[at(length_ - 1)][k] + way_s((*before)[k], start) <
+                cost[at(length_ - 1)][best] + way_s((*before)[best], start))
+                best = k;
         for (int hop = length_ - 1; hop > 0; --hop) {
             nodes[hop] = draft_.stages[at(sequence[at(hop)])][best];
             ++loads_[at(nodes[hop])];
@@ -127,15 +137,19 @@ private:
     }
 
     void improve() {
-        const std::int64_t trials = rules_.trials > 0 ? rules_.trials : static_cast<std::int64_t>(count()) * length_ * 300;
+        const std::int64_t trials =
+            rules_.trials > 0 ? rules_.trials : static_cast<std::int64_t>(count()) * length_ * 300;
         std::int64_t limit = trials;
         bool complete = !rules_.aware && reaches_all();
         for (std::int64_t t = 0; t < limit && !complete; ++t) {
-            const int i = static_cast<int>(rng_.below(at(count()))), hop = 1 + static_cast<int>(rng_.below(at(length_ - 1)));
+            const int i = static_cast<int>(rng_.below(at(count()))),
+                      hop = 1 + static_cast<int>(rng_.below(at(length_ - 1)));
             switch (rng_.below(4)) {
                 case 0: move_to_sibling(i, hop); break;
                 case 1: exchange(i, 0, static_cast<int>(rng_.below(at(count()))), 0); break;
-                default: exchange(i, hop, static_cast<int>(rng_.below(at(count()))), 1 + static_cast<int>(rng_.below(at(length_ - 1))));
+                default:
+                    exchange(i, hop, static_cast<int>(rng_.below(at(count()))),
+                             1 + static_cast<int>(rng_.below(at(length_ - 1))));
             }
             if (t + 1 == trials && !reaches_all()) limit = 10 * trials;
             if (t >= trials || !rules_.aware) complete = t % 256 == 0 && reaches_all();
@@ -191,8 +205,8 @@ std::vector<int> data_nodes_in_turn(const Problem& problem, const Placement& sta
     return starts;
 }
 
-void route(const Problem& problem, const Network& network, const std::vector<std::vector<int>>& sequences, const RouteRules& rules,
-           std::uint64_t seed, Draft& draft) {
+void route(const Problem& problem, const Network& network, const std::vector<std::vector<int>>& sequences,
+           const RouteRules& rules, std::uint64_t seed, Draft& draft) {
     auto shuffled = sequences;
     if (!rules.aware) Rng(seed, 0x5E9).shuffle(shuffled);
     Router(problem, network, rules, seed, draft).run(shuffled);

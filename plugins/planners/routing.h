@@ -15,8 +15,8 @@ struct RouteRules {
 };
 
 /// Fills the draft's paths. Throws InputError where no sequence of stages or no reachable path exists.
-void route(const Problem& problem, const Network& network, const std::vector<std::vector<int>>& sequences, const RouteRules& rules,
-           std::uint64_t seed, Draft& draft);
+void route(const Problem& problem, const Network& network, const std::vector<std::vector<int>>& sequences,
+           const RouteRules& rules, std::uint64_t seed, Draft& draft);
 
 /// Data node of each microbatch in release order: each in turn.
 std::vector<int> data_nodes_in_turn(const Problem& problem, const Placement& stages);

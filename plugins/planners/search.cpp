@@ -19,7 +19,8 @@ double clock_s() { return std::chrono::duration<double>(std::chrono::steady_cloc
 
 }  // namespace
 
-Budget::Budget(const PlanRequest& request, double begin, double end) : request_(request), begin_(begin), end_(end), started_s_(clock_s()) {}
+Budget::Budget(const PlanRequest& request, double begin, double end)
+    : request_(request), begin_(begin), end_(end), started_s_(clock_s()) {}
 
 Budget Budget::part(double begin, double end) const {
     Budget other(request_, begin, end);
@@ -34,7 +35,9 @@ Budget Budget::by_steps() const {
 }
 
 double Budget::used() const {
-    return request_.seconds > 0 ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) / (request_.seconds * (end_ - begin_)) : 0;
+    return request_.seconds > 0 ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) /
+                                      (request_.seconds * (end_ - begin_))
+                                : 0;
 }
 
 double Budget::clock_fraction() const { return by_clock() ? used() : 0; }
@@ -48,11 +51,13 @@ bool Budget::go_on(double fraction, double best_s) const {
     return gone < 1;
 }
 
-void cool_down(std::int64_t steps, int operations, double first_s, double ratio, const std::function<double()>& clock_fraction,
-               const std::function<bool(double)>& go_on, const std::function<void(double)>& step) {
+void cool_down(std::int64_t steps, int operations, double first_s, double ratio,
+               const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on,
+               const std::function<void(double)>& step) {
     const int batch = std::clamp(64 * 1024 / std::max(1, operations), 1, 256);
     for (std::int64_t done = 0; done < steps;) {
-        const double fraction = clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);
+        const double fraction =
+            clock_fraction ? clock_fraction() : static_cast<double>(done) / static_cast<double>(steps);
         if (!go_on(fraction)) break;
         const double temperature_s = first_s * std::pow(ratio, std::min(1.0, fraction));
         const auto until = std::min<std::int64_t>(steps, done + batch);
@@ -80,17 +85,21 @@ Draft full_pipeline_draft(const Problem& problem, const PlanRequest& request) {
 
 void ensure_complete(const Problem& problem, Draft& draft, std::string& note) {
     if (std::isfinite(iteration_s(problem, draft))) return;
-    draft.schedule.order = list_order(problem, draft.schedule, {.limit = problem.memory, .weights_last = false, .reserve = true});
+    draft.schedule.order =
+        list_order(problem, draft.schedule, {.limit = problem.memory, .weights_last = false, .reserve = true});
     if (!note.empty()) note += "; ";
-    note += "first come, first served would deadlock on memory (TC1), so every node's order is bound, and a microbatch starts once all nodes "
-            "of its path have a place for it";
+    note +=
+        "first come, first served would deadlock on memory (TC1), so every node's order is bound, and a microbatch "
+        "starts once all nodes "
+        "of its path have a place for it";
 }
 
 std::string throttle_note(const Problem& problem) {
     const auto [least, most] = std::minmax_element(problem.memory.begin(), problem.memory.end());
     if (*least == unlimited_memory) return {};
     if (*least == *most) return fmt::format("throttled by M = {}", *least);
-    return *most == unlimited_memory ? fmt::format("throttled by M = {} and more", *least) : fmt::format("throttled by M = {} to {}", *least, *most);
+    return *most == unlimited_memory ? fmt::format("throttled by M = {} and more", *least)
+                                     : fmt::format("throttled by M = {} to {}", *least, *most);
 }
 
 }  // namespace skippipe

@@ -35,14 +35,15 @@ private:
     bool by_steps_ = false;
 };
 
-/// Simulated annealing's outer loop: calls `step(temperature_s)` up to `steps` times, the temperature falling from `first_s` to
-/// `first_s * ratio`; by the clock where `clock_fraction` is given. `go_on` is asked about every millisecond of timelines of so many
-/// operations, with the fraction done.
-void cool_down(std::int64_t steps, int operations, double first_s, double ratio, const std::function<double()>& clock_fraction,
-               const std::function<bool(double)>& go_on, const std::function<void(double)>& step);
+/// Simulated annealing's outer loop: calls `step(temperature_s)` up to `steps` times, the temperature falling from
+/// `first_s` to `first_s * ratio`; by the clock where `clock_fraction` is given. `go_on` is asked about every
+/// millisecond of timelines of so many operations, with the fraction done.
+void cool_down(std::int64_t steps, int operations, double first_s, double ratio,
+               const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on,
+               const std::function<void(double)>& step);
 
-/// Paths of stages 0..S-1 in order for every microbatch, every node of a stage as often as its siblings, blind to the network;
-/// on the listed placement, or, where lines are missing there, on one that has them.
+/// Paths of stages 0..S-1 in order for every microbatch, every node of a stage as often as its siblings, blind to the
+/// network; on the listed placement, or, where lines are missing there, on one that has them.
 Draft full_pipeline_draft(const Problem& problem, const PlanRequest& request);
 
 /// Makes the draft complete: where dispatch deadlocks (TC1), a binding order that does not, noted in `note`.

@@ -15,7 +15,9 @@ SkipDraft cheapest_paths(const Problem& problem, const PlanRequest& request, con
 
 inline constexpr std::int64_t default_expansions = 400;
 
-/// The same, then the conflict-based search over CC2, TC1 and TC2 (what `skippipe` plans). Always complete, never longer.
-SkipDraft conflict_free_paths(const Problem& problem, const PlanRequest& request, const Budget& budget, std::int64_t expansions);
+/// The same, then the conflict-based search over CC2, TC1 and TC2 (what `skippipe` plans). Always complete, never
+/// longer.
+SkipDraft conflict_free_paths(const Problem& problem, const PlanRequest& request, const Budget& budget,
+                              std::int64_t expansions);
 
 }  // namespace skippipe

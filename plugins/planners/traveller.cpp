@@ -76,7 +76,9 @@ Way Traveller::best_way(int data_node, double release_s, const Ban& ban) {
     }
     Way best;
     for (std::size_t k = 0; k < std::min(candidates, layers_.back().size()); ++k)
-        if (auto way = walk(data_node, release_s, static_cast<int>(k), ban); best.nodes.empty() || way.end_s < best.end_s) best = std::move(way);
+        if (auto way = walk(data_node, release_s, static_cast<int>(k), ban);
+            best.nodes.empty() || way.end_s < best.end_s)
+            best = std::move(way);
     return best;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// c10d as it differs between LibTorch 1.13 and 2.x. The concrete classes have the same signatures; their base does not, so nothing
-// here names it.
+// c10d as it differs between LibTorch 1.13 and 2.x. The concrete classes have the same signatures; their base does not,
+// so nothing here names it.
 #pragma once
 #ifndef USE_C10D_GLOO
 #define USE_C10D_GLOO  // LibTorch was built with it; the header asks again
@@ -24,7 +24,8 @@ void use_plain_sockets(Options& options) {
 }
 
 /// `port` 0 with `server`: any that is free.
-inline c10::intrusive_ptr<c10d::TCPStore> make_store(const std::string& host, int port, bool server, std::chrono::milliseconds timeout) {
+inline c10::intrusive_ptr<c10d::TCPStore> make_store(const std::string& host, int port, bool server,
+                                                     std::chrono::milliseconds timeout) {
     c10d::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(port);
     options.isServer = server;
@@ -35,7 +36,8 @@ inline c10::intrusive_ptr<c10d::TCPStore> make_store(const std::string& host, in
 }
 
 /// A group of `size` processes that never gives up waiting: a time-out would close all of its connections.
-inline Group make_group(const Store& store, int rank, int size, const std::shared_ptr<::gloo::transport::Device>& device) {
+inline Group make_group(const Store& store, int rank, int size,
+                        const std::shared_ptr<::gloo::transport::Device>& device) {
     auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::hours(24 * 30));
     options->devices = {device};
     options->threads = 1;

@@ -45,7 +45,8 @@ auto post_receive(const GroupPointer& group, torch::Tensor tensor, int peer, int
 std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous) {
     using Gloo = c10d::ProcessGroupGloo;
     const auto& launch = rendezvous.launch();
-    if (const auto name = environment_variable("GLOO_SOCKET_IFNAME"); name && !name->empty()) return Gloo::createDeviceForInterface(*name);
+    if (const auto name = environment_variable("GLOO_SOCKET_IFNAME"); name && !name->empty())
+        return Gloo::createDeviceForInterface(*name);
     if (launch.local_world_size == launch.world_size) return Gloo::createDeviceForHostname("127.0.0.1");
     const auto key = [](int rank) { return fmt::format("address/{}", rank); };
     auto own = address_towards(launch.master_address);
@@ -121,8 +122,9 @@ GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedul
         world_ = {connect("world", rank(), ranks()), ranks() == 2 ? 1 - rank() : -1};
         follow(schedule);
     } catch (const std::exception& error) {
-        throw InputError("/execution/transport", fmt::format("rank {} cannot connect to the others", rank()), error.what(),
-                         "Check that all ranks run and reach each other; GLOO_SOCKET_IFNAME names the network interface to use");
+        throw InputError(
+            "/execution/transport", fmt::format("rank {} cannot connect to the others", rank()), error.what(),
+            "Check that all ranks run and reach each other; GLOO_SOCKET_IFNAME names the network interface to use");
     }
     measure_clock();
 }
@@ -152,7 +154,8 @@ void GlooTransport::follow(const RankSchedule& schedule) {
         const auto hosts = schedule.ranks_of_stage(stage);
         const auto me = std::find(hosts.begin(), hosts.end(), rank());
         if (hosts.size() > 1 && me != hosts.end() && !stages_.contains(stage))
-            stages_[stage] = {connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()), static_cast<int>(hosts.size())),
+            stages_[stage] = {connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()),
+                                      static_cast<int>(hosts.size())),
                               hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1};
     }
 }
@@ -186,23 +189,27 @@ void GlooTransport::measure_clock() {
 }
 
 /// Runs what talks to a peer (-1: to several). A broken connection ends the run through the rendezvous.
-template <class Work> auto GlooTransport::guarded(int peer, Work work) -> decltype(work()) {
+template <class Work>
+auto GlooTransport::guarded(int peer, Work work) -> decltype(work()) {
     try {
         return work();
     } catch (const std::exception& error) {
-        // Where several are concerned, who is gone is best seen by those that have a connection of their own, or by its silence.
+        // Where several are concerned, who is gone is best seen by those that have a connection of their own, or by its
+        // silence.
         if (peer < 0) std::this_thread::sleep_for(std::chrono::seconds(7));
         rendezvous_.report_broken(peer, fmt::format("its connection broke ({})", error.what()));
         throw;
     }
 }
 
-void GlooTransport::begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver) {
+void GlooTransport::begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
+                                    std::function<void(Delivery)> deliver) {
     for (auto& [ends, edge] : edges_) {
         if (ends.first == rank())
             threads_.emplace_back([this, peer = ends.second, &edge] { send_all(peer, edge); });
         else
-            threads_.emplace_back([this, peer = ends.first, &edge, bytes, deliver] { receive_all(peer, edge, bytes, deliver); });
+            threads_.emplace_back(
+                [this, peer = ends.first, &edge, bytes, deliver] { receive_all(peer, edge, bytes, deliver); });
     }
 }
 
@@ -240,7 +247,8 @@ void GlooTransport::send_all(int peer, Edge& edge) {
     settle(under_way.size());
 }
 
-void GlooTransport::receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver) {
+void GlooTransport::receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes,
+                                const std::function<void(Delivery)>& deliver) {
     std::deque<Posted> under_way;
     std::size_t next = 0;
     for (const auto& transfer : edge.transfers) {
@@ -253,7 +261,9 @@ void GlooTransport::receive_all(int peer, Edge& edge, const std::function<std::s
         guarded(peer, [&] {
             posted.work->wait();
             envelope = posted.read();
-            if (envelope.number != transfer.number) throw std::runtime_error(fmt::format("transfer {} came where {} was due", envelope.number, transfer.number));
+            if (envelope.number != transfer.number)
+                throw std::runtime_error(
+                    fmt::format("transfer {} came where {} was due", envelope.number, transfer.number));
         });
         deliver({transfer, envelope.times, std::move(posted.bytes)});
         under_way.pop_front();
@@ -266,7 +276,8 @@ void GlooTransport::all_reduce(int stage, std::span<float> values) {
     const auto found = stages_.find(stage);
     if (found == stages_.end()) return;
     guarded(found->second.peer, [&] {
-        std::vector<torch::Tensor> tensors{torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, torch::kFloat32)};
+        std::vector<torch::Tensor> tensors{
+            torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, torch::kFloat32)};
         found->second.group->allreduce(tensors)->wait();
     });
 }
@@ -291,20 +302,23 @@ std::vector<std::vector<double>> GlooTransport::all_gather(const std::vector<dou
     std::vector<torch::Tensor> inputs{mine};
     guarded(world_.peer, [&] { world_.group->allgather(outputs, inputs)->wait(); });
     std::vector<std::vector<double>> result;
-    for (const auto& tensor : outputs[0]) result.emplace_back(tensor.data_ptr<double>(), tensor.data_ptr<double>() + size);
+    for (const auto& tensor : outputs[0])
+        result.emplace_back(tensor.data_ptr<double>(), tensor.data_ptr<double>() + size);
     return result;
 }
 
 std::vector<std::string> GlooTransport::gather(const std::string& text) {
     const auto sizes = all_gather({static_cast<double>(text.size())});
     if (rank() != 0) {
-        if (!text.empty()) guarded(0, [&] { post_send(world_.group, bytes_of(text.data(), text.size()), 0, text_tag)->wait(); });
+        if (!text.empty())
+            guarded(0, [&] { post_send(world_.group, bytes_of(text.data(), text.size()), 0, text_tag)->wait(); });
         return {};
     }
     std::vector<std::string> texts{text};
     for (int r = 1; r < ranks(); ++r) {
         auto& other = texts.emplace_back(static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)].front()), '\0');
-        if (!other.empty()) guarded(r, [&] { post_receive(world_.group, bytes_of(other.data(), other.size()), r, text_tag)->wait(); });
+        if (!other.empty())
+            guarded(r, [&] { post_receive(world_.group, bytes_of(other.data(), other.size()), r, text_tag)->wait(); });
     }
     return texts;
 }
@@ -329,6 +343,8 @@ void GlooTransport::receive_from(int peer, std::span<std::byte> bytes) {
     guarded(peer, [&] { post_receive(world_.group, bytes_of(bytes.data(), bytes.size()), peer, data_tag)->wait(); });
 }
 
-std::unique_ptr<LineBook> GlooTransport::line_book(std::size_t) { return std::make_unique<StoreLineBook>(rendezvous_.connect(), rank()); }
+std::unique_ptr<LineBook> GlooTransport::line_book(std::size_t) {
+    return std::make_unique<StoreLineBook>(rendezvous_.connect(), rank());
+}
 
 }  // namespace skippipe

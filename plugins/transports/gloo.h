@@ -12,8 +12,9 @@
 
 namespace skippipe {
 
-/// One two-rank group for each pair of ranks and direction that the schedule uses, one for each stage on several ranks, and one of
-/// all ranks: a rank that is gone harms only what it took part in. A broken connection is reported to the rendezvous.
+/// One two-rank group for each pair of ranks and direction that the schedule uses, one for each stage on several ranks,
+/// and one of all ranks: a rank that is gone harms only what it took part in. A broken connection is reported to the
+/// rendezvous.
 class GlooTransport final : public RankTransport {
 public:
     /// Every rank at once, with the same schedule. Throws InputError where a connection cannot be made.
@@ -24,7 +25,8 @@ public:
     int ranks() const override { return rendezvous_.launch().world_size; }
     double now_s() const override { return steady_s() + clock_offset_s_; }
     void follow(const RankSchedule& schedule) override;
-    void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver) override;
+    void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
+                         std::function<void(Delivery)> deliver) override;
     void send(Delivery message) override;
     void end_iteration() override;
     void all_reduce(int stage, std::span<float> values) override;
@@ -54,8 +56,10 @@ private:
     Group connect(const std::string& name, int rank, int size) const;
     void measure_clock();
     void send_all(int peer, Edge& edge);
-    void receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes, const std::function<void(Delivery)>& deliver);
-    template <class Work> auto guarded(int peer, Work work) -> decltype(work());
+    void receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes,
+                     const std::function<void(Delivery)>& deliver);
+    template <class Work>
+    auto guarded(int peer, Work work) -> decltype(work());
 
     Rendezvous& rendezvous_;
     double clock_offset_s_ = 0;

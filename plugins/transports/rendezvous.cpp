@@ -30,13 +30,16 @@ Faults read_faults(const std::string& text) {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_array()) return faults;
     for (const auto& f : json)
-        if (f.is_array() && f.size() == 4) faults.push_back({f[0].get<std::string>(), f[1].get<std::string>(), f[2].get<std::string>(), f[3].get<std::string>()});
+        if (f.is_array() && f.size() == 4)
+            faults.push_back(
+                {f[0].get<std::string>(), f[1].get<std::string>(), f[2].get<std::string>(), f[3].get<std::string>()});
     return faults;
 }
 
 }  // namespace
 
-Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s) : launch_(std::move(launch)), port_(launch_.master_port) {
+Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s)
+    : launch_(std::move(launch)), port_(launch_.master_port) {
     const bool hosts = launch_.rank == 0 && !launch_.agent_store;
     try {
         const std::chrono::milliseconds patience(static_cast<long long>(patience_s * 1000));
@@ -44,8 +47,12 @@ Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s) : launch_(st
         port_ = server_->getPort();
         store_ = server_;
     } catch (const std::exception& error) {
-        throw InputError("MASTER_ADDR", fmt::format("rank {} {} {}:{}", launch_.rank, hosts ? "cannot listen at" : "found nobody at", launch_.master_address, launch_.master_port),
-                         error.what(), hosts ? "Choose another MASTER_PORT, or an address of this host" : "Check MASTER_ADDR and MASTER_PORT, that rank 0 runs, and the firewall");
+        throw InputError("MASTER_ADDR",
+                         fmt::format("rank {} {} {}:{}", launch_.rank, hosts ? "cannot listen at" : "found nobody at",
+                                     launch_.master_address, launch_.master_port),
+                         error.what(),
+                         hosts ? "Choose another MASTER_PORT, or an address of this host"
+                               : "Check MASTER_ADDR and MASTER_PORT, that rank 0 runs, and the firewall");
     }
 }
 
@@ -54,7 +61,9 @@ Rendezvous::~Rendezvous() {
     if (heart_.joinable()) heart_.join();
 }
 
-c10::intrusive_ptr<c10d::TCPStore> Rendezvous::connect() const { return make_store(launch_.master_address, port_, false, 60s); }
+c10::intrusive_ptr<c10d::TCPStore> Rendezvous::connect() const {
+    return make_store(launch_.master_address, port_, false, 60s);
+}
 
 std::string Rendezvous::share(const std::string& key, const std::string& text) {
     if (launch_.rank == 0) {
@@ -84,7 +93,8 @@ void Rendezvous::beat() {
     }
 }
 
-/// What the others say; false once a rank is lost. Rank 0 watches everybody, the others watch rank 0, through the store.
+/// What the others say; false once a rank is lost. Rank 0 watches everybody, the others watch rank 0, through the
+/// store.
 bool Rendezvous::look(c10d::TCPStore& store) {
     if (store.check({"lost"})) {
         const auto json = nlohmann::json::parse(to_text(store.get("lost")), nullptr, false);
@@ -126,7 +136,9 @@ void Rendezvous::report_broken(int rank, const std::string& how) {
     std::this_thread::sleep_for(2 * beat_every);
     try {
         const auto store = connect();
-        if (!store->check({"lost"})) store->set("lost", to_bytes(nlohmann::json{{"rank", rank}, {"how", how}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+        if (!store->check({"lost"}))
+            store->set("lost", to_bytes(nlohmann::json{{"rank", rank}, {"how", how}}.dump(
+                                   -1, ' ', false, nlohmann::json::error_handler_t::replace)));
     } catch (const std::exception&) {
         rank = 0;  // the store's host is the one that is gone
     }

@@ -16,9 +16,9 @@ namespace skippipe {
 
 /// What may end a run from outside.
 struct Loss {
-    int rank = -1;      ///< that is gone; -1: not known
-    std::string how;    ///< "its connection broke", "silent for 5 s"
-    Faults faults;      ///< what it said before it ended itself
+    int rank = -1;    ///< that is gone; -1: not known
+    std::string how;  ///< "its connection broke", "silent for 5 s"
+    Faults faults;    ///< what it said before it ended itself
 };
 
 /// The store all ranks share. Rank 0 hosts it, or torchrun's agent does; the host outlives the others (`leave`).
@@ -37,9 +37,11 @@ public:
     /// Rank 0's text on every rank, once a key.
     std::string share(const std::string& key, const std::string& text);
 
-    /// Beats from now on, and calls `lost` once, from a thread, when a rank is silent for `limit_s` or another rank lost it.
+    /// Beats from now on, and calls `lost` once, from a thread, when a rank is silent for `limit_s` or another rank
+    /// lost it.
     void watch(std::function<void(const Loss&)> lost, double limit_s);
-    /// This rank's connection to another broke: tells everybody, and calls `lost` here. Never returns where `lost` does not.
+    /// This rank's connection to another broke: tells everybody, and calls `lost` here. Never returns where `lost` does
+    /// not.
     void report_broken(int rank, const std::string& how);
     /// This rank cannot go on: rank 0 hears why.
     void report_failed(const Faults& faults);

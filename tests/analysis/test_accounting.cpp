@@ -22,7 +22,8 @@ namespace {
 /// D = 4, F = 8, V = 10, T = 3: small enough for paper.
 ModelSpec tiny() { return {.blocks = 2, .width = 4, .heads = 2, .ffn_width = 8, .vocabulary = 10, .sequence = 3}; }
 
-/// Six stages of one block on nodes 0, 1..5, one microbatch after the other over the first `length` of them, from the second on in turn.
+/// Six stages of one block on nodes 0, 1..5, one microbatch after the other over the first `length` of them, from the
+/// second on in turn.
 std::pair<Problem, Plan> six_stages(int length) {
     auto problem = examples::toy({"a", "b", "c", "d", "e", "f"}, 6, length, 30);
     Plan plan{.stages = {{0}, {1}, {2}, {3}, {4}, {5}}, .blocks = problem.blocks};
@@ -55,12 +56,14 @@ Metric metric(const char* name, int iteration, double value, double network_s = 
 class TestAccounting : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    /// Each product of a block on its own: rows x inner x columns, two FLOPs a multiply-add, for one sample of 3 tokens.
+    /// Each product of a block on its own: rows x inner x columns, two FLOPs a multiply-add, for one sample of 3
+    /// tokens.
     void flops_of_a_tiny_llama() {
         const double products = 3 * 4 * 4 * 3 +  // queries, keys, values
                                 3 * 4 * 4 +      // output projection
-                                2 * (3 * 2 * 3) + 2 * (3 * 3 * 2) +  // two heads of width 2: scores, and scores times values
-                                2 * (3 * 4 * 8) + 3 * 8 * 4;         // gate and up, down
+                                2 * (3 * 2 * 3) +
+                                2 * (3 * 3 * 2) +             // two heads of width 2: scores, and scores times values
+                                2 * (3 * 4 * 8) + 3 * 8 * 4;  // gate and up, down
         QCOMPARE(3 * block_flops_per_token(tiny()), 2 * products);
         QCOMPARE(block_flops_per_token(tiny()), 368.0);
         QCOMPARE(head_flops_per_token(tiny()), 80.0);
@@ -72,7 +75,8 @@ private Q_SLOTS:
     /// Three microbatches of one sample through two stages of one block.
     void an_iteration_by_hand() {
         const auto example = examples::all_reduce();
-        const auto one = account_iteration(tiny(), example.problem, example.plan, evaluate(example.problem, example.plan));
+        const auto one =
+            account_iteration(tiny(), example.problem, example.plan, evaluate(example.problem, example.plan));
         QCOMPARE(one.iterations, 1);
         QCOMPARE(one.microbatches, 3);
         QCOMPARE(one.samples, 3);
@@ -91,7 +95,8 @@ private Q_SLOTS:
         QCOMPARE(one.transfer_bytes, 0.0);
         QCOMPARE(one.all_reduce_bytes, 3 * 16.0);
         QCOMPARE(one.lines.size(), std::size_t{3});
-        for (const char* name : {"A->B", "B->C", "C->A"}) QVERIFY2(line(one, name) && line(one, name)->all_reduce_bytes == 16, name);
+        for (const char* name : {"A->B", "B->C", "C->A"})
+            QVERIFY2(line(one, name) && line(one, name)->all_reduce_bytes == 16, name);
     }
 
     /// Microbatches of 1, 2 and 1 samples; the plan has moved a block from stage 1 to stage 0.
@@ -104,7 +109,8 @@ private Q_SLOTS:
         example.problem.forward_bytes = 10;
         example.problem.backward_bytes = 7;
         example.problem.gradient_bytes_per_block = 12;
-        const auto one = account_iteration(tiny(), example.problem, example.plan, evaluate(example.problem, example.plan));
+        const auto one =
+            account_iteration(tiny(), example.problem, example.plan, evaluate(example.problem, example.plan));
         QCOMPARE(one.samples, 4);
         QCOMPARE(one.tokens, 12);
         QCOMPARE(one.block_executions, 9);
@@ -124,8 +130,9 @@ private Q_SLOTS:
         problem.forward_bytes = 10;
         problem.backward_bytes = 7;
         const auto by_hand = account_iteration(tiny(), problem, plan, evaluate(problem, plan));  // D A B and E B A
-        const std::map<std::string, std::pair<double, double>> expected{{"D->A", {10, 0}}, {"A->B", {10, 7}}, {"B->D", {10, 0}}, {"D->B", {0, 7}}, {"B->A", {10, 7}},
-                                                                        {"A->D", {0, 7}}, {"E->B", {10, 0}}, {"A->E", {10, 0}}, {"E->A", {0, 7}}, {"B->E", {0, 7}}};
+        const std::map<std::string, std::pair<double, double>> expected{
+            {"D->A", {10, 0}}, {"A->B", {10, 7}}, {"B->D", {10, 0}}, {"D->B", {0, 7}}, {"B->A", {10, 7}},
+            {"A->D", {0, 7}},  {"E->B", {10, 0}}, {"A->E", {10, 0}}, {"E->A", {0, 7}}, {"B->E", {0, 7}}};
         QCOMPARE(by_hand.lines.size(), expected.size());
         for (const auto& [name, bytes] : expected) {
             const auto* found = line(by_hand, name);
@@ -140,7 +147,9 @@ private Q_SLOTS:
         PlannerRegistry planners;
         register_planners(planners);
         Faults faults;
-        const auto experiment = parse_experiment(read_file(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json", faults)).experiment;
+        const auto experiment =
+            parse_experiment(read_file(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json", faults))
+                .experiment;
         const auto problem = make_problem(experiment);
         for (const char* name : {"gpipe", "1f1b", "dtfm-skip", "skippipe"}) {
             const auto plan = planners.find(name)->plan(problem, {.steps = 50});
@@ -159,11 +168,13 @@ private Q_SLOTS:
         }
     }
 
-    /// 33 % of six stages: four visits instead of six, so the full pipeline runs 1.5 x the blocks, 5/3 of those outside stage 0.
+    /// 33 % of six stages: four visits instead of six, so the full pipeline runs 1.5 x the blocks, 5/3 of those outside
+    /// stage 0.
     void a_skip_costs_what_it_executes() {
         const auto [full_problem, full_plan] = six_stages(6);
         const auto [skip_problem, skip_plan] = six_stages(4);
-        const auto full = *account_plan(tiny(), full_problem, full_plan), skip = *account_plan(tiny(), skip_problem, skip_plan);
+        const auto full = *account_plan(tiny(), full_problem, full_plan),
+                   skip = *account_plan(tiny(), skip_problem, skip_plan);
         QCOMPARE(full.block_executions, 180);
         QCOMPARE(skip.block_executions, 120);
         QCOMPARE(full.block_flops() / skip.block_flops(), 1.5);
@@ -221,7 +232,8 @@ private Q_SLOTS:
     void figures_have_deltas_to_the_baseline() {
         const auto [problem, plan] = six_stages(6);
         const auto [skip_problem, skip_plan] = six_stages(4);
-        const auto figures = accounting_figures({account_plan(tiny(), problem, plan), account_plan(tiny(), skip_problem, skip_plan), std::nullopt});
+        const auto figures = accounting_figures(
+            {account_plan(tiny(), problem, plan), account_plan(tiny(), skip_problem, skip_plan), std::nullopt});
         std::map<std::string, Figure> named;
         for (const auto& figure : figures) named[figure.name] = figure;
         close(*named["block_flops"].ratios[1], -1.0 / 3);
@@ -233,11 +245,13 @@ private Q_SLOTS:
 
     void losses_stand_where_they_were_measured() {
         Accounting iteration{.microbatches = 10, .forward_block_flops = 1, .backward_block_flops = 2};
-        const std::vector<Metric> metrics{metric("validation_loss", 0, 5), metric("loss", 0, 4.5, 7, 3), metric("loss", 1, std::numeric_limits<double>::quiet_NaN()),
+        const std::vector<Metric> metrics{metric("validation_loss", 0, 5), metric("loss", 0, 4.5, 7, 3),
+                                          metric("loss", 1, std::numeric_limits<double>::quiet_NaN()),
                                           metric("loss", 2, 4, 21, 9), metric("validation_loss", 3, 3.5, 21, 9)};
         using Points = std::vector<CurvePoint>;
         QVERIFY(curve_points(metrics, "loss", WorkAxis::block_flops, &iteration) == (Points{{3, 4.5}, {9, 4}}));
-        QVERIFY(curve_points(metrics, "validation_loss", WorkAxis::block_flops, &iteration) == (Points{{0, 5}, {9, 3.5}}));
+        QVERIFY(curve_points(metrics, "validation_loss", WorkAxis::block_flops, &iteration) ==
+                (Points{{0, 5}, {9, 3.5}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::microbatches, &iteration) == (Points{{10, 4.5}, {30, 4}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::network_time) == (Points{{7, 4.5}, {21, 4}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::machine_time) == (Points{{3, 4.5}, {9, 4}}));
@@ -247,10 +261,15 @@ private Q_SLOTS:
 
     /// The baseline: 6, 4, 3 at 0, 30, 60. The other does 20 an iteration: 6, 3, 2 at 0, 20, 40.
     void equal_flops_by_hand() {
-        const Accounting dear{.forward_block_flops = 10, .backward_block_flops = 20}, cheap{.forward_block_flops = 5, .backward_block_flops = 15};
-        const std::vector<Metric> slow{metric("validation_loss", 0, 6), metric("validation_loss", 1, 4), metric("validation_loss", 2, 3)};
-        const std::vector<Metric> fast{metric("validation_loss", 0, 6), metric("validation_loss", 1, 3), metric("validation_loss", 2, 2)};
-        const auto curve = [](const std::vector<Metric>& metrics, const Accounting& one) { return curve_points(metrics, "validation_loss", WorkAxis::block_flops, &one); };
+        const Accounting dear{.forward_block_flops = 10, .backward_block_flops = 20},
+            cheap{.forward_block_flops = 5, .backward_block_flops = 15};
+        const std::vector<Metric> slow{metric("validation_loss", 0, 6), metric("validation_loss", 1, 4),
+                                       metric("validation_loss", 2, 3)};
+        const std::vector<Metric> fast{metric("validation_loss", 0, 6), metric("validation_loss", 1, 3),
+                                       metric("validation_loss", 2, 2)};
+        const auto curve = [](const std::vector<Metric>& metrics, const Accounting& one) {
+            return curve_points(metrics, "validation_loss", WorkAxis::block_flops, &one);
+        };
         const auto view = equal_view({curve(slow, dear), curve(fast, cheap)});
         QCOMPARE(*view.common_x, 40.0);
         QCOMPARE(*view.shortest, std::size_t{1});
@@ -282,7 +301,8 @@ private Q_SLOTS:
     }
 
     void axes_have_names() {
-        for (const auto axis : {WorkAxis::iteration, WorkAxis::tokens, WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time})
+        for (const auto axis : {WorkAxis::iteration, WorkAxis::tokens, WorkAxis::microbatches, WorkAxis::block_flops,
+                                WorkAxis::network_time, WorkAxis::machine_time})
             QVERIFY(work_axis(to_string(axis)) == axis);
         QVERIFY(!work_axis("") && !work_axis("FLOPS"));
     }

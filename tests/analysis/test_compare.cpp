@@ -14,8 +14,10 @@ class TestCompare : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void only_what_differs_is_told() {
-        const auto a = Json::parse(R"({"name": "a", "seed": 1, "pipeline": {"skip_ratio": 0.25, "stages": 6, "stage_sizes": [5, 3]}, "failures": []})");
-        const auto b = Json::parse(R"({"name": "b", "seed": 1.0, "pipeline": {"stages": 6, "skip_ratio": 0.33, "stage_sizes": [5, 4], "planner": "x"}, "failures": []})");
+        const auto a = Json::parse(
+            R"({"name": "a", "seed": 1, "pipeline": {"skip_ratio": 0.25, "stages": 6, "stage_sizes": [5, 3]}, "failures": []})");
+        const auto b = Json::parse(
+            R"({"name": "b", "seed": 1.0, "pipeline": {"stages": 6, "skip_ratio": 0.33, "stage_sizes": [5, 4], "planner": "x"}, "failures": []})");
         const std::vector<ParameterDifference> expected{{"/name", {{"\"a\""}, {"\"b\""}}},
                                                         {"/pipeline/skip_ratio", {{"0.25"}, {"0.33"}}},
                                                         {"/pipeline/stage_sizes", {{"[5,3]"}, {"[5,4]"}}},
@@ -27,15 +29,18 @@ private Q_SLOTS:
     }
 
     void nodes_are_matched_by_id() {
-        const auto a = Json::parse(R"({"nodes": [{"id": "x", "m": 3}, {"id": "y/z", "m": 3}], "links": [{"from": "x", "to": "y", "s": 1}]})");
-        const auto b = Json::parse(R"({"nodes": [{"id": "new", "m": 1}, {"id": "y/z", "m": 4}, {"id": "x", "m": 3}], "links": [{"from": "x", "to": "y", "s": 2}]})");
+        const auto a = Json::parse(
+            R"({"nodes": [{"id": "x", "m": 3}, {"id": "y/z", "m": 3}], "links": [{"from": "x", "to": "y", "s": 1}]})");
+        const auto b = Json::parse(
+            R"({"nodes": [{"id": "new", "m": 1}, {"id": "y/z", "m": 4}, {"id": "x", "m": 3}], "links": [{"from": "x", "to": "y", "s": 2}]})");
         const std::vector<ParameterDifference> expected{{"/nodes/y~1z/m", {{"3"}, {"4"}}},
                                                         {"/links/x->y/s", {{"1"}, {"2"}}},
                                                         {"/nodes/new/id", {std::nullopt, {"\"new\""}}},
                                                         {"/nodes/new/m", {std::nullopt, {"1"}}}};
         QVERIFY(differing_parameters({a, b}) == expected);
         // Without names of their own, elements are matched by place.
-        const auto c = Json::parse(R"([{"kind": "crash", "at": 1}])"), d = Json::parse(R"([{"kind": "crash", "at": 2}])");
+        const auto c = Json::parse(R"([{"kind": "crash", "at": 1}])"),
+                   d = Json::parse(R"([{"kind": "crash", "at": 2}])");
         QCOMPARE(differing_parameters({c, d}).front().pointer, std::string{"/0/at"});
     }
 
@@ -51,7 +56,8 @@ private Q_SLOTS:
         QCOMPARE(*iteration.ratios[0], -0.25);
         QCOMPARE(*iteration.deltas[1], 0.0);
         QVERIFY(!iteration.values[2] && !iteration.deltas[2]);
-        for (const auto& figure : figures) QVERIFY(figure.name != "last_validation_loss" && figure.name != "tokens_per_second");
+        for (const auto& figure : figures)
+            QVERIFY(figure.name != "last_validation_loss" && figure.name != "tokens_per_second");
         QVERIFY(compare_figures({}).empty());
         QCOMPARE(*compare_figures({b, a}, 9).front().deltas[1], 20.0);
     }
@@ -64,7 +70,8 @@ private Q_SLOTS:
         QCOMPARE(quantile({10, 20, 30, 40, 50}, 0.9), 46.0);
         QCOMPARE(quantile({3, 1, 2}, 0), 1.0);
         QCOMPARE(quantile({3, 1, 2}, 1), 3.0);
-        QVERIFY(std::isnan(mean({})) && std::isnan(median({})) && std::isnan(standard_deviation({1})) && std::isnan(median({1, std::nan("")})));
+        QVERIFY(std::isnan(mean({})) && std::isnan(median({})) && std::isnan(standard_deviation({1})) &&
+                std::isnan(median({1, std::nan("")})));
     }
 };
 

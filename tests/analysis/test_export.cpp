@@ -61,15 +61,19 @@ private Q_SLOTS:
         auto example = examples::collision();
         example.problem.node_ids = {"a,\"b\"", "line\nbreak"};
         std::ostringstream out;
-        write_spans_csv(out, {{1, 0, 0, {SpanKind::transfer_forward, 0, 1, 0, 4, 0.1, 1.0 / 3, 2, 1e9}}}, example.problem);
+        write_spans_csv(out, {{1, 0, 0, {SpanKind::transfer_forward, 0, 1, 0, 4, 0.1, 1.0 / 3, 2, 1e9}}},
+                        example.problem);
         QCOMPARE(out.str().substr(out.str().find('\n') + 1),
-                 std::string{"0,0,transfer-forward,\"a,\"\"b\"\"\",\"line\nbreak\",0,4,0.1,0.3333333333333333,2,1000000000\n"});
+                 std::string{
+                     "0,0,transfer-forward,\"a,\"\"b\"\"\",\"line\nbreak\",0,4,0.1,0.3333333333333333,2,1000000000\n"});
     }
 
     void metrics_as_csv() {
         std::ostringstream out;
         write_metrics_csv(out, {{1, 2, "loss", 5.25, 10, 0.5, 1024}, {2, 3, "loss", std::nan(""), 20, 1, 2048}});
-        QCOMPARE(out.str(), std::string{"iteration,name,value,network_s,machine_s,tokens\n2,loss,5.25,10,0.5,1024\n3,loss,,20,1,2048\n"});
+        QCOMPARE(out.str(),
+                 std::string{
+                     "iteration,name,value,network_s,machine_s,tokens\n2,loss,5.25,10,0.5,1024\n3,loss,,20,1,2048\n"});
     }
 
     void trace_golden() {
@@ -87,9 +91,12 @@ private Q_SLOTS:
         std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> boxes;
         for (const auto& event : trace["traceEvents"]) {
             ++phases[event["ph"]];
-            if (event["ph"] == "X") boxes[{event["pid"], event["tid"]}].push_back({event["ts"], event["ts"].get<double>() + event["dur"].get<double>()});
+            if (event["ph"] == "X")
+                boxes[{event["pid"], event["tid"]}].push_back(
+                    {event["ts"], event["ts"].get<double>() + event["dur"].get<double>()});
         }
-        const auto transfers = std::count_if(spans.begin(), spans.end(), [](const RecordedSpan& s) { return is_transfer(s.span.kind); });
+        const auto transfers =
+            std::count_if(spans.begin(), spans.end(), [](const RecordedSpan& s) { return is_transfer(s.span.kind); });
         QVERIFY(transfers > 0);
         for (const char* phase : {"b", "e", "s", "f"}) QCOMPARE(phases[phase], static_cast<int>(transfers));
         QCOMPARE(phases["X"], static_cast<int>(static_cast<std::ptrdiff_t>(spans.size()) - transfers));
@@ -98,7 +105,9 @@ private Q_SLOTS:
             const auto& lane = boxes[{event["pid"], event["tid"]}];
             const double ts = event["ts"];
             QVERIFY(ts >= 100e6);
-            QVERIFY2(std::any_of(lane.begin(), lane.end(), [&](const auto& b) { return b.first <= ts && ts < b.second; }), event.dump().c_str());
+            QVERIFY2(
+                std::any_of(lane.begin(), lane.end(), [&](const auto& b) { return b.first <= ts && ts < b.second; }),
+                event.dump().c_str());
         }
     }
 
@@ -114,7 +123,8 @@ private Q_SLOTS:
 
     void svg_golden() {
         const auto example = examples::collision();
-        compare_golden("export-timeline.svg", timeline_svg(recorded(example), example.problem, example.plan, {.title = "Collision", .width_px = 640}));
+        compare_golden("export-timeline.svg", timeline_svg(recorded(example), example.problem, example.plan,
+                                                           {.title = "Collision", .width_px = 640}));
     }
 
     void svg_is_well_formed_and_stands_alone() {

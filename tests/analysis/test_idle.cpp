@@ -27,7 +27,8 @@ Seconds of_node(const IdleReport& report, int node) {
 
 QByteArray text(const Seconds& seconds) {
     QByteArray out;
-    for (const auto& [cause, s] : seconds) out += QByteArray::fromStdString(cause) + " " + QByteArray::number(s, 'g', 12) + ", ";
+    for (const auto& [cause, s] : seconds)
+        out += QByteArray::fromStdString(cause) + " " + QByteArray::number(s, 'g', 12) + ", ";
     return out;
 }
 
@@ -90,7 +91,8 @@ std::pair<Problem, Plan> random_case(Rng& rng) {
         rng.shuffle(others);
         Path path{m, {static_cast<int>(rng.below(static_cast<std::uint64_t>(replicas)))}};
         for (int hop = 1; hop < length; ++hop)
-            path.nodes.push_back(others[static_cast<std::size_t>(hop - 1)] * replicas + static_cast<int>(rng.below(static_cast<std::uint64_t>(replicas))));
+            path.nodes.push_back(others[static_cast<std::size_t>(hop - 1)] * replicas +
+                                 static_cast<int>(rng.below(static_cast<std::uint64_t>(replicas))));
         plan.paths.push_back(path);
     }
     return {problem, plan};
@@ -105,13 +107,16 @@ private Q_SLOTS:
         QTest::addColumn<int>("example");
         QTest::addColumn<int>("node");
         QTest::addColumn<QByteArray>("expected");
-        const auto row = [](const char* name, int example, int node, Seconds seconds) { QTest::newRow(name) << example << node << text(seconds); };
+        const auto row = [](const char* name, int example, int node, Seconds seconds) {
+            QTest::newRow(name) << example << node << text(seconds);
+        };
         row("collision, D", 0, 0, {{"activation", 1}, {"link", 2.5}, {"gradient", 2}});
         row("collision, A", 0, 1, {{"fill-drain", 4}, {"link", 2}, {"gradient", 0.5}});
         row("memory, D", 1, 0, {{"activation", 1}, {"link", 3}, {"gradient", 6}});
         row("memory, A", 1, 1, {{"fill-drain", 4}, {"link", 2}, {"memory", 2.5}, {"gradient", 1.5}, {"collision", 1}});
         row("all-reduce, D", 6, 0, {{"fill-drain", 7}, {"link", 3}, {"gradient", 1}, {"optimizer", 0.25}});
-        row("all-reduce, A", 6, 1, {{"fill-drain", 3}, {"link", 2}, {"gradient", 1.5}, {"all-reduce", 12}, {"optimizer", 0.25}});
+        row("all-reduce, A", 6, 1,
+            {{"fill-drain", 3}, {"link", 2}, {"gradient", 1.5}, {"all-reduce", 12}, {"optimizer", 0.25}});
         row("order, D", 8, 0, {{"order", 2}, {"collision", 1}, {"activation", 1}, {"gradient", 2.5}, {"link", 1}});
         row("order, A", 8, 1, {{"fill-drain", 5}, {"order", 1}, {"gradient", 1.5}, {"link", 1}});
     }
@@ -127,7 +132,8 @@ private Q_SLOTS:
     void a_shared_line_is_told_as_link() {
         const auto example = examples::shared_line(true);
         const auto report = explain_idle(example.problem, example.plan, evaluate(example.problem, example.plan));
-        const auto queued = std::find_if(report.gaps.begin(), report.gaps.end(), [](const IdleGap& g) { return g.node == 2 && g.start_s == 5.5; });
+        const auto queued = std::find_if(report.gaps.begin(), report.gaps.end(),
+                                         [](const IdleGap& g) { return g.node == 2 && g.start_s == 5.5; });
         QVERIFY(queued != report.gaps.end());
         QCOMPARE(queued->cause, IdleCause::link);
         QCOMPARE(queued->end_s, 7.5);
@@ -136,7 +142,8 @@ private Q_SLOTS:
     }
 
     void examples_tile() {
-        for (const auto& example : examples::all()) check_tiling(example.problem, example.plan, evaluate(example.problem, example.plan));
+        for (const auto& example : examples::all())
+            check_tiling(example.problem, example.plan, evaluate(example.problem, example.plan));
     }
 
     void random_plans_tile() {
@@ -150,8 +157,9 @@ private Q_SLOTS:
             const auto report = explain_idle(problem, plan, timeline);
             for (std::size_t c = 0; c < idle_causes; ++c) seen[c] += report.share[c];
         }
-        for (const auto cause : {IdleCause::fill_drain, IdleCause::activation, IdleCause::gradient, IdleCause::link, IdleCause::memory,
-                                 IdleCause::collision, IdleCause::all_reduce, IdleCause::optimizer, IdleCause::unused})
+        for (const auto cause :
+             {IdleCause::fill_drain, IdleCause::activation, IdleCause::gradient, IdleCause::link, IdleCause::memory,
+              IdleCause::collision, IdleCause::all_reduce, IdleCause::optimizer, IdleCause::unused})
             QVERIFY2(seen[static_cast<std::size_t>(cause)] > 0, to_string(cause).data());
     }
 

@@ -28,10 +28,20 @@ namespace launched {
 inline const QString program = QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe");
 
 /// Why nothing can be trained here; empty where it can.
-inline QString no_worker() { return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) ? QString() : QStringLiteral("skippipe-worker is not built"); }
+inline QString no_worker() {
+    return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker"))
+               ? QString()
+               : QStringLiteral("skippipe-worker is not built");
+}
 
 inline bool wait_until(const std::function<bool()>& done, int limit_ms) {
-    for (QElapsedTimer timer = [] { QElapsedTimer t; t.start(); return t; }(); !done(); QTest::qWait(20))
+    for (QElapsedTimer timer =
+             [] {
+                 QElapsedTimer t;
+                 t.start();
+                 return t;
+             }();
+         !done(); QTest::qWait(20))
         if (timer.elapsed() > limit_ms) return false;
     return true;
 }
@@ -45,7 +55,8 @@ inline std::vector<int> free_ports(std::size_t count) {
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof address;
         sockets.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (::bind(sockets.back(), reinterpret_cast<sockaddr*>(&address), size) == 0) ::getsockname(sockets.back(), reinterpret_cast<sockaddr*>(&address), &size);
+        if (::bind(sockets.back(), reinterpret_cast<sockaddr*>(&address), size) == 0)
+            ::getsockname(sockets.back(), reinterpret_cast<sockaddr*>(&address), &size);
         ports.push_back(ntohs(address.sin_port));
     }
     for (const int socket : sockets) ::close(socket);
@@ -80,8 +91,8 @@ private:
     QByteArray text_;
 };
 
-/// A folder with the tiny experiment and its record, and every process started for it: they carry a mark in their environment, so
-/// that none is overlooked.
+/// A folder with the tiny experiment and its record, and every process started for it: they carry a mark in their
+/// environment, so that none is overlooked.
 class Scene {
 public:
     Scene() : mark_("SKIPPIPE_TEST=" + QUuid::createUuid().toByteArray(QUuid::WithoutBraces)) {
@@ -104,7 +115,8 @@ public:
         return out.fileName();
     }
 
-    /// tests/data/tiny-training.json with other execution; nodes a, b on rank 0 and c, d, e on rank 1 where `two_ranks`.
+    /// tests/data/tiny-training.json with other execution; nodes a, b on rank 0 and c, d, e on rank 1 where
+    /// `two_ranks`.
     QString tiny(const QString& name, const QJsonObject& execution, int iterations = 6, bool two_ranks = false) const {
         QFile in(QStringLiteral(SKIPPIPE_SOURCE_DIR "/tests/data/tiny-training.json"));
         if (!in.open(QIODevice::ReadOnly)) return {};
@@ -133,8 +145,11 @@ public:
         const auto given = QProcessEnvironment::systemEnvironment();
         const auto names = given.keys();
         for (const auto& name : names)
-            if (!name.startsWith(QStringLiteral("SLURM")) && !name.startsWith(QStringLiteral("OMPI")) && !name.startsWith(QStringLiteral("PMI"))) environment.insert(name, given.value(name));
-        const auto own = variables + QStringList{QString::fromLatin1(mark_), QStringLiteral("TMPDIR=") + folder_.path()};
+            if (!name.startsWith(QStringLiteral("SLURM")) && !name.startsWith(QStringLiteral("OMPI")) &&
+                !name.startsWith(QStringLiteral("PMI")))
+                environment.insert(name, given.value(name));
+        const auto own =
+            variables + QStringList{QString::fromLatin1(mark_), QStringLiteral("TMPDIR=") + folder_.path()};
         for (const auto& variable : own)
             environment.insert(variable.section(QLatin1Char('='), 0, 0), variable.section(QLatin1Char('='), 1));
         result.process->setProcessEnvironment(environment);
@@ -142,7 +157,9 @@ public:
         return result;
     }
 
-    Process run(const QString& experiment, const QStringList& variables = {}) const { return start(program, {QStringLiteral("run"), experiment, QStringLiteral("--db"), record()}, variables); }
+    Process run(const QString& experiment, const QStringList& variables = {}) const {
+        return start(program, {QStringLiteral("run"), experiment, QStringLiteral("--db"), record()}, variables);
+    }
 
     /// Processes of this scene that run, and carry `variable` in their environment where one is named.
     std::vector<qint64> alive(const QByteArray& variable = {}) const {
@@ -151,7 +168,8 @@ public:
             QFile environment(QStringLiteral("/proc/%1/environ").arg(name));
             if (name.toLongLong() <= 0 || !environment.open(QIODevice::ReadOnly)) continue;
             const auto variables = environment.readAll().split('\0');
-            if (variables.contains(mark_) && (variable.isEmpty() || variables.contains(variable))) found.push_back(name.toLongLong());
+            if (variables.contains(mark_) && (variable.isEmpty() || variables.contains(variable)))
+                found.push_back(name.toLongLong());
         }
         return found;
     }
@@ -170,7 +188,10 @@ public:
     }
 
     int ranks(skippipe::RunId run) const {
-        return QJsonDocument::fromJson(QByteArray::fromStdString(skippipe::Reader(record().toStdString()).versions_json(run))).object()[QStringLiteral("ranks")].toInt();
+        return QJsonDocument::fromJson(
+                   QByteArray::fromStdString(skippipe::Reader(record().toStdString()).versions_json(run)))
+            .object()[QStringLiteral("ranks")]
+            .toInt();
     }
 
 private:
@@ -192,7 +213,9 @@ inline void check_finished(const Scene& scene, int ranks) {
     const auto expected = scene.losses(scene.last_run()->id);
     QCOMPARE(expected.size(), std::size_t(6));
     QCOMPARE(losses.size(), expected.size());
-    for (std::size_t i = 0; i < losses.size(); ++i) QVERIFY2(std::abs(losses[i] - expected[i]) < 1e-4, qPrintable(QStringLiteral("%1 %2").arg(losses[i]).arg(expected[i])));
+    for (std::size_t i = 0; i < losses.size(); ++i)
+        QVERIFY2(std::abs(losses[i] - expected[i]) < 1e-4,
+                 qPrintable(QStringLiteral("%1 %2").arg(losses[i]).arg(expected[i])));
 }
 
 }  // namespace launched

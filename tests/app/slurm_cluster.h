@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A Slurm cluster of one node for a test: munged, slurmctld and slurmd as children, everything in the scene's folder, loopback only.
+// A Slurm cluster of one node for a test: munged, slurmctld and slurmd as children, everything in the scene's folder,
+// loopback only.
 #pragma once
 #include <QStandardPaths>
 
@@ -26,7 +27,9 @@ public:
 
     /// Why it did not start; empty where it runs.
     const QString& why_not() const { return why_not_; }
-    QStringList variables() const { return {QStringLiteral("SLURM_CONF=") + scene_.path(QStringLiteral("slurm.conf"))}; }
+    QStringList variables() const {
+        return {QStringLiteral("SLURM_CONF=") + scene_.path(QStringLiteral("slurm.conf"))};
+    }
 
 private:
     static QString daemon(const QString& name) {
@@ -52,22 +55,37 @@ private:
 
     QString begin() {
         for (const char* name : {"munged", "slurmctld", "slurmd", "srun", "sinfo"})
-            if (daemon(QString::fromLatin1(name)).isEmpty()) return QStringLiteral("%1 is not installed (packages slurm-wlm, munge)").arg(QString::fromLatin1(name));
+            if (daemon(QString::fromLatin1(name)).isEmpty())
+                return QStringLiteral("%1 is not installed (packages slurm-wlm, munge)").arg(QString::fromLatin1(name));
         write_files();
         const auto at = [this](const char* name) { return scene_.path(QString::fromLatin1(name)); };
-        munge_ = scene_.start(daemon(QStringLiteral("munged")),
-                              {QStringLiteral("--foreground"), QStringLiteral("--force"), QStringLiteral("--key-file=") + at("munge.key"), QStringLiteral("--socket=") + at("munge.socket"),
-                               QStringLiteral("--pid-file=") + at("munge.pid"), QStringLiteral("--log-file=") + at("munge.log"), QStringLiteral("--seed-file=") + at("munge.seed"),
-                               QStringLiteral("--origin=127.0.0.1")});
-        if (!wait_until([&] { return QFile::exists(at("munge.socket")) || munge_.process->state() == QProcess::NotRunning; }, 10'000) || munge_.process->state() == QProcess::NotRunning)
+        munge_ = scene_.start(
+            daemon(QStringLiteral("munged")),
+            {QStringLiteral("--foreground"), QStringLiteral("--force"), QStringLiteral("--key-file=") + at("munge.key"),
+             QStringLiteral("--socket=") + at("munge.socket"), QStringLiteral("--pid-file=") + at("munge.pid"),
+             QStringLiteral("--log-file=") + at("munge.log"), QStringLiteral("--seed-file=") + at("munge.seed"),
+             QStringLiteral("--origin=127.0.0.1")});
+        if (!wait_until(
+                [&] { return QFile::exists(at("munge.socket")) || munge_.process->state() == QProcess::NotRunning; },
+                10'000) ||
+            munge_.process->state() == QProcess::NotRunning)
             return QStringLiteral("munged does not start: ") + QString::fromLocal8Bit(munge_.text());
-        controller_ = scene_.start(daemon(QStringLiteral("slurmctld")), {QStringLiteral("-D"), QStringLiteral("-i")}, variables());
+        controller_ = scene_.start(daemon(QStringLiteral("slurmctld")), {QStringLiteral("-D"), QStringLiteral("-i")},
+                                   variables());
         node_ = scene_.start(daemon(QStringLiteral("slurmd")), {QStringLiteral("-D")}, variables());
-        const bool up = wait_until([this] { return output_of(QStringLiteral("sinfo"), {QStringLiteral("-h"), QStringLiteral("-o"), QStringLiteral("%t")}) == QStringLiteral("idle"); }, 20'000);
-        return up ? QString() : QStringLiteral("Slurm does not come up: ") + QString::fromLocal8Bit(controller_.text().right(400) + node_.text().right(400));
+        const bool up = wait_until(
+            [this] {
+                return output_of(QStringLiteral("sinfo"), {QStringLiteral("-h"), QStringLiteral("-o"),
+                                                           QStringLiteral("%t")}) == QStringLiteral("idle");
+            },
+            20'000);
+        return up ? QString()
+                  : QStringLiteral("Slurm does not come up: ") +
+                        QString::fromLocal8Bit(controller_.text().right(400) + node_.text().right(400));
     }
 
-    /// 127.0.1.1, as Debian's installer has it: who connects there comes from 127.0.0.1, and Slurm's step answers to that.
+    /// 127.0.1.1, as Debian's installer has it: who connects there comes from 127.0.0.1, and Slurm's step answers to
+    /// that.
     static bool leads_to_another_loopback(const QByteArray& host) {
         addrinfo hints{}, *found = nullptr;
         hints.ai_family = AF_INET;
@@ -83,7 +101,8 @@ private:
         while (key.size() < 1024) key += static_cast<char>(random());
         const auto file = scene_.write(QStringLiteral("munge.key"), key);
         QFile::setPermissions(file, QFile::ReadOwner | QFile::WriteOwner);
-        QFile::setPermissions(scene_.path(QString()), QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner | QFile::ExeGroup | QFile::ExeOther);
+        QFile::setPermissions(scene_.path(QString()), QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner |
+                                                          QFile::ExeGroup | QFile::ExeOther);
         QDir(scene_.path(QString())).mkdir(QStringLiteral("state"));
         QDir(scene_.path(QString())).mkdir(QStringLiteral("spool"));
         char host[256] = "localhost";
@@ -94,15 +113,23 @@ private:
         QFile in(QStringLiteral(SKIPPIPE_SOURCE_DIR "/tests/data/slurm.conf"));
         if (!in.open(QIODevice::ReadOnly)) return;
         auto text = QString::fromUtf8(in.readAll());
-        text.replace(QStringLiteral("@FOLDER@"), QDir(scene_.path(QString())).absolutePath()).replace(QStringLiteral("@HOST@"), name).replace(QStringLiteral("@USER@"), user);
+        text.replace(QStringLiteral("@FOLDER@"), QDir(scene_.path(QString())).absolutePath())
+            .replace(QStringLiteral("@HOST@"), name)
+            .replace(QStringLiteral("@USER@"), user);
         const bool another = leads_to_another_loopback(name.toLocal8Bit());
         text.replace(QStringLiteral("@ADDRESS@"), another ? name : QStringLiteral("127.0.0.1"));
-        text.replace(QStringLiteral("@LISTEN@"), another ? QStringLiteral("NoCtldInAddrAny") : QStringLiteral("NoInAddrAny,NoCtldInAddrAny"));
-        text.replace(QStringLiteral("@CONTROLLER_PORT@"), QString::number(ports[0])).replace(QStringLiteral("@NODE_PORT@"), QString::number(ports[1]));
+        text.replace(QStringLiteral("@LISTEN@"),
+                     another ? QStringLiteral("NoCtldInAddrAny") : QStringLiteral("NoInAddrAny,NoCtldInAddrAny"));
+        text.replace(QStringLiteral("@CONTROLLER_PORT@"), QString::number(ports[0]))
+            .replace(QStringLiteral("@NODE_PORT@"), QString::number(ports[1]));
         scene_.write(QStringLiteral("slurm.conf"), text.toUtf8());
         // "disabled" came with 23.11; before it, this plug-in touches nothing as long as no other asks it to.
-        const int year = output_of(daemon(QStringLiteral("slurmd")), {QStringLiteral("-V")}).section(QLatin1Char(' '), 1).section(QLatin1Char('.'), 0, 0).toInt();
-        scene_.write(QStringLiteral("cgroup.conf"), year >= 24 ? "CgroupPlugin=disabled\n" : "CgroupPlugin=cgroup/v1\n");
+        const int year = output_of(daemon(QStringLiteral("slurmd")), {QStringLiteral("-V")})
+                             .section(QLatin1Char(' '), 1)
+                             .section(QLatin1Char('.'), 0, 0)
+                             .toInt();
+        scene_.write(QStringLiteral("cgroup.conf"),
+                     year >= 24 ? "CgroupPlugin=disabled\n" : "CgroupPlugin=cgroup/v1\n");
     }
 
     const Scene& scene_;

@@ -54,7 +54,8 @@ class TestCommandLine : public QObject {
         QProcess process;
         process.start(program, arguments << "--db" << file("record.sqlite"));
         Output output;
-        if (process.waitForFinished(limit_ms)) output.exit_code = process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -2;
+        if (process.waitForFinished(limit_ms))
+            output.exit_code = process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -2;
         if (process.state() != QProcess::NotRunning) process.kill(), process.waitForFinished();
         output.out = process.readAllStandardOutput();
         output.error = process.readAllStandardError();
@@ -62,7 +63,8 @@ class TestCommandLine : public QObject {
     }
 
     /// The tiny experiment beside a corpus of its own, changed as asked.
-    QString tiny(const QString& name, const std::function<void(QJsonObject&)>& change = [](QJsonObject&) {}) const {
+    QString tiny(
+        const QString& name, const std::function<void(QJsonObject&)>& change = [](QJsonObject&) {}) const {
         QByteArray corpus;
         for (int i = 0; i < 4000; ++i) corpus += "line " + QByteArray::number(i * 7919 % 1009) + " of the corpus\n";
         write("corpus.txt", corpus);
@@ -103,7 +105,8 @@ private Q_SLOTS:
     void help_has_examples() {
         const auto help = run({"--help"});
         QCOMPARE(help.exit_code, 0);
-        for (const char* verb : {"validate", "plan", "score", "run", "runs", "show", "compare", "export", "planners", "bench"}) {
+        for (const char* verb :
+             {"validate", "plan", "score", "run", "runs", "show", "compare", "export", "planners", "bench"}) {
             QVERIFY2(help.out.contains(verb), verb);
             const auto own = run({verb, "--help"});
             QCOMPARE(own.exit_code, 0);
@@ -117,7 +120,8 @@ private Q_SLOTS:
         QCOMPARE(output.exit_code, 2);
         QVERIFY(!output.object()["valid"].toBool());
         QVERIFY(output.object()["faults"].toArray().size() >= 10);
-        for (const auto& fault : output.object()["faults"].toArray()) QVERIFY(!fault.toObject()["remedy"].toString().isEmpty());
+        for (const auto& fault : output.object()["faults"].toArray())
+            QVERIFY(!fault.toObject()["remedy"].toString().isEmpty());
     }
 
     void bundled_experiments_are_valid() {
@@ -134,10 +138,14 @@ private Q_SLOTS:
         QCOMPARE(planner.exit_code, 2);
         QVERIFY(planner.error.contains("skippipe-joint"));
         QCOMPARE(run({"show", "77"}).exit_code, 2);
-        const auto ranks = run({"run", tiny("ranks.json", [](QJsonObject& d) { d["execution"] = QJsonObject{{"ranks", 2}}; })});
+        const auto ranks = run({"run", tiny("ranks.json", [](QJsonObject& d) {
+                                    d["execution"] = QJsonObject{{"ranks", 2}};
+                                })});
         QCOMPARE(ranks.exit_code, 2);
         QVERIFY(ranks.error.contains("/execution/ranks") && ranks.error.contains("\"wall\""));
-        const auto nccl = run({"run", tiny("nccl.json", [](QJsonObject& d) { d["execution"] = QJsonObject{{"clock", "wall"}, {"transport", "nccl"}}; })});
+        const auto nccl = run({"run", tiny("nccl.json", [](QJsonObject& d) {
+                                   d["execution"] = QJsonObject{{"clock", "wall"}, {"transport", "nccl"}};
+                               })});
         QCOMPARE(nccl.exit_code, 2);
         QVERIFY(nccl.error.contains("/execution/transport"));
         write("no-database", "This is not a record of runs, whatever its name says");
@@ -166,16 +174,26 @@ private Q_SLOTS:
             }
             for (int m = 0; m < 30; ++m) {
                 QJsonArray nodes;
-                for (const auto& node : authors["paths"].toObject()[name].toArray()[m % 15].toArray()) nodes.append(ids[node.toInt()]);
+                for (const auto& node : authors["paths"].toObject()[name].toArray()[m % 15].toArray())
+                    nodes.append(ids[node.toInt()]);
                 paths.append(QJsonObject{{"microbatch", m}, {"nodes", nodes}});
             }
-            const QJsonObject plan{{"format", 1}, {"planner", name}, {"seed", 0}, {"steps", 0}, {"experiment_hash", ""}, {"split_backward", false},
-                                   {"stages", stages}, {"blocks", QJsonArray{4, 4, 4, 4, 4, 4}}, {"paths", paths}};
-            const auto output = run({"score", source("resources/experiments/authors-20.json"), write("authors.json", QJsonDocument(plan).toJson()), "--json"});
+            const QJsonObject plan{{"format", 1},
+                                   {"planner", name},
+                                   {"seed", 0},
+                                   {"steps", 0},
+                                   {"experiment_hash", ""},
+                                   {"split_backward", false},
+                                   {"stages", stages},
+                                   {"blocks", QJsonArray{4, 4, 4, 4, 4, 4}},
+                                   {"paths", paths}};
+            const auto output = run({"score", source("resources/experiments/authors-20.json"),
+                                     write("authors.json", QJsonDocument(plan).toJson()), "--json"});
             QCOMPARE(output.exit_code, 0);
             const auto row = output.array()[0].toObject();
             QCOMPARE(row["planner"].toString(), QString(name));
-            QVERIFY2(std::abs(row["makespan_seconds"].toDouble() - seconds) < 5e-6, qPrintable(QString::number(row["makespan_seconds"].toDouble(), 'g', 12)));
+            QVERIFY2(std::abs(row["makespan_seconds"].toDouble() - seconds) < 5e-6,
+                     qPrintable(QString::number(row["makespan_seconds"].toDouble(), 'g', 12)));
             QCOMPARE(row["iteration_seconds"].toDouble(), row["makespan_seconds"].toDouble());
             QVERIFY2(row["violations"].toArray().isEmpty(), output.out);
             QVERIFY(row["lower_bound_seconds"].toDouble() > 30 && row["lower_bound_seconds"].toDouble() < seconds);
@@ -196,27 +214,32 @@ private Q_SLOTS:
 
     void a_plan_is_explained() {
         const auto experiment = source("resources/experiments/single-cluster.json");
-        const auto rows = run({"plan", experiment, "--planner", "skippipe", "--explain", "--json", "-o", file("why.json")}).array();
+        const auto rows =
+            run({"plan", experiment, "--planner", "skippipe", "--explain", "--json", "-o", file("why.json")}).array();
         const auto why = rows[0].toObject()["explanation"].toObject();
         double chain_s = 0;
         for (const char* part : {"compute_s", "links_s", "all_reduce_s", "step_s"}) chain_s += why[part].toDouble();
         QVERIFY(std::abs(chain_s - rows[0].toObject()["iteration_seconds"].toDouble()) < 1e-9 && chain_s > 0);
         QVERIFY(!why["critical_node"].toString().isEmpty() && !why["what_ifs"].toArray().isEmpty());
         const double placed_s = why["placed_bound_seconds"].toDouble();
-        QVERIFY(placed_s > 0 && std::abs(placed_s * (1 + why["placed_gap"].toDouble()) - why["iteration_seconds"].toDouble()) < 1e-8);
-        QVERIFY2(read_json(file("why.json"))["note"].toString().contains("critical node"), "the plan file says it in its note");
+        QVERIFY(placed_s > 0 &&
+                std::abs(placed_s * (1 + why["placed_gap"].toDouble()) - why["iteration_seconds"].toDouble()) < 1e-8);
+        QVERIFY2(read_json(file("why.json"))["note"].toString().contains("critical node"),
+                 "the plan file says it in its note");
         const auto text = run({"score", experiment, file("why.json"), "--explain"});
         QCOMPARE(text.exit_code, 0);
         QVERIFY2(text.out.contains("critical node: " + why["critical_node"].toString().toUtf8()), text.out);
         QVERIFY2(text.out.contains("With every node in its stage no plan is shorter than"), text.out);
         auto plan = read_json(file("why.json"));
         plan["paths"] = QJsonArray();
-        const auto bad = run({"score", experiment, write("no-way.json", QJsonDocument(plan).toJson()), "--explain", "--json"});
+        const auto bad =
+            run({"score", experiment, write("no-way.json", QJsonDocument(plan).toJson()), "--explain", "--json"});
         QCOMPARE(bad.exit_code, 0);
         QVERIFY(!bad.array()[0].toObject().contains("explanation"));
     }
 
-    /// Two slow nodes: the plan moves blocks, says which stage holds how many, and `score` and `run` (below) read them back.
+    /// Two slow nodes: the plan moves blocks, says which stage holds how many, and `score` and `run` (below) read them
+    /// back.
     void planned_blocks_are_said_and_read_back() {
         const auto experiment = uneven("uneven.json");
         const auto planned = run({"plan", experiment, "--json", "-o", file("uneven-plan.json")});
@@ -248,7 +271,8 @@ private Q_SLOTS:
         const auto done = run({"run", experiment, "--json"});
         QVERIFY2(done.exit_code == 0, done.error.constData());
         const auto result = done.last();
-        QVERIFY2(std::abs(result["iteration_seconds"].toDouble() - planned["iteration_seconds"].toDouble()) < 1e-9, done.out.constData());
+        QVERIFY2(std::abs(result["iteration_seconds"].toDouble() - planned["iteration_seconds"].toDouble()) < 1e-9,
+                 done.out.constData());
     }
 
     void a_dead_node_is_replanned() {
@@ -266,7 +290,8 @@ private Q_SLOTS:
         for (const auto& stage : rest["stages"].toArray()) QVERIFY(!stage.toArray().contains("n5"));
         // What had ended there runs again, or is lost by choice, which is shorter or as long.
         const auto lost = run(base + QStringList{"--down", "n5", "--json", "--lose-gradients"}).object();
-        QVERIFY(lost["redone_backwards"].toInt() == 0 && lost["lost_gradients"].toInt() == object["redone_backwards"].toInt());
+        QVERIFY(lost["redone_backwards"].toInt() == 0 &&
+                lost["lost_gradients"].toInt() == object["redone_backwards"].toInt());
         QVERIFY(lost["remaining_seconds_repaired"].toDouble() <= object["remaining_seconds_repaired"].toDouble());
         // A second node dies on the way: a line of JSON for each, the second from where the first had come.
         output = run(base + QStringList{"--down", "n5", "--down", "n9@40", "--json", "-o", file("rest.json")});
@@ -275,7 +300,12 @@ private Q_SLOTS:
         QCOMPARE(output.last()["at_seconds"].toDouble(), 40.0);
         QCOMPARE(output.last()["iteration_seconds_before"].toDouble(), object["iteration_seconds"].toDouble());
         QVERIFY(run(base + QStringList{"--down", "n5"}).out.contains("replanned in"));
-        for (const QStringList& bad : {QStringList{"--down", "nobody"}, {"--down", "n5@10"}, {"--slow-node", "n5"}, {"--slow-node", "n5,zero"}, {"--join", "n5,1"}, {"--join", "n5,-1"}}) {
+        for (const QStringList& bad : {QStringList{"--down", "nobody"},
+                                       {"--down", "n5@10"},
+                                       {"--slow-node", "n5"},
+                                       {"--slow-node", "n5,zero"},
+                                       {"--join", "n5,1"},
+                                       {"--join", "n5,-1"}}) {
             output = run(base + bad);
             QVERIFY2(output.exit_code == 2 && !output.error.isEmpty(), bad.join(' ').toUtf8());
         }
@@ -283,7 +313,8 @@ private Q_SLOTS:
 
     void jitter_adds_a_distribution() {
         const auto experiment = source("resources/experiments/quick-start.json");
-        const QStringList asked{"plan", experiment, "--planner", "dtfm-skip", "--steps", "20", "--jitter", "20%", "--samples", "50", "--json"};
+        const QStringList asked{"plan",     experiment, "--planner", "dtfm-skip", "--steps", "20",
+                                "--jitter", "20%",      "--samples", "50",        "--json"};
         const auto planned = run(asked);
         const auto row = planned.array()[0].toObject();
         const auto jitter = row["jitter"].toObject();
@@ -303,19 +334,24 @@ private Q_SLOTS:
     /// Predicted time equals executed network time for every planner, and every plan is valid.
     void every_planner_runs_as_predicted() {
         if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
-        const auto experiment = tiny("cost.json", [](QJsonObject& d) { d["execution"] = QJsonObject{{"compute", "cost"}}; });
+        const auto experiment = tiny("cost.json", [](QJsonObject& d) {
+            d["execution"] = QJsonObject{{"compute", "cost"}};
+        });
         const auto rows = run({"plan", experiment, "--all", "--json"}).array();
         QCOMPARE(rows.size(), run({"planners", "--json"}).array().size());
         for (const auto& value : rows) {
             const auto row = value.toObject();
             const auto name = row["planner"].toString();
             QVERIFY2(row["violations"].toArray().isEmpty(), qPrintable(name));
-            for (const char* key : {"makespan_seconds", "iteration_seconds", "lower_bound_seconds", "gap", "idle_fraction", "bytes"}) QVERIFY2(row[key].isDouble(), key);
+            for (const char* key :
+                 {"makespan_seconds", "iteration_seconds", "lower_bound_seconds", "gap", "idle_fraction", "bytes"})
+                QVERIFY2(row[key].isDouble(), key);
             const auto executed = run({"run", experiment, "--planner", name, "--iterations", "3", "--json"});
             QCOMPARE(executed.exit_code, 0);
             const auto summary = executed.last();
             QCOMPARE(summary["state"].toString(), "finished");
-            QVERIFY2(std::abs(summary["iteration_seconds"].toDouble() - row["iteration_seconds"].toDouble()) < 1e-9, qPrintable(name));
+            QVERIFY2(std::abs(summary["iteration_seconds"].toDouble() - row["iteration_seconds"].toDouble()) < 1e-9,
+                     qPrintable(name));
             double idle = 0;
             for (const auto& share : summary["idle_by_cause"].toObject()) idle += share.toDouble();
             QVERIFY2(std::abs(idle - row["idle_fraction"].toDouble()) < 1e-9, qPrintable(name));
@@ -333,7 +369,8 @@ private Q_SLOTS:
             QString values;
             for (const auto& value : run({"show", "latest", "--json"}).object()["metrics"].toArray()) {
                 const auto metric = value.toObject();
-                if (metric["name"].toString().contains("loss") || metric["name"] == "gradient_norm") values += QString::number(metric["value"].toDouble(), 'g', 17) + " ";
+                if (metric["name"].toString().contains("loss") || metric["name"] == "gradient_norm")
+                    values += QString::number(metric["value"].toDouble(), 'g', 17) + " ";
             }
             losses << values;
         }
@@ -341,19 +378,22 @@ private Q_SLOTS:
         QCOMPARE(losses[1], losses[0]);
         QCOMPARE(losses[2], losses[0]);
         const auto other = run({"run", experiment, "--seed", "6", "--json"}).last();
-        QVERIFY(other["last_validation_loss"].toDouble() != run({"show", "1", "--json"}).object()["last_validation_loss"].toDouble());
+        QVERIFY(other["last_validation_loss"].toDouble() !=
+                run({"show", "1", "--json"}).object()["last_validation_loss"].toDouble());
     }
 
     void several_seeds_are_several_runs() {
         if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
         const auto before = run({"runs", "--json"}).array().size();
-        const auto trained = run({"run", tiny("seeds.json", [](QJsonObject& d) { d["seeds"] = 2; }), "--iterations", "2", "--json"});
+        const auto trained =
+            run({"run", tiny("seeds.json", [](QJsonObject& d) { d["seeds"] = 2; }), "--iterations", "2", "--json"});
         QVERIFY2(trained.exit_code == 0, trained.error);
         const auto runs = run({"runs", "--json"}).array();
         QCOMPARE(runs.size(), before + 2);
         QCOMPARE(runs[0].toObject()["seed"].toInt(), 6);
         QCOMPARE(runs[1].toObject()["seed"].toInt(), 5);
-        QVERIFY(runs[0].toObject()["last_validation_loss"].toDouble() != runs[1].toObject()["last_validation_loss"].toDouble());
+        QVERIFY(runs[0].toObject()["last_validation_loss"].toDouble() !=
+                runs[1].toObject()["last_validation_loss"].toDouble());
     }
 
     void a_run_is_listed_compared_and_exported() {
@@ -373,7 +413,9 @@ private Q_SLOTS:
 
         QCOMPARE(run({"export", id, "--format", "csv", "-o", file("spans.csv")}).exit_code, 0);
         const auto csv = run({"export", id, "--format", "csv"}).out;
-        for (const char* kind : {"forward", "loss", "backward", "transfer-forward", "transfer-backward", "all-reduce", "step"}) QVERIFY2(csv.contains(kind), kind);
+        for (const char* kind :
+             {"forward", "loss", "backward", "transfer-forward", "transfer-backward", "all-reduce", "step"})
+            QVERIFY2(csv.contains(kind), kind);
         QVERIFY(run({"export", id, "--format", "csv", "--what", "metrics"}).out.contains("validation_loss"));
         const auto trace = run({"export", id, "--format", "chrome-trace"});
         QVERIFY(QJsonDocument::fromJson(trace.out).isObject() || QJsonDocument::fromJson(trace.out).isArray());
@@ -383,7 +425,12 @@ private Q_SLOTS:
 
     void a_failed_run_says_why() {
         if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
-        const auto output = run({"run", tiny("nodata.json", [](QJsonObject& d) { d["data"] = QJsonObject{{"source", "text"}, {"path", "absent.txt"}}; }), "--json"});
+        const auto output = run({"run",
+                                 tiny("nodata.json",
+                                      [](QJsonObject& d) {
+                                          d["data"] = QJsonObject{{"source", "text"}, {"path", "absent.txt"}};
+                                      }),
+                                 "--json"});
         QCOMPARE(output.exit_code, 1);
         QCOMPARE(output.last()["state"].toString(), "failed");
         QVERIFY(output.error.contains("absent.txt"));
@@ -392,7 +439,9 @@ private Q_SLOTS:
 
     void ctrl_c_stops_a_run_and_keeps_what_it_has() {
         if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
-        const auto experiment = tiny("long.json", [](QJsonObject& d) { d["training"] = QJsonObject{{"iterations", 1000000}}; });
+        const auto experiment = tiny("long.json", [](QJsonObject& d) {
+            d["training"] = QJsonObject{{"iterations", 1000000}};
+        });
         QProcess process;
         process.start(program, {"run", experiment, "--json", "--db", file("record.sqlite")});
         QVERIFY(process.waitForReadyRead(30'000));
@@ -408,7 +457,9 @@ private Q_SLOTS:
 
     void a_killed_run_never_shows_as_running() {
         if (!has_worker) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
-        const auto experiment = tiny("killed.json", [](QJsonObject& d) { d["training"] = QJsonObject{{"iterations", 1000000}}; });
+        const auto experiment = tiny("killed.json", [](QJsonObject& d) {
+            d["training"] = QJsonObject{{"iterations", 1000000}};
+        });
         QProcess process;
         process.start(program, {"run", experiment, "--json", "--db", file("record.sqlite")});
         QVERIFY(process.waitForReadyRead(30'000));

@@ -35,7 +35,8 @@ void record_run(const std::filesystem::path& file, const std::string& planner, c
     const auto run = recorder.begin({"Equal", planner, to_text(experiment), plan_text, "{}", "{}", 1, 3, iteration_s});
     RunInfo summary;
     for (int i = 0; i < static_cast<int>(losses.size()); ++i) {
-        recorder.metric(run, {0, i, "validation_loss", losses[static_cast<std::size_t>(i)], i * iteration_s, 1.0 * i, 0});
+        recorder.metric(run,
+                        {0, i, "validation_loss", losses[static_cast<std::size_t>(i)], i * iteration_s, 1.0 * i, 0});
         if (i > 0) recorder.iteration_done(run, i, 1.0 * i);
     }
     summary.iterations_done = static_cast<int>(losses.size()) - 1;
@@ -52,7 +53,8 @@ class TestCompareEqual : public QObject {
 
     QByteArray run(QStringList arguments, int expected = 0) const {
         QProcess process;
-        process.start(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"), arguments << "--db" << folder_.filePath("record.sqlite"));
+        process.start(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"),
+                      arguments << "--db" << folder_.filePath("record.sqlite"));
         if (!process.waitForFinished(60'000) || process.exitCode() != expected) return process.readAllStandardError();
         return process.readAllStandardOutput();
     }
@@ -92,15 +94,19 @@ private Q_SLOTS:
         QCOMPARE(view["shortest"].toInt(), 1);
         QVERIFY(std::abs(view["runs"][1]["share_of_baseline"].toDouble() - 2.0 / 3) < 1e-9);
         const auto text = run({"compare", "1", "2", "--at", "flops"});
-        QVERIFY2(text.contains("Equal block FLOPs") && text.contains("run 2 reaches 3.0000 after 0.667 of the block FLOPs that the baseline needs"), text);
+        QVERIFY2(text.contains("Equal block FLOPs") &&
+                     text.contains("run 2 reaches 3.0000 after 0.667 of the block FLOPs that the baseline needs"),
+                 text);
         QVERIFY(text.contains("(-33.3"));
         const auto plain = run({"compare", "1", "2", "--at", "microbatches"});
-        QVERIFY2(plain.contains("after 1 of the microbatches that the baseline needs") && !plain.contains("left out"), plain);
+        QVERIFY2(plain.contains("after 1 of the microbatches that the baseline needs") && !plain.contains("left out"),
+                 plain);
         QVERIFY(run({"compare", "1", "2", "--at", "noon"}, 2).isEmpty());
     }
 
     void plans_tell_flops_and_lines() {
-        const auto rows = QJsonDocument::fromJson(run({"plan", experiment_file, "--planner", "gpipe", "--json"})).array();
+        const auto rows =
+            QJsonDocument::fromJson(run({"plan", experiment_file, "--planner", "gpipe", "--json"})).array();
         const auto row = rows[0].toObject();
         QVERIFY(row["block_flops"].toDouble() > 1e9);
         double on_lines = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two hosts, as far as the network knows: two network namespaces of this test's own, joined by a virtual cable. They belong to
-// processes of the test and go with them; nothing of the machine's own network is touched.
+// Two hosts, as far as the network knows: two network namespaces of this test's own, joined by a virtual cable. They
+// belong to processes of the test and go with them; nothing of the machine's own network is touched.
 #include <QStandardPaths>
 
 #include <algorithm>
@@ -20,15 +20,19 @@ public:
 
     /// Rank `host` of two, on that host.
     Process start(int host, const QString& experiment, const QString& interface) const {
-        QStringList variables{u"RANK=%1"_s.arg(host), u"WORLD_SIZE=2"_s, u"LOCAL_RANK=0"_s, u"LOCAL_WORLD_SIZE=1"_s, u"MASTER_ADDR=10.77.0.1"_s, u"MASTER_PORT=29400"_s};
+        QStringList variables{u"RANK=%1"_s.arg(host),  u"WORLD_SIZE=2"_s,          u"LOCAL_RANK=0"_s,
+                              u"LOCAL_WORLD_SIZE=1"_s, u"MASTER_ADDR=10.77.0.1"_s, u"MASTER_PORT=29400"_s};
         if (!interface.isEmpty()) variables << u"GLOO_SOCKET_IFNAME="_s + interface;
-        return scene_.start(u"nsenter"_s, inside(host) << program << u"run"_s << experiment << u"--db"_s << scene_.record(), variables);
+        return scene_.start(
+            u"nsenter"_s, inside(host) << program << u"run"_s << experiment << u"--db"_s << scene_.record(), variables);
     }
 
     /// What a host sends leaves it at this rate, as over a slow line.
     QString limit(const QString& rate) const {
         for (const int host : {0, 1})
-            if (const auto why = on(host, {u"tc"_s, u"qdisc"_s, u"add"_s, u"dev"_s, cable(host), u"root"_s, u"tbf"_s, u"rate"_s, rate, u"burst"_s, u"16kb"_s, u"latency"_s, u"1s"_s}); !why.isEmpty())
+            if (const auto why = on(host, {u"tc"_s, u"qdisc"_s, u"add"_s, u"dev"_s, cable(host), u"root"_s, u"tbf"_s,
+                                           u"rate"_s, rate, u"burst"_s, u"16kb"_s, u"latency"_s, u"1s"_s});
+                !why.isEmpty())
                 return why;
         return {};
     }
@@ -36,7 +40,9 @@ public:
 private:
     static QString cable(int host) { return host == 0 ? u"left"_s : u"right"_s; }
     QString pid(int host) const { return QString::number(holders_[host].process->processId()); }
-    QStringList inside(int host) const { return {u"--target"_s, pid(host), u"--user"_s, u"--preserve-credentials"_s, u"--net"_s}; }
+    QStringList inside(int host) const {
+        return {u"--target"_s, pid(host), u"--user"_s, u"--preserve-credentials"_s, u"--net"_s};
+    }
 
     /// Runs it on a host; what it says where it fails.
     QString on(int host, const QStringList& command) const {
@@ -45,8 +51,8 @@ private:
         return command.join(u' ') + u": "_s + QString::fromLocal8Bit(process.text()).trimmed();
     }
 
-    /// Waits for its namespace, which lives as long as the process does. `sleep` runs in it once it is all there: before that, who
-    /// enters may find no user of its own in it and be refused.
+    /// Waits for its namespace, which lives as long as the process does. `sleep` runs in it once it is all there:
+    /// before that, who enters may find no user of its own in it and be refused.
     static bool apart(const Process& holder) {
         holder.process->waitForStarted(5000);
         const auto sleeps = [&] {
@@ -59,16 +65,25 @@ private:
 
     QString begin() {
         for (const auto& tool : {u"unshare"_s, u"nsenter"_s, u"ip"_s, u"tc"_s})
-            if (QStandardPaths::findExecutable(tool, {u"/usr/sbin"_s, u"/usr/bin"_s, u"/sbin"_s, u"/bin"_s}).isEmpty()) return tool + u" is not installed (packages util-linux, iproute2)"_s;
+            if (QStandardPaths::findExecutable(tool, {u"/usr/sbin"_s, u"/usr/bin"_s, u"/sbin"_s, u"/bin"_s}).isEmpty())
+                return tool + u" is not installed (packages util-linux, iproute2)"_s;
         const QStringList net{u"--net"_s, u"sleep"_s, u"240"_s};
         holders_[0] = scene_.start(u"unshare"_s, QStringList{u"--user"_s, u"--map-root-user"_s} + net);
-        if (!apart(holders_[0])) return u"this machine allows no network namespaces: "_s + QString::fromLocal8Bit(holders_[0].text()).trimmed();
-        holders_[1] = scene_.start(u"nsenter"_s, QStringList{u"--target"_s, pid(0), u"--user"_s, u"--preserve-credentials"_s, u"unshare"_s} + net);
-        if (!apart(holders_[1])) return u"this machine allows no network namespaces: "_s + QString::fromLocal8Bit(holders_[1].text()).trimmed();
-        auto why = on(0, {u"ip"_s, u"link"_s, u"add"_s, u"left"_s, u"type"_s, u"veth"_s, u"peer"_s, u"name"_s, u"right"_s, u"netns"_s, pid(1)});
+        if (!apart(holders_[0]))
+            return u"this machine allows no network namespaces: "_s +
+                   QString::fromLocal8Bit(holders_[0].text()).trimmed();
+        holders_[1] = scene_.start(
+            u"nsenter"_s,
+            QStringList{u"--target"_s, pid(0), u"--user"_s, u"--preserve-credentials"_s, u"unshare"_s} + net);
+        if (!apart(holders_[1]))
+            return u"this machine allows no network namespaces: "_s +
+                   QString::fromLocal8Bit(holders_[1].text()).trimmed();
+        auto why = on(0, {u"ip"_s, u"link"_s, u"add"_s, u"left"_s, u"type"_s, u"veth"_s, u"peer"_s, u"name"_s,
+                          u"right"_s, u"netns"_s, pid(1)});
         for (int host = 0; host < 2 && why.isEmpty(); ++host) {
             why = on(host, {u"ip"_s, u"link"_s, u"set"_s, u"lo"_s, u"up"_s});
-            if (why.isEmpty()) why = on(host, {u"ip"_s, u"addr"_s, u"add"_s, u"10.77.0.%1/24"_s.arg(host + 1), u"dev"_s, cable(host)});
+            if (why.isEmpty())
+                why = on(host, {u"ip"_s, u"addr"_s, u"add"_s, u"10.77.0.%1/24"_s.arg(host + 1), u"dev"_s, cable(host)});
             if (why.isEmpty()) why = on(host, {u"ip"_s, u"link"_s, u"set"_s, cable(host), u"up"_s});
         }
         return why;
@@ -83,7 +98,9 @@ const QJsonObject gloo{{u"clock"_s, u"wall"_s}, {u"transport"_s, u"gloo"_s}, {u"
 
 /// No tensors, but messages of a mebibyte: 16 samples of 128 tokens of width 128 in fp32.
 QString large_messages(const Scene& scene) {
-    QFile in(scene.tiny(u"large.json"_s, {{u"clock"_s, u"wall"_s}, {u"transport"_s, u"gloo"_s}, {u"ranks"_s, 2}, {u"compute"_s, u"cost"_s}}, 2, true));
+    QFile in(scene.tiny(
+        u"large.json"_s,
+        {{u"clock"_s, u"wall"_s}, {u"transport"_s, u"gloo"_s}, {u"ranks"_s, 2}, {u"compute"_s, u"cost"_s}}, 2, true));
     if (!in.open(QIODevice::ReadOnly)) return {};
     auto document = QJsonDocument::fromJson(in.readAll()).object();
     const auto set = [&](const QString& section, const QString& key, const QJsonValue& value) {
@@ -124,8 +141,10 @@ class TestHosts : public QObject {
     static std::vector<double> rates(const Scene& scene) {
         std::vector<double> rates;
         const auto host = [](int node) { return node < 2 ? 0 : 1; };
-        for (const auto& [row, iteration, offset_s, span] : skippipe::Reader(scene.record().toStdString()).spans(scene.last_run()->id))
-            if (skippipe::is_transfer(span.kind) && host(span.node) != host(span.to_node)) rates.push_back(span.bytes / std::max(1e-9, span.end_s - span.start_s));
+        for (const auto& [row, iteration, offset_s, span] :
+             skippipe::Reader(scene.record().toStdString()).spans(scene.last_run()->id))
+            if (skippipe::is_transfer(span.kind) && host(span.node) != host(span.to_node))
+                rates.push_back(span.bytes / std::max(1e-9, span.end_s - span.start_s));
         std::sort(rates.begin(), rates.end());
         return rates;
     }
@@ -163,7 +182,8 @@ private Q_SLOTS:
         QVERIFY(slow.size() >= 4);
         QCOMPARE(fast.size(), slow.size());
         const double line = 20e6 / 8, median = slow[slow.size() / 2];
-        qInfo("%zu transfers; free: %.1f MB/s; at 2.5 MB/s: median %.3f, fastest %.3f MB/s", slow.size(), fast[fast.size() / 2] / 1e6, median / 1e6, slow.back() / 1e6);
+        qInfo("%zu transfers; free: %.1f MB/s; at 2.5 MB/s: median %.3f, fastest %.3f MB/s", slow.size(),
+              fast[fast.size() / 2] / 1e6, median / 1e6, slow.back() / 1e6);
         // Never faster than the line (its burst of 16 KiB aside), and near it: headers take 5 %.
         QVERIFY(slow.back() < 1.03 * line);
         QVERIFY(median > 0.5 * line);

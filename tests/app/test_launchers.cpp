@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// `skippipe run` under launchers that exist: torchrun's environment, the real mpirun and the real srun. And ranks that are lost.
+// `skippipe run` under launchers that exist: torchrun's environment, the real mpirun and the real srun. And ranks that
+// are lost.
 #include "tests/app/slurm_cluster.h"
 
 using namespace launched;
@@ -11,8 +12,9 @@ const QJsonObject gloo{{u"clock"_s, u"wall"_s}, {u"transport"_s, u"gloo"_s}, {u"
 constexpr int forever = 1'000'000;  // iterations
 
 QStringList rank_variables(int rank, int world, int port) {
-    return {u"RANK=%1"_s.arg(rank), u"WORLD_SIZE=%1"_s.arg(world), u"LOCAL_RANK=%1"_s.arg(rank), u"LOCAL_WORLD_SIZE=%1"_s.arg(world), u"MASTER_ADDR=127.0.0.1"_s,
-            u"MASTER_PORT=%1"_s.arg(port)};
+    return {u"RANK=%1"_s.arg(rank),       u"WORLD_SIZE=%1"_s.arg(world),
+            u"LOCAL_RANK=%1"_s.arg(rank), u"LOCAL_WORLD_SIZE=%1"_s.arg(world),
+            u"MASTER_ADDR=127.0.0.1"_s,   u"MASTER_PORT=%1"_s.arg(port)};
 }
 
 /// mpirun refuses root, and more ranks than cores, unless told otherwise.
@@ -31,10 +33,12 @@ class TestLaunchers : public QObject {
 
     /// Waits until the run trains; rank 1's worker then.
     static qint64 rank_1_of(const Scene& scene, const QByteArray& variable) {
-        const bool trains = wait_until([&] {
-            const auto run = scene.last_run();
-            return run && run->iterations_done > 1;
-        }, 60'000);
+        const bool trains = wait_until(
+            [&] {
+                const auto run = scene.last_run();
+                return run && run->iterations_done > 1;
+            },
+            60'000);
         const auto found = scene.alive(variable);
         return trains && found.size() == 1 ? found.front() : 0;
     }
@@ -51,9 +55,10 @@ class TestLaunchers : public QObject {
         qInfo("ended %lld ms after the signal", static_cast<long long>(timer.elapsed()));
         QVERIFY2(launcher.exit_code() != 0, launcher.text().constData());
         const auto run = scene.last_run();
-        // mpirun (Open MPI 5 calls itself prterun) and srun may end the others as soon as one is killed: who is first, they or rank 0,
-        // is open, and either says which rank.
-        const bool told = launcher.text().contains("run noticed that process rank 1") || launcher.text().contains("task 1: Killed");
+        // mpirun (Open MPI 5 calls itself prterun) and srun may end the others as soon as one is killed: who is first,
+        // they or rank 0, is open, and either says which rank.
+        const bool told =
+            launcher.text().contains("run noticed that process rank 1") || launcher.text().contains("task 1: Killed");
         if (told && run->state != skippipe::RunState::failed) {
             QVERIFY(run->state == skippipe::RunState::died || run->state == skippipe::RunState::stopped);
             return;
@@ -61,7 +66,8 @@ class TestLaunchers : public QObject {
         QVERIFY(run->state == skippipe::RunState::failed);
         const auto error = QString::fromStdString(run->error);
         QVERIFY2(error.contains(u"rank 1 is gone (nodes "_s), qPrintable(error));
-        for (const auto& node : {u"c"_s, u"d"_s, u"e"_s}) QVERIFY2(error.section(u'(', 1).section(u')', 0, 0).contains(node), qPrintable(error));
+        for (const auto& node : {u"c"_s, u"d"_s, u"e"_s})
+            QVERIFY2(error.section(u'(', 1).section(u')', 0, 0).contains(node), qPrintable(error));
         QVERIFY2(launcher.text().contains("rank 1 is gone"), launcher.text().constData());
     }
 
@@ -85,9 +91,11 @@ private Q_SLOTS:
     }
 
     void the_real_mpirun() {
-        if (QStandardPaths::findExecutable(u"mpirun"_s).isEmpty()) QSKIP("mpirun is not installed (package openmpi-bin)");
+        if (QStandardPaths::findExecutable(u"mpirun"_s).isEmpty())
+            QSKIP("mpirun is not installed (package openmpi-bin)");
         const Scene scene;
-        auto launcher = scene.start(u"mpirun"_s, mpirun(3) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo) << u"--db"_s << scene.record());
+        auto launcher = scene.start(u"mpirun"_s, mpirun(3) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo)
+                                                           << u"--db"_s << scene.record());
         QVERIFY2(launcher.ended(60'000), launcher.text().constData());
         QVERIFY2(launcher.exit_code() == 0, launcher.text().constData());
         QVERIFY(launcher.text().contains("note: mpi started 3 ranks; execution.ranks was 2"));
@@ -100,7 +108,10 @@ private Q_SLOTS:
         {
             const SlurmCluster cluster(scene);
             if (!cluster.why_not().isEmpty()) QSKIP(qPrintable(cluster.why_not()));
-            auto launcher = scene.start(u"srun"_s, srun(3) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo) << u"--db"_s << scene.record(), cluster.variables());
+            auto launcher = scene.start(
+                u"srun"_s,
+                srun(3) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo) << u"--db"_s << scene.record(),
+                cluster.variables());
             QVERIFY2(launcher.ended(60'000), launcher.text().constData());
             QVERIFY2(launcher.exit_code() == 0, launcher.text().constData());
             QVERIFY(launcher.text().contains("note: slurm started 3 ranks"));
@@ -113,7 +124,9 @@ private Q_SLOTS:
         QTest::addColumn<QString>("launcher");
         QTest::addColumn<int>("signal");
         for (const auto& launcher : {u"skippipe"_s, u"mpirun"_s, u"srun"_s})
-            for (const int signal : {SIGKILL, SIGSTOP}) QTest::addRow("%s %s", qPrintable(launcher), signal == SIGKILL ? "killed" : "stopped") << launcher << signal;
+            for (const int signal : {SIGKILL, SIGSTOP})
+                QTest::addRow("%s %s", qPrintable(launcher), signal == SIGKILL ? "killed" : "stopped")
+                    << launcher << signal;
     }
     void a_lost_rank() {
         QFETCH(QString, launcher);
@@ -125,7 +138,8 @@ private Q_SLOTS:
             auto process = scene.run(experiment);
             check_lost(scene, process, "RANK=1", signal);
         } else if (launcher == u"mpirun"_s) {
-            if (QStandardPaths::findExecutable(launcher).isEmpty()) QSKIP("mpirun is not installed (package openmpi-bin)");
+            if (QStandardPaths::findExecutable(launcher).isEmpty())
+                QSKIP("mpirun is not installed (package openmpi-bin)");
             auto process = scene.start(launcher, mpirun(2) + run);
             check_lost(scene, process, "OMPI_COMM_WORLD_RANK=1", signal);
         } else {
@@ -143,7 +157,11 @@ private Q_SLOTS:
         {
             const SlurmCluster cluster(scene);
             if (!cluster.why_not().isEmpty()) QSKIP(qPrintable(cluster.why_not()));
-            auto launcher = scene.start(u"srun"_s, srun(2) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo, forever, true) << u"--db"_s << scene.record(), cluster.variables());
+            auto launcher =
+                scene.start(u"srun"_s,
+                            srun(2) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo, forever, true)
+                                    << u"--db"_s << scene.record(),
+                            cluster.variables());
             QVERIFY2(rank_1_of(scene, "SLURM_PROCID=1") > 0, launcher.text().constData());
             auto cancel = scene.start(u"scancel"_s, {u"1"_s}, cluster.variables());
             QVERIFY(cancel.ended(10'000));
@@ -172,20 +190,26 @@ private Q_SLOTS:
     }
 
     void more_ranks_than_nodes() {
-        if (QStandardPaths::findExecutable(u"mpirun"_s).isEmpty()) QSKIP("mpirun is not installed (package openmpi-bin)");
+        if (QStandardPaths::findExecutable(u"mpirun"_s).isEmpty())
+            QSKIP("mpirun is not installed (package openmpi-bin)");
         const Scene scene;
-        auto launcher = scene.start(u"mpirun"_s, mpirun(6) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo) << u"--db"_s << scene.record());
+        auto launcher = scene.start(u"mpirun"_s, mpirun(6) << program << u"run"_s << scene.tiny(u"tiny.json"_s, gloo)
+                                                           << u"--db"_s << scene.record());
         QVERIFY2(launcher.ended(30'000), launcher.text().constData());
         QCOMPARE(launcher.exit_code(), 2);
-        QVERIFY2(launcher.text().contains("rank 5 would host no node; the plan uses 5 nodes. Start at most 5 ranks"), launcher.text().constData());
+        QVERIFY2(launcher.text().contains("rank 5 would host no node; the plan uses 5 nodes. Start at most 5 ranks"),
+                 launcher.text().constData());
         QVERIFY(!scene.last_run());
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 5000));
     }
 
     void a_bad_experiment_ends_every_rank() {
-        if (QStandardPaths::findExecutable(u"mpirun"_s).isEmpty()) QSKIP("mpirun is not installed (package openmpi-bin)");
+        if (QStandardPaths::findExecutable(u"mpirun"_s).isEmpty())
+            QSKIP("mpirun is not installed (package openmpi-bin)");
         const Scene scene;
-        auto launcher = scene.start(u"mpirun"_s, mpirun(3) << program << u"run"_s << scene.tiny(u"tiny.json"_s, {{u"clock"_s, u"sundial"_s}}) << u"--db"_s << scene.record());
+        auto launcher = scene.start(u"mpirun"_s, mpirun(3) << program << u"run"_s
+                                                           << scene.tiny(u"tiny.json"_s, {{u"clock"_s, u"sundial"_s}})
+                                                           << u"--db"_s << scene.record());
         QVERIFY2(launcher.ended(30'000), launcher.text().constData());
         QCOMPARE(launcher.exit_code(), 2);
         QVERIFY2(launcher.text().contains("/execution/clock"), launcher.text().constData());

@@ -47,7 +47,8 @@ class TestOwnData : public QObject {
     }
 
     /// The tiny experiment with these data and model fields changed.
-    QString experiment(const QString& name, const QJsonObject& data, const QJsonObject& model = {}, const QJsonObject& training = {}) const {
+    QString experiment(const QString& name, const QJsonObject& data, const QJsonObject& model = {},
+                       const QJsonObject& training = {}) const {
         QFile in(QStringLiteral(SKIPPIPE_SOURCE_DIR "/tests/data/tiny-training.json"));
         if (!in.open(QIODevice::ReadOnly)) return {};
         auto document = QJsonDocument::fromJson(in.readAll()).object();
@@ -65,16 +66,19 @@ class TestOwnData : public QObject {
 
 private Q_SLOTS:
     void initTestCase() {
-        if (!QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker"))) QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
+        if (!QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")))
+            QSKIP("the training worker is not built (SKIPPIPE_TORCH is off)");
         QVERIFY(folder_.isValid());
         qputenv("XDG_CACHE_HOME", file("cache").toUtf8());
         QByteArray text, lines;
         for (int i = 0; i < 4000; ++i) text += "line " + QByteArray::number(i * 7919 % 1009) + " of the corpus\n";
-        for (int i = 0; i < 500; ++i) lines += "{\"body\": \"row " + QByteArray::number(i * 7919 % 1009) + " of the lines\"}\n";
+        for (int i = 0; i < 500; ++i)
+            lines += "{\"body\": \"row " + QByteArray::number(i * 7919 % 1009) + " of the lines\"}\n";
         write("corpus.txt", text);
         write("lines.jsonl", lines);
-        const auto made = sentencepiece::SentencePieceTrainer::Train("--input=" + file("corpus.txt").toStdString() + " --model_prefix=" + file("tiny").toStdString() +
-                                                                     " --vocab_size=300 --model_type=bpe --byte_fallback=true --num_threads=1 --minloglevel=2");
+        const auto made = sentencepiece::SentencePieceTrainer::Train(
+            "--input=" + file("corpus.txt").toStdString() + " --model_prefix=" + file("tiny").toStdString() +
+            " --vocab_size=300 --model_type=bpe --byte_fallback=true --num_threads=1 --minloglevel=2");
         QVERIFY2(made.ok(), made.ToString().c_str());
         QByteArray tokens;
         for (int i = 0; i < 20'000; ++i) tokens += char(i * 7 % 200), tokens += char(0);
@@ -84,14 +88,18 @@ private Q_SLOTS:
     }
 
     void tokenised_text_and_lines() {
-        const QJsonObject data{{"source", "text"}, {"path", "corpus.txt"}, {"tokenizer", "tiny.model"}, {"validation_samples", 4}};
+        const QJsonObject data{
+            {"source", "text"}, {"path", "corpus.txt"}, {"tokenizer", "tiny.model"}, {"validation_samples", 4}};
         const auto first = run({"run", experiment("text.json", data, {{"vocabulary", 300}})});
         QVERIFY2(first.exit_code == 0, first.error);
         QVERIFY(first.out.contains("tokenising") && first.out.contains("bits per byte"));
         const auto again = run({"run", file("text.json")});
         QVERIFY2(again.exit_code == 0 && !again.out.contains("tokenising"), again.error);
-        const QJsonObject lines{{"source", "jsonl"}, {"files", QJsonArray{QJsonObject{{"path", "lines.jsonl"}, {"weight", 2}}, QJsonObject{{"path", "lines.jsonl"}}}},
-                                {"text_field", "body"}, {"validation_fraction", 0.2}};
+        const QJsonObject lines{{"source", "jsonl"},
+                                {"files", QJsonArray{QJsonObject{{"path", "lines.jsonl"}, {"weight", 2}},
+                                                     QJsonObject{{"path", "lines.jsonl"}}}},
+                                {"text_field", "body"},
+                                {"validation_fraction", 0.2}};
         const auto bytes = run({"run", experiment("lines.json", lines), "--json"});
         QVERIFY2(bytes.exit_code == 0, bytes.error);
         QCOMPARE(bytes.last()["state"].toString(), "finished");
@@ -100,27 +108,33 @@ private Q_SLOTS:
     }
 
     void tokens_from_a_file() {
-        const QJsonObject data{{"source", "tokens"}, {"path", "train.bin"}, {"validation_samples", 4}, {"validation_fraction", 0.2}};
+        const QJsonObject data{
+            {"source", "tokens"}, {"path", "train.bin"}, {"validation_samples", 4}, {"validation_fraction", 0.2}};
         const auto fine = run({"run", experiment("tokens.json", data, {{"vocabulary", 200}})});
         QVERIFY2(fine.exit_code == 0, fine.error);
         QVERIFY(!fine.out.contains("bits per byte"));  // their text is not known
         auto wrong = data;
         wrong["path"] = "wrong.bin";
         const auto high = run({"run", experiment("wrong.json", wrong, {{"vocabulary", 200}})});
-        QVERIFY2(high.exit_code == 1 && high.error.contains("token 1,234 of") && high.error.contains("wrong.bin"), high.error);
+        QVERIFY2(high.exit_code == 1 && high.error.contains("token 1,234 of") && high.error.contains("wrong.bin"),
+                 high.error);
     }
 
     void weights_are_saved_and_trained_on() {
         const QJsonObject data{{"source", "text"}, {"path", "corpus.txt"}, {"validation_samples", 4}};
-        const auto first = run({"run", experiment("first.json", data), "--save-weights", file("first.safetensors"), "--json"});
+        const auto first =
+            run({"run", experiment("first.json", data), "--save-weights", file("first.safetensors"), "--json"});
         QVERIFY2(first.exit_code == 0, first.error);
         const skippipe::SafeTensors weights(file("first.safetensors").toStdString(), "W");
         QCOMPARE(weights.tensors().size(), std::size_t{3 * 9 + 3});
         QVERIFY(weights.tensors().contains("model.layers.2.self_attn.q_proj.weight"));
-        const auto second = run({"run", experiment("second.json", data, {}, {{"initial_weights", "first.safetensors"}, {"iterations", 1}}), "--json"});
+        const auto second = run(
+            {"run", experiment("second.json", data, {}, {{"initial_weights", "first.safetensors"}, {"iterations", 1}}),
+             "--json"});
         QVERIFY2(second.exit_code == 0, second.error);
         QCOMPARE(second.last()["first_validation_loss"].toDouble(), first.last()["last_validation_loss"].toDouble());
-        const auto other = run({"run", experiment("other.json", data, {{"width", 64}}, {{"initial_weights", "first.safetensors"}})});
+        const auto other =
+            run({"run", experiment("other.json", data, {{"width", 64}}, {{"initial_weights", "first.safetensors"}})});
         QVERIFY2(other.exit_code == 1 && other.error.contains("the model's is [256, 64]"), other.error);
         const auto nowhere = run({"run", file("first.json"), "--save-weights", file("no/such/folder/x.safetensors")});
         QVERIFY2(nowhere.exit_code == 2 && nowhere.error.contains("cannot create a file"), nowhere.error);
@@ -133,7 +147,8 @@ private Q_SLOTS:
         const auto path = experiment("big.json", data);
         QCOMPARE(run({"validate", path, "--model", "llama-1m"}).exit_code, 0);
         const auto uneven = run({"validate", path, "--model", "llama-3-8b"});
-        QVERIFY2(uneven.exit_code == 2 && uneven.error.contains("/model/blocks: 32 blocks over 3 stages"), uneven.error);
+        QVERIFY2(uneven.exit_code == 2 && uneven.error.contains("/model/blocks: 32 blocks over 3 stages"),
+                 uneven.error);
         const auto none = run({"plan", path, "--model", "llama-9b"});
         QVERIFY2(none.exit_code == 2 && none.error.contains("tinyllama-1.1b"), none.error);
         QFile in(path);
@@ -144,7 +159,8 @@ private Q_SLOTS:
         document["pipeline"] = pipeline;
         write("big.json", QJsonDocument(document).toJson());
         const auto big = run({"run", path, "--model", "llama-3-8b"});
-        QVERIFY2(big.exit_code == 2 && big.error.contains("/model: 8.03") && big.error.contains("are missing"), big.error);
+        QVERIFY2(big.exit_code == 2 && big.error.contains("/model: 8.03") && big.error.contains("are missing"),
+                 big.error);
     }
 };
 

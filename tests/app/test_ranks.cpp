@@ -46,7 +46,8 @@ class TestRanks : public QObject {
     }
 
     /// The tiny training with another way to execute it.
-    QString tiny(const QString& name, const QJsonObject& execution, const std::function<void(QJsonObject&)>& change = {}) const {
+    QString tiny(const QString& name, const QJsonObject& execution,
+                 const std::function<void(QJsonObject&)>& change = {}) const {
         QFile source(QString(SKIPPIPE_SOURCE_DIR) + "/tests/data/tiny-training.json");
         if (!source.open(QIODevice::ReadOnly)) return {};
         auto document = QJsonDocument::fromJson(source.readAll()).object();
@@ -67,7 +68,8 @@ private Q_SLOTS:
         for (int i = 0; i < 4000; ++i) corpus.write("line " + QByteArray::number(i * 7919 % 1009) + " of the corpus\n");
     }
 
-    /// The arithmetic is the same wherever the nodes live: one process under the virtual clock, one, two and three under the wall clock.
+    /// The arithmetic is the same wherever the nodes live: one process under the virtual clock, one, two and three
+    /// under the wall clock.
     void losses_are_those_of_one_process() {
         const auto alone = run({"run", tiny("virtual.json", {}), "--json"});
         QCOMPARE(alone.exit_code, 0);
@@ -78,7 +80,10 @@ private Q_SLOTS:
             QVERIFY2(many.exit_code == 0, qPrintable(many.error));
             QCOMPARE(many.last()["state"].toString(), "finished");
             const double loss = many.last()["last_validation_loss"].toDouble();
-            QVERIFY2(std::abs(loss - expected) < 1e-4 * expected, qPrintable(QString("%1 ranks: %2 against %3").arg(count).arg(loss, 0, 'g', 10).arg(expected, 0, 'g', 10)));
+            QVERIFY2(
+                std::abs(loss - expected) < 1e-4 * expected,
+                qPrintable(
+                    QString("%1 ranks: %2 against %3").arg(count).arg(loss, 0, 'g', 10).arg(expected, 0, 'g', 10)));
             QVERIFY(many.last()["prediction"].toObject()["predicted_s"].toDouble() > 0);
         }
     }
@@ -88,19 +93,25 @@ private Q_SLOTS:
         const auto weights = file("two-ranks.safetensors");
         const auto saved = run({"run", tiny("saves.json", ranks(2)), "--save-weights", weights, "--json"});
         QVERIFY2(saved.exit_code == 0, qPrintable(saved.error));
-        const auto goes_on = run({"run", tiny("goes-on.json", {}, [&](QJsonObject& d) {
-                                      auto training = d["training"].toObject();
-                                      training["initial_weights"] = weights;
-                                      training["iterations"] = 1;
-                                      d["training"] = training;
-                                  }), "--json"});
+        const auto goes_on = run({"run",
+                                  tiny("goes-on.json", {},
+                                       [&](QJsonObject& d) {
+                                           auto training = d["training"].toObject();
+                                           training["initial_weights"] = weights;
+                                           training["iterations"] = 1;
+                                           d["training"] = training;
+                                       }),
+                                  "--json"});
         QVERIFY2(goes_on.exit_code == 0, qPrintable(goes_on.error));
-        const double ended = saved.last()["last_validation_loss"].toDouble(), starts = goes_on.last()["first_validation_loss"].toDouble();
-        QVERIFY2(ended > 0 && std::abs(starts - ended) < 1e-4 * ended, qPrintable(QString("%1, then %2").arg(ended).arg(starts)));
+        const double ended = saved.last()["last_validation_loss"].toDouble(),
+                     starts = goes_on.last()["first_validation_loss"].toDouble();
+        QVERIFY2(ended > 0 && std::abs(starts - ended) < 1e-4 * ended,
+                 qPrintable(QString("%1, then %2").arg(ended).arg(starts)));
         QVERIFY(std::abs(starts - saved.last()["first_validation_loss"].toDouble()) > 1e-2);
     }
 
-    /// Measured by `probe`, then run with the measured links kept: prediction and clock agree. The goal is 10 %; the machine may be busy.
+    /// Measured by `probe`, then run with the measured links kept: prediction and clock agree. The goal is 10 %; the
+    /// machine may be busy.
     void a_probed_experiment_takes_what_is_predicted() {
         const auto drawn = tiny("drawn.json", ranks(2), [](QJsonObject& d) {
             auto training = d["training"].toObject();
@@ -124,21 +135,31 @@ private Q_SLOTS:
         const auto measured = run({"run", file("measured.json"), "--json"});
         QVERIFY2(measured.exit_code == 0, qPrintable(measured.error));
         const auto prediction = measured.last()["prediction"].toObject();
-        const double predicted_s = prediction["predicted_s"].toDouble(), measured_s = prediction["measured_s"].toDouble();
-        QVERIFY2(measured_s > 0.5 * predicted_s && measured_s < 3 * predicted_s, qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
+        const double predicted_s = prediction["predicted_s"].toDouble(),
+                     measured_s = prediction["measured_s"].toDouble();
+        QVERIFY2(measured_s > 0.5 * predicted_s && measured_s < 3 * predicted_s,
+                 qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
     }
 
-    /// The drawing puts half of a stage a second away. On this machine it is not: the run finds out and shares the work out anew.
+    /// The drawing puts half of a stage a second away. On this machine it is not: the run finds out and shares the work
+    /// out anew.
     void a_run_that_calibrates_mends_its_plan() {
         auto execution = ranks(2);
         execution["compute"] = "cost";
         const auto document = tiny("far.json", execution, [](QJsonObject& d) {
-            const auto node = [](const char* id, const char* region, double seconds) { return QJsonObject{{"id", id}, {"region", region}, {"seconds_per_sample_per_block", seconds}}; };
-            d["topology"] = QJsonObject{{"regions", QJsonArray{QJsonObject{{"id", "here"}}, QJsonObject{{"id", "far"}}}},
-                                        {"nodes", QJsonArray{node("data", "here", 0.001), node("near", "here", 0.01), node("away", "far", 0.01)}},
-                                        {"links", QJsonArray{QJsonObject{{"from", "here"}, {"to", "far"}, {"latency_s", 1.0}, {"bandwidth_bytes_per_s", 1e9}}}}};
+            const auto node = [](const char* id, const char* region, double seconds) {
+                return QJsonObject{{"id", id}, {"region", region}, {"seconds_per_sample_per_block", seconds}};
+            };
+            d["topology"] = QJsonObject{
+                {"regions", QJsonArray{QJsonObject{{"id", "here"}}, QJsonObject{{"id", "far"}}}},
+                {"nodes",
+                 QJsonArray{node("data", "here", 0.001), node("near", "here", 0.01), node("away", "far", 0.01)}},
+                {"links", QJsonArray{QJsonObject{
+                              {"from", "here"}, {"to", "far"}, {"latency_s", 1.0}, {"bandwidth_bytes_per_s", 1e9}}}}};
             d["model"] = QJsonObject{{"blocks", 4}, {"width", 32}, {"heads", 2}, {"sequence", 32}};
-            d["pipeline"] = QJsonObject{{"stages", 2}, {"stage_sizes", QJsonArray{1, 2}}, {"microbatches", 8}, {"microbatch_samples", 1}, {"skip_ratio", 0}, {"planner", "skippipe-joint"}, {"plan_steps", 400}};
+            d["pipeline"] = QJsonObject{
+                {"stages", 2},     {"stage_sizes", QJsonArray{1, 2}}, {"microbatches", 8}, {"microbatch_samples", 1},
+                {"skip_ratio", 0}, {"planner", "skippipe-joint"},     {"plan_steps", 400}};
             d["costs"] = QJsonObject{{"all_reduce", "free"}};
             d["training"] = QJsonObject{{"iterations", 12}};
         });
@@ -150,15 +171,18 @@ private Q_SLOTS:
         QCOMPARE(changes.size(), calibrated.last()["plan_changes"].toArray().size());
         const auto on_away = [](const QJsonObject& plan) {
             int count = 0;
-            for (const auto& path : plan["paths"].toArray()) count += path.toObject()["nodes"].toArray().contains("away");
+            for (const auto& path : plan["paths"].toArray())
+                count += path.toObject()["nodes"].toArray().contains("away");
             return count;
         };
-        QVERIFY2(on_away(shown["plan"].toObject()) <= 2 && on_away(changes.last().toObject()["plan"].toObject()) >= 3, qPrintable(changes.last().toObject()["why"].toString()));
+        QVERIFY2(on_away(shown["plan"].toObject()) <= 2 && on_away(changes.last().toObject()["plan"].toObject()) >= 3,
+                 qPrintable(changes.last().toObject()["why"].toString()));
         QVector<double> seconds;
         for (const auto& metric : shown["metrics"].toArray())
             if (metric.toObject()["name"] == "iteration_s") seconds += metric.toObject()["value"].toDouble();
         QCOMPARE(seconds.size(), 12);
-        QVERIFY2(seconds.last() < 0.9 * seconds.at(1), qPrintable(QString("%1 s, then %2 s").arg(seconds.at(1)).arg(seconds.last())));
+        QVERIFY2(seconds.last() < 0.9 * seconds.at(1),
+                 qPrintable(QString("%1 s, then %2 s").arg(seconds.at(1)).arg(seconds.last())));
         const auto refused = run({"run", tiny("virtual-calibrated.json", {}), "--calibrate"});
         QVERIFY(refused.exit_code != 0 && refused.error.contains("--calibrate"));
     }
@@ -171,8 +195,10 @@ private Q_SLOTS:
         const auto shaped = run({"run", tiny("shaped.json", execution), "--json"});
         QVERIFY2(shaped.exit_code == 0, qPrintable(shaped.error));
         const auto prediction = shaped.last()["prediction"].toObject();
-        const double predicted_s = prediction["predicted_s"].toDouble(), measured_s = prediction["measured_s"].toDouble();
-        QVERIFY2(measured_s > 0.99 * predicted_s && measured_s < 1.5 * predicted_s, qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
+        const double predicted_s = prediction["predicted_s"].toDouble(),
+                     measured_s = prediction["measured_s"].toDouble();
+        QVERIFY2(measured_s > 0.99 * predicted_s && measured_s < 1.5 * predicted_s,
+                 qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
     }
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures of the planners, one JSON line each. `bench_planner [--long | --blocks | --growth | --ten-minutes | --timelines]`; --long adds the 30 s
-// search, --blocks prints what planning blocks gives alone, --growth is the table from 10 to 2,000 nodes, --ten-minutes is what ten minutes of
-// search find (half an hour in all), --timelines is how fast plans are evaluated.
+// Figures of the planners, one JSON line each. `bench_planner [--long | --blocks | --growth | --ten-minutes |
+// --timelines]`; --long adds the 30 s search, --blocks prints what planning blocks gives alone, --growth is the table
+// from 10 to 2,000 nodes, --ten-minutes is what ten minutes of search find (half an hour in all), --timelines is how
+// fast plans are evaluated.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -56,11 +57,13 @@ struct Figure {
 
 void print(const Figure& figure) {
     const bool compared = figure.baseline_value != 0;
-    fmt::print(R"({{"name": "{}", "value": {:.6g}, "unit": "{}", "baseline": {}, "baseline_value": {}, "ratio": {}, "threads": {}, "ceiling": "{}", "repeat": {}}})"
-               "\n",
-               figure.name, figure.value, figure.unit, compared ? "\"" + figure.baseline + "\"" : "null",
-               compared ? fmt::format("{:.6g}", figure.baseline_value) : "null", compared ? fmt::format("{:.4g}", figure.value / figure.baseline_value) : "null",
-               figure.threads, figure.ceiling, figure.repeat);
+    fmt::print(
+        R"({{"name": "{}", "value": {:.6g}, "unit": "{}", "baseline": {}, "baseline_value": {}, "ratio": {}, "threads": {}, "ceiling": "{}", "repeat": {}}})"
+        "\n",
+        figure.name, figure.value, figure.unit, compared ? "\"" + figure.baseline + "\"" : "null",
+        compared ? fmt::format("{:.6g}", figure.baseline_value) : "null",
+        compared ? fmt::format("{:.4g}", figure.value / figure.baseline_value) : "null", figure.threads, figure.ceiling,
+        figure.repeat);
     std::fflush(stdout);
 }
 
@@ -77,13 +80,15 @@ void timelines(const authors::Authors& authors, bool recorded) {
         for (int k = 0; k < count; ++k) {
             const int i = static_cast<int>(rng.below(30)), j = static_cast<int>(rng.below(30));
             std::swap_ranges(schedule.path(i), schedule.path(i) + schedule.length, schedule.path(j));
-            sum_s += recorded ? simulator.timeline(schedule, plan).makespan_s : simulator.times(schedule, plan.stages).makespan_s;
+            sum_s += recorded ? simulator.timeline(schedule, plan).makespan_s
+                              : simulator.times(schedule, plan.stages).makespan_s;
         }
         best_s = std::min(best_s, (cpu_s() - begin_s) / count);
     }
     if (sum_s <= 0) return;
-    print({recorded ? "timelines with every span, 20 nodes x 30 microbatches" : "timelines, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s,
-           "goal", recorded ? 0.0 : 200'000.0, 1, "about 60,000 instructions a timeline (callgrind), in chains of dependent loads", repeats});
+    print({recorded ? "timelines with every span, 20 nodes x 30 microbatches" : "timelines, 20 nodes x 30 microbatches",
+           "1/s of a core", 1 / best_s, "goal", recorded ? 0.0 : 200'000.0, 1,
+           "about 60,000 instructions a timeline (callgrind), in chains of dependent loads", repeats});
 }
 
 /// The same plans with the orders that they run in bound, as those of skippipe-joint are.
@@ -106,17 +111,20 @@ void ordered_timelines(const authors::Authors& authors) {
         best_s = std::min(best_s, (cpu_s() - begin_s) / static_cast<double>(drafts.size()));
     }
     if (sum_s <= 0) return;
-    print({"timelines of bound orders, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s, "goal", 200'000, 1, "dependent maxima along the graph", 4 * repeats});
+    print({"timelines of bound orders, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s, "goal", 200'000, 1,
+           "dependent maxima along the graph", 4 * repeats});
 }
 
-/// What the search asks for: timelines of candidates, stopped as soon as they are sure to be rejected. Moves and bookkeeping included.
+/// What the search asks for: timelines of candidates, stopped as soon as they are sure to be rejected. Moves and
+/// bookkeeping included.
 void candidates(const authors::Authors& authors, const PlannerRegistry& registry) {
     PlanRequest request;
     request.steps = 100'000;
     const double begin_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
     registry.find("skippipe-joint")->plan(authors.problem, request);
     const double used_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC - begin_s;
-    print({"candidates of skippipe-joint, 20 nodes x 30 microbatches", "1/s of a core", static_cast<double>(request.steps) / used_s, "goal for timelines", 200'000, 1,
+    print({"candidates of skippipe-joint, 20 nodes x 30 microbatches", "1/s of a core",
+           static_cast<double>(request.steps) / used_s, "goal for timelines", 200'000, 1,
            "timelines, stopped once rejected", 1});
 }
 
@@ -133,11 +141,13 @@ void order_candidates(const authors::Authors& authors) {
         chain.run(steps, start_s * 0.004, start_s * 0.0002, {}, [](double) { return true; });
         best_s = std::min(best_s, (cpu_s() - begin_s) / steps);
     }
-    print({"candidates of the order search, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s, "", 0, 1, "dependent maxima along the graph", repeats});
+    print({"candidates of the order search, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s, "", 0, 1,
+           "dependent maxima along the graph", repeats});
 }
 
 /// With stages of the authors' sizes, or of any.
-void joint_after(const authors::Authors& authors, const PlannerRegistry& registry, double seconds, bool any_sizes, int seeds = 3) {
+void joint_after(const authors::Authors& authors, const PlannerRegistry& registry, double seconds, bool any_sizes,
+                 int seeds = 3) {
     const int threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 2u));
     Problem problem = authors.problem;
     if (any_sizes) problem.stage_sizes.clear();
@@ -150,15 +160,20 @@ void joint_after(const authors::Authors& authors, const PlannerRegistry& registr
         plans.push_back(registry.find("skippipe-joint")->plan(problem, request));
     }
     const auto iteration_s = [&](const Plan& plan) { return evaluate(problem, plan).iteration_s; };
-    std::sort(plans.begin(), plans.end(), [&](const Plan& a, const Plan& b) { return iteration_s(a) < iteration_s(b); });
+    std::sort(plans.begin(), plans.end(),
+              [&](const Plan& a, const Plan& b) { return iteration_s(a) < iteration_s(b); });
     const Plan& median = plans[plans.size() / 2];
     const std::string name = any_sizes ? "authors' 20 nodes, stages of any size" : "authors' 20 nodes";
-    print({fmt::format("iteration after {:g} s of skippipe-joint, {} (median of seeds)", seconds, name), "s", iteration_s(median), "authors' plan",
-           evaluate(authors.problem, authors.plan("skippipe")).iteration_s, threads, "search", seeds});
+    print({fmt::format("iteration after {:g} s of skippipe-joint, {} (median of seeds)", seconds, name), "s",
+           iteration_s(median), "authors' plan", evaluate(authors.problem, authors.plan("skippipe")).iteration_s,
+           threads, "search", seeds});
     Problem sized = problem;
     sized.stage_sizes = sizes_of(median.stages);
-    print({fmt::format("bound for its stage sizes {}", fmt::join(sized.stage_sizes, " ")), "s", lower_bound(sized, sized.path_length).seconds, "that plan", iteration_s(median), 1, "bound", 1});
-    if (any_sizes) print({"bound for all stage sizes", "s", lower_bound(problem, problem.path_length).seconds, "that plan", iteration_s(median), 1, "bound", 1});
+    print({fmt::format("bound for its stage sizes {}", fmt::join(sized.stage_sizes, " ")), "s",
+           lower_bound(sized, sized.path_length).seconds, "that plan", iteration_s(median), 1, "bound", 1});
+    if (any_sizes)
+        print({"bound for all stage sizes", "s", lower_bound(problem, problem.path_length).seconds, "that plan",
+               iteration_s(median), 1, "bound", 1});
 }
 
 void planner_times(const authors::Authors& authors, const PlannerRegistry& registry) {
@@ -168,9 +183,10 @@ void planner_times(const authors::Authors& authors, const PlannerRegistry& regis
         request.threads = 2;
         const double begin_s = wall_s();
         const auto plan = planner->plan(authors.problem, request);
-        print({"planning time of " + planner->name() + ", 20 nodes x 30 microbatches", "s", wall_s() - begin_s, "", 0, request.threads, "search", 1});
-        print({"iteration by " + planner->name() + ", authors' 20 nodes", "s", evaluate(authors.problem, plan).iteration_s, "authors' plan", theirs_s,
+        print({"planning time of " + planner->name() + ", 20 nodes x 30 microbatches", "s", wall_s() - begin_s, "", 0,
                request.threads, "search", 1});
+        print({"iteration by " + planner->name() + ", authors' 20 nodes", "s",
+               evaluate(authors.problem, plan).iteration_s, "authors' plan", theirs_s, request.threads, "search", 1});
     }
 }
 
@@ -191,7 +207,8 @@ Problem grown(const authors::Authors& authors, int nodes) {
             if (a % n == b % n) hop.latency_s = 0.36;
             hop.line = a * nodes + b;
             problem.hops.push_back(hop);
-            problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" + problem.node_ids[static_cast<std::size_t>(b)]);
+            problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" +
+                                         problem.node_ids[static_cast<std::size_t>(b)]);
         }
     problem.microbatches = nodes * 3 / 2;
     problem.microbatches -= problem.microbatches % std::max(1, nodes / 4);
@@ -202,13 +219,18 @@ Problem grown(const authors::Authors& authors, int nodes) {
 Plan dealt(const Problem& problem) {
     Plan plan{.planner = "dealt", .stages = std::vector<std::vector<int>>(6), .blocks = problem.blocks};
     const int data_nodes = problem.nodes() / 4;
-    for (int n = 0; n < problem.nodes(); ++n) plan.stages[static_cast<std::size_t>(n < data_nodes ? 0 : 1 + (n - data_nodes) % 5)].push_back(n);
-    const auto node = [&](int stage, int turn) { return plan.stages[static_cast<std::size_t>(stage)][static_cast<std::size_t>(turn) % plan.stages[static_cast<std::size_t>(stage)].size()]; };
+    for (int n = 0; n < problem.nodes(); ++n)
+        plan.stages[static_cast<std::size_t>(n < data_nodes ? 0 : 1 + (n - data_nodes) % 5)].push_back(n);
+    const auto node = [&](int stage, int turn) {
+        return plan.stages[static_cast<std::size_t>(stage)]
+                          [static_cast<std::size_t>(turn) % plan.stages[static_cast<std::size_t>(stage)].size()];
+    };
     int turn = 0;
     for (int m = 0; m < problem.microbatches; ++m) {
         Path path{m, {node(0, m)}};
         for (int hop = 0; hop < 3; ++hop, ++turn) path.nodes.push_back(node(1 + turn % 5, turn / 5));
-        std::sort(path.nodes.begin() + 1, path.nodes.end(), [&](int a, int b) { return (a - data_nodes) % 5 < (b - data_nodes) % 5; });
+        std::sort(path.nodes.begin() + 1, path.nodes.end(),
+                  [&](int a, int b) { return (a - data_nodes) % 5 < (b - data_nodes) % 5; });
         plan.paths.push_back(path);
     }
     return plan;
@@ -228,7 +250,8 @@ double exponent(const std::vector<double>& x, const std::vector<double>& y) {
     return products / squares;
 }
 
-/// Seconds until a planner's own search shows its first valid plan; what it holds in memory by then is in the program's peak.
+/// Seconds until a planner's own search shows its first valid plan; what it holds in memory by then is in the program's
+/// peak.
 double first_plan_s(const Planner& planner, const Problem& problem) {
     std::stop_source stop;
     PlanRequest request;
@@ -289,20 +312,26 @@ void growth(const authors::Authors& authors, const PlannerRegistry& registry) {
         const auto result = measure_apart(authors, registry, nodes);
         const auto name = fmt::format("{} nodes x {} microbatches", nodes, problem.microbatches);
         print({"first valid plan of skippipe-joint, " + name, "s", result.first_s, "", 0, 1, "search", 1});
-        print({"one timeline, " + name, "s of a core", result.timeline_s, "", 0, 1, "dependent comparisons of events", repeats});
-        print({"peak memory of the whole program, " + name, "MB", result.peak_bytes / 1e6, "", 0, 1, "a line and a hop each pair of nodes", 1});
+        print({"one timeline, " + name, "s of a core", result.timeline_s, "", 0, 1, "dependent comparisons of events",
+               repeats});
+        print({"peak memory of the whole program, " + name, "MB", result.peak_bytes / 1e6, "", 0, 1,
+               "a line and a hop each pair of nodes", 1});
         sizes.push_back(nodes);
         first.push_back(result.first_s);
         timeline.push_back(result.timeline_s);
         peak.push_back(result.peak_bytes);
     }
     const auto fitted = static_cast<int>(sizes.size());
-    print({"exponent over the nodes, first valid plan", "", exponent(sizes, first), "", 0, 1, "least squares of logarithms", fitted});
-    print({"exponent over the nodes, one timeline", "", exponent(sizes, timeline), "", 0, 1, "least squares of logarithms", fitted});
-    print({"exponent over the nodes, peak memory", "", exponent(sizes, peak), "", 0, 1, "least squares of logarithms", fitted});
+    print({"exponent over the nodes, first valid plan", "", exponent(sizes, first), "", 0, 1,
+           "least squares of logarithms", fitted});
+    print({"exponent over the nodes, one timeline", "", exponent(sizes, timeline), "", 0, 1,
+           "least squares of logarithms", fitted});
+    print({"exponent over the nodes, peak memory", "", exponent(sizes, peak), "", 0, 1, "least squares of logarithms",
+           fitted});
 }
 
-/// Five clusters of four nodes in five far regions: 0.1 to 0.25 s and 0.1 to 0.3 GB/s between them, a line a pair of regions and direction.
+/// Five clusters of four nodes in five far regions: 0.1 to 0.25 s and 0.1 to 0.3 GB/s between them, a line a pair of
+/// regions and direction.
 Problem five_clusters(const authors::Authors& authors) {
     Problem problem = authors.problem;
     problem.shared_links = problem.charge_all_reduce = true;
@@ -320,8 +349,10 @@ Problem five_clusters(const authors::Authors& authors) {
             const int from = a / 4, to = b / 4, apart = std::abs(from - to);
             auto& shared = between[static_cast<std::size_t>(from * 5 + to)];
             if (from != to && shared < 0) shared = line(fmt::format("r{}->r{}", from, to));
-            const double latency_s = from == to ? 0.001 : 0.07 + 0.045 * apart, rate = from == to ? 2e9 : 3.5e8 - 6e7 * apart;
-            problem.hops.push_back({latency_s, rate, problem.forward_bytes / rate, problem.backward_bytes / rate, from == to ? line(fmt::format("n{}->n{}", a, b)) : shared});
+            const double latency_s = from == to ? 0.001 : 0.07 + 0.045 * apart,
+                         rate = from == to ? 2e9 : 3.5e8 - 6e7 * apart;
+            problem.hops.push_back({latency_s, rate, problem.forward_bytes / rate, problem.backward_bytes / rate,
+                                    from == to ? line(fmt::format("n{}->n{}", a, b)) : shared});
         }
     return problem;
 }
@@ -330,7 +361,8 @@ Problem five_clusters(const authors::Authors& authors) {
 void against_skippipe(const authors::Authors& authors, const PlannerRegistry& registry) {
     std::vector<std::pair<std::string, Problem>> problems;
     for (const char* name : {"authors-18", "authors-42", "single-cluster", "quick-start"}) {
-        const auto experiment = load_experiment(fmt::format("{}/resources/experiments/{}.json", SKIPPIPE_SOURCE_DIR, name)).experiment;
+        const auto experiment =
+            load_experiment(fmt::format("{}/resources/experiments/{}.json", SKIPPIPE_SOURCE_DIR, name)).experiment;
         problems.emplace_back(name, make_problem(experiment));
     }
     problems.emplace_back("five clusters of four", five_clusters(authors));
@@ -348,18 +380,21 @@ void against_skippipe(const authors::Authors& authors, const PlannerRegistry& re
         print({"iteration by skippipe-joint, " + name, "s", joint_s, "skippipe", theirs_s, 2, "search", 1});
     }
     std::sort(ratios.begin(), ratios.end());
-    print({"iteration by skippipe-joint, median over the networks", "x", ratios[ratios.size() / 2], "skippipe; goal 0.92", 1, 2, "search", static_cast<int>(ratios.size())});
-    print({"iteration by skippipe-joint, worst of the networks", "x", ratios.back(), "skippipe; goal 1", 1, 2, "search", static_cast<int>(ratios.size())});
+    print({"iteration by skippipe-joint, median over the networks", "x", ratios[ratios.size() / 2],
+           "skippipe; goal 0.92", 1, 2, "search", static_cast<int>(ratios.size())});
+    print({"iteration by skippipe-joint, worst of the networks", "x", ratios.back(), "skippipe; goal 1", 1, 2, "search",
+           static_cast<int>(ratios.size())});
 }
 
-/// The median of three seeds with the blocks as they are, with planned blocks, and how many blocks the microbatches run through (where they skip, blocks
-/// that leave stage 0, which none skips, are also less work).
+/// The median of three seeds with the blocks as they are, with planned blocks, and how many blocks the microbatches run
+/// through (where they skip, blocks that leave stage 0, which none skips, are also less work).
 void planned_blocks(const std::string& name, Problem problem, const Planner& joint) {
     const auto blocks_run = [&](const Plan& plan) {
         const auto stage_of = stage_of_nodes(plan, problem.nodes());
         double run = 0;
         for (const auto& path : plan.paths)
-            for (const int node : path.nodes) run += plan.blocks[static_cast<std::size_t>(stage_of[static_cast<std::size_t>(node)])];
+            for (const int node : path.nodes)
+                run += plan.blocks[static_cast<std::size_t>(stage_of[static_cast<std::size_t>(node)])];
         return run;
     };
     const auto median = [&] {
@@ -378,11 +413,14 @@ void planned_blocks(const std::string& name, Problem problem, const Planner& joi
     const auto [fixed_s, fixed] = median();
     problem.plan_blocks = true;
     const auto [planned_s, planned] = median();
-    print({"iteration by skippipe-joint with planned blocks, " + name, "s", planned_s, "four blocks a stage", fixed_s, 2, "search", 3});
-    print({fmt::format("blocks run by all microbatches, planned as {}, {}", fmt::join(planned.blocks, " "), name), "", blocks_run(planned), "four blocks a stage", blocks_run(fixed), 2, "", 3});
+    print({"iteration by skippipe-joint with planned blocks, " + name, "s", planned_s, "four blocks a stage", fixed_s,
+           2, "search", 3});
+    print({fmt::format("blocks run by all microbatches, planned as {}, {}", fmt::join(planned.blocks, " "), name), "",
+           blocks_run(planned), "four blocks a stage", blocks_run(fixed), 2, "", 3});
 }
 
-/// 24 blocks over six stages, every second node three times as slow: the authors' nodes, and six in one room, one a stage.
+/// 24 blocks over six stages, every second node three times as slow: the authors' nodes, and six in one room, one a
+/// stage.
 void planned_blocks(const authors::Authors& authors, const PlannerRegistry& registry) {
     const auto& joint = *registry.find("skippipe-joint");
     Problem problem = authors.problem;
@@ -390,7 +428,8 @@ void planned_blocks(const authors::Authors& authors, const PlannerRegistry& regi
     for (std::size_t n = 1; n < problem.node_ids.size(); n += 2) problem.seconds_per_sample_per_block[n] *= 3;
     for (const int length : {4, 6}) {
         problem.path_length = length;
-        planned_blocks(fmt::format("authors' 20 nodes, every second 3 x slower, paths of {} of 6 stages", length), problem, joint);
+        planned_blocks(fmt::format("authors' 20 nodes, every second 3 x slower, paths of {} of 6 stages", length),
+                       problem, joint);
     }
     problem.node_ids.resize(6);
     problem.seconds_per_sample_per_block.resize(6);
@@ -400,7 +439,8 @@ void planned_blocks(const authors::Authors& authors, const PlannerRegistry& regi
 }
 
 /// How soon skippipe-joint has a plan of a large network, and how good it is then.
-void large(const authors::Authors& authors, const PlannerRegistry& registry, int nodes, int microbatches, double seconds, double goal_s) {
+void large(const authors::Authors& authors, const PlannerRegistry& registry, int nodes, int microbatches,
+           double seconds, double goal_s) {
     auto problem = grown(authors, nodes);
     problem.microbatches = microbatches;
     const auto name = fmt::format("{} nodes x {} microbatches", nodes, microbatches);
@@ -416,9 +456,11 @@ void large(const authors::Authors& authors, const PlannerRegistry& registry, int
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     print({"first plan of skippipe-joint, " + name, "s", first_s, "goal", goal_s, 2, "search", 1});
-    print({fmt::format("iteration after {:g} s of skippipe-joint, {}", seconds, name), "s", evaluate(problem, plan).iteration_s, "bound",
-           lower_bound(problem, problem.path_length).seconds, 2, "search", 1});
-    print({"peak memory of the whole program after that", "MB", static_cast<double>(usage.ru_maxrss) / 1024, "goal", 2048, 2, "", 1});
+    print({fmt::format("iteration after {:g} s of skippipe-joint, {}", seconds, name), "s",
+           evaluate(problem, plan).iteration_s, "bound", lower_bound(problem, problem.path_length).seconds, 2, "search",
+           1});
+    print({"peak memory of the whole program after that", "MB", static_cast<double>(usage.ru_maxrss) / 1024, "goal",
+           2048, 2, "", 1});
 }
 
 /// A node of stage 1 dies in the middle of an iteration.
@@ -433,9 +475,12 @@ void replanning(const std::string& name, const Problem& problem, const Plan& pla
         result = replan(problem, plan, request);
         best_s = std::min(best_s, cpu_s() - begin_s);
     }
-    print({"replan after a node's death, " + name, "s of a core", best_s, "goal", goal_s, 1, "simulated rests", repeats});
-    print({"iteration after a node's death, " + name, "s", result.iteration_s, "undisturbed", timeline.iteration_s, 1, "", 1});
-    print({"iteration after the forced repair alone, " + name, "s", result.repaired_s, "undisturbed", timeline.iteration_s, 1, "", 1});
+    print(
+        {"replan after a node's death, " + name, "s of a core", best_s, "goal", goal_s, 1, "simulated rests", repeats});
+    print({"iteration after a node's death, " + name, "s", result.iteration_s, "undisturbed", timeline.iteration_s, 1,
+           "", 1});
+    print({"iteration after the forced repair alone, " + name, "s", result.repaired_s, "undisturbed",
+           timeline.iteration_s, 1, "", 1});
 }
 
 void replanning(const authors::Authors& authors) {
@@ -456,7 +501,8 @@ void explanations(const authors::Authors& authors) {
         asked = explain(authors.problem, plan, timeline).what_ifs.size();
         best_s = std::min(best_s, cpu_s() - begin_s);
     }
-    print({fmt::format("explanation of a plan, 20 nodes x 30 microbatches, {} what-ifs", asked), "s of a core", best_s, "", 0, 1, "re-evaluated timelines and a bound", 4 * repeats});
+    print({fmt::format("explanation of a plan, 20 nodes x 30 microbatches, {} what-ifs", asked), "s of a core", best_s,
+           "", 0, 1, "re-evaluated timelines and a bound", 4 * repeats});
 }
 
 }  // namespace

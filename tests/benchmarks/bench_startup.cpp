@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Start-up of the command line: whole-process time of `skippipe validate` and of `skippipe plan` with one step, against `true`.
+// Start-up of the command line: whole-process time of `skippipe validate` and of `skippipe plan` with one step, against
+// `true`.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -50,19 +51,24 @@ Measured measure(const std::vector<std::string>& arguments, int repeats) {
 
 int main() {
     const auto bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    const std::string skippipe = (bin / "skippipe").string(), experiment = std::string(SKIPPIPE_SOURCE_DIR) + "/resources/experiments/quick-start.json";
+    const std::string skippipe = (bin / "skippipe").string(),
+                      experiment = std::string(SKIPPIPE_SOURCE_DIR) + "/resources/experiments/quick-start.json";
     const auto nothing = measure({"/bin/true"}, 20);
     const struct {
         const char* name;
         std::vector<std::string> arguments;
-    } cases[] = {{"start: skippipe validate quick-start", {skippipe, "validate", experiment}},
-                 {"start: skippipe plan quick-start --planner 1f1b", {skippipe, "plan", experiment, "--planner", "1f1b"}}};
+    } cases[] = {
+        {"start: skippipe validate quick-start", {skippipe, "validate", experiment}},
+        {"start: skippipe plan quick-start --planner 1f1b", {skippipe, "plan", experiment, "--planner", "1f1b"}}};
     for (const auto& [name, arguments] : cases) {
         const auto measured = measure(arguments, 20);
         if (measured.median_s == 0) return 1;
-        std::printf("{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"ms\", \"baseline\": \"ms, /bin/true\", \"baseline_value\": %.4g, \"ratio\": %.3g, \"threads\": 1, "
-                    "\"ceiling\": \"goal: below 50 ms; peak memory %.1f MB\"}\n",
-                    name, measured.median_s * 1e3, nothing.median_s * 1e3, measured.median_s / nothing.median_s, static_cast<double>(measured.peak_kib) / 1024);
+        std::printf(
+            "{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"ms\", \"baseline\": \"ms, /bin/true\", "
+            "\"baseline_value\": %.4g, \"ratio\": %.3g, \"threads\": 1, "
+            "\"ceiling\": \"goal: below 50 ms; peak memory %.1f MB\"}\n",
+            name, measured.median_s * 1e3, nothing.median_s * 1e3, measured.median_s / nothing.median_s,
+            static_cast<double>(measured.peak_kib) / 1024);
     }
     return 0;
 }

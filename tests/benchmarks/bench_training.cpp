@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Training through the pipeline against the same LLaMA trained whole with plain LibTorch, against python3-torch, against two processes,
-// against the tensor work alone, and skipping against not skipping: one JSON line each, with what this machine's matrix products and
-// memory allow in the same run. Parts by name as arguments: two, one, engine, skip, processes, python; all without. What is compared
-// alternates, so that a busy machine meets both; ratios are medians of pairs.
+// Training through the pipeline against the same LLaMA trained whole with plain LibTorch, against python3-torch,
+// against two processes, against the tensor work alone, and skipping against not skipping: one JSON line each, with
+// what this machine's matrix products and memory allow in the same run. Parts by name as arguments: two, one, engine,
+// skip, processes, python; all without. What is compared alternates, so that a busy machine meets both; ratios are
+// medians of pairs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -41,7 +42,8 @@ Experiment make_experiment() {
     experiment.model = {.blocks = stages, .width = 128, .heads = 4, .vocabulary = 256, .sequence = 128};
     experiment.pipeline.microbatches = microbatches;
     experiment.pipeline.microbatch_samples = 8;
-    for (int node = 0; node < stages * replicas; ++node) experiment.topology.nodes.push_back({.id = std::to_string(node)});
+    for (int node = 0; node < stages * replicas; ++node)
+        experiment.topology.nodes.push_back({.id = std::to_string(node)});
     experiment.topology.hop_matrix_s.assign(stages * replicas, std::vector<double>(stages * replicas, 0.0));
     return experiment;
 }
@@ -81,7 +83,10 @@ double seconds(const std::function<void()>& work) {
 class Trained {
 public:
     Trained(const Experiment& experiment, const Plan& plan, int workers)
-        : plan_(plan), problem_(make_problem(experiment)), compute_(experiment, plan, make_batches(experiment), 1, workers), driver_(problem_, plan_, compute_) {}
+        : plan_(plan),
+          problem_(make_problem(experiment)),
+          compute_(experiment, plan, make_batches(experiment), 1, workers),
+          driver_(problem_, plan_, compute_) {}
     void train() {
         compute_.begin_iteration(iteration_++);
         driver_.run_iteration();
@@ -99,7 +104,8 @@ private:
 /// The same tensor work, called one after the other without machines, events, tasks or queues.
 class BareLoop {
 public:
-    BareLoop(const Experiment& experiment, const Plan& plan) : experiment_(experiment), plan_(plan), batches_(make_batches(experiment)), graph_(1, use_one_thread) {
+    BareLoop(const Experiment& experiment, const Plan& plan)
+        : experiment_(experiment), plan_(plan), batches_(make_batches(experiment)), graph_(1, use_one_thread) {
         for (int node = 0; node < stages * replicas; ++node) {
             nodes_.emplace_back(Stage(experiment.model, node % stages, 1, torch::kCPU), experiment.model);
             nodes_.back().stage.initialise(1);
@@ -117,7 +123,8 @@ public:
             copies[node % stages].tokens += nodes_[node].tokens;
         }
         const auto factors = clip_factors(experiment_.training, reduce_gradients(copies, graph_));
-        std::vector<kernels::AdamW> parameters(stages, step_parameters(experiment_.training, iteration_, iteration_ + 1));
+        std::vector<kernels::AdamW> parameters(stages,
+                                               step_parameters(experiment_.training, iteration_, iteration_ + 1));
         for (std::size_t stage = 0; stage < stages; ++stage) parameters[stage].gradient_scale = factors[stage];
         step_stages(copies, parameters, graph_);
         ++iteration_;
@@ -129,10 +136,14 @@ private:
         set_tokens(batches_.batch(iteration_, path.microbatch), torch::kCPU, journey.tokens, journey.targets);
         journey.token_count = journey.tokens.numel();
         for (const int node : path.nodes) journey.visits.push_back({.node = node});
-        const auto node = [&](std::size_t hop) -> NodeState& { return nodes_[static_cast<std::size_t>(path.nodes[hop])]; };
-        for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) run_forward(node(hop), journey, journey.visits[hop], WireType::fp32);
+        const auto node = [&](std::size_t hop) -> NodeState& {
+            return nodes_[static_cast<std::size_t>(path.nodes[hop])];
+        };
+        for (std::size_t hop = 0; hop < path.nodes.size(); ++hop)
+            run_forward(node(hop), journey, journey.visits[hop], WireType::fp32);
         run_loss(node(0), journey, WireType::fp32);
-        for (std::size_t hop = path.nodes.size(); hop-- > 0;) run_backward(node(hop), journey, journey.visits[hop], WireType::fp32);
+        for (std::size_t hop = path.nodes.size(); hop-- > 0;)
+            run_backward(node(hop), journey, journey.visits[hop], WireType::fp32);
     }
 
     Experiment experiment_;
@@ -143,10 +154,15 @@ private:
     int iteration_ = 0;
 };
 
-/// Plain LLaMA training in LibTorch's own operations and autograd, with so many threads inside an operation and a matrix product.
+/// Plain LLaMA training in LibTorch's own operations and autograd, with so many threads inside an operation and a
+/// matrix product.
 class Whole {
 public:
-    Whole(const Experiment& experiment, int intra_op, int blas) : intra_op_(intra_op), blas_(blas), batches_(make_batches(experiment)), model_(experiment.model, experiment.training, std::vector<int>(stages, 1), 1) {
+    Whole(const Experiment& experiment, int intra_op, int blas)
+        : intra_op_(intra_op),
+          blas_(blas),
+          batches_(make_batches(experiment)),
+          model_(experiment.model, experiment.training, std::vector<int>(stages, 1), 1) {
         for (int m = 0; m < microbatches; ++m) paths_.push_back({m, {0, 1, 2, 3, 4, 5}});
     }
     void train() {
@@ -170,7 +186,8 @@ private:
 double memory_gb_per_s() {
     std::vector<float> a(16 << 20, 1), b(16 << 20, 2);
     double best = 1e9;
-    for (int i = 0; i < 5; ++i) best = std::min(best, seconds([&] { kernels::sum_into(a.data(), b.data(), a.size()); }));
+    for (int i = 0; i < 5; ++i)
+        best = std::min(best, seconds([&] { kernels::sum_into(a.data(), b.data(), a.size()); }));
     return 12.0 * static_cast<double>(a.size()) / best * 1e-9;
 }
 
@@ -184,14 +201,24 @@ struct Ceiling {
     double gflops = 0, gb_per_s = 0;
     std::string text(double iteration_s, int cores) const {
         const double reached = total_flops(stages) / iteration_s * 1e-9;
-        return fmt::format("{:.0f} GFLOP/s of {:.0f} that 384 x 384 products reach on {} core(s) ({:.0f} %; full attention counted); memory {:.1f} GB/s a core", reached,
-                           gflops * cores, cores, 100 * reached / (gflops * cores), gb_per_s);
+        return fmt::format(
+            "{:.0f} GFLOP/s of {:.0f} that 384 x 384 products reach on {} core(s) ({:.0f} %; full attention counted); "
+            "memory {:.1f} GB/s a core",
+            reached, gflops * cores, cores, 100 * reached / (gflops * cores), gb_per_s);
     }
 };
 
-void print(const char* name, double value, const char* unit, const std::string& baseline, double baseline_value, double ratio, int cores, const std::string& ceiling) {
-    const nlohmann::ordered_json line{{"name", name}, {"value", value}, {"unit", unit}, {"baseline", baseline}, {"baseline_value", baseline_value},
-                                      {"ratio", ratio}, {"threads", cores}, {"ceiling", ceiling}, {"repeat", repeats}};
+void print(const char* name, double value, const char* unit, const std::string& baseline, double baseline_value,
+           double ratio, int cores, const std::string& ceiling) {
+    const nlohmann::ordered_json line{{"name", name},
+                                      {"value", value},
+                                      {"unit", unit},
+                                      {"baseline", baseline},
+                                      {"baseline_value", baseline_value},
+                                      {"ratio", ratio},
+                                      {"threads", cores},
+                                      {"ceiling", ceiling},
+                                      {"repeat", repeats}};
     std::puts(line.dump().c_str());
     std::fflush(stdout);
 }
@@ -230,7 +257,8 @@ double alone(long long start_ns, double for_s) {
 }
 
 /// Tokens a second of iterations for at least so long.
-template <class Model> double rate_of_trained(Model& model, double for_s) {
+template <class Model>
+double rate_of_trained(Model& model, double for_s) {
     int iterations = 0;
     double passed = 0;
     for (; passed < for_s; ++iterations) passed += seconds([&] { model.train(); });
@@ -260,7 +288,8 @@ std::string own_path() {
 
 double rate_of_processes(double for_s) {
     const auto start = (Clock::now() + std::chrono::seconds(4)).time_since_epoch();
-    const auto command = fmt::format("'{}' --alone {} {}", own_path(), std::chrono::duration_cast<std::chrono::nanoseconds>(start).count(), for_s);
+    const auto command = fmt::format("'{}' --alone {} {}", own_path(),
+                                     std::chrono::duration_cast<std::chrono::nanoseconds>(start).count(), for_s);
     FILE* processes[threads];
     for (auto& process : processes) process = popen(command.c_str(), "r");
     double sum = 0;
@@ -275,20 +304,24 @@ void bench_processes(Trained& two) {
         apart.push_back(rate_of_processes(4));
         ratios.push_back(here.back() / apart.back());
     }
-    print("two workers against two processes of one worker", median(here), "tokens/s", "both processes, tokens/s", median(apart), median(ratios), threads, "goal 0.95");
+    print("two workers against two processes of one worker", median(here), "tokens/s", "both processes, tokens/s",
+          median(apart), median(ratios), threads, "goal 0.95");
 }
 
-/// How two threads may be shared out between an operation's loops and a matrix product. OpenMP's threads yield the core while they
-/// wait, without which those of OpenBLAS find none.
+/// How two threads may be shared out between an operation's loops and a matrix product. OpenMP's threads yield the core
+/// while they wait, without which those of OpenBLAS find none.
 struct Threading {
     int intra_op, blas;
     std::string variables() const { return fmt::format("OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS={}", blas); }
-    std::string text() const { return fmt::format("{} threads in an operation, {} in a matrix product", intra_op, blas); }
+    std::string text() const {
+        return fmt::format("{} threads in an operation, {} in a matrix product", intra_op, blas);
+    }
 };
 constexpr Threading threadings[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
 
 /// Two workers against another program that prints its tokens a second, under whichever threading that is fastest with.
-void bench_against(Trained& two, const char* name, const std::string& baseline, const std::string& remark, const std::function<std::string(const Threading&)>& command) {
+void bench_against(Trained& two, const char* name, const std::string& baseline, const std::string& remark,
+                   const std::function<std::string(const Threading&)>& command) {
     const Threading* best = threadings;
     double best_rate = 0;
     std::string words;
@@ -304,19 +337,25 @@ void bench_against(Trained& two, const char* name, const std::string& baseline, 
         ours.push_back(rate_of_trained(two, 4));
         ratios.push_back(ours.back() / theirs.back());
     }
-    print(name, median(ours), "tokens/s", fmt::format("{}, tokens/s; its best: {}", baseline, best->text()), median(theirs), median(ratios), threads, remark);
+    print(name, median(ours), "tokens/s", fmt::format("{}, tokens/s; its best: {}", baseline, best->text()),
+          median(theirs), median(ratios), threads, remark);
 }
 
 void bench_whole(Trained& two, const Ceiling& ceiling) {
     const double iteration_s = tokens_of_iteration / rate_of_trained(two, 4);
-    bench_against(two, "pipeline, two workers, skip 0", "whole with plain LibTorch on two cores", "goal 1.5; " + ceiling.text(iteration_s, 2),
-                  [](const Threading& t) { return fmt::format("{} '{}' --whole {} {} 5", t.variables(), own_path(), t.intra_op, t.blas); });
+    bench_against(two, "pipeline, two workers, skip 0", "whole with plain LibTorch on two cores",
+                  "goal 1.5; " + ceiling.text(iteration_s, 2), [](const Threading& t) {
+                      return fmt::format("{} '{}' --whole {} {} 5", t.variables(), own_path(), t.intra_op, t.blas);
+                  });
 }
 
 void bench_python(Trained& two) {
-    bench_against(two, "pipeline, two workers, against python3-torch", "python3-torch, eager, on two cores", "goal 1.5", [](const Threading& t) {
-        return fmt::format("{} /usr/bin/python3 '{}/tests/benchmarks/llama_eager.py' --threads {} --seconds 5 2>&1", t.variables(), SKIPPIPE_SOURCE_DIR, t.intra_op);
-    });
+    bench_against(two, "pipeline, two workers, against python3-torch", "python3-torch, eager, on two cores", "goal 1.5",
+                  [](const Threading& t) {
+                      return fmt::format(
+                          "{} /usr/bin/python3 '{}/tests/benchmarks/llama_eager.py' --threads {} --seconds 5 2>&1",
+                          t.variables(), SKIPPIPE_SOURCE_DIR, t.intra_op);
+                  });
 }
 
 }  // namespace
@@ -333,7 +372,10 @@ int main(int count, char** arguments) {
         std::printf("%f\n", whole(std::atoi(arguments[2]), std::atoi(arguments[3]), std::atof(arguments[4])));
         return 0;
     }
-    const auto wanted = [&](const char* part) { return count < 2 || std::find_if(arguments + 1, arguments + count, [&](const char* a) { return std::strcmp(a, part) == 0; }) != arguments + count; };
+    const auto wanted = [&](const char* part) {
+        return count < 2 || std::find_if(arguments + 1, arguments + count,
+                                         [&](const char* a) { return std::strcmp(a, part) == 0; }) != arguments + count;
+    };
     const auto experiment = make_experiment();
     const auto full = make_plan(0), skipping = make_plan(2);
     const Ceiling ceiling{measure_blas_gflops(), memory_gb_per_s()};
@@ -342,20 +384,24 @@ int main(int count, char** arguments) {
     if (wanted("one")) {
         Whole whole(experiment, 1, 1);
         const auto pair = compare([&] { one.train(); }, [&] { whole.train(); });
-        print("pipeline, one worker, skip 0", tokens_of_iteration / pair.first_s, "tokens/s", "whole with plain LibTorch, one thread, tokens/s",
-              tokens_of_iteration / pair.second_s, pair.ratio, 1, "goal 1.2; " + ceiling.text(pair.first_s, 1));
+        print("pipeline, one worker, skip 0", tokens_of_iteration / pair.first_s, "tokens/s",
+              "whole with plain LibTorch, one thread, tokens/s", tokens_of_iteration / pair.second_s, pair.ratio, 1,
+              "goal 1.2; " + ceiling.text(pair.first_s, 1));
     }
     if (wanted("engine")) {
         BareLoop bare(experiment, full);
         const auto pair = compare([&] { bare.train(); }, [&] { one.train(); });
-        print("engine beyond the tensor work, one worker", 100 * (pair.ratio - 1), "%", "tensor work in a bare loop, ms", 1e3 * pair.first_s, pair.ratio, 1, "goal 3 %");
+        print("engine beyond the tensor work, one worker", 100 * (pair.ratio - 1), "%",
+              "tensor work in a bare loop, ms", 1e3 * pair.first_s, pair.ratio, 1, "goal 3 %");
     }
     if (wanted("skip")) {
         Trained skipped(experiment, skipping, 2);
         const auto pair = compare([&] { two.train(); }, [&] { skipped.train(); });
         const double saved = 1 - total_flops(4) / total_flops(stages);
-        print("33 % skip, two workers", 1e3 * pair.second_s, "ms an iteration", "skip 0, ms", 1e3 * pair.first_s, pair.ratio, 2,
-              fmt::format("paths save {:.1f} % of the operations; time falls by {:.2f} of that, goal 0.9", 100 * saved, (1 - pair.ratio) / saved));
+        print("33 % skip, two workers", 1e3 * pair.second_s, "ms an iteration", "skip 0, ms", 1e3 * pair.first_s,
+              pair.ratio, 2,
+              fmt::format("paths save {:.1f} % of the operations; time falls by {:.2f} of that, goal 0.9", 100 * saved,
+                          (1 - pair.ratio) / saved));
     }
     if (wanted("processes")) bench_processes(two);
     if (wanted("python")) bench_python(two);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The gloo transport between two processes on loopback against a bare loop of c10d's send and recv of the same sizes, alternating in
-// one run; one JSON line a size. `bench_transport`
+// The gloo transport between two processes on loopback against a bare loop of c10d's send and recv of the same sizes,
+// alternating in one run; one JSON line a size. `bench_transport`
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -30,7 +30,8 @@ double bare_s(const Group& group, int rank, std::vector<std::vector<std::byte>>&
     transport.all_gather({0});
     const double start_s = steady_s();
     for (auto& buffer : buffers) {
-        std::vector<torch::Tensor> tensors{torch::from_blob(buffer.data(), {static_cast<std::int64_t>(buffer.size())}, torch::kUInt8)};
+        std::vector<torch::Tensor> tensors{
+            torch::from_blob(buffer.data(), {static_cast<std::int64_t>(buffer.size())}, torch::kUInt8)};
         (rank == 0 ? group->send(tensors, 1, 9) : group->recv(tensors, 0, 9))->wait();
     }
     transport.all_gather({0});
@@ -39,7 +40,8 @@ double bare_s(const Group& group, int rank, std::vector<std::vector<std::byte>>&
 
 double transport_s(GlooTransport& transport, const RankSchedule& schedule, std::size_t bytes) {
     std::vector<Buffer> ready;
-    for (int m = 0; m < messages && transport.rank() == 0; ++m) std::fill_n(ready.emplace_back(bytes).data(), bytes, std::byte{1});
+    for (int m = 0; m < messages && transport.rank() == 0; ++m)
+        std::fill_n(ready.emplace_back(bytes).data(), bytes, std::byte{1});
     transport.all_gather({0});
     const double start_s = steady_s();
     transport.begin_iteration([bytes](const RankTransfer&) { return bytes; }, [](Delivery) {});
@@ -52,7 +54,8 @@ double transport_s(GlooTransport& transport, const RankSchedule& schedule, std::
 void measure(Rendezvous& rendezvous, int rank) {
     const auto schedule = one_way();
     GlooTransport transport(rendezvous, schedule);
-    const auto group = make_group(c10::make_intrusive<c10d::PrefixStore>("bare", rendezvous.store()), rank, 2, c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+    const auto group = make_group(c10::make_intrusive<c10d::PrefixStore>("bare", rendezvous.store()), rank, 2,
+                                  c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
     for (const std::size_t bytes : {std::size_t{64} << 10, std::size_t{512} << 10, std::size_t{4} << 20}) {
         std::vector<std::vector<std::byte>> buffers(messages, std::vector<std::byte>(bytes, std::byte{1}));
         std::vector<double> bare, ours;
@@ -60,11 +63,15 @@ void measure(Rendezvous& rendezvous, int rank) {
             bare.push_back(bare_s(group, rank, buffers, transport));
             ours.push_back(transport_s(transport, schedule, bytes));
         }
-        const double bare_median_s = summarize(bare).median, ours_median_s = summarize(ours).median, total = static_cast<double>(bytes) * messages;
+        const double bare_median_s = summarize(bare).median, ours_median_s = summarize(ours).median,
+                     total = static_cast<double>(bytes) * messages;
         if (rank == 0)
-            std::printf("{\"name\": \"gloo transport, messages of %zu KiB on loopback\", \"unit\": \"B/s\", \"value\": %.4g, \"baseline\": \"bare c10d send/recv loop\", "
-                        "\"baseline_value\": %.4g, \"ratio\": %.3f, \"threads\": 2, \"ceiling\": \"goal 0.8; two processes, loopback\"}\n",
-                        bytes >> 10, total / ours_median_s, total / bare_median_s, bare_median_s / ours_median_s);
+            std::printf(
+                "{\"name\": \"gloo transport, messages of %zu KiB on loopback\", \"unit\": \"B/s\", \"value\": %.4g, "
+                "\"baseline\": \"bare c10d send/recv loop\", "
+                "\"baseline_value\": %.4g, \"ratio\": %.3f, \"threads\": 2, \"ceiling\": \"goal 0.8; two processes, "
+                "loopback\"}\n",
+                bytes >> 10, total / ours_median_s, total / bare_median_s, bare_median_s / ours_median_s);
     }
     std::fflush(stdout);
     rendezvous.leave();
@@ -80,7 +87,8 @@ int main() {
     int number = 0;
     if (child == 0) {
         if (::read(port[0], &number, sizeof number) != sizeof number) return 1;
-        Rendezvous rendezvous({.rank = 1, .world_size = 2, .local_rank = 1, .local_world_size = 2, .master_port = number});
+        Rendezvous rendezvous(
+            {.rank = 1, .world_size = 2, .local_rank = 1, .local_world_size = 2, .master_port = number});
         measure(rendezvous, 1);
         std::quick_exit(0);
     }

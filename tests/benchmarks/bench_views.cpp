@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures of the window, one JSON line each: opening, idling, a frame of a large timeline, a drag frame of a large topology.
-// Drawn offscreen by the processor; figures of a frame are its thread's processor time, best of repeats.
+// Figures of the window, one JSON line each: opening, idling, a frame of a large timeline, a drag frame of a large
+// topology. Drawn offscreen by the processor; figures of a frame are its thread's processor time, best of repeats.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -42,9 +42,11 @@ double seconds_of(clockid_t clock) {
 double thread_s() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 void print(const std::string& name, double value, const char* unit, double goal, const char* ceiling, int repeat) {
-    std::printf("{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"baseline\": \"goal\", \"baseline_value\": %g, \"ratio\": %.3g, \"threads\": 1, "
-                "\"ceiling\": \"%s\", \"repeat\": %d}\n",
-                name.c_str(), value, unit, goal, value / goal, ceiling, repeat);
+    std::printf(
+        "{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"baseline\": \"goal\", \"baseline_value\": %g, "
+        "\"ratio\": %.3g, \"threads\": 1, "
+        "\"ceiling\": \"%s\", \"repeat\": %d}\n",
+        name.c_str(), value, unit, goal, value / goal, ceiling, repeat);
     std::fflush(stdout);
 }
 
@@ -64,7 +66,8 @@ public:
     }
 };
 
-/// The window as the program opens it. `idle`: prints the share of a core that it takes over 5 s; else ends at its first frame.
+/// The window as the program opens it. `idle`: prints the share of a core that it takes over 5 s; else ends at its
+/// first frame.
 int window_process(QApplication& application, bool idle) {
     QTemporaryDir folder;
     const std::filesystem::path record = folder.filePath("record.sqlite").toStdString();
@@ -89,7 +92,8 @@ int window_process(QApplication& application, bool idle) {
     QElapsedTimer clock;
     clock.start();
     run_events(5000);
-    print("processor share of an idle window over 5 s", 100 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_s) / (1e-3 * static_cast<double>(clock.elapsed())), "%", 1,
+    print("processor share of an idle window over 5 s",
+          100 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_s) / (1e-3 * static_cast<double>(clock.elapsed())), "%", 1,
           "timers: a look at the record's time once a second", 1);
     application.processEvents();
     return 0;
@@ -104,10 +108,13 @@ void opening() {
         const auto begin = std::chrono::steady_clock::now();
         pid_t child = 0;
         int status = 0;
-        if (posix_spawn(&child, self.c_str(), nullptr, nullptr, arguments, environ) != 0 || waitpid(child, &status, 0) != child || status != 0) return;
+        if (posix_spawn(&child, self.c_str(), nullptr, nullptr, arguments, environ) != 0 ||
+            waitpid(child, &status, 0) != child || status != 0)
+            return;
         best_s = std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
-    print("window opens: start of the process to the first frame", best_s, "s", 1, "loading Qt's libraries and making widgets", repeats);
+    print("window opens: start of the process to the first frame", best_s, "s", 1,
+          "loading Qt's libraries and making widgets", repeats);
 }
 
 void idling() {
@@ -126,8 +133,11 @@ void timeline_frame() {
     for (int i = 0; i < count; ++i) {
         const int node = i % lanes;
         auto& now = at[static_cast<std::size_t>(node)];
-        const double start = now + 0.01 * static_cast<double>(rng.below(100)) / 100, end = start + 0.02 + 0.01 * static_cast<double>(rng.below(100)) / 100;
-        data->add(Span{i % 3 == 0 ? SpanKind::backward : SpanKind::forward, node, -1, node % 8, i / lanes % 60, start, start, end, 0}, i / lanes / 60, 0, i);
+        const double start = now + 0.01 * static_cast<double>(rng.below(100)) / 100,
+                     end = start + 0.02 + 0.01 * static_cast<double>(rng.below(100)) / 100;
+        data->add(Span{i % 3 == 0 ? SpanKind::backward : SpanKind::forward, node, -1, node % 8, i / lanes % 60, start,
+                       start, end, 0},
+                  i / lanes / 60, 0, i);
         now = end;
     }
     data->finish();
@@ -138,7 +148,8 @@ void timeline_frame() {
     view.set_data(data);
     view.show();
     run_events(50);
-    for (const auto& [words, share] : {std::pair{"all in sight", 1.0}, {"a tenth in sight", 0.1}, {"a hundredth in sight", 0.01}}) {
+    for (const auto& [words, share] :
+         {std::pair{"all in sight", 1.0}, {"a tenth in sight", 0.1}, {"a hundredth in sight", 0.01}}) {
         double best_s = 1e300;
         int vertices = 0;
         for (int i = 0; i < repeats; ++i) {
@@ -147,7 +158,8 @@ void timeline_frame() {
             vertices = view.build_frame()->TotalVtxCount;
             best_s = std::min(best_s, thread_s() - begin_s);
         }
-        print(std::string("timeline of 100,000 spans, a frame up to the draw call, ") + words, 1e3 * best_s, "ms", 16, (std::to_string(vertices) + " vertices of what is in sight").c_str(), repeats);
+        print(std::string("timeline of 100,000 spans, a frame up to the draw call, ") + words, 1e3 * best_s, "ms", 16,
+              (std::to_string(vertices) + " vertices of what is in sight").c_str(), repeats);
     }
 }
 
@@ -184,7 +196,8 @@ void drag_frame() {
     run_events(200);
     for (const int together : {1, 20, 200}) {
         Selection selected;
-        for (int i = 0; i < together; ++i) selected.nodes.insert("n" + std::to_string(together == 1 ? 105 : i < 100 ? 100 + i : i - 100));
+        for (int i = 0; i < together; ++i)
+            selected.nodes.insert("n" + std::to_string(together == 1 ? 105 : i < 100 ? 100 + i : i - 100));
         document.select(selected);
         run_events(50);
         const QPoint from = view.mapFromScene(view.scene_model().node("n105")->pos());
@@ -201,10 +214,10 @@ void drag_frame() {
         run_events(50);
         document.undo_stack().undo();
         std::sort(took.begin(), took.end());
-        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (median)", 1e3 * took[took.size() / 2], "ms", 8,
-              "Qt's rasteriser on one core", frames);
-        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (95th percentile)", 1e3 * took[took.size() * 95 / 100], "ms", 8,
-              "Qt's rasteriser on one core", frames);
+        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (median)",
+              1e3 * took[took.size() / 2], "ms", 8, "Qt's rasteriser on one core", frames);
+        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (95th percentile)",
+              1e3 * took[took.size() * 95 / 100], "ms", 8, "Qt's rasteriser on one core", frames);
     }
 }
 

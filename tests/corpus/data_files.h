@@ -37,7 +37,9 @@ std::string bytes_of(const std::vector<T>& values) {
 }
 
 template <class T>
-std::string number(T value) { return bytes_of(std::vector<T>{value}); }
+std::string number(T value) {
+    return bytes_of(std::vector<T>{value});
+}
 
 /// As numpy.save writes it.
 inline std::string numpy(const std::string& descr, const std::string& shape, const std::string& data) {
@@ -56,13 +58,15 @@ inline std::string megatron_index(int code, int width, const std::vector<std::in
         at += static_cast<std::int64_t>(length) * width;
         documents.push_back(static_cast<std::int64_t>(starts.size()));
     }
-    return std::string("MMIDIDX\0\0", 9) + number(std::uint64_t{1}) + number(static_cast<std::uint8_t>(code)) + number(static_cast<std::uint64_t>(lengths.size())) +
-           number(static_cast<std::uint64_t>(documents.size())) + bytes_of(lengths) + bytes_of(starts) + bytes_of(documents);
+    return std::string("MMIDIDX\0\0", 9) + number(std::uint64_t{1}) + number(static_cast<std::uint8_t>(code)) +
+           number(static_cast<std::uint64_t>(lengths.size())) + number(static_cast<std::uint64_t>(documents.size())) +
+           bytes_of(lengths) + bytes_of(starts) + bytes_of(documents);
 }
 
 /// The file with a few bytes changed, cut off, or with numbers made huge.
 inline std::string damaged(std::string bytes, Rng& rng) {
-    const auto extremes = std::to_array<std::uint64_t>({0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x8000000000000000});
+    const auto extremes = std::to_array<std::uint64_t>(
+        {0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x8000000000000000});
     for (auto changes = 1 + rng.below(3); changes > 0 && !bytes.empty(); --changes) {
         const auto at = rng.below(std::min<std::uint64_t>(bytes.size(), rng.below(2) ? 200 : bytes.size()));
         switch (rng.below(4)) {

@@ -51,7 +51,10 @@ std::set<Sample> held_out(const Batches& batches, int sequence) {
 }
 
 Dataset two_files(double first, double second) {
-    return {{{byte_tokens(text(3000, 1), "one"), first, "/data/files/0/path"}, {byte_tokens(text(20'000, 2), "two"), second, "/data/files/1/path"}}, {}, {}};
+    return {{{byte_tokens(text(3000, 1), "one"), first, "/data/files/0/path"},
+             {byte_tokens(text(20'000, 2), "two"), second, "/data/files/1/path"}},
+            {},
+            {}};
 }
 
 }  // namespace
@@ -75,7 +78,8 @@ private Q_SLOTS:
         double distance = 0;
         int fixed = 0, same = 0;
         for (std::uint64_t i = 0; i + 1 < n; ++i) {
-            distance += std::abs(static_cast<double>(order(i)) - static_cast<double>(order(i + 1))) / static_cast<double>(n);
+            distance +=
+                std::abs(static_cast<double>(order(i)) - static_cast<double>(order(i + 1))) / static_cast<double>(n);
             fixed += order(i) == i;
             same += order(i) == other(i);
         }
@@ -85,7 +89,8 @@ private Q_SLOTS:
     }
 
     void mixtures_follow_their_weights() {
-        for (const auto& weights : std::vector<std::vector<double>>{{1}, {1, 1}, {0.7, 0.3}, {5, 1, 1, 3}, {1e-3, 1, 1e-3}, {0.1, 0.2, 0.3, 0.15, 0.25}}) {
+        for (const auto& weights : std::vector<std::vector<double>>{
+                 {1}, {1, 1}, {0.7, 0.3}, {5, 1, 1, 3}, {1e-3, 1, 1e-3}, {0.1, 0.2, 0.3, 0.15, 0.25}}) {
             const Mixture mixture(weights);
             double sum = 0;
             for (const double weight : weights) sum += weight;
@@ -95,7 +100,8 @@ private Q_SLOTS:
                 QCOMPARE(index, counts.at(source));  // places of a source are counted without a gap
                 ++counts[source];
                 for (std::size_t s = 0; s < weights.size(); ++s)
-                    QVERIFY(std::abs(static_cast<double>(counts[s]) - weights[s] / sum * static_cast<double>(k + 1)) < 1.5);
+                    QVERIFY(std::abs(static_cast<double>(counts[s]) - weights[s] / sum * static_cast<double>(k + 1)) <
+                            1.5);
             }
         }
     }
@@ -109,10 +115,12 @@ private Q_SLOTS:
         const auto per_epoch = static_cast<std::size_t>(windows.training());
         const auto samples = drawn(batches, shape, static_cast<int>(2 * per_epoch / 12) + 1);
         std::set<Sample> first(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(per_epoch));
-        std::set<Sample> second(samples.begin() + static_cast<std::ptrdiff_t>(per_epoch), samples.begin() + static_cast<std::ptrdiff_t>(2 * per_epoch));
+        std::set<Sample> second(samples.begin() + static_cast<std::ptrdiff_t>(per_epoch),
+                                samples.begin() + static_cast<std::ptrdiff_t>(2 * per_epoch));
         QCOMPARE(first.size(), per_epoch);
         QVERIFY(first == second);
-        QVERIFY(!std::equal(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(per_epoch), samples.begin() + static_cast<std::ptrdiff_t>(per_epoch)));
+        QVERIFY(!std::equal(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(per_epoch),
+                            samples.begin() + static_cast<std::ptrdiff_t>(per_epoch)));
         for (const auto& window : held_out(batches, 16)) QVERIFY(!first.contains(window));
         QCOMPARE(batches.place(0, 0, 3), (SamplePlace{0, 0, 3, batches.place(0, 0, 3).first_token}));
         const auto in_second = batches.place(static_cast<int>(per_epoch / 12), 2, 3);
@@ -132,7 +140,8 @@ private Q_SLOTS:
                 QCOMPARE(batches.place(iteration, m, 0).position, position);
                 position += static_cast<std::uint64_t>(batch.samples);
             }
-        QVERIFY_THROWS_EXCEPTION(InputError, Batches(byte_dataset(text(1000)), {}, BatchShape{.sequence = 16, .sizes = {1, 0}}, 1));
+        QVERIFY_THROWS_EXCEPTION(InputError,
+                                 Batches(byte_dataset(text(1000)), {}, BatchShape{.sequence = 16, .sizes = {1, 0}}, 1));
     }
 
     void resuming_reads_on_at_the_token() {
@@ -146,7 +155,9 @@ private Q_SLOTS:
         });
         thread.join();
         for (int k = 0; k < 30; ++k)
-            for (int s = 0; s < 2; ++s) QCOMPARE(sample(backwards[static_cast<std::size_t>(k)], s), whole[static_cast<std::size_t>(300 + 2 * k + s)]);
+            for (int s = 0; s < 2; ++s)
+                QCOMPARE(sample(backwards[static_cast<std::size_t>(k)], s),
+                         whole[static_cast<std::size_t>(300 + 2 * k + s)]);
         QVERIFY(drawn(make(8), shape, 5) != drawn(make(7), shape, 5));
     }
 
@@ -176,7 +187,8 @@ private Q_SLOTS:
         for (const char c : text(3000, 1)) wide.push_back(static_cast<std::uint8_t>(c));
         const auto stored = bytes_of(wide);
         auto owner = std::make_shared<const std::string>(stored);
-        const TokenArray tokens{owner, reinterpret_cast<const std::byte*>(owner->data()), wide.size(), TokenType::uint16, "wide"};
+        const TokenArray tokens{owner, reinterpret_cast<const std::byte*>(owner->data()), wide.size(),
+                                TokenType::uint16, "wide"};
         QVERIFY(split({{{tokens, 1, "/data"}}, {}, {}}) == one);
         // What occurs twice is on one side.
         const auto twice = text(3000, 1).substr(0, 8 * 300);
@@ -186,7 +198,8 @@ private Q_SLOTS:
     }
 
     void validation_is_even() {
-        const Batches batches(byte_dataset(text(4000)), {.validation_fraction = 0.4, .validation_samples = 5}, {.sequence = 16}, 1);
+        const Batches batches(byte_dataset(text(4000)), {.validation_fraction = 0.4, .validation_samples = 5},
+                              {.sequence = 16}, 1);
         const auto& windows = batches.sources().front();
         const auto all = batches.validation(0, 5);
         const auto window = [&](std::uint64_t k) {
@@ -206,7 +219,8 @@ private Q_SLOTS:
 
     void too_small() {
         const auto make = [](std::size_t bytes, double fraction) {
-            return refusal([&] { Batches(byte_dataset(text(bytes)), {.validation_fraction = fraction}, {.sequence = 16}, 1); });
+            return refusal(
+                [&] { Batches(byte_dataset(text(bytes)), {.validation_fraction = fraction}, {.sequence = 16}, 1); });
         };
         QVERIFY(make(4000, 0.5).empty());
         QVERIFY(make(16, 0.5).find("too small") != std::string::npos);
@@ -219,7 +233,9 @@ private Q_SLOTS:
         auto bytes = text(2000);
         bytes[1234] = '\xFF';
         const auto fault = refusal([&] { Batches(byte_dataset(bytes), {}, {.sequence = 16, .vocabulary = 200}, 1); });
-        QVERIFY2(fault.find("token 1,234 of the text is 255") != std::string::npos && fault.find("0 to 199") != std::string::npos, fault.c_str());
+        QVERIFY2(fault.find("token 1,234 of the text is 255") != std::string::npos &&
+                     fault.find("0 to 199") != std::string::npos,
+                 fault.c_str());
         QVERIFY(refusal([&] { Batches(byte_dataset(bytes), {}, {.sequence = 16, .vocabulary = 256}, 1); }).empty());
     }
 };

@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 namespace {
 
 /// All text of a source with one place.
-std::string text_of(const DataSpec& spec, const fs::path& base, const CorpusLimits& limits = {}) { return load_text(spec, data_places(spec, base).front(), limits); }
+std::string text_of(const DataSpec& spec, const fs::path& base, const CorpusLimits& limits = {}) {
+    return load_text(spec, data_places(spec, base).front(), limits);
+}
 
 }  // namespace
 
@@ -64,20 +66,26 @@ private Q_SLOTS:
         write(base() / "many/c.txt", "3");
         write(base() / "many/.hidden/x.txt", "\xFF");
         QCOMPARE(text_of(text("many"), base()), std::string("123"));
-        QVERIFY(refusal([&] { text_of(text("many"), base(), {.files = 2}); }).find("more than 2 files") != std::string::npos);
-        QVERIFY(refusal([&] { text_of(text("many"), base(), {.bytes = 2}); }).find("larger than 2 bytes") != std::string::npos);
+        QVERIFY(refusal([&] { text_of(text("many"), base(), {.files = 2}); }).find("more than 2 files") !=
+                std::string::npos);
+        QVERIFY(refusal([&] { text_of(text("many"), base(), {.bytes = 2}); }).find("larger than 2 bytes") !=
+                std::string::npos);
     }
 
     void faults_say_what_to_do() {
         write(base() / "latin1.txt", "caf\xE9");
         const auto encoding = refusal([&] { text_of(text("latin1.txt"), base()); });
-        QVERIFY2(encoding.find("byte 3 is 0xe9") != std::string::npos && encoding.find("iconv") != std::string::npos, encoding.c_str());
+        QVERIFY2(encoding.find("byte 3 is 0xe9") != std::string::npos && encoding.find("iconv") != std::string::npos,
+                 encoding.c_str());
         const auto missing = refusal([&] { text_of(text("nowhere.txt"), base()); });
         QVERIFY2(missing.find("nowhere.txt is not there") != std::string::npos, missing.c_str());
         QVERIFY(!refusal([&] { text_of(text(""), base()); }).empty());
-        QVERIFY(refusal([&] { text_of(text("/dev/zero"), base()); }).find("neither a file nor a folder") != std::string::npos);
+        QVERIFY(refusal([&] { text_of(text("/dev/zero"), base()); }).find("neither a file nor a folder") !=
+                std::string::npos);
         const DataSpec several{.source = DataSource::text, .files = {{"latin1.txt", 1}, {"nowhere.txt", 1}}};
-        QVERIFY(refusal([&] { load_text(several, data_places(several, base()).at(1)); }).starts_with("/data/files/1/path: "));
+        QVERIFY(refusal([&] {
+                    load_text(several, data_places(several, base()).at(1));
+                }).starts_with("/data/files/1/path: "));
     }
 
     void json_lines() {
@@ -88,7 +96,8 @@ private Q_SLOTS:
         QCOMPARE(text_of(spec, base()), std::string("xä\ny\nz\n"));
         DataSpec other = spec;
         other.text_field = "id";
-        QVERIFY(refusal([&] { text_of(other, base()); }).find("a.jsonl line 1 has no text in \"id\"") != std::string::npos);
+        QVERIFY(refusal([&] { text_of(other, base()); }).find("a.jsonl line 1 has no text in \"id\"") !=
+                std::string::npos);
         other.text_field = "body";
         QVERIFY(refusal([&] { text_of(other, base()); }).find("has no member \"body\"") != std::string::npos);
         write(base() / "lines/c.jsonl", "{\"text\": \"ok\"}\n{\"text\": \"cut");
@@ -98,7 +107,9 @@ private Q_SLOTS:
         write(base() / "lines/c.jsonl", std::string(2'000'000, '['));
         QVERIFY(refusal([&] { text_of(spec, base()); }).find("is no JSON") != std::string::npos);
         write(base() / "texts/a.txt", "x");
-        QVERIFY(refusal([&] { text_of({.source = DataSource::jsonl, .path = "texts"}, base()); }).find("no file of this kind") != std::string::npos);
+        QVERIFY(refusal([&] {
+                    text_of({.source = DataSource::jsonl, .path = "texts"}, base());
+                }).find("no file of this kind") != std::string::npos);
     }
 
     void bible_is_printed_and_cached() {
@@ -125,8 +136,10 @@ private Q_SLOTS:
 
     void jargon_is_read_or_its_package_named() {
         const DataSpec spec{.source = DataSource::jargon};
-        if (fs::exists("/usr/share/dictd/jargon.dict.dz")) QVERIFY(text_of(spec, base()).size() > 1'000'000);
-        else QVERIFY(refusal([&] { text_of(spec, base()); }).find("apt install dict-jargon") != std::string::npos);
+        if (fs::exists("/usr/share/dictd/jargon.dict.dz"))
+            QVERIFY(text_of(spec, base()).size() > 1'000'000);
+        else
+            QVERIFY(refusal([&] { text_of(spec, base()); }).find("apt install dict-jargon") != std::string::npos);
     }
 
     void gzip() {

@@ -51,7 +51,9 @@ private Q_SLOTS:
     void numpy_types_data() {
         QTest::addColumn<QByteArray>("descr");
         QTest::addColumn<QByteArray>("data");
-        const auto row = [](const char* descr, const std::string& data) { QTest::newRow(descr) << QByteArray(descr) << QByteArray::fromStdString(data); };
+        const auto row = [](const char* descr, const std::string& data) {
+            QTest::newRow(descr) << QByteArray(descr) << QByteArray::fromStdString(data);
+        };
         row("|u1", bytes_of(std::vector<std::uint8_t>{1, 2, 100}));
         row("|i1", bytes_of(std::vector<std::int8_t>{1, 2, 100}));
         row("<u2", bytes_of(std::vector<std::uint16_t>{1, 2, 100}));
@@ -73,21 +75,30 @@ private Q_SLOTS:
         QTest::addColumn<QString>("shape");
         QTest::addColumn<int>("bytes");
         QTest::addColumn<QString>("words");
-        QTest::newRow("floating point") << "<f4" << "(2,)" << 8 << "not little-endian integers";
-        QTest::newRow("big-endian") << ">u2" << "(2,)" << 4 << "not little-endian integers";
-        QTest::newRow("two dimensions") << "<u2" << "(2, 2)" << 8 << "not one dimension";
-        QTest::newRow("none") << "<u2" << "()" << 2 << "not one dimension";
-        QTest::newRow("endless") << "<u2" << "(99999999999999999999999,)" << 4 << "not one dimension";
-        QTest::newRow("too few") << "<u2" << "(3,)" << 4 << "says 3 tokens and holds 2";
-        QTest::newRow("too many") << "<u2" << "(1,)" << 4 << "says 1 tokens and holds 2";
-        QTest::newRow("odd") << "<u2" << "(2,)" << 5 << "does not divide";
+        QTest::newRow("floating point") << "<f4"
+                                        << "(2,)" << 8 << "not little-endian integers";
+        QTest::newRow("big-endian") << ">u2"
+                                    << "(2,)" << 4 << "not little-endian integers";
+        QTest::newRow("two dimensions") << "<u2"
+                                        << "(2, 2)" << 8 << "not one dimension";
+        QTest::newRow("none") << "<u2"
+                              << "()" << 2 << "not one dimension";
+        QTest::newRow("endless") << "<u2"
+                                 << "(99999999999999999999999,)" << 4 << "not one dimension";
+        QTest::newRow("too few") << "<u2"
+                                 << "(3,)" << 4 << "says 3 tokens and holds 2";
+        QTest::newRow("too many") << "<u2"
+                                  << "(1,)" << 4 << "says 1 tokens and holds 2";
+        QTest::newRow("odd") << "<u2"
+                             << "(2,)" << 5 << "does not divide";
     }
     void numpy_refused() {
         QFETCH(QString, descr);
         QFETCH(QString, shape);
         QFETCH(int, bytes);
         QFETCH(QString, words);
-        write(at("r.npy"), numpy(descr.toStdString(), shape.toStdString(), std::string(static_cast<std::size_t>(bytes), '\1')));
+        write(at("r.npy"),
+              numpy(descr.toStdString(), shape.toStdString(), std::string(static_cast<std::size_t>(bytes), '\1')));
         QVERIFY2(refused("r.npy").find(words.toStdString()) != std::string::npos, refused("r.npy").c_str());
         auto cut = numpy("<u2", "(2,)", "abcd");
         cut.replace(8, 2, "\xFF\xFF");
@@ -101,7 +112,8 @@ private Q_SLOTS:
         const std::vector<std::uint16_t> tokens{5, 6, 7, 8, 9, 10};
         write(at("m.bin"), bytes_of(tokens));
         write(at("m.idx"), megatron_index(8, 2, {2, 1, 0, 3}));
-        for (const char* name : {"m.bin", "m.idx"}) QCOMPARE(all_of(open(name)), (std::vector<std::int32_t>{5, 6, 7, 8, 9, 10}));
+        for (const char* name : {"m.bin", "m.idx"})
+            QCOMPARE(all_of(open(name)), (std::vector<std::int32_t>{5, 6, 7, 8, 9, 10}));
         write(at("m.bin"), bytes_of(std::vector<std::int32_t>{70000, 1}));
         write(at("m.idx"), megatron_index(4, 4, {2}));
         QCOMPARE(all_of(open("m.idx")), (std::vector<std::int32_t>{70000, 1}));
@@ -146,7 +158,9 @@ private Q_SLOTS:
         QCOMPARE(folder.sources[0].weight, 0.75);
         QCOMPARE(folder.sources[1].weight, 0.25);
         QVERIFY(folder.description.ends_with(", 400 tokens"));
-        const auto files = open_dataset({.source = DataSource::tokens, .files = {{at("set/b.npy").string(), 3}, {at("set/a.bin").string(), 1}}}, "/");
+        const auto files = open_dataset(
+            {.source = DataSource::tokens, .files = {{at("set/b.npy").string(), 3}, {at("set/a.bin").string(), 1}}},
+            "/");
         QCOMPARE(files.sources[0].weight, 3.0);
         QCOMPARE(all_of(files.sources[0].tokens).front(), 2);
         QCOMPARE(files.sources[1].pointer, std::string("/data/files/1/path"));

@@ -19,10 +19,12 @@ namespace {
 
 std::string verses(int count) {
     Rng rng(3);
-    const char* words[] = {"in", "the", "beginning", "was", "word", "and", "light", "darkness", "upon", "waters", "face", "God", "said", "Grüße"};
+    const char* words[] = {"in",       "the",  "beginning", "was",  "word", "and",  "light",
+                           "darkness", "upon", "waters",    "face", "God",  "said", "Grüße"};
     std::string text;
     for (int v = 0; v < count; ++v) {
-        for (int w = 0; w < 9; ++w) text += std::string(words[rng.below(14)]) + (w == 8 ? ".\n" : rng.below(9) == 0 ? "  " : " ");
+        for (int w = 0; w < 9; ++w)
+            text += std::string(words[rng.below(14)]) + (w == 8 ? ".\n" : rng.below(9) == 0 ? "  " : " ");
     }
     return text;
 }
@@ -42,7 +44,8 @@ class TestTokenizer : public QObject {
     DataSpec spec() const { return {.source = DataSource::text, .path = "verses.txt", .tokenizer = "tiny.model"}; }
     int cached() const {
         std::error_code error;
-        return static_cast<int>(std::distance(fs::directory_iterator(base() / "cache/skippipe-studio/tokens", error), fs::directory_iterator{}));
+        return static_cast<int>(std::distance(fs::directory_iterator(base() / "cache/skippipe-studio/tokens", error),
+                                              fs::directory_iterator{}));
     }
 
 private Q_SLOTS:
@@ -106,7 +109,8 @@ private Q_SLOTS:
         QCOMPARE(cached(), 1);
         const auto tokens = all_of(first.sources.front().tokens);
         QVERIFY(tokens.size() < fs::file_size(base() / "verses.txt") / 2);
-        QCOMPARE(first.sources.front().tokens.text_bytes(0, tokens.size()), static_cast<std::int64_t>(fs::file_size(base() / "verses.txt")));
+        QCOMPARE(first.sources.front().tokens.text_bytes(0, tokens.size()),
+                 static_cast<std::int64_t>(fs::file_size(base() / "verses.txt")));
         said.clear();
         fs::copy_file(base() / "verses.txt", base() / "renamed.txt");
         auto renamed = spec();
@@ -148,24 +152,30 @@ private Q_SLOTS:
                 const auto piece = library.IdToPiece(all.tokens[static_cast<std::size_t>(17 * s + i)]);
                 const bool single = piece.starts_with("<0x");
                 std::string shown = piece;
-                for (auto at = shown.find("\u2581"); at != std::string::npos; at = shown.find("\u2581")) shown.replace(at, 3, " ");
+                for (auto at = shown.find("\u2581"); at != std::string::npos; at = shown.find("\u2581"))
+                    shown.replace(at, 3, " ");
                 bytes += single ? 1.0 : static_cast<double>(shown.size());
             }
         const double counted = bytes / (16.0 * all.samples);
         QVERIFY(counted > 2);
-        QVERIFY2(std::abs(batches.bytes_per_token() / counted - 1) < 0.05, qPrintable(QString("%1 %2").arg(batches.bytes_per_token()).arg(counted)));
+        QVERIFY2(std::abs(batches.bytes_per_token() / counted - 1) < 0.05,
+                 qPrintable(QString("%1 %2").arg(batches.bytes_per_token()).arg(counted)));
     }
 
     void json_lines_end_with_the_models_token() {
         write(base() / "two.jsonl", "{\"body\": \"in the beginning\"}\n{\"body\": \"was light\"}\n");
-        const auto set = prepared({.source = DataSource::jsonl, .path = "two.jsonl", .text_field = "body", .tokenizer = "tiny.model"}, base(), 340);
+        const auto set = prepared(
+            {.source = DataSource::jsonl, .path = "two.jsonl", .text_field = "body", .tokenizer = "tiny.model"}, base(),
+            340);
         const auto tokens = all_of(set.sources.front().tokens);
         QCOMPARE(std::count(tokens.begin(), tokens.end(), 2), 2);  // </s>
         QCOMPARE(tokens.back(), 2);
     }
 
     void faults() {
-        QVERIFY(refusal([&] { prepared(spec(), base(), 339); }).find("/model/vocabulary: the tokenizer has 340 pieces") != std::string::npos);
+        QVERIFY(refusal([&] {
+                    prepared(spec(), base(), 339);
+                }).find("/model/vocabulary: the tokenizer has 340 pieces") != std::string::npos);
         auto other = spec();
         other.tokenizer = "verses.txt";
         QVERIFY(refusal([&] { prepared(other, base(), 340); }).find("/data/tokenizer") != std::string::npos);
@@ -177,7 +187,8 @@ private Q_SLOTS:
             refusal([&] { Tokenizer(base() / "damaged.model").encode("in the beginning", [](const auto&) {}); });
         }
         other.tokenizer = "missing.model";
-        QVERIFY(refusal([&] { prepared(other, base(), 340); }).find("missing.model cannot be read") != std::string::npos);
+        QVERIFY(refusal([&] { prepared(other, base(), 340); }).find("missing.model cannot be read") !=
+                std::string::npos);
     }
 };
 

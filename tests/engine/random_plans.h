@@ -7,12 +7,16 @@
 
 namespace skippipe::examples {
 
-/// Stages of several nodes, uneven speeds, zero and equal latencies (many ties), shared or unlimited lines, split or not. Paths
-/// visit random stages in random order; memory may be too small for them (then the plan is incomplete, for both executions).
+/// Stages of several nodes, uneven speeds, zero and equal latencies (many ties), shared or unlimited lines, split or
+/// not. Paths visit random stages in random order; memory may be too small for them (then the plan is incomplete, for
+/// both executions).
 inline std::pair<Problem, Plan> random_plan(std::uint64_t seed) {
     Rng rng(seed);
-    const auto pick = [&](int low, int high) { return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1))); };
-    const int stages = pick(1, 6), length = stages == 1 ? 1 : pick(2, stages), nodes = stages + pick(0, 8), microbatches = pick(1, 24);
+    const auto pick = [&](int low, int high) {
+        return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1)));
+    };
+    const int stages = pick(1, 6), length = stages == 1 ? 1 : pick(2, stages), nodes = stages + pick(0, 8),
+              microbatches = pick(1, 24);
     std::vector<std::string> ids;
     for (int n = 0; n < nodes; ++n) ids.push_back("n" + std::to_string(n));
     auto problem = toy(ids, stages, length, microbatches);
@@ -36,8 +40,12 @@ inline std::pair<Problem, Plan> random_plan(std::uint64_t seed) {
     problem.balance_data_nodes = false;
     problem.constraints = {.uniform_execution = false, .bounded_disorder = false};
 
-    Plan plan{.planner = "random", .split_backward = rng.below(3) == 0, .stages = std::vector<std::vector<int>>(static_cast<std::size_t>(stages)), .blocks = problem.blocks};
-    for (int n = 0; n < nodes; ++n) plan.stages[static_cast<std::size_t>(n < stages ? n : pick(0, stages - 1))].push_back(n);
+    Plan plan{.planner = "random",
+              .split_backward = rng.below(3) == 0,
+              .stages = std::vector<std::vector<int>>(static_cast<std::size_t>(stages)),
+              .blocks = problem.blocks};
+    for (int n = 0; n < nodes; ++n)
+        plan.stages[static_cast<std::size_t>(n < stages ? n : pick(0, stages - 1))].push_back(n);
     std::vector<int> others;
     for (int s = 1; s < stages; ++s) others.push_back(s);
     for (int m = 0; m < microbatches; ++m) {

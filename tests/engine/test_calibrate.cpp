@@ -20,7 +20,8 @@ Experiment two_by_two() {
 
 RankProbe probe_of(int rank, std::vector<int> nodes, double forward_s) {
     RankProbe probe{.host = "here", .cores = 2};
-    for (const int node : nodes) probe.nodes.push_back({node, {forward_s, 0.1}, {2.5 * forward_s, 0}, {node < 2 ? 0.5 * forward_s : 0, 0}});
+    for (const int node : nodes)
+        probe.nodes.push_back({node, {forward_s, 0.1}, {2.5 * forward_s, 0}, {node < 2 ? 0.5 * forward_s : 0, 0}});
     probe.links.push_back({rank, 1 - rank, {0.001 * (1 + rank), 0}, {1e6 * (1 + rank), 0}, {{64, 0.001}}});
     probe.handover_s = {5e-5, 0};
     probe.copy_bytes_per_s = 8e9;
@@ -42,10 +43,13 @@ private Q_SLOTS:
 
     void measured_values_take_the_place_of_drawn_ones() {
         const auto experiment = two_by_two();
-        const Plan plan{.stages = {{0, 1}, {2, 3}}, .blocks = {2, 2}, .paths = {{0, {0, 2}}, {1, {1, 3}}, {2, {0, 2}}, {3, {1, 3}}}};
+        const Plan plan{.stages = {{0, 1}, {2, 3}},
+                        .blocks = {2, 2},
+                        .paths = {{0, {0, 2}}, {1, {1, 3}}, {2, {0, 2}}, {3, {1, 3}}}};
         const auto problem = make_problem(experiment);
         const auto schedule = make_schedule(problem, plan, {0, 1, 0, 1}, 2);
-        const auto measured = measured_experiment(experiment, schedule, {probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)}, false, "2026-01-31T12:00:00Z");
+        const auto measured = measured_experiment(
+            experiment, schedule, {probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)}, false, "2026-01-31T12:00:00Z");
         QCOMPARE(measured.topology.nodes[0].seconds_per_sample_per_block, 0.1);
         QCOMPARE(measured.topology.nodes[3].seconds_per_sample_per_block, 0.2);
         QCOMPARE(measured.costs.backward_factor, 2.5);
@@ -60,19 +64,24 @@ private Q_SLOTS:
         QCOMPARE(drawn.forward_s(1, 0), 0.8);
         QVERIFY(parse_experiment(to_text(measured)).faults.empty());
         // Links that are simulated or shaped stay as drawn, and nodes where they are.
-        const auto speeds = measured_experiment(experiment, schedule, {probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)}, true, "2026-01-31T12:00:00Z");
+        const auto speeds = measured_experiment(
+            experiment, schedule, {probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)}, true, "2026-01-31T12:00:00Z");
         auto expected = experiment.topology;
-        for (std::size_t n = 0; n < expected.nodes.size(); ++n) expected.nodes[n].seconds_per_sample_per_block = measured.topology.nodes[n].seconds_per_sample_per_block;
+        for (std::size_t n = 0; n < expected.nodes.size(); ++n)
+            expected.nodes[n].seconds_per_sample_per_block = measured.topology.nodes[n].seconds_per_sample_per_block;
         expected.measured_at = "2026-01-31T12:00:00Z";
         QVERIFY(speeds.topology == expected);
         QCOMPARE(speeds.costs.backward_factor, 2.5);
     }
 
-    /// An iteration's work beside its arithmetic is its messages', where that is more than sending them one by one takes; the slowest rank's step counts.
+    /// An iteration's work beside its arithmetic is its messages', where that is more than sending them one by one
+    /// takes; the slowest rank's step counts.
     void work_of_messages_and_steps() {
         auto experiment = two_by_two();
         experiment.model = {.blocks = 4, .width = 64, .heads = 4, .vocabulary = 256, .sequence = 32};
-        const Plan plan{.stages = {{0, 1}, {2, 3}}, .blocks = {2, 2}, .paths = {{0, {0, 3}}, {1, {1, 2}}, {2, {0, 3}}, {3, {1, 2}}}};
+        const Plan plan{.stages = {{0, 1}, {2, 3}},
+                        .blocks = {2, 2},
+                        .paths = {{0, {0, 3}}, {1, {1, 2}}, {2, {0, 3}}, {3, {1, 2}}}};
         const auto problem = make_problem(experiment);
         const auto schedule = make_schedule(problem, plan, {0, 1, 0, 1}, 2);
         QCOMPARE(static_cast<int>(schedule.transfers.size()), 16);

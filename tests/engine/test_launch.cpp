@@ -35,11 +35,21 @@ Variables without(Variables variables, const std::string& name) {
     return variables;
 }
 
-const Variables torchrun{{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}, {"MASTER_ADDR", "first.example"}, {"MASTER_PORT", "29400"},
+const Variables torchrun{{"RANK", "3"},
+                         {"WORLD_SIZE", "4"},
+                         {"LOCAL_RANK", "1"},
+                         {"LOCAL_WORLD_SIZE", "2"},
+                         {"MASTER_ADDR", "first.example"},
+                         {"MASTER_PORT", "29400"},
                          {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
-const Variables slurm{{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NUM_NODES", "2"}, {"SLURM_JOB_ID", "17"}, {"SLURM_STEP_ID", "0"},
-                      {"SLURM_STEP_NODELIST", "gpu[03-04]"}, {"SLURM_LAUNCH_NODE_IPADDR", "192.0.2.9"}};
-const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+const Variables slurm{
+    {"SLURM_PROCID", "3"},  {"SLURM_STEP_NUM_TASKS", "4"},         {"SLURM_NTASKS", "2"},
+    {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NUM_NODES", "2"},         {"SLURM_JOB_ID", "17"},
+    {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NODELIST", "gpu[03-04]"}, {"SLURM_LAUNCH_NODE_IPADDR", "192.0.2.9"}};
+const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "1"},
+                         {"OMPI_COMM_WORLD_SIZE", "2"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                          {"PMIX_NAMESPACE", "309657601"}};
 
 /// The variable that is found at fault; empty where none is.
@@ -49,7 +59,8 @@ QString fault_of(const Variables& variables) {
         return {};
     } catch (const InputError& error) {
         const auto& fault = error.faults().front();
-        return fault.what.empty() || fault.why.empty() || fault.remedy.empty() ? QStringLiteral("incomplete") : QString::fromStdString(fault.pointer);
+        return fault.what.empty() || fault.why.empty() || fault.remedy.empty() ? QStringLiteral("incomplete")
+                                                                               : QString::fromStdString(fault.pointer);
     }
 }
 
@@ -84,12 +95,14 @@ private Q_SLOTS:
         const auto launch = launch_of(with(plain, {{"PET_MASTER_ADDR", "job-0.job"}, {"PET_MASTER_PORT", "23456"}}));
         QCOMPARE(launch->master_address, std::string("job-0.job"));
         QCOMPARE(launch->master_port, 23456);
-        QCOMPARE(launch_of(with(torchrun, {{"PET_MASTER_ADDR", "other"}}))->master_address, std::string("first.example"));
+        QCOMPARE(launch_of(with(torchrun, {{"PET_MASTER_ADDR", "other"}}))->master_address,
+                 std::string("first.example"));
     }
 
     void ranks_by_hand_share_a_host_where_the_first_is_at_loopback() {
         const Variables two{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "29400"}};
-        for (const char* address : {"127.0.0.1", "127.0.1.1", "localhost", "::1"}) QCOMPARE(launch_of(with(two, {{"MASTER_ADDR", address}}))->local_world_size, 2);
+        for (const char* address : {"127.0.0.1", "127.0.1.1", "localhost", "::1"})
+            QCOMPARE(launch_of(with(two, {{"MASTER_ADDR", address}}))->local_world_size, 2);
         QCOMPARE(launch_of(with(two, {{"MASTER_ADDR", "192.0.2.1"}}))->local_world_size, 1);
     }
 
@@ -126,7 +139,8 @@ private Q_SLOTS:
     void slurm_host_lists() {
         QFETCH(QString, list);
         QFETCH(QString, first);
-        QCOMPARE(launch_of(with(slurm, {{"SLURM_STEP_NODELIST", list.toStdString()}}))->master_address, first.toStdString());
+        QCOMPARE(launch_of(with(slurm, {{"SLURM_STEP_NODELIST", list.toStdString()}}))->master_address,
+                 first.toStdString());
     }
 
     void open_mpi_says_it_in_its_own_words() {
@@ -138,7 +152,9 @@ private Q_SLOTS:
         QCOMPARE(launch->local_world_size, 2);
         QCOMPARE(launch->master_address, std::string("127.0.0.1"));
         QCOMPARE(launch->launcher, std::string("mpi"));
-        const auto hosts = with(open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"MASTER_ADDR", "192.0.2.1"}});
+        const auto hosts = with(
+            open_mpi,
+            {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"MASTER_ADDR", "192.0.2.1"}});
         QCOMPARE(launch_of(hosts)->master_address, std::string("192.0.2.1"));
         QCOMPARE(fault_of(without(hosts, "MASTER_ADDR")), QStringLiteral("MASTER_ADDR"));
     }
@@ -153,7 +169,8 @@ private Q_SLOTS:
         std::set<int> ports;
         for (int rank = 0; rank < 4; ++rank) {
             const auto text = std::to_string(rank);
-            ports.insert(launch_of(with(slurm, {{"SLURM_PROCID", text}, {"SLURM_LOCALID", std::to_string(rank % 2)}}))->master_port);
+            ports.insert(launch_of(with(slurm, {{"SLURM_PROCID", text}, {"SLURM_LOCALID", std::to_string(rank % 2)}}))
+                             ->master_port);
         }
         QCOMPARE(ports.size(), std::size_t(1));
         QVERIFY(*ports.begin() >= 20000 && *ports.begin() < 30000);
@@ -165,7 +182,8 @@ private Q_SLOTS:
     }
 
     void this_host_under_a_loopback_name_has_no_address() {
-        for (const char* host : {"localhost", "127.0.0.1", "127.0.1.1", "::1", "no-such-host.invalid"}) QCOMPARE(address_towards(host), std::string());
+        for (const char* host : {"localhost", "127.0.0.1", "127.0.1.1", "::1", "no-such-host.invalid"})
+            QCOMPARE(address_towards(host), std::string());
     }
 
     void the_route_says_which_address_is_ours() {
@@ -173,7 +191,9 @@ private Q_SLOTS:
         QCOMPARE(::getifaddrs(&list), 0);
         int tried = 0;
         for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
-            if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET || !(entry->ifa_flags & IFF_UP) || (entry->ifa_flags & IFF_LOOPBACK)) continue;
+            if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET || !(entry->ifa_flags & IFF_UP) ||
+                (entry->ifa_flags & IFF_LOOPBACK))
+                continue;
             char text[INET_ADDRSTRLEN] = "";
             ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr, text, sizeof text);
             QCOMPARE(address_towards(text), std::string(text));
@@ -220,7 +240,9 @@ private Q_SLOTS:
         QFETCH(QString, name);
         QFETCH(QString, value);
         QFETCH(QString, blamed);
-        const auto& variables = base == QStringLiteral("torchrun") ? torchrun : base == QStringLiteral("slurm") ? slurm : open_mpi;
+        const auto& variables = base == QStringLiteral("torchrun") ? torchrun
+                                : base == QStringLiteral("slurm")  ? slurm
+                                                                   : open_mpi;
         QCOMPARE(fault_of(variables), QString());
         QCOMPARE(fault_of(with(variables, {{name.toStdString(), value.toStdString()}})), blamed);
     }

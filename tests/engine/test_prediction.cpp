@@ -9,9 +9,13 @@ using namespace skippipe;
 
 namespace {
 
-Machines machines(int ranks, int workers, int cores) { return {std::vector<Machines::Rank>(static_cast<std::size_t>(ranks), {0, workers}), {cores}}; }
+Machines machines(int ranks, int workers, int cores) {
+    return {std::vector<Machines::Rank>(static_cast<std::size_t>(ranks), {0, workers}), {cores}};
+}
 
-RankSchedule one_rank(const Problem& problem, const Plan& plan) { return make_schedule(problem, plan, std::vector<int>(static_cast<std::size_t>(problem.nodes()), 0), 1); }
+RankSchedule one_rank(const Problem& problem, const Plan& plan) {
+    return make_schedule(problem, plan, std::vector<int>(static_cast<std::size_t>(problem.nodes()), 0), 1);
+}
 
 }  // namespace
 
@@ -27,7 +31,8 @@ private Q_SLOTS:
             if (!expected.complete) continue;
             ++complete;
             const auto schedule = one_rank(problem, plan);
-            QCOMPARE(predict(problem, schedule, machines(1, problem.nodes(), problem.nodes())).iteration_s, expected.iteration_s);
+            QCOMPARE(predict(problem, schedule, machines(1, problem.nodes(), problem.nodes())).iteration_s,
+                     expected.iteration_s);
         }
         QVERIFY(complete > 20);
     }
@@ -54,7 +59,8 @@ private Q_SLOTS:
         const double free_s = evaluate(problem, plan).makespan_s;
         QCOMPARE(predict(problem, apart, machines(2, 1, 3)).makespan_s, free_s);
         // Forward to A, forward back for the loss, gradient to A, gradient back.
-        QCOMPARE(predict(problem, apart, machines(2, 1, 2)).makespan_s, free_s + 2 * (0.25 + 0.05 * 3) + 2 * (0.25 + 0.05 * 5));
+        QCOMPARE(predict(problem, apart, machines(2, 1, 2)).makespan_s,
+                 free_s + 2 * (0.25 + 0.05 * 3) + 2 * (0.25 + 0.05 * 5));
         QCOMPARE(predict(problem, make_schedule(problem, plan, {0, 0}, 1), machines(1, 1, 1)).makespan_s, free_s);
     }
 
@@ -69,7 +75,8 @@ private Q_SLOTS:
         for (auto& s : slower.seconds_per_sample_per_block) s *= 1.5;
         const auto operations = explain_difference(example.problem, bound, cores, evaluate(slower, bound.plan));
         QVERIFY(operations.operations_s > 4);
-        QVERIFY(std::abs(operations.transfers_s) < 1e-9 && std::abs(operations.coordination_s) < 1e-9 && std::abs(operations.reduction_s) < 1e-9);
+        QVERIFY(std::abs(operations.transfers_s) < 1e-9 && std::abs(operations.coordination_s) < 1e-9 &&
+                std::abs(operations.reduction_s) < 1e-9);
         auto farther = example.problem;
         for (auto& hop : farther.hops) hop.latency_s = 2;
         const auto transfers = explain_difference(example.problem, bound, cores, evaluate(farther, bound.plan));
@@ -81,7 +88,8 @@ private Q_SLOTS:
         const auto rest = explain_difference(example.problem, bound, cores, late);
         QCOMPARE(rest.coordination_s, 0.5);
         QCOMPARE(rest.reduction_s, 0.25);
-        QCOMPARE(rest.predicted_s + rest.operations_s + rest.transfers_s + rest.coordination_s + rest.reduction_s, rest.measured_s);
+        QCOMPARE(rest.predicted_s + rest.operations_s + rest.transfers_s + rest.coordination_s + rest.reduction_s,
+                 rest.measured_s);
     }
 };
 

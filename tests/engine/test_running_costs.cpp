@@ -44,7 +44,8 @@ private Q_SLOTS:
             RunningCosts costs(problem, true);
             costs.observe(plan, timeline.spans);
             QVERIFY(costs.drift(1e-6).changes.empty());
-            QVERIFY(near(costs.now().backward_factor, problem.backward_factor) && near(costs.now().loss_factor, problem.loss_factor));
+            QVERIFY(near(costs.now().backward_factor, problem.backward_factor) &&
+                    near(costs.now().loss_factor, problem.loss_factor));
         }
     }
 
@@ -58,9 +59,11 @@ private Q_SLOTS:
         RunningCosts costs(scene.problem, true);
         costs.observe(scene.plan, evaluate(measured, scene.plan).spans);
         const auto& now = costs.now();
-        for (std::size_t n = 0; n < 4; ++n) QVERIFY(near(now.seconds_per_sample_per_block[n], measured.seconds_per_sample_per_block[n]));
+        for (std::size_t n = 0; n < 4; ++n)
+            QVERIFY(near(now.seconds_per_sample_per_block[n], measured.seconds_per_sample_per_block[n]));
         QVERIFY(near(now.backward_factor, measured.backward_factor) && near(now.loss_factor, measured.loss_factor));
-        QVERIFY(near(now.hop(1, 3).latency_s, measured.hop(1, 3).latency_s) && near(now.hop(0, 2).latency_s, scene.problem.hop(0, 2).latency_s));
+        QVERIFY(near(now.hop(1, 3).latency_s, measured.hop(1, 3).latency_s) &&
+                near(now.hop(0, 2).latency_s, scene.problem.hop(0, 2).latency_s));
         QVERIFY(near(evaluate(now, scene.plan).iteration_s, evaluate(measured, scene.plan).iteration_s));
         const auto drift = costs.drift(0.1);
         QCOMPARE(drift.changes.size(), std::size_t(2));
@@ -117,7 +120,10 @@ private Q_SLOTS:
         const auto better = plan_again(costs, scene.schedule(), plenty);
         QVERIFY(better);
         QCOMPARE(better->schedule.plan.stages, scene.plan.stages);
-        const auto on_b = [](const Plan& plan) { return std::count_if(plan.paths.begin(), plan.paths.end(), [](const Path& path) { return path.nodes[1] == 3; }); };
+        const auto on_b = [](const Plan& plan) {
+            return std::count_if(plan.paths.begin(), plan.paths.end(),
+                                 [](const Path& path) { return path.nodes[1] == 3; });
+        };
         QCOMPARE(on_b(scene.plan), 4);
         QVERIFY(on_b(better->schedule.plan) < 4);
         // What it promises is what the network of now does.

@@ -21,7 +21,8 @@ Timeline execute(const Problem& problem, const Plan& plan) {
 
 std::vector<Span> sorted(std::vector<Span> spans) {
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-        return std::tie(a.start_s, a.kind, a.node, a.to_node, a.microbatch) < std::tie(b.start_s, b.kind, b.node, b.to_node, b.microbatch);
+        return std::tie(a.start_s, a.kind, a.node, a.to_node, a.microbatch) <
+               std::tie(b.start_s, b.kind, b.node, b.to_node, b.microbatch);
     });
     return spans;
 }
@@ -37,8 +38,10 @@ private Q_SLOTS:
             const auto timeline = execute(example.problem, example.plan);
             QVERIFY2(timeline.complete == example.complete, example.name.c_str());
             if (!example.complete) continue;
-            QVERIFY2(std::abs(timeline.makespan_s - example.makespan_s) <= 1e-12 * example.makespan_s, example.name.c_str());
-            QVERIFY2(std::abs(timeline.iteration_s - example.iteration_s) <= 1e-12 * example.iteration_s, example.name.c_str());
+            QVERIFY2(std::abs(timeline.makespan_s - example.makespan_s) <= 1e-12 * example.makespan_s,
+                     example.name.c_str());
+            QVERIFY2(std::abs(timeline.iteration_s - example.iteration_s) <= 1e-12 * example.iteration_s,
+                     example.name.c_str());
         }
     }
 
@@ -56,8 +59,10 @@ private Q_SLOTS:
             }
             ++complete;
             split += plan.split_backward ? 1 : 0;
-            QVERIFY2(executed.makespan_s == expected.makespan_s && executed.iteration_s == expected.iteration_s,
-                     qPrintable(QString("seed %1: %2 against %3").arg(seed).arg(executed.makespan_s).arg(expected.makespan_s)));
+            QVERIFY2(
+                executed.makespan_s == expected.makespan_s && executed.iteration_s == expected.iteration_s,
+                qPrintable(
+                    QString("seed %1: %2 against %3").arg(seed).arg(executed.makespan_s).arg(expected.makespan_s)));
             QVERIFY2(sorted(executed.spans) == sorted(expected.spans), qPrintable(QString("seed %1").arg(seed)));
             const auto violations = check_plan(problem, plan, expected);
             QVERIFY2(violations.empty(), violations.empty() ? "" : violations.front().what.c_str());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as threads of one process: a transport with the rules of the others (rendezvous, posted in order), for tests of the engine.
+// Ranks as threads of one process: a transport with the rules of the others (rendezvous, posted in order), for tests of
+// the engine.
 #pragma once
 #include <condition_variable>
 #include <cstring>
@@ -27,7 +28,9 @@ struct Exchange {
 class BookOf final : public LineBook {
 public:
     explicit BookOf(std::shared_ptr<LineBook> book) : book_(std::move(book)) {}
-    double reserve(int line, double earliest_s, double occupied_s) override { return book_->reserve(line, earliest_s, occupied_s); }
+    double reserve(int line, double earliest_s, double occupied_s) override {
+        return book_->reserve(line, earliest_s, occupied_s);
+    }
 
 private:
     std::shared_ptr<LineBook> book_;
@@ -35,14 +38,16 @@ private:
 
 class ThreadTransport final : public RankTransport {
 public:
-    ThreadTransport(Exchange& exchange, const RankSchedule& schedule, int rank) : exchange_(exchange), schedule_(schedule), rank_(rank) {}
+    ThreadTransport(Exchange& exchange, const RankSchedule& schedule, int rank)
+        : exchange_(exchange), schedule_(schedule), rank_(rank) {}
 
     int rank() const override { return rank_; }
     int ranks() const override { return exchange_.ranks; }
     double now_s() const override { return steady_s(); }
 
     void follow(const RankSchedule& schedule) override { schedule_ = schedule; }
-    void begin_iteration(std::function<std::size_t(const RankTransfer&)>, std::function<void(Delivery)> deliver) override {
+    void begin_iteration(std::function<std::size_t(const RankTransfer&)>,
+                         std::function<void(Delivery)> deliver) override {
         for (int peer = 0; peer < ranks(); ++peer) {
             if (peer == rank_) continue;
             threads_.emplace_back([this, peer, deliver] {
@@ -72,12 +77,15 @@ public:
     }
     double latest(int stage, double value) override {
         double most = value;
-        for (const auto& text : round("latest" + std::to_string(stage), schedule_.ranks_of_stage(stage), std::to_string(value))) most = std::max(most, std::stod(text));
+        for (const auto& text :
+             round("latest" + std::to_string(stage), schedule_.ranks_of_stage(stage), std::to_string(value)))
+            most = std::max(most, std::stod(text));
         return most;
     }
     std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override {
         std::vector<std::vector<double>> result;
-        for (const auto& text : round("gather", everybody(), {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)})) {
+        for (const auto& text : round("gather", everybody(),
+                                      {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)})) {
             result.emplace_back(values.size());
             std::memcpy(result.back().data(), text.data(), text.size());
         }

@@ -30,7 +30,8 @@ inline std::string replaced(std::string text, const std::string& from, const std
 }
 
 inline const skippipe::Fault* find(const skippipe::Faults& faults, const std::string& pointer) {
-    const auto found = std::find_if(faults.begin(), faults.end(), [&](const auto& fault) { return fault.pointer == pointer; });
+    const auto found =
+        std::find_if(faults.begin(), faults.end(), [&](const auto& fault) { return fault.pointer == pointer; });
     return found == faults.end() ? nullptr : &*found;
 }
 

@@ -58,7 +58,8 @@ private Q_SLOTS:
         e.pipeline.stages = 2;
         e.pipeline.microbatch_samples = 1;
         e.pipeline.memory_microbatches = 3;
-        // 2 tokens; a block keeps q, k, v (12), attention (4) and its log-sum (1), the middle (4) and SwiGLU's input (16); the stage its input (4).
+        // 2 tokens; a block keeps q, k, v (12), attention (4) and its log-sum (1), the middle (4) and SwiGLU's input
+        // (16); the stage its input (4).
         const double each = 4.0 * 2 * (12 + 4 + 1 + 4 + 16 + 4);
         QCOMPARE(activation_bytes(e, 1), each);
         Node node;

@@ -86,7 +86,8 @@ private Q_SLOTS:
     void numbers_are_checked() {
         QFETCH(QString, number);
         QFETCH(bool, fine);
-        const auto text = samples::replaced(samples::small(), "\"microbatches\": 4", "\"microbatches\": " + number.toStdString());
+        const auto text =
+            samples::replaced(samples::small(), "\"microbatches\": 4", "\"microbatches\": " + number.toStdString());
         const auto parsed = parse_experiment(text);
         QCOMPARE(parsed.faults.size(), std::size_t(fine ? 0 : 1));
         if (fine)
@@ -96,8 +97,10 @@ private Q_SLOTS:
     }
 
     void format_is_needed_and_known() {
-        QVERIFY(samples::find(parse_experiment(samples::replaced(samples::small(), "\"format\": 1,", "")).faults, "/format"));
-        QVERIFY(samples::find(parse_experiment(samples::replaced(samples::small(), "\"format\": 1", "\"format\": 2")).faults, "/format"));
+        QVERIFY(samples::find(parse_experiment(samples::replaced(samples::small(), "\"format\": 1,", "")).faults,
+                              "/format"));
+        QVERIFY(samples::find(
+            parse_experiment(samples::replaced(samples::small(), "\"format\": 1", "\"format\": 2")).faults, "/format"));
         for (const char* text : {"", "[]", "null", "3", "{}", "\"x\"", "{\"format\": 1}"})
             QVERIFY2(has_errors(parse_experiment(std::string(text)).faults), text);
     }
@@ -130,7 +133,8 @@ private Q_SLOTS:
     }
 
     void schema_file_is_what_the_code_says() {
-        QCOMPARE(samples::text_of(samples::resources() / "schema" / "experiment.schema.json"), experiment_schema().dump(2) + "\n");
+        QCOMPARE(samples::text_of(samples::resources() / "schema" / "experiment.schema.json"),
+                 experiment_schema().dump(2) + "\n");
     }
 };
 

@@ -21,7 +21,8 @@ private Q_SLOTS:
         write_file_atomically(path, "new\n");
         QCOMPARE(samples::text_of(path), std::string("new\n"));
         QCOMPARE(entries(), 1);
-        QVERIFY(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
+        QVERIFY(fs::status(path).permissions() ==
+                (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
     }
 
     void a_link_stays_a_link() {
@@ -63,7 +64,8 @@ private Q_SLOTS:
 private:
     fs::path at(const char* name) const { return fs::path(folder_.path().toStdString()) / name; }
     int entries() const {
-        return static_cast<int>(std::distance(fs::directory_iterator(folder_.path().toStdString()), fs::directory_iterator()));
+        return static_cast<int>(
+            std::distance(fs::directory_iterator(folder_.path().toStdString()), fs::directory_iterator()));
     }
 
     QTemporaryDir folder_;

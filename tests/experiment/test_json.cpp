@@ -19,7 +19,8 @@ private Q_SLOTS:
 
     void every_duplicate_key_has_its_pointer() {
         Faults faults;
-        const auto json = parse_json(R"({"a": 1, "b": [{}, {"c": 1, "c": {"d": 2, "d": 3}, "e/f": 1, "e/f": 2}], "a": 2})", faults);
+        const auto json =
+            parse_json(R"({"a": 1, "b": [{}, {"c": 1, "c": {"d": 2, "d": 3}, "e/f": 1, "e/f": 2}], "a": 2})", faults);
         QCOMPARE(faults.size(), std::size_t{4});
         QCOMPARE(faults[0].pointer, std::string("/b/1/c"));
         QCOMPARE(faults[1].pointer, std::string("/b/1/c/d"));
@@ -48,7 +49,8 @@ private Q_SLOTS:
 
     void numbers_beyond_json_hide_nothing() {
         Faults faults;
-        const auto json = parse_json(R"({"a": NaN, "b": null, "c": [1e999, "NaN", 1e-999, -1e400], "d": 1, "d": 2})", faults);
+        const auto json =
+            parse_json(R"({"a": NaN, "b": null, "c": [1e999, "NaN", 1e-999, -1e400], "d": 1, "d": 2})", faults);
         QCOMPARE(faults.size(), std::size_t{4});
         QCOMPARE(faults[0].pointer, std::string("/a"));
         QCOMPARE(faults[1].pointer, std::string("/c/0"));

@@ -16,8 +16,22 @@ std::string slice(const std::string& text, Rng& rng) { return text.substr(place_
 
 /// Puts another number where one stands.
 void swap_number(std::string& text, Rng& rng) {
-    static const char* numbers[] = {"0", "-1", "3.5", "1e999", "NaN", "-Infinity", "1e-320", "4294967296", "2147483647",
-                                    "18446744073709551615", "123456789012345678901234567890", "1e15", "256", "null", "\"1\"", "[]"};
+    static const char* numbers[] = {"0",
+                                    "-1",
+                                    "3.5",
+                                    "1e999",
+                                    "NaN",
+                                    "-Infinity",
+                                    "1e-320",
+                                    "4294967296",
+                                    "2147483647",
+                                    "18446744073709551615",
+                                    "123456789012345678901234567890",
+                                    "1e15",
+                                    "256",
+                                    "null",
+                                    "\"1\"",
+                                    "[]"};
     const auto start = text.find_first_of("0123456789", place_in(text, rng));
     if (start == std::string::npos) return;
     const auto end = std::min(text.find_first_not_of("0123456789.eE+-", start), text.size());

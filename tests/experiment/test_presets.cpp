@@ -32,7 +32,8 @@ private Q_SLOTS:
         for (const auto& preset : model_presets()) {
             if (preset.published_parameters == 0) continue;
             ++published;
-            const double own_head = preset.shared_head ? static_cast<double>(preset.model.vocabulary) * preset.model.width : 0;
+            const double own_head =
+                preset.shared_head ? static_cast<double>(preset.model.vocabulary) * preset.model.width : 0;
             const double counted = model_parameters(preset.model) - own_head;
             if (preset.published_exactly) {
                 ++exact;
@@ -55,7 +56,8 @@ private Q_SLOTS:
             experiment.pipeline.placement.clear();
             experiment.pipeline.stage_sizes.clear();
             experiment.pipeline.skip_ratio = 0;
-            for (const auto& fault : validate(experiment)) QVERIFY2(!fault.pointer.starts_with("/model"), to_string(fault).c_str());
+            for (const auto& fault : validate(experiment))
+                QVERIFY2(!fault.pointer.starts_with("/model"), to_string(fault).c_str());
         }
     }
 

@@ -23,35 +23,58 @@ const std::vector<Case>& faulty() {
     static const std::vector<Case> cases = {
         {"no text named", "/data/path", [](Experiment& e) { e.data.source = DataSource::text; }},
         {"no tokens named", "/data/path", [](Experiment& e) { e.data.source = DataSource::tokens; }},
-        {"a path and files", "/data/files", [](Experiment& e) { e.data = {.source = DataSource::tokens, .path = "a.bin", .files = {{"b.bin", 1}}}; }},
-        {"files of an installed text", "/data/files", [](Experiment& e) { e.data.files = {{"b.bin", 1}}; }},
-        {"a file without a name", "/data/files/1/path", [](Experiment& e) { e.data = {.source = DataSource::text, .files = {{"b.txt", 1}, {"", 1}}}; }},
-        {"tokens with a tokenizer", "/data/tokenizer", [](Experiment& e) { e.data = {.source = DataSource::tokens, .path = "a.bin", .tokenizer = "t.model"}; }},
-        {"lines without a member", "/data/text_field", [](Experiment& e) { e.data = {.source = DataSource::jsonl, .path = "a.jsonl", .text_field = ""}; }},
+        {"a path and files", "/data/files",
+         [](Experiment& e) {
+             e.data = {.source = DataSource::tokens, .path = "a.bin", .files = {{"b.bin", 1}}};
+         }},
+        {"files of an installed text", "/data/files",
+         [](Experiment& e) {
+             e.data.files = {{"b.bin", 1}};
+         }},
+        {"a file without a name", "/data/files/1/path",
+         [](Experiment& e) {
+             e.data = {.source = DataSource::text, .files = {{"b.txt", 1}, {"", 1}}};
+         }},
+        {"tokens with a tokenizer", "/data/tokenizer",
+         [](Experiment& e) { e.data = {.source = DataSource::tokens, .path = "a.bin", .tokenizer = "t.model"}; }},
+        {"lines without a member", "/data/text_field",
+         [](Experiment& e) { e.data = {.source = DataSource::jsonl, .path = "a.jsonl", .text_field = ""}; }},
         {"too few kinds for bytes", "/model/vocabulary", [](Experiment& e) { e.model.vocabulary = 200; }},
         {"no nodes", "/topology/nodes", [](Experiment& e) { e.topology.nodes.clear(); }},
         {"node named twice", "/topology/nodes/1/id", [](Experiment& e) { e.topology.nodes[1].id = "a"; }},
         {"node named as a region", "/topology/nodes/1/id", [](Experiment& e) { e.topology.nodes[1].id = "west"; }},
         {"empty name", "/topology/nodes/2/id", [](Experiment& e) { e.topology.nodes[2].id.clear(); }},
         {"arrow in a name", "/topology/nodes/2/id", [](Experiment& e) { e.topology.nodes[2].id = "x->y"; }},
-        {"control character in a name", "/topology/regions/0/id", [](Experiment& e) { e.topology.regions[0].id = "a\nb"; }},
+        {"control character in a name", "/topology/regions/0/id",
+         [](Experiment& e) { e.topology.regions[0].id = "a\nb"; }},
         {"unknown region", "/topology/nodes/3/region", [](Experiment& e) { e.topology.nodes[3].region = "eats"; }},
         {"unknown device", "/topology/nodes/0/device", [](Experiment& e) { e.topology.nodes[0].device = "cuda:x"; }},
         {"unknown link end", "/topology/links/1/to", [](Experiment& e) { e.topology.links[1].to = "z"; }},
         {"node to region", "/topology/links/1", [](Experiment& e) { e.topology.links[1].to = "east"; }},
         {"node to itself", "/topology/links/1", [](Experiment& e) { e.topology.links[1].to = "a"; }},
-        {"direction drawn twice", "/topology/links/2", [](Experiment& e) { e.topology.links.push_back({"east", "west", 0, 1e7}); }},
+        {"direction drawn twice", "/topology/links/2",
+         [](Experiment& e) {
+             e.topology.links.push_back({"east", "west", 0, 1e7});
+         }},
         {"unreachable node", "/topology/nodes/3",
          [](Experiment& e) {
              e.topology.nodes[3].region.clear();
              e.topology.links.pop_back();
          }},
-        {"a node with ways to it alone", "/topology/nodes/3", [](Experiment& e) { e.topology.nodes[3].region.clear(); }},
-        {"matrix rows", "/topology/hop_matrix_s", [](Experiment& e) { e.topology.hop_matrix_s = {{0, 1, 1, 1}}; }},
+        {"a node with ways to it alone", "/topology/nodes/3",
+         [](Experiment& e) { e.topology.nodes[3].region.clear(); }},
+        {"matrix rows", "/topology/hop_matrix_s",
+         [](Experiment& e) {
+             e.topology.hop_matrix_s = {{0, 1, 1, 1}};
+         }},
         {"matrix columns", "/topology/hop_matrix_s/2",
-         [](Experiment& e) { e.topology.hop_matrix_s = {{0, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, 0}, {1, 1, 1, 0}}; }},
+         [](Experiment& e) {
+             e.topology.hop_matrix_s = {{0, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, 0}, {1, 1, 1, 0}};
+         }},
         {"matrix diagonal", "/topology/hop_matrix_s/1/1",
-         [](Experiment& e) { e.topology.hop_matrix_s = {{0, 1, 1, 1}, {1, 2, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}}; }},
+         [](Experiment& e) {
+             e.topology.hop_matrix_s = {{0, 1, 1, 1}, {1, 2, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}};
+         }},
         {"more stages than nodes", "/pipeline/stages",
          [](Experiment& e) {
              e.pipeline.stages = 5;
@@ -59,8 +82,14 @@ const std::vector<Case>& faulty() {
              e.model.blocks = 5;
          }},
         {"blocks over stages", "/model/blocks", [](Experiment& e) { e.model.blocks = 5; }},
-        {"blocks of each stage", "/pipeline/blocks_per_stage", [](Experiment& e) { e.pipeline.blocks_per_stage = {1, 2}; }},
-        {"number of block counts", "/pipeline/blocks_per_stage", [](Experiment& e) { e.pipeline.blocks_per_stage = {1, 1, 2}; }},
+        {"blocks of each stage", "/pipeline/blocks_per_stage",
+         [](Experiment& e) {
+             e.pipeline.blocks_per_stage = {1, 2};
+         }},
+        {"number of block counts", "/pipeline/blocks_per_stage",
+         [](Experiment& e) {
+             e.pipeline.blocks_per_stage = {1, 1, 2};
+         }},
         {"fewer planned blocks than stages", "/model/blocks",
          [](Experiment& e) {
              e.pipeline.plan_blocks = true;
@@ -76,7 +105,8 @@ const std::vector<Case>& faulty() {
              e.pipeline.plan_blocks = true;
              e.costs.gradient_bytes = {1, 2};
          }},
-        {"sizes of no microbatch", "/pipeline/microbatch_sizes", [](Experiment& e) { e.pipeline.microbatch_sizes.assign(99, 1); }},
+        {"sizes of no microbatch", "/pipeline/microbatch_sizes",
+         [](Experiment& e) { e.pipeline.microbatch_sizes.assign(99, 1); }},
         {"heads over width", "/model/heads", [](Experiment& e) { e.model.heads = 3; }},
         {"odd head", "/model/heads", [](Experiment& e) { e.model.heads = 16; }},
         {"vocabulary", "/model/vocabulary", [](Experiment& e) { e.model.vocabulary = 255; }},
@@ -87,19 +117,41 @@ const std::vector<Case>& faulty() {
              e.pipeline.stage_sizes = {4};
              e.pipeline.skip_ratio = 0.2;
          }},
-        {"number of sizes", "/pipeline/stage_sizes", [](Experiment& e) { e.pipeline.stage_sizes = {2, 1, 1}; }},
-        {"sum of sizes", "/pipeline/stage_sizes", [](Experiment& e) { e.pipeline.stage_sizes = {2, 3}; }},
-        {"placement length", "/pipeline/placement", [](Experiment& e) { e.pipeline.placement = {{"a", "b", "c", "d"}}; }},
-        {"placement of a stranger", "/pipeline/placement/1/1", [](Experiment& e) { e.pipeline.placement = {{"a", "b"}, {"c", "x"}}; }},
-        {"placed twice", "/pipeline/placement/1/0", [](Experiment& e) { e.pipeline.placement = {{"a", "b"}, {"a", "c"}}; }},
-        {"empty stage", "/pipeline/placement/1", [](Experiment& e) { e.pipeline.placement = {{"a", "b"}, {}}; }},
+        {"number of sizes", "/pipeline/stage_sizes",
+         [](Experiment& e) {
+             e.pipeline.stage_sizes = {2, 1, 1};
+         }},
+        {"sum of sizes", "/pipeline/stage_sizes",
+         [](Experiment& e) {
+             e.pipeline.stage_sizes = {2, 3};
+         }},
+        {"placement length", "/pipeline/placement",
+         [](Experiment& e) {
+             e.pipeline.placement = {{"a", "b", "c", "d"}};
+         }},
+        {"placement of a stranger", "/pipeline/placement/1/1",
+         [](Experiment& e) {
+             e.pipeline.placement = {{"a", "b"}, {"c", "x"}};
+         }},
+        {"placed twice", "/pipeline/placement/1/0",
+         [](Experiment& e) {
+             e.pipeline.placement = {{"a", "b"}, {"a", "c"}};
+         }},
+        {"empty stage", "/pipeline/placement/1",
+         [](Experiment& e) {
+             e.pipeline.placement = {{"a", "b"}, {}};
+         }},
         {"placement against sizes", "/pipeline/placement/1",
          [](Experiment& e) {
              e.pipeline.placement = {{"a", "b"}, {"c"}};
          }},
         {"microbatches over data nodes", "/pipeline/microbatches", [](Experiment& e) { e.pipeline.microbatches = 5; }},
-        {"too little memory", "/topology/nodes/2/memory_bytes", [](Experiment& e) { e.topology.nodes[2].memory_bytes = 1000; }},
-        {"gradient sizes", "/costs/gradient_bytes", [](Experiment& e) { e.costs.gradient_bytes = {1, 2, 3}; }},
+        {"too little memory", "/topology/nodes/2/memory_bytes",
+         [](Experiment& e) { e.topology.nodes[2].memory_bytes = 1000; }},
+        {"gradient sizes", "/costs/gradient_bytes",
+         [](Experiment& e) {
+             e.costs.gradient_bytes = {1, 2, 3};
+         }},
         {"text without a path", "/data/path", [](Experiment& e) { e.data.source = DataSource::text; }},
         {"crash of a stranger", "/failures/0/target", [](Experiment& e) { e.failures[0].target = "west"; }},
         {"cut of no link", "/failures/0/target",
@@ -126,24 +178,42 @@ const std::vector<std::pair<const char*, Change>>& fine() {
              e.pipeline.microbatches = 5;
              e.pipeline.balance_data_nodes = false;
          }},
-        {"free sizes", [](Experiment& e) {
+        {"free sizes",
+         [](Experiment& e) {
              e.pipeline.stage_sizes.clear();
              e.pipeline.microbatches = 5;
          }},
-        {"planned blocks that do not divide", [](Experiment& e) {
+        {"planned blocks that do not divide",
+         [](Experiment& e) {
              e.pipeline.plan_blocks = true;
              e.model.blocks = 5;
          }},
-        {"sizes of microbatches", [](Experiment& e) { e.pipeline.microbatch_sizes = {1, 3, 2}; }},
-        {"few kinds of tokens", [](Experiment& e) {
+        {"sizes of microbatches",
+         [](Experiment& e) {
+             e.pipeline.microbatch_sizes = {1, 3, 2};
+         }},
+        {"few kinds of tokens",
+         [](Experiment& e) {
              e.data = {.source = DataSource::tokens, .path = "a.bin"};
              e.model.vocabulary = 50;
          }},
-        {"weighted files with a tokenizer", [](Experiment& e) { e.data = {.source = DataSource::jsonl, .files = {{"a", 1}, {"b", 2.5}}, .tokenizer = "t.model"}; }},
+        {"weighted files with a tokenizer",
+         [](Experiment& e) {
+             e.data = {.source = DataSource::jsonl, .files = {{"a", 1}, {"b", 2.5}}, .tokenizer = "t.model"};
+         }},
         {"grouped heads", [](Experiment& e) { e.model.kv_heads = 1; }},
-        {"a region's own switch", [](Experiment& e) { e.topology.links.push_back({"west", "west", 0.002, 1e6}); }},
-        {"blocks of each stage", [](Experiment& e) { e.pipeline.blocks_per_stage = {1, 3}; }},
-        {"placement", [](Experiment& e) { e.pipeline.placement = {{"a", "d"}, {"c", "b"}}; }},
+        {"a region's own switch",
+         [](Experiment& e) {
+             e.topology.links.push_back({"west", "west", 0.002, 1e6});
+         }},
+        {"blocks of each stage",
+         [](Experiment& e) {
+             e.pipeline.blocks_per_stage = {1, 3};
+         }},
+        {"placement",
+         [](Experiment& e) {
+             e.pipeline.placement = {{"a", "d"}, {"c", "b"}};
+         }},
         {"a matrix needs no links",
          [](Experiment& e) {
              e.topology.hop_matrix_s = {{0, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}};
@@ -189,7 +259,9 @@ private Q_SLOTS:
         const Fault* fault = samples::find(faults, wanted.pointer);
         QVERIFY2(fault != nullptr && fault->severity == Fault::Severity::error, samples::listed(faults).c_str());
         QVERIFY(!fault->what.empty() && !fault->why.empty() && !fault->remedy.empty());
-        QCOMPARE(std::count_if(faults.begin(), faults.end(), [&](const Fault& f) { return f.pointer == wanted.pointer; }), 1);
+        QCOMPARE(
+            std::count_if(faults.begin(), faults.end(), [&](const Fault& f) { return f.pointer == wanted.pointer; }),
+            1);
     }
 
     void what_is_allowed_is_no_fault_data() {
@@ -206,7 +278,8 @@ private Q_SLOTS:
 
     void a_factor_of_1024_is_a_warning() {
         auto text = samples::text_of(samples::resources() / "experiments" / "quick-start.json");
-        const std::string line = "\"from\": \"NL\", \"to\": \"London\", \"latency_s\": 0.0048, \"bandwidth_bytes_per_s\": ";
+        const std::string line =
+            "\"from\": \"NL\", \"to\": \"London\", \"latency_s\": 0.0048, \"bandwidth_bytes_per_s\": ";
         text = samples::replaced(text, line + "260382392.32", line + "254279.68");
         const auto faults = parse_experiment(text).faults;
         QCOMPARE(faults.size(), std::size_t{1});

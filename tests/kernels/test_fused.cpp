@@ -44,9 +44,10 @@ double difference(const Floats& values, const Doubles& reference) {
     return std::isfinite(worst) ? worst / largest : 1e30;
 }
 
-/// How far a reference's gradient is from central differences of the reference itself, where the function is the dot product of
-/// `weights` with what `forward` makes of x.
-double gradcheck(const std::function<Doubles(const Doubles&)>& forward, const Doubles& weights, Doubles x, const Doubles& gradient) {
+/// How far a reference's gradient is from central differences of the reference itself, where the function is the dot
+/// product of `weights` with what `forward` makes of x.
+double gradcheck(const std::function<Doubles(const Doubles&)>& forward, const Doubles& weights, Doubles x,
+                 const Doubles& gradient) {
     const auto value = [&] {
         const auto y = forward(x);
         double sum = 0;
@@ -68,9 +69,9 @@ double gradcheck(const std::function<Doubles(const Doubles&)>& forward, const Do
 }
 
 constexpr double rounding = 2e-6, numeric = 1e-7;
-#define QVERIFY_BELOW(value, limit)                                                              \
-    do {                                                                                         \
-        const double measured = (value);                                                         \
+#define QVERIFY_BELOW(value, limit)                                                             \
+    do {                                                                                        \
+        const double measured = (value);                                                        \
         QVERIFY2(measured <= (limit), qPrintable(QString("%1: %2").arg(#value).arg(measured))); \
     } while (false)
 
@@ -83,14 +84,16 @@ private Q_SLOTS:
     void norm() {
         QFETCH(std::size_t, width);
         const std::size_t rows = 5, n = rows * width;
-        const auto x = random_values(n, 1, 3), added = random_values(n, 2), weight = random_values(width, 3), gradient = random_values(n, 4), residual = random_values(n, 5);
+        const auto x = random_values(n, 1, 3), added = random_values(n, 2), weight = random_values(width, 3),
+                   gradient = random_values(n, 4), residual = random_values(n, 5);
         Doubles normed64(n), dx64(n), weight_gradient64(width);
         reference::rms_norm(normed64.data(), exact(x).data(), exact(weight).data(), rows, width, 1e-5f);
         Floats normed(n);
         rms_norm(normed.data(), x.data(), weight.data(), rows, width, 1e-5f);
         QVERIFY_BELOW(difference(normed, normed64), rounding);
 
-        reference::rms_norm_backward(dx64.data(), weight_gradient64.data(), exact(gradient).data(), exact(x).data(), exact(weight).data(), rows, width, 1e-5f);
+        reference::rms_norm_backward(dx64.data(), weight_gradient64.data(), exact(gradient).data(), exact(x).data(),
+                                     exact(weight).data(), rows, width, 1e-5f);
         const auto forward = [&](const Doubles& at) {
             Doubles y(n);
             reference::rms_norm(y.data(), at.data(), exact(weight).data(), rows, width, 1e-5f);
@@ -98,7 +101,8 @@ private Q_SLOTS:
         };
         QVERIFY_BELOW(gradcheck(forward, exact(gradient), exact(x), dx64), numeric);
         Floats dx(n), in_out = gradient, weight_gradient(width, 1);
-        rms_norm_backward(dx.data(), in_out.data(), weight_gradient.data(), residual.data(), x.data(), weight.data(), rows, width, 1e-5f);
+        rms_norm_backward(dx.data(), in_out.data(), weight_gradient.data(), residual.data(), x.data(), weight.data(),
+                          rows, width, 1e-5f);
         for (std::size_t i = 0; i < n; ++i) dx64[i] += residual[i];
         for (auto& value : weight_gradient64) value += 1;
         QVERIFY_BELOW(difference(dx, dx64), rounding);
@@ -121,7 +125,8 @@ private Q_SLOTS:
         const auto gate_up = random_values(2 * n, 1, 6), gradient = random_values(n, 2);
         Doubles out64(n), gate_up_gradient64(2 * n);
         reference::swiglu(out64.data(), exact(gate_up).data(), rows, width);
-        reference::swiglu_backward(gate_up_gradient64.data(), exact(gradient).data(), exact(gate_up).data(), rows, width);
+        reference::swiglu_backward(gate_up_gradient64.data(), exact(gradient).data(), exact(gate_up).data(), rows,
+                                   width);
         const auto forward = [&](const Doubles& at) {
             Doubles y(n);
             reference::swiglu(y.data(), at.data(), rows, width);
@@ -152,8 +157,11 @@ private Q_SLOTS:
         std::vector<std::int64_t> targets;
         for (std::size_t row = 0; row < rows; ++row) targets.push_back(static_cast<std::int64_t>(row * 5 % width));
         Doubles gradient64(n);
-        const double expected = reference::cross_entropy(gradient64.data(), exact(logits).data(), targets.data(), rows, width);
-        const auto forward = [&](const Doubles& at) { return Doubles{reference::cross_entropy(nullptr, at.data(), targets.data(), rows, width)}; };
+        const double expected =
+            reference::cross_entropy(gradient64.data(), exact(logits).data(), targets.data(), rows, width);
+        const auto forward = [&](const Doubles& at) {
+            return Doubles{reference::cross_entropy(nullptr, at.data(), targets.data(), rows, width)};
+        };
         if (width > 1) QVERIFY_BELOW(gradcheck(forward, {1}, exact(logits), gradient64), numeric);
         auto gradient = logits, overwritten = logits;
         const double loss = softmax_cross_entropy(gradient.data(), targets.data(), rows, width);
@@ -163,7 +171,8 @@ private Q_SLOTS:
     }
 
     void rotary() {
-        for (const auto& shape : {RotaryShape{3, 2, 2}, RotaryShape{5, 3, 6}, RotaryShape{7, 1, 24}, RotaryShape{4, 2, 64}}) {
+        for (const auto& shape :
+             {RotaryShape{3, 2, 2}, RotaryShape{5, 3, 6}, RotaryShape{7, 1, 24}, RotaryShape{4, 2, 64}}) {
             const std::size_t rows = 2 * shape.sequence, n = rows * 3 * shape.heads * shape.head_width;
             Floats table(rotary_table_size(shape));
             fill_rotary_table(table.data(), shape, 10000);
@@ -189,8 +198,10 @@ private Q_SLOTS:
         QTest::addColumn<std::size_t>("sequence");
         QTest::addColumn<std::size_t>("heads");
         QTest::addColumn<std::size_t>("head_width");
-        for (const auto& [sequence, heads, width] : {std::tuple{1, 1, 2}, {7, 2, 4}, {33, 1, 6}, {40, 3, 16}, {70, 2, 32}, {64, 1, 40}, {129, 1, 64}})
-            QTest::addRow("%d positions, %d heads of %d", sequence, heads, width) << std::size_t(sequence) << std::size_t(heads) << std::size_t(width);
+        for (const auto& [sequence, heads, width] :
+             {std::tuple{1, 1, 2}, {7, 2, 4}, {33, 1, 6}, {40, 3, 16}, {70, 2, 32}, {64, 1, 40}, {129, 1, 64}})
+            QTest::addRow("%d positions, %d heads of %d", sequence, heads, width)
+                << std::size_t(sequence) << std::size_t(heads) << std::size_t(width);
     }
     void attention() {
         QFETCH(std::size_t, sequence);
@@ -222,7 +233,8 @@ private Q_SLOTS:
 private:
     static void widths() {
         QTest::addColumn<std::size_t>("width");
-        for (const std::size_t width : {1u, 3u, 8u, 16u, 31u, 32u, 100u, 128u, 261u}) QTest::addRow("%zu", width) << width;
+        for (const std::size_t width : {1u, 3u, 8u, 16u, 31u, 32u, 100u, 128u, 261u})
+            QTest::addRow("%zu", width) << width;
     }
 };
 

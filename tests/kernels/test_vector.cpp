@@ -37,7 +37,8 @@ private Q_SLOTS:
                 kernels::adamw_reference(weights64.data(), gradient64.data(), m64.data(), v64.data(), n, parameters);
             }
             for (std::size_t i = 0; i < n; ++i) {
-                QVERIFY2(std::abs(weights[i] - weights64[i]) < 5e-6, qPrintable(QString::number(weights[i] - weights64[i])));
+                QVERIFY2(std::abs(weights[i] - weights64[i]) < 5e-6,
+                         qPrintable(QString::number(weights[i] - weights64[i])));
                 QVERIFY(std::abs(m[i] - m64[i]) < 1e-6);
                 QVERIFY(std::abs(v[i] - v64[i]) < 1e-6);
             }

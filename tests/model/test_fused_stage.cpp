@@ -21,8 +21,14 @@ struct Shape {
 /// A stage with weights off their start, its input, and what LibTorch makes of it.
 struct Sample {
     explicit Sample(const Shape& s, ProductType products = ProductType::fp32)
-        : model{.blocks = std::max(1, s.blocks), .width = s.width, .heads = s.heads, .ffn_width = s.ffn_width, .vocabulary = s.vocabulary, .sequence = s.sequence},
-          stage(model, s.stage, s.blocks, torch::kCPU), n(s.sequence * s.samples) {
+        : model{.blocks = std::max(1, s.blocks),
+                .width = s.width,
+                .heads = s.heads,
+                .ffn_width = s.ffn_width,
+                .vocabulary = s.vocabulary,
+                .sequence = s.sequence},
+          stage(model, s.stage, s.blocks, torch::kCPU),
+          n(s.sequence * s.samples) {
         torch::manual_seed(7);
         stage.initialise(3);
         {
@@ -63,7 +69,8 @@ double relative(const Tensor& a, const Tensor& b) {
 double worst_segment(const Stage& stage, const Tensor& gradients, const Tensor& expected) {
     double worst = 0;
     for (const auto& segment : stage.segments())
-        worst = std::max(worst, relative(gradients.narrow(0, segment.offset, segment.size()), expected.narrow(0, segment.offset, segment.size())));
+        worst = std::max(worst, relative(gradients.narrow(0, segment.offset, segment.size()),
+                                         expected.narrow(0, segment.offset, segment.size())));
     return worst;
 }
 
@@ -73,9 +80,9 @@ const std::vector<std::pair<const char*, Shape>> shapes{{"one block", {1, 1, 32,
                                                         {"long", {1, 2, 64, 1, 0, 256, 150, 1}},
                                                         {"no blocks", {0, 0, 16, 2, 0, 256, 8, 2}}};
 
-#define QVERIFY_BELOW(value, limit)                                                              \
-    do {                                                                                         \
-        const double measured = (value);                                                         \
+#define QVERIFY_BELOW(value, limit)                                                             \
+    do {                                                                                        \
+        const double measured = (value);                                                        \
         QVERIFY2(measured <= (limit), qPrintable(QString("%1: %2").arg(#value).arg(measured))); \
     } while (false)
 

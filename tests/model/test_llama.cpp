@@ -17,7 +17,9 @@ namespace {
 using Tensor = torch::Tensor;
 
 /// Textbook layers, written apart from core/model: one position and one pair at a time where that is clearer.
-Tensor plain_norm(const Tensor& x, const Tensor& weight) { return x / (x.pow(2).mean(-1, true) + 1e-5).sqrt() * weight; }
+Tensor plain_norm(const Tensor& x, const Tensor& weight) {
+    return x / (x.pow(2).mean(-1, true) + 1e-5).sqrt() * weight;
+}
 
 Tensor plain_rotate(const Tensor& x) {  // [T, hd], pairs (0, 1), (2, 3), ...
     std::vector<Tensor> rows;
@@ -41,7 +43,8 @@ Tensor plain_block(const std::map<std::string, Tensor>& w, const Tensor& x, int 
     std::vector<Tensor> outputs;
     for (int head = 0; head < heads; ++head) {
         const auto part = [&](int which) { return qkv.narrow(1, which * width + head * head_width, head_width); };
-        auto scores = plain_rotate(part(0)).matmul(plain_rotate(part(1)).t()) / std::sqrt(static_cast<double>(head_width));
+        auto scores =
+            plain_rotate(part(0)).matmul(plain_rotate(part(1)).t()) / std::sqrt(static_cast<double>(head_width));
         scores = scores.masked_fill(torch::ones_like(scores).triu(1).to(torch::kBool), -1e30);
         outputs.push_back(torch::softmax(scores, -1).matmul(part(2)));
     }
@@ -56,7 +59,11 @@ Tensor plain_block(const std::map<std::string, Tensor>& w, const Tensor& x, int 
 std::map<std::string, Tensor> copies_of(const Stage& stage) {
     std::map<std::string, Tensor> result;
     for (const auto& segment : stage.segments())
-        result[segment.name] = stage.weights().narrow(0, segment.offset, segment.size()).view(segment.shape).clone().set_requires_grad(true);
+        result[segment.name] = stage.weights()
+                                   .narrow(0, segment.offset, segment.size())
+                                   .view(segment.shape)
+                                   .clone()
+                                   .set_requires_grad(true);
     return result;
 }
 
@@ -81,14 +88,17 @@ private Q_SLOTS:
             stage.weights().add_(torch::randn_like(stage.weights()), 0.2);  // norms off one, attention off uniform
         }
         auto plain = copies_of(stage);
-        const auto tokens = torch::randint(0, 256, {12}, torch::kInt64), targets = torch::randint(0, 256, {12}, torch::kInt64);
+        const auto tokens = torch::randint(0, 256, {12}, torch::kInt64),
+                   targets = torch::randint(0, 256, {12}, torch::kInt64);
         const auto loss = stage.loss_sum(stage.forward(stage.embed(tokens)), targets);
         loss.backward();
         auto expected = torch::zeros({});
         for (int sample = 0; sample < 2; ++sample) {
-            const auto x = plain_block(plain, plain.at("embedding").index_select(0, tokens.narrow(0, 6 * sample, 6)), model.heads);
+            const auto x =
+                plain_block(plain, plain.at("embedding").index_select(0, tokens.narrow(0, 6 * sample, 6)), model.heads);
             const auto logits = plain_norm(x, plain.at("final_norm")).matmul(plain.at("head"));
-            expected = expected - torch::log_softmax(logits, 1).gather(1, targets.narrow(0, 6 * sample, 6).unsqueeze(1)).sum();
+            expected =
+                expected - torch::log_softmax(logits, 1).gather(1, targets.narrow(0, 6 * sample, 6).unsqueeze(1)).sum();
         }
         expected.backward();
         QVERIFY(relative(loss.detach(), expected.detach()) < 1e-6);
@@ -101,7 +111,8 @@ private Q_SLOTS:
 
     void starting_weights() {
         const auto model = small_experiment(3, 3).model;
-        Stage first(model, 1, 1, torch::kCPU), replica(model, 1, 1, torch::kCPU), next(model, 2, 1, torch::kCPU), reseeded(model, 1, 1, torch::kCPU);
+        Stage first(model, 1, 1, torch::kCPU), replica(model, 1, 1, torch::kCPU), next(model, 2, 1, torch::kCPU),
+            reseeded(model, 1, 1, torch::kCPU);
         first.initialise(5);
         replica.initialise(5);
         next.initialise(5);
@@ -154,7 +165,8 @@ private Q_SLOTS:
             const auto gradient = torch::randn({1000});
             auto parameters = step_parameters({.learning_rate = 1e-2}, step, step);
             parameters.gradient_scale = 0.3;
-            kernels::adamw(weights.data_ptr<float>(), gradient.data_ptr<float>(), m.data_ptr<float>(), v.data_ptr<float>(), 1000, parameters);
+            kernels::adamw(weights.data_ptr<float>(), gradient.data_ptr<float>(), m.data_ptr<float>(),
+                           v.data_ptr<float>(), 1000, parameters);
             adamw_tensors(weights2, gradient, m2, v2, parameters);
         }
         QVERIFY(relative(weights, weights2) < 1e-6);
@@ -174,7 +186,8 @@ private Q_SLOTS:
     }
 
     void blas() {
-        QVERIFY2(prepare_blas(), "OpenBLAS without threads gives wrong products on two threads: install libopenblas0-pthread");
+        QVERIFY2(prepare_blas(),
+                 "OpenBLAS without threads gives wrong products on two threads: install libopenblas0-pthread");
         QVERIFY(measure_blas_gflops() > 0.1);
     }
 
@@ -186,7 +199,8 @@ private Q_SLOTS:
             torch::NoGradGuard no_gradient;
             Rng rng(static_cast<std::uint64_t>(seed));
             for (int i = 0; i < 4000; ++i) {
-                const auto rows = static_cast<std::int64_t>(8 + rng.below(200)), inner = static_cast<std::int64_t>(8 + rng.below(40));
+                const auto rows = static_cast<std::int64_t>(8 + rng.below(200)),
+                           inner = static_cast<std::int64_t>(8 + rng.below(40));
                 const auto a = torch::ones({rows, inner}), b = torch::full({inner, 24}, 2.0f);
                 if (!torch::equal(torch::mm(a, b), torch::full({rows, 24}, 2.0f * static_cast<float>(inner)))) ++wrong;
             }

@@ -31,7 +31,9 @@ Tensors tensors_of(const fs::path& path) {
     return tensors;
 }
 
-torch::Tensor norm(const torch::Tensor& x, const torch::Tensor& weight) { return weight * x / torch::sqrt(x.pow(2).mean(-1, true) + 1e-5); }
+torch::Tensor norm(const torch::Tensor& x, const torch::Tensor& weight) {
+    return weight * x / torch::sqrt(x.pow(2).mean(-1, true) + 1e-5);
+}
 
 /// Hugging Face's rotation: the two values of a pair lie half a head apart. [heads, sequence, head width]
 torch::Tensor rotate(const torch::Tensor& x, double base) {
@@ -44,22 +46,31 @@ torch::Tensor rotate(const torch::Tensor& x, double base) {
 }
 
 /// The loss of one sequence by Hugging Face's names and layouts (y = W x), in float64, written apart from the model.
-torch::Tensor plain_loss(const Tensors& w, const ModelSpec& model, const torch::Tensor& tokens, const torch::Tensor& targets) {
+torch::Tensor plain_loss(const Tensors& w, const ModelSpec& model, const torch::Tensor& tokens,
+                         const torch::Tensor& targets) {
     const auto get = [&](const std::string& name) { return w.at(name); };
-    const std::int64_t length = tokens.numel(), heads = model.heads, kv = model.kv_heads > 0 ? model.kv_heads : heads, head_width = model.width / heads;
+    const std::int64_t length = tokens.numel(), heads = model.heads, kv = model.kv_heads > 0 ? model.kv_heads : heads,
+                       head_width = model.width / heads;
     auto x = get("model.embed_tokens.weight").index_select(0, tokens);
     for (int layer = 0; layer < model.blocks; ++layer) {
         const auto at = "model.layers." + std::to_string(layer) + ".";
         const auto h = norm(x, get(at + "input_layernorm.weight"));
-        const auto project = [&](const char* name, std::int64_t count) { return torch::matmul(h, get(at + "self_attn." + name + ".weight").t()).view({length, count, head_width}).transpose(0, 1); };
+        const auto project = [&](const char* name, std::int64_t count) {
+            return torch::matmul(h, get(at + "self_attn." + name + ".weight").t())
+                .view({length, count, head_width})
+                .transpose(0, 1);
+        };
         const auto q = rotate(project("q_proj", heads), model.rotary_base);
         const auto k = rotate(project("k_proj", kv), model.rotary_base).repeat_interleave(heads / kv, 0);
         const auto v = project("v_proj", kv).repeat_interleave(heads / kv, 0);
         const auto causal = torch::full({length, length}, -INFINITY, torch::kFloat64).triu(1);
-        const auto weights = torch::softmax(torch::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(head_width)) + causal, -1);
-        x = x + torch::matmul(torch::matmul(weights, v).transpose(0, 1).reshape({length, model.width}), get(at + "self_attn.o_proj.weight").t());
+        const auto weights = torch::softmax(
+            torch::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(head_width)) + causal, -1);
+        x = x + torch::matmul(torch::matmul(weights, v).transpose(0, 1).reshape({length, model.width}),
+                              get(at + "self_attn.o_proj.weight").t());
         const auto g = norm(x, get(at + "post_attention_layernorm.weight"));
-        const auto inner = torch::silu(torch::matmul(g, get(at + "mlp.gate_proj.weight").t())) * torch::matmul(g, get(at + "mlp.up_proj.weight").t());
+        const auto inner = torch::silu(torch::matmul(g, get(at + "mlp.gate_proj.weight").t())) *
+                           torch::matmul(g, get(at + "mlp.up_proj.weight").t());
         x = x + torch::matmul(inner, get(at + "mlp.down_proj.weight").t());
     }
     const auto logits = torch::matmul(norm(x, get("model.norm.weight")), get("lm_head.weight").t());
@@ -67,7 +78,8 @@ torch::Tensor plain_loss(const Tensors& w, const ModelSpec& model, const torch::
 }
 
 double relative(const torch::Tensor& a, const torch::Tensor& b) {
-    return ((a.to(torch::kFloat64) - b.to(torch::kFloat64)).norm() / b.to(torch::kFloat64).norm().clamp_min(1e-12)).item<double>();
+    return ((a.to(torch::kFloat64) - b.to(torch::kFloat64)).norm() / b.to(torch::kFloat64).norm().clamp_min(1e-12))
+        .item<double>();
 }
 
 std::vector<float> random_weights(const ModelSpec& model, int stage, int blocks) {
@@ -93,7 +105,8 @@ class TestLlamaWeights : public QObject {
     Q_OBJECT
     QTemporaryDir folder_;
     fs::path at(const char* name) const { return fs::path(folder_.path().toStdString()) / name; }
-    ModelSpec model_{.blocks = 4, .width = 24, .heads = 4, .kv_heads = 2, .vocabulary = 50, .sequence = 7, .rotary_base = 500};
+    ModelSpec model_{
+        .blocks = 4, .width = 24, .heads = 4, .kv_heads = 2, .vocabulary = 50, .sequence = 7, .rotary_base = 500};
 
 private Q_SLOTS:
     void initTestCase() {
@@ -103,9 +116,12 @@ private Q_SLOTS:
 
     void round_trip_to_the_bit_through_any_cut() {
         const std::vector<int> blocks{1, 2, 1}, other{3, 1};
-        save_llama(at("a.safetensors"), model_, blocks, [&](int stage) { return random_weights(model_, stage, blocks[static_cast<std::size_t>(stage)]); });
+        save_llama(at("a.safetensors"), model_, blocks,
+                   [&](int stage) { return random_weights(model_, stage, blocks[static_cast<std::size_t>(stage)]); });
         const LlamaWeights read(at("a.safetensors"), model_);
-        for (int stage = 0; stage < 3; ++stage) QVERIFY(read.stage(stage, blocks) == random_weights(model_, stage, blocks[static_cast<std::size_t>(stage)]));
+        for (int stage = 0; stage < 3; ++stage)
+            QVERIFY(read.stage(stage, blocks) ==
+                    random_weights(model_, stage, blocks[static_cast<std::size_t>(stage)]));
         save_llama(at("b.safetensors"), model_, other, [&](int stage) { return read.stage(stage, other); });
         const auto a = tensors_of(at("a.safetensors")), b = tensors_of(at("b.safetensors"));
         QCOMPARE(a.size(), std::size_t{4 * 9 + 3});
@@ -135,15 +151,19 @@ private Q_SLOTS:
             torch::NoGradGuard no_gradient;
             stage.weights().copy_(torch::from_blob(const_cast<float*>(flat.data()), {stage.size()}));
         }
-        const auto tokens = torch::randint(0, 50, {14}, torch::kInt64), targets = torch::randint(0, 50, {14}, torch::kInt64);
+        const auto tokens = torch::randint(0, 50, {14}, torch::kInt64),
+                   targets = torch::randint(0, 50, {14}, torch::kInt64);
         const auto loss = stage.loss_sum(stage.forward(stage.embed(tokens)), targets);
         loss.backward();
-        const auto vector = [](const torch::Tensor& t) { return std::vector<float>(t.data_ptr<float>(), t.data_ptr<float>() + t.numel()); };
+        const auto vector = [](const torch::Tensor& t) {
+            return std::vector<float>(t.data_ptr<float>(), t.data_ptr<float>() + t.numel());
+        };
         save_llama(at("w.safetensors"), model, {2}, [&](int) { return flat; });
         save_llama(at("g.safetensors"), model, {2}, [&](int) { return vector(stage.gradient()); });
         auto plain = tensors_of(at("w.safetensors"));
         for (auto& [name, tensor] : plain) tensor = tensor.to(torch::kFloat64).set_requires_grad(true);
-        const auto expected = plain_loss(plain, model, tokens.narrow(0, 0, 7), targets.narrow(0, 0, 7)) + plain_loss(plain, model, tokens.narrow(0, 7, 7), targets.narrow(0, 7, 7));
+        const auto expected = plain_loss(plain, model, tokens.narrow(0, 0, 7), targets.narrow(0, 0, 7)) +
+                              plain_loss(plain, model, tokens.narrow(0, 7, 7), targets.narrow(0, 7, 7));
         expected.backward();
         QVERIFY(relative(loss.detach(), expected.detach()) < 1e-6);
         for (const auto& [name, gradient] : tensors_of(at("g.safetensors"))) {
@@ -158,10 +178,12 @@ private Q_SLOTS:
         const auto plan = make_plan({{0, 3}, {1, 4}, {2}}, {{0, 1, 2}, {3, 4, 2}});
         TorchCompute first(experiment, plan, make_batches(experiment), 4, 2);
         for (int i = 0; i < 3; ++i) run_iteration(first, i, tasks_of(plan, false, Rng(1)));
-        save_llama(at("t.safetensors"), experiment.model, plan.blocks, [&](int stage) { return first.weights(plan.stages[static_cast<std::size_t>(stage)].front()); });
+        save_llama(at("t.safetensors"), experiment.model, plan.blocks,
+                   [&](int stage) { return first.weights(plan.stages[static_cast<std::size_t>(stage)].front()); });
         auto resumed = experiment;
         resumed.training.initial_weights = at("t.safetensors").string();
-        TorchCompute second(resumed, plan, make_batches(experiment), 99, 2), fresh(experiment, plan, make_batches(experiment), 99, 2);
+        TorchCompute second(resumed, plan, make_batches(experiment), 99, 2),
+            fresh(experiment, plan, make_batches(experiment), 99, 2);
         QVERIFY(fresh.validate().loss_nats != first.validate().loss_nats);
         QCOMPARE(second.validate().loss_nats, first.validate().loss_nats);
         QVERIFY(second.replicas_equal());
@@ -178,26 +200,35 @@ private Q_SLOTS:
             std::vector<TensorName> names;
             for (const auto& [name, tensor] : whole.tensors())
                 if (wanted(name)) names.push_back({name, tensor.shape});
-            write_safetensors(path, names, FloatType::f32, {}, [&](std::size_t i) { return whole.read(names[i].name, names[i].shape); });
+            write_safetensors(path, names, FloatType::f32, {},
+                              [&](std::size_t i) { return whole.read(names[i].name, names[i].shape); });
         };
         const auto early = [](const std::string& name) { return name < "model.layers.2"; };
         write_some(at("parts/model-1.safetensors"), early);
         write_some(at("parts/model-2.safetensors"), [&](const std::string& name) { return !early(name); });
         QVERIFY(LlamaWeights(at("parts"), model_).stage(0, blocks) == flat);
         write_some(at("shared.safetensors"), [](const std::string& name) { return name != "lm_head.weight"; });
-        save_llama(at("again.safetensors"), model_, blocks, [&](int) { return LlamaWeights(at("shared.safetensors"), model_).stage(0, blocks); });
+        save_llama(at("again.safetensors"), model_, blocks,
+                   [&](int) { return LlamaWeights(at("shared.safetensors"), model_).stage(0, blocks); });
         const auto again = tensors_of(at("again.safetensors"));
         QVERIFY(torch::equal(again.at("lm_head.weight"), again.at("model.embed_tokens.weight")));
         write_some(at("lacks.safetensors"), [](const std::string& name) { return name != "model.norm.weight"; });
-        QVERIFY(refusal([&] { LlamaWeights(at("lacks.safetensors"), model_).stage(0, blocks); }).find("has no tensor \"model.norm.weight\"") != std::string::npos);
+        QVERIFY(refusal([&] {
+                    LlamaWeights(at("lacks.safetensors"), model_).stage(0, blocks);
+                }).find("has no tensor \"model.norm.weight\"") != std::string::npos);
         auto other = model_;
         other.ffn_width = 40;
-        QVERIFY(refusal([&] { LlamaWeights(at("whole.safetensors"), other).stage(0, blocks); }).find("the model's is [40, 24]") != std::string::npos);
+        QVERIFY(refusal([&] {
+                    LlamaWeights(at("whole.safetensors"), other).stage(0, blocks);
+                }).find("the model's is [40, 24]") != std::string::npos);
         const auto with = [&](const char* config) {
             std::ofstream(at("parts/config.json")) << config;
             return refusal([&] { LlamaWeights(at("parts"), model_); });
         };
-        QVERIFY(with(R"({"num_attention_heads": 4, "num_key_value_heads": 2, "rope_theta": 500.0, "rms_norm_eps": 1e-05, "rope_scaling": null})").empty());
+        QVERIFY(
+            with(
+                R"({"num_attention_heads": 4, "num_key_value_heads": 2, "rope_theta": 500.0, "rms_norm_eps": 1e-05, "rope_scaling": null})")
+                .empty());
         QVERIFY(with(R"({"num_attention_heads": 8})").starts_with("/model/heads: 4, but "));
         QVERIFY(with(R"({"num_key_value_heads": 4})").starts_with("/model/kv_heads: 2, but "));
         QVERIFY(with(R"({"rope_theta": 500000})").starts_with("/model/rotary_base: 500, but "));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What training holds: predicted, counted, measured. `test_memory --rise TRAINING` prints what that training takes, measured in a process
-// that did nothing before: what an earlier one gave back would hide its heap.
+// What training holds: predicted, counted, measured. `test_memory --rise TRAINING` prints what that training takes,
+// measured in a process that did nothing before: what an earlier one gave back would hide its heap.
 #include <QCoreApplication>
 #include <QProcess>
 #include <QtTest>
@@ -64,7 +64,11 @@ Plan plan_of(const Experiment& experiment) {
 /// Trains under the virtual clock.
 struct Run {
     explicit Run(const Experiment& given, int threads = 2)
-        : experiment(given), plan(plan_of(given)), problem(make_problem(given)), compute(given, plan, make_batches(given, 11, text_bytes), 1, threads), driver(problem, plan, compute) {}
+        : experiment(given),
+          plan(plan_of(given)),
+          problem(make_problem(given)),
+          compute(given, plan, make_batches(given, 11, text_bytes), 1, threads),
+          driver(problem, plan, compute) {}
     double iterate() {
         compute.begin_iteration(iteration++);
         if (!driver.run_iteration().complete) throw std::logic_error("deadlock");
@@ -92,7 +96,8 @@ Experiment experiment_of(const std::string& training) {
     return experiment;
 }
 
-/// Bytes that three iterations take at their peak over what the process had before; NaN where it cannot forget its peak.
+/// Bytes that three iterations take at their peak over what the process had before; NaN where it cannot forget its
+/// peak.
 double risen_bytes(const Experiment& experiment) {
     {
         auto warm = large_experiment(1, 256);  // code, thread stacks and the BLAS' own buffers
@@ -115,7 +120,8 @@ double risen_bytes_alone(const QString& training) {
     QProcess alone;
     alone.setProcessChannelMode(QProcess::ForwardedErrorChannel);
     alone.start(QCoreApplication::applicationFilePath(), {"--rise", training});
-    if (!alone.waitForFinished(120'000) || alone.exitStatus() != QProcess::NormalExit || alone.exitCode() != 0) throw std::runtime_error("it could not be measured");
+    if (!alone.waitForFinished(120'000) || alone.exitStatus() != QProcess::NormalExit || alone.exitCode() != 0)
+        throw std::runtime_error("it could not be measured");
     return alone.readAllStandardOutput().trimmed().toDouble();  // "nan" is known without blanks only
 }
 
@@ -133,28 +139,35 @@ private Q_SLOTS:
         for (std::size_t i = 1; i < tensors.size(); i += 2) tensors[i].reset();
         for (std::size_t i = 1; i < tensors.size(); i += 2) tensors[i] = torch::empty({floats});
         QCOMPARE(mallinfo2().arena, heap_bytes);
-        for (const auto& tensor : tensors) QCOMPARE(reinterpret_cast<std::uintptr_t>(tensor.data_ptr()) % 64, std::uintptr_t{0});
+        for (const auto& tensor : tensors)
+            QCOMPARE(reinterpret_cast<std::uintptr_t>(tensor.data_ptr()) % 64, std::uintptr_t{0});
     }
 
     void rises_as_predicted_data() {
         QTest::addColumn<QString>("training");
-        for (const char* training : {"kept", "recomputed", "split", "int8 messages"}) QTest::newRow(training) << training;
+        for (const char* training : {"kept", "recomputed", "split", "int8 messages"})
+            QTest::newRow(training) << training;
     }
     void rises_as_predicted() {
         QFETCH(QString, training);
         const auto experiment = experiment_of(training.toStdString());
         const double measured = risen_bytes_alone(training), predicted = predicted_bytes(experiment, workers);
         if (std::isnan(measured)) QSKIP("this system does not let a process forget its peak");
-        qInfo("predicted %.1f MB, measured %.1f MB (%+.1f %%)", predicted / 1e6, measured / 1e6, 100 * (measured / predicted - 1));
-        // On a busy machine the workers may never have been at work at once: then the scratch of one of them was not touched.
-        QVERIFY2(measured < 1.1 * predicted && measured > 0.9 * predicted_bytes(experiment, 1), qPrintable(QString("predicted %1, measured %2").arg(predicted).arg(measured)));
+        qInfo("predicted %.1f MB, measured %.1f MB (%+.1f %%)", predicted / 1e6, measured / 1e6,
+              100 * (measured / predicted - 1));
+        // On a busy machine the workers may never have been at work at once: then the scratch of one of them was not
+        // touched.
+        QVERIFY2(measured < 1.1 * predicted && measured > 0.9 * predicted_bytes(experiment, 1),
+                 qPrintable(QString("predicted %1, measured %2").arg(predicted).arg(measured)));
     }
 
-    /// Messages under way at once depend on chance, up to what the plan allows: their buffers are made once and used again.
+    /// Messages under way at once depend on chance, up to what the plan allows: their buffers are made once and used
+    /// again.
     void is_flat_after_three_iterations() {
         const auto experiment = large_experiment(4, 128);
         Run run(experiment);
-        const double message = 4.0 * experiment.pipeline.microbatch_samples * experiment.model.sequence * experiment.model.width;
+        const double message =
+            4.0 * experiment.pipeline.microbatch_samples * experiment.model.sequence * experiment.model.width;
         const auto grows_by = [&](int iterations) {
             const double before = status_bytes("VmRSS");
             for (int i = 0; i < iterations; ++i) run.iterate();
@@ -185,7 +198,8 @@ private Q_SLOTS:
             experiment.training.recompute = true;
             Run recomputed(experiment);
             for (int i = 0; i < 3; ++i) QCOMPARE(recomputed.iterate(), kept.iterate());
-            for (int node = 0; node < stages; ++node) QVERIFY(recomputed.compute.weights(node) == kept.compute.weights(node));
+            for (int node = 0; node < stages; ++node)
+                QVERIFY(recomputed.compute.weights(node) == kept.compute.weights(node));
         }
     }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every planner's plan, executed by the engine with real tensors, trains exactly as one process with the whole model does.
+// Every planner's plan, executed by the engine with real tensors, trains exactly as one process with the whole model
+// does.
 #include <QTest>
 
 #include "core/engine/virtual_clock.h"
@@ -60,10 +61,13 @@ Difference train_both(const Experiment& experiment, const Problem& problem, cons
         const auto result = compute.finish_iteration();
         whole.accumulate(batches, i, paths);
         const auto reference = whole.step(i);
-        largest.loss = std::max(largest.loss, std::abs(result.loss_sum_nats - reference.loss_sum_nats) / reference.loss_sum_nats);
+        largest.loss =
+            std::max(largest.loss, std::abs(result.loss_sum_nats - reference.loss_sum_nats) / reference.loss_sum_nats);
         for (int stage = 0; stage < problem.stages; ++stage)
-            largest.gradient = std::max(largest.gradient, largest_difference(stage_segments(experiment.model, stage, plan.blocks[static_cast<std::size_t>(stage)]),
-                                                                             compute.reduced_gradient(stage), whole.gradient(stage)));
+            largest.gradient = std::max(largest.gradient,
+                                        largest_difference(stage_segments(experiment.model, stage,
+                                                                          plan.blocks[static_cast<std::size_t>(stage)]),
+                                                           compute.reduced_gradient(stage), whole.gradient(stage)));
     }
     return largest;
 }

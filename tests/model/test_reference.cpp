@@ -22,7 +22,9 @@ const std::vector<Case>& cases() {
         {"replicas", {{0, 1}, {4, 3, 2}, {5}}, {{0, 2, 5}, {1, 3, 5}, {0, 4, 5}, {1, 2, 5}}},
         {"skip", {{0}, {1}, {2}, {3}}, {{0, 1, 2}, {0, 2, 3}, {0, 1, 3}}},
         {"swaps", {{0, 1}, {2}, {3, 4}, {5}}, {{0, 3, 2}, {1, 2, 4}, {0, 5, 3}, {1, 5, 4, 2}}},
-        {"unequal visits", {{0}, {1, 6}, {2, 3}, {4}, {5}}, {{0, 1}, {0, 2, 4}, {0, 1, 3}, {0, 1, 4}}},  // stage 4 and node 6 unvisited
+        {"unequal visits",
+         {{0}, {1, 6}, {2, 3}, {4}, {5}},
+         {{0, 1}, {0, 2, 4}, {0, 1, 3}, {0, 1, 4}}},  // stage 4 and node 6 unvisited
     };
     return all;
 }
@@ -42,7 +44,8 @@ double compare(const Case& c, bool split, int dropped, int iterations) {
     WholeModel whole(experiment.model, experiment.training, plan.blocks, 21);
     double largest = 0;
     for (int iteration = 0; iteration < iterations; ++iteration) {
-        const auto result = run_iteration(compute, iteration, tasks_of(plan, split, Rng(5, static_cast<std::uint64_t>(iteration)), dropped));
+        const auto result = run_iteration(
+            compute, iteration, tasks_of(plan, split, Rng(5, static_cast<std::uint64_t>(iteration)), dropped));
         whole.accumulate(batches, iteration, stage_paths(plan));
         const auto expected = whole.step(iteration);
         if (dropped < 0) {
@@ -53,7 +56,8 @@ double compare(const Case& c, bool split, int dropped, int iterations) {
         for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
             const auto segments = stage_segments(experiment.model, static_cast<int>(stage), plan.blocks[stage]);
             const int number = static_cast<int>(stage);
-            largest = std::max(largest, largest_difference(segments, compute.reduced_gradient(number), whole.gradient(number)));
+            largest = std::max(largest,
+                               largest_difference(segments, compute.reduced_gradient(number), whole.gradient(number)));
         }
         if (!compute.replicas_equal()) return 2;
     }
@@ -104,7 +108,9 @@ private Q_SLOTS:
             QCOMPARE(compute.threads(), threads);
             auto& run = losses.emplace_back();
             for (int iteration = 0; iteration < 6; ++iteration) {
-                const auto result = run_iteration(compute, iteration, tasks_of(plan, iteration % 2 == 1, Rng(1, static_cast<std::uint64_t>(iteration))));
+                const auto result =
+                    run_iteration(compute, iteration,
+                                  tasks_of(plan, iteration % 2 == 1, Rng(1, static_cast<std::uint64_t>(iteration))));
                 run.insert(run.end(), {result.loss_sum_nats, result.gradient_norm, compute.validate().loss_nats});
             }
             weights.push_back(compute.weights(3));
@@ -153,7 +159,8 @@ private Q_SLOTS:
             sum += stages[0].loss_sum(x, all.narrow(0, 1, 16)).item<float>();
         }
         QVERIFY(std::abs(sum / 80 / first.loss_nats - 1) < 1e-6);
-        for (int iteration = 0; iteration < 60; ++iteration) run_iteration(compute, iteration, tasks_of(plan, false, Rng(1)));
+        for (int iteration = 0; iteration < 60; ++iteration)
+            run_iteration(compute, iteration, tasks_of(plan, false, Rng(1)));
         QVERIFY(compute.validate().loss_nats < 0.75 * first.loss_nats);
     }
 
@@ -172,7 +179,8 @@ private Q_SLOTS:
                 whole.step(iteration);
             }
             for (int stage = 0; stage < 2; ++stage)
-                QVERIFY(largest_difference(stage_segments(experiment.model, stage, 1), compute.weights(stage), whole.weights(stage)) < 1e-5);
+                QVERIFY(largest_difference(stage_segments(experiment.model, stage, 1), compute.weights(stage),
+                                           whole.weights(stage)) < 1e-5);
         }
     }
 
@@ -196,7 +204,8 @@ private Q_SLOTS:
         const auto train = [&](WireType wire, int threads) {
             experiment.costs.wire = wire;
             TorchCompute compute(experiment, plan, make_batches(experiment), 2, threads);
-            for (int iteration = 0; iteration < 60; ++iteration) run_iteration(compute, iteration, tasks_of(plan, false, Rng(1, static_cast<std::uint64_t>(iteration))));
+            for (int iteration = 0; iteration < 60; ++iteration)
+                run_iteration(compute, iteration, tasks_of(plan, false, Rng(1, static_cast<std::uint64_t>(iteration))));
             return compute.validate().loss_nats;
         };
         const double exact = train(WireType::fp32, 2), rounded = train(WireType::int8, 2);
@@ -266,7 +275,8 @@ private Q_SLOTS:
         const auto plan = make_plan({{0}, {1}}, {{0, 1}});
         TorchCompute compute(experiment, plan, make_batches(experiment), 1, 1);
         const auto train = [&] {
-            for (int iteration = 0; iteration < 5; ++iteration) run_iteration(compute, iteration, tasks_of(plan, false, Rng(1)));
+            for (int iteration = 0; iteration < 5; ++iteration)
+                run_iteration(compute, iteration, tasks_of(plan, false, Rng(1)));
         };
         QVERIFY_THROWS_EXCEPTION(std::runtime_error, train());
     }

@@ -43,14 +43,16 @@ private Q_SLOTS:
 
     void bf16_by_hand() {
         // 1 + 2^-8 lies between 1 and 1 + 2^-7: to even; a little more goes up.
-        QCOMPARE(through({1, 1 + 0x1p-8f, 1 + 0x1.8p-8f, 1 + 0x1.8p-7f, -3.5f, 0}, 1, WireType::bf16), (Floats{1, 1, 1 + 0x1p-7f, 1 + 0x1p-6f, -3.5f, 0}));
+        QCOMPARE(through({1, 1 + 0x1p-8f, 1 + 0x1.8p-8f, 1 + 0x1.8p-7f, -3.5f, 0}, 1, WireType::bf16),
+                 (Floats{1, 1, 1 + 0x1p-7f, 1 + 0x1p-6f, -3.5f, 0}));
         QVERIFY(std::isnan(through({std::numeric_limits<float>::quiet_NaN()}, 1, WireType::bf16)[0]));
         QVERIFY(std::isinf(through({std::numeric_limits<float>::infinity()}, 1, WireType::bf16)[0]));
     }
 
     void int8_by_hand() {
         // A scale of 2 in the first row and 0.5 in the second: each row has its own.
-        QCOMPARE(through({254, 3.1f, -100, 0, 63.5f, 0.3f, -0.2f, -63.5f}, 2, WireType::int8), (Floats{254, 4, -100, 0, 63.5f, 0.5f, 0, -63.5f}));
+        QCOMPARE(through({254, 3.1f, -100, 0, 63.5f, 0.3f, -0.2f, -63.5f}, 2, WireType::int8),
+                 (Floats{254, 4, -100, 0, 63.5f, 0.5f, 0, -63.5f}));
         QCOMPARE(through({0, 0, 0}, 1, WireType::int8), (Floats{0, 0, 0}));
         const auto lost = through({1, std::numeric_limits<float>::infinity(), 1, 2}, 2, WireType::int8);
         QVERIFY(std::isnan(lost[0]) && std::isnan(lost[1]));
@@ -59,7 +61,8 @@ private Q_SLOTS:
 
     void int8_is_within_half_a_step() {
         const auto values = random_values(64 * 100, 2), rounded = through(values, 64, WireType::int8);
-        for (std::size_t i = 0; i < values.size(); ++i) QVERIFY(std::abs(values[i] - rounded[i]) <= 0.5f / 127 * 0.5f * 1.001f);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            QVERIFY(std::abs(values[i] - rounded[i]) <= 0.5f / 127 * 0.5f * 1.001f);
     }
 
     /// What was sent adds up to what was meant, but for the last residual; without feedback errors of one sign stay.

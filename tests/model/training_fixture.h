@@ -90,11 +90,13 @@ inline IterationResult run_iteration(TorchCompute& compute, int iteration, const
 }
 
 /// Largest |difference| / |reference| over the stage's tensors.
-inline double largest_difference(const std::vector<Segment>& segments, const std::vector<float>& values, const std::vector<float>& reference) {
+inline double largest_difference(const std::vector<Segment>& segments, const std::vector<float>& values,
+                                 const std::vector<float>& reference) {
     double largest = 0;
     for (const auto& segment : segments) {
         double difference = 0, norm = 0;
-        for (auto i = static_cast<std::size_t>(segment.offset); i < static_cast<std::size_t>(segment.offset + segment.size()); ++i) {
+        for (auto i = static_cast<std::size_t>(segment.offset);
+             i < static_cast<std::size_t>(segment.offset + segment.size()); ++i) {
             difference += std::pow(static_cast<double>(values.at(i)) - reference.at(i), 2);
             norm += std::pow(static_cast<double>(reference.at(i)), 2);
         }

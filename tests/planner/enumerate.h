@@ -2,7 +2,8 @@
 // The best plan of a tiny problem, by looking at all of them. Two classes of plans:
 //   dispatched: no `order`; all placements and blocks of stages (where free), paths, and release orders;
 //   ordered:    binding orders; all placements, paths, and orders of the operations on each node.
-// Both are all that a plan file can say, and the second contains the timelines of the first. Written apart from planners and bounds.
+// Both are all that a plan file can say, and the second contains the timelines of the first. Written apart from
+// planners and bounds.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +27,8 @@ struct Optimum {
 
 struct Optima {
     Optimum dispatched, ordered;
-    std::int64_t timelines = 0;   ///< simulated for `dispatched`
-    std::int64_t branches = 0;    ///< operations placed for `ordered`
+    std::int64_t timelines = 0;  ///< simulated for `dispatched`
+    std::int64_t branches = 0;   ///< operations placed for `ordered`
 };
 
 /// Where an instance is too large to go through, the search stops and says so.
@@ -45,8 +46,9 @@ struct Op {
     std::vector<int> after{};
 };
 
-/// Branch and bound over the orders of all nodes for given paths: operations are placed one after another by their ends, each as soon as
-/// its input and its node allow. So every set of orders comes up exactly once (ties apart), and lines are served as they are handed to.
+/// Branch and bound over the orders of all nodes for given paths: operations are placed one after another by their
+/// ends, each as soon as its input and its node allow. So every set of orders comes up exactly once (ties apart), and
+/// lines are served as they are handed to.
 class OrderSearch {
 public:
     OrderSearch(const Problem& problem, const std::vector<std::vector<int>>& stages, Optima& best, const Limits& limits)
@@ -81,16 +83,22 @@ private:
             for (int step = 0; step <= 2 * length; ++step) {
                 const int node = step_node(places.path(m), length, step), stage = places.stage_of[at(node)];
                 Op op{.microbatch = m, .node = node, .before = before};
-                op.kind = step < length ? OpKind::F : step == length ? OpKind::L : problem_.split_backward ? OpKind::I : OpKind::B;
+                op.kind = step < length             ? OpKind::F
+                          : step == length          ? OpKind::L
+                          : problem_.split_backward ? OpKind::I
+                                                    : OpKind::B;
                 const double backward_s = problem_.backward_s(node, stage);
-                op.duration_s = step < length ? problem_.forward_s(node, stage) : step == length ? problem_.loss_s(node) : backward_s;
+                op.duration_s = step < length    ? problem_.forward_s(node, stage)
+                                : step == length ? problem_.loss_s(node)
+                                                 : backward_s;
                 if (op.kind == OpKind::I) op.duration_s = backward_s / 2;
                 op.duration_s *= problem_.relative_size(m);
                 op.takes = step < length ? 1 : 0;
                 op.frees = op.kind == OpKind::B ? 1 : 0;
                 if (before >= 0 && ops_[at(before)].node != node) {
                     const Hop& hop = problem_.hop(ops_[at(before)].node, node);
-                    op.transfer_s = (step <= length ? hop.seconds_per_forward : hop.seconds_per_backward) * problem_.relative_size(m);
+                    op.transfer_s = (step <= length ? hop.seconds_per_forward : hop.seconds_per_backward) *
+                                    problem_.relative_size(m);
                     op.latency_s = hop.latency_s + problem_.overhead_s;
                     op.line = hop.line;
                 }
@@ -142,7 +150,8 @@ private:
         for (const int k : open_) {
             const auto& op = ops_[at(k)];
             double start_s = std::max(ready_s_[at(k)], node_free_s_[at(op.node)]);
-            // It is not the next on its node, or it would have been placed by now: it follows one that ends no sooner than the last.
+            // It is not the next on its node, or it would have been placed by now: it follows one that ends no sooner
+            // than the last.
             if (start_s + op.duration_s < last_end_s) start_s = last_end_s;
             bound = std::max(bound, start_s + op.duration_s + op.tail_s);
         }
@@ -172,14 +181,18 @@ private:
             const double end_s = std::max(ready_s_[at(k)], node_free_s_[at(op.node)]) + op.duration_s;
             if (end_s >= last_end_s) candidates.push_back({end_s, k});
         }
-        std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.end_s != b.end_s ? a.end_s < b.end_s : a.op < b.op; });
+        std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+            return a.end_s != b.end_s ? a.end_s < b.end_s : a.op < b.op;
+        });
         for (const auto& [end_s, k] : candidates) branch(k, end_s);
     }
 
     /// Microbatches of one size with the same path are the same: the first to start is the one with the lowest number.
     bool twin_waits(int m) const {
-        if (m == 0 || paths_[at(m)] != paths_[at(m - 1)] || problem_.samples_of(m) != problem_.samples_of(m - 1)) return false;
-        return std::any_of(open_.begin(), open_.end(), [&](int k) { return ops_[at(k)].microbatch == m - 1 && ops_[at(k)].before < 0; });
+        if (m == 0 || paths_[at(m)] != paths_[at(m - 1)] || problem_.samples_of(m) != problem_.samples_of(m - 1))
+            return false;
+        return std::any_of(open_.begin(), open_.end(),
+                           [&](int k) { return ops_[at(k)].microbatch == m - 1 && ops_[at(k)].before < 0; });
     }
 
     void branch(int k, double end_s) {
@@ -224,9 +237,11 @@ private:
         plan.stages = stages_;
         // Released as they start, which settles who is first at one instant.
         for (const int k : sequence_)
-            if (ops_[at(k)].before < 0) plan.paths.push_back({ops_[at(k)].microbatch, paths_[at(ops_[at(k)].microbatch)]});
+            if (ops_[at(k)].before < 0)
+                plan.paths.push_back({ops_[at(k)].microbatch, paths_[at(ops_[at(k)].microbatch)]});
         plan.order.resize(at(problem_.nodes()));
-        for (const int k : sequence_) plan.order[at(ops_[at(k)].node)].push_back({ops_[at(k)].kind, ops_[at(k)].microbatch});
+        for (const int k : sequence_)
+            plan.order[at(ops_[at(k)].node)].push_back({ops_[at(k)].kind, ops_[at(k)].microbatch});
         const double seconds = simulator_.times(make_schedule(problem_, plan), stages_).iteration_s;
         if (seconds < best_.ordered.iteration_s) best_.ordered = {seconds, plan};
     }
@@ -246,7 +261,8 @@ private:
 /// All placements and sets of paths; each set is handed to both searches.
 class Enumeration {
 public:
-    Enumeration(const Problem& problem, int length, const Limits& limits) : problem_(problem), length_(length), limits_(limits), simulator_(problem) {}
+    Enumeration(const Problem& problem, int length, const Limits& limits)
+        : problem_(problem), length_(length), limits_(limits), simulator_(problem) {}
 
     /// False where the limits were reached.
     bool run(Optima& best) {
@@ -330,7 +346,9 @@ private:
         }
         for (int node = 0; node < problem_.nodes(); ++node) {
             if (stage_of_[at(node)] <= 0 || !linked(path.back(), node)) continue;
-            if (std::any_of(path.begin(), path.end(), [&](int before) { return stage_of_[at(before)] == stage_of_[at(node)]; })) continue;
+            if (std::any_of(path.begin(), path.end(),
+                            [&](int before) { return stage_of_[at(before)] == stage_of_[at(node)]; }))
+                continue;
             auto longer = path;
             longer.push_back(node);
             if (within_disorder(longer)) extend(longer);
@@ -342,7 +360,8 @@ private:
         int furthest = 0, swaps = 0;
         for (std::size_t hop = 1; rules.bounded_disorder && hop < path.size(); ++hop) {
             const int stage = stage_of_[at(path[hop])];
-            if (stage < furthest && (++swaps > rules.max_swaps || furthest - stage > rules.max_swap_distance)) return false;
+            if (stage < furthest && (++swaps > rules.max_swaps || furthest - stage > rules.max_swap_distance))
+                return false;
             if (stage - furthest > rules.max_passed_over + 1) return false;
             furthest = std::max(furthest, stage);
         }
@@ -353,7 +372,8 @@ private:
         if (best_->timelines > limits_.timelines || best_->branches > limits_.branches) return;
         if (static_cast<int>(chosen_.size()) == problem_.microbatches) return on_paths();
         const int cap = problem_.constraints.uniform_execution ? problem_.visits_cap(length_) : problem_.microbatches;
-        const int share = problem_.balance_data_nodes ? problem_.microbatches / static_cast<int>(stages_[0].size()) : problem_.microbatches;
+        const int share = problem_.balance_data_nodes ? problem_.microbatches / static_cast<int>(stages_[0].size())
+                                                      : problem_.microbatches;
         for (std::size_t k = first; k < all_paths_.size(); ++k) {
             const auto& path = all_paths_[k];
             bool fits = starts_[at(path[0])] < share;
@@ -382,7 +402,8 @@ private:
         schedule.stage_of = stage_of_;
         // What is released: a path, of the microbatch of that number or, where they are alike, of any.
         std::vector<std::pair<int, int>> released;
-        for (std::size_t m = 0; m < chosen_.size(); ++m) released.emplace_back(chosen_[m], problem_.sizes.empty() ? 0 : static_cast<int>(m));
+        for (std::size_t m = 0; m < chosen_.size(); ++m)
+            released.emplace_back(chosen_[m], problem_.sizes.empty() ? 0 : static_cast<int>(m));
         std::sort(released.begin(), released.end());
         while (bound_s < best_->dispatched.iteration_s) {
             schedule.nodes.clear();
@@ -409,7 +430,8 @@ private:
         plan.stages = stages_;
         plan.blocks = problem_.blocks;
         for (int i = 0; i < schedule.count(); ++i)
-            plan.paths.push_back({schedule.microbatches[at(i)], std::vector<int>(schedule.path(i), schedule.path(i) + length_)});
+            plan.paths.push_back(
+                {schedule.microbatches[at(i)], std::vector<int>(schedule.path(i), schedule.path(i) + length_)});
         return plan;
     }
 
@@ -424,12 +446,15 @@ private:
             work_s[at(path[0])] += seconds;
             for (int hop = 0; hop < length_; ++hop) {
                 const int a = path[at(hop)], b = path[at((hop + 1) % length_)], stage = stage_of_[at(a)];
-                const double forward_s = problem_.forward_s(a, stage) * size, backward_s = problem_.backward_s(a, stage) * size;
+                const double forward_s = problem_.forward_s(a, stage) * size,
+                             backward_s = problem_.backward_s(a, stage) * size;
                 seconds += forward_s + (problem_.split_backward ? backward_s / 2 : backward_s);
                 work_s[at(a)] += forward_s + backward_s;
                 if (a == b) continue;
-                seconds += problem_.hop(a, b).latency_s + problem_.overhead_s + problem_.hop(a, b).seconds_per_forward * size;
-                seconds += problem_.hop(b, a).latency_s + problem_.overhead_s + problem_.hop(b, a).seconds_per_backward * size;
+                seconds +=
+                    problem_.hop(a, b).latency_s + problem_.overhead_s + problem_.hop(a, b).seconds_per_forward * size;
+                seconds +=
+                    problem_.hop(b, a).latency_s + problem_.overhead_s + problem_.hop(b, a).seconds_per_backward * size;
             }
             longest_s = std::max(longest_s, seconds);
         }
@@ -447,7 +472,8 @@ private:
 };
 
 /// All ways to divide `left` blocks over the stages from `stage` on, at least one each.
-template <class Visit> void divide(std::vector<int>& blocks, std::size_t stage, int left, const Visit& visit) {
+template <class Visit>
+void divide(std::vector<int>& blocks, std::size_t stage, int left, const Visit& visit) {
     if (stage + 1 == blocks.size()) {
         blocks[stage] = left;
         return visit(blocks);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The six hand-computed timelines (README, "What a plan means") and problems like them, for evaluator, engine and validator.
+// The six hand-computed timelines (README, "What a plan means") and problems like them, for evaluator, engine and
+// validator.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace skippipe::examples {
 
-/// Nodes with F = 1, B = 2, L = 0.5 s; lines of latency 1 s, messages of 0 bytes, unlimited; M = 3; all-reduce free, step 0.
+/// Nodes with F = 1, B = 2, L = 0.5 s; lines of latency 1 s, messages of 0 bytes, unlimited; M = 3; all-reduce free,
+/// step 0.
 inline Problem toy(std::vector<std::string> ids, int stages, int length, int microbatches) {
     Problem problem;
     problem.node_ids = std::move(ids);
@@ -28,7 +30,8 @@ inline Problem toy(std::vector<std::string> ids, int stages, int length, int mic
     for (int a = 0; a < n; ++a)
         for (int b = 0; b < n; ++b) {
             problem.hops.push_back({1.0, 1.0, 0, 0, a * n + b});
-            problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" + problem.node_ids[static_cast<std::size_t>(b)]);
+            problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" +
+                                         problem.node_ids[static_cast<std::size_t>(b)]);
         }
     return problem;
 }
@@ -49,7 +52,8 @@ inline std::vector<Operation> order(const std::string& text) {
 }
 
 inline Example collision() {
-    return {"collision", toy({"D", "A"}, 2, 2, 2), Plan{.stages = {{0}, {1}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 1}}}}, 12.5, 12.5};
+    return {"collision", toy({"D", "A"}, 2, 2, 2),
+            Plan{.stages = {{0}, {1}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 1}}}}, 12.5, 12.5};
 }
 
 inline Example memory() {
@@ -61,15 +65,20 @@ inline Example memory() {
 }
 
 inline Example deadlock(int m) {
-    Example example{m == 1 ? "deadlock" : "no deadlock", toy({"D", "E", "A", "B"}, 3, 3, 2),
-                    Plan{.stages = {{0, 1}, {2}, {3}}, .blocks = {1, 1, 1}, .paths = {{0, {0, 2, 3}}, {1, {1, 3, 2}}}}, 15.5, 15.5, m != 1};
+    Example example{m == 1 ? "deadlock" : "no deadlock",
+                    toy({"D", "E", "A", "B"}, 3, 3, 2),
+                    Plan{.stages = {{0, 1}, {2}, {3}}, .blocks = {1, 1, 1}, .paths = {{0, {0, 2, 3}}, {1, {1, 3, 2}}}},
+                    15.5,
+                    15.5,
+                    m != 1};
     example.problem.memory.assign(4, m);
     return example;
 }
 
 inline Example shared_line(bool shared) {
     Example example{shared ? "shared line" : "unlimited line", toy({"D", "E", "A"}, 2, 2, 2),
-                    Plan{.stages = {{0, 1}, {2}}, .blocks = {1, 1}, .paths = {{0, {0, 2}}, {1, {1, 2}}}}, shared ? 23.5 : 22.5, shared ? 23.5 : 22.5};
+                    Plan{.stages = {{0, 1}, {2}}, .blocks = {1, 1}, .paths = {{0, {0, 2}}, {1, {1, 2}}}},
+                    shared ? 23.5 : 22.5, shared ? 23.5 : 22.5};
     example.problem.shared_links = shared;
     for (int a = 0; a < 3; ++a)
         for (int b = 0; b < 3; ++b) {
@@ -80,8 +89,10 @@ inline Example shared_line(bool shared) {
 }
 
 inline Example all_reduce() {
-    Example example{"all-reduce", toy({"D", "A", "B", "C"}, 2, 2, 3),
-                    Plan{.stages = {{0}, {1, 2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 2}}, {2, {0, 3}}}}, 14.5, 21.75};
+    Example example{
+        "all-reduce", toy({"D", "A", "B", "C"}, 2, 2, 3),
+        Plan{.stages = {{0}, {1, 2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 2}}, {2, {0, 3}}}}, 14.5,
+        21.75};
     auto& problem = example.problem;
     problem.charge_all_reduce = true;
     problem.step_seconds = 0.25;
@@ -99,7 +110,8 @@ inline Example ordered(const char* d, const char* a, double seconds) {
     return example;
 }
 
-/// As the collision, but microbatch 1 has two samples. D: F0 0-1, F1 1-3, L0 4-4.5, L1 7-8, B0 9-11, B1 14-18; A: F0 2-3, F1 4-6, B0 6-8, B1 9-13.
+/// As the collision, but microbatch 1 has two samples. D: F0 0-1, F1 1-3, L0 4-4.5, L1 7-8, B0 9-11, B1 14-18; A: F0
+/// 2-3, F1 4-6, B0 6-8, B1 9-13.
 inline Example two_sizes() {
     auto example = collision();
     example.name = "two sizes";
@@ -108,8 +120,8 @@ inline Example two_sizes() {
     return example;
 }
 
-/// As the collision, but the plan has given D two of three blocks. D: F0 0-2, F1 2-4, L0 5-6, L1 7-8, B0 10-14, B1 14-18; A: F0 3-4, F1 5-6, B0 7-9,
-/// B1 9-11.
+/// As the collision, but the plan has given D two of three blocks. D: F0 0-2, F1 2-4, L0 5-6, L1 7-8, B0 10-14, B1
+/// 14-18; A: F0 3-4, F1 5-6, B0 7-9, B1 9-11.
 inline Example moved_block() {
     auto example = collision();
     example.name = "moved block";
@@ -122,9 +134,17 @@ inline Example moved_block() {
 
 /// All six, the variants that the page gives times for included, and uneven ones.
 inline std::vector<Example> all() {
-    return {collision(), memory(), deadlock(1), deadlock(2), shared_line(true), shared_line(false), all_reduce(),
-            ordered("F1 F0 L1 L0 B1 B0 ", "F1 F0 B1 B0 ", 12.5), ordered("F1 F0 L1 L0 B1 B0 ", "F0 F1 B1 B0 ", 14.5),
-            two_sizes(), moved_block()};
+    return {collision(),
+            memory(),
+            deadlock(1),
+            deadlock(2),
+            shared_line(true),
+            shared_line(false),
+            all_reduce(),
+            ordered("F1 F0 L1 L0 B1 B0 ", "F1 F0 B1 B0 ", 12.5),
+            ordered("F1 F0 L1 L0 B1 B0 ", "F0 F1 B1 B0 ", 14.5),
+            two_sizes(),
+            moved_block()};
 }
 
 }  // namespace skippipe::examples

@@ -16,6 +16,8 @@ inline std::string text_of(const std::vector<Violation>& found) {
     return text;
 }
 
-inline std::string faults_of(const Problem& problem, const Plan& plan) { return text_of(check_plan(problem, plan, evaluate(problem, plan))); }
+inline std::string faults_of(const Problem& problem, const Plan& plan) {
+    return text_of(check_plan(problem, plan, evaluate(problem, plan)));
+}
 
 }  // namespace skippipe::examples

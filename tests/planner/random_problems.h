@@ -14,10 +14,13 @@ struct RandomRules {
     double missing_lines = 0;  ///< share of the pairs without a line
 };
 
-/// 4 to 24 nodes in up to 5 regions, 2 to 6 stages; shared or unlimited links, equal or mixed speeds, M from 1 to 4, swaps or none.
+/// 4 to 24 nodes in up to 5 regions, 2 to 6 stages; shared or unlimited links, equal or mixed speeds, M from 1 to 4,
+/// swaps or none.
 inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {}) {
     Rng rng(seed, 77);
-    const auto between = [&](int low, int high) { return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1))); };
+    const auto between = [&](int low, int high) {
+        return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1)));
+    };
     const auto real = [&](double low, double high) { return low + (high - low) * rng.uniform(); };
     Problem problem;
     const int n = between(4, rules.most_nodes);
@@ -34,7 +37,8 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
     problem.samples = between(1, 8);
     for (int s = 0; s < problem.stages; ++s) problem.blocks.push_back(rng.below(3) == 0 ? between(1, 4) : 2);
     problem.forward_bytes = problem.backward_bytes = real(0, 3e7);
-    for (int s = 0; s < problem.stages; ++s) problem.gradient_bytes.push_back(problem.blocks[static_cast<std::size_t>(s)] * 1e7);
+    for (int s = 0; s < problem.stages; ++s)
+        problem.gradient_bytes.push_back(problem.blocks[static_cast<std::size_t>(s)] * 1e7);
     problem.step_seconds = rng.below(2) == 0 ? 0 : 0.3;
     problem.overhead_s = rng.below(2) == 0 ? 0 : 0.05;
     problem.shared_links = rng.below(2) == 0;
@@ -42,7 +46,8 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
     problem.balance_data_nodes = rng.below(4) != 0;
     problem.split_backward = rng.below(5) == 0;
     problem.constraints.max_swaps = between(0, 2);
-    problem.constraints.max_passed_over = std::max(3, problem.stages - problem.path_length);  // else the last stages are out of reach
+    problem.constraints.max_passed_over =
+        std::max(3, problem.stages - problem.path_length);  // else the last stages are out of reach
     problem.constraints.uniform_execution = rng.below(5) != 0;
     problem.constraints.bounded_disorder = rng.below(5) != 0;
     problem.microbatches = between(1, 20);
@@ -60,11 +65,13 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
             const auto pair = static_cast<std::size_t>(from * regions + to);
             const bool near = from == to;
             const double rate = near ? 2e9 : bandwidth[pair];
-            Hop hop{near ? 0.001 : latency[pair], rate, problem.forward_bytes / rate, problem.backward_bytes / rate, near ? regions * regions + a * n + b : static_cast<int>(pair)};
+            Hop hop{near ? 0.001 : latency[pair], rate, problem.forward_bytes / rate, problem.backward_bytes / rate,
+                    near ? regions * regions + a * n + b : static_cast<int>(pair)};
             if (a != b && rng.uniform() < rules.missing_lines) hop.line = no_line;
             problem.hops.push_back(hop);
         }
-    for (int line = 0; line < regions * regions + n * n; ++line) problem.line_names.push_back("line " + std::to_string(line));
+    for (int line = 0; line < regions * regions + n * n; ++line)
+        problem.line_names.push_back("line " + std::to_string(line));
     if (rng.below(4) == 0) {  // sizes given, and some of them even the places
         problem.stage_sizes.assign(static_cast<std::size_t>(problem.stages), 1);
         for (int left = n - problem.stages; left > 0; --left)
@@ -74,7 +81,8 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
     return problem;
 }
 
-/// 80 nodes in 8 regions, near ones in each and far ones between; stages [20, 12, 12, 12, 12, 12], paths of 4, 240 microbatches, M = 3, unlimited lines.
+/// 80 nodes in 8 regions, near ones in each and far ones between; stages [20, 12, 12, 12, 12, 12], paths of 4, 240
+/// microbatches, M = 3, unlimited lines.
 inline Problem many_regions(std::uint64_t seed) {
     Rng rng(seed, 79);
     Problem problem;
@@ -117,7 +125,8 @@ inline std::vector<int> divided_blocks(const Problem& problem, Rng& rng) {
 inline Problem uneven(Problem problem, std::uint64_t seed) {
     Rng rng(seed, 78);
     if (seed % 3 != 0)
-        for (auto left = 1 + rng.below(4); left > 0; --left) problem.sizes.push_back(static_cast<double>(1 + rng.below(8)));
+        for (auto left = 1 + rng.below(4); left > 0; --left)
+            problem.sizes.push_back(static_cast<double>(1 + rng.below(8)));
     if (seed % 3 == 1) return problem;
     problem.plan_blocks = true;
     problem.gradient_bytes_per_block = 1e7;
@@ -125,7 +134,8 @@ inline Problem uneven(Problem problem, std::uint64_t seed) {
     problem.stage_bytes = {16, 8, 4};
     problem.memory_bytes.assign(problem.node_ids.size(), 0);
     if (rng.below(3) == 0)
-        for (auto& bytes : problem.memory_bytes) bytes = rng.below(2) == 0 ? 0 : 200 + static_cast<double>(rng.below(100));
+        for (auto& bytes : problem.memory_bytes)
+            bytes = rng.below(2) == 0 ? 0 : 200 + static_cast<double>(rng.below(100));
     problem.set_blocks(problem.blocks);
     return problem;
 }

@@ -19,7 +19,9 @@ using namespace skippipe;
 
 namespace {
 
-Explanation explained(const examples::Example& example) { return explain(example.problem, example.plan, evaluate(example.problem, example.plan)); }
+Explanation explained(const examples::Example& example) {
+    return explain(example.problem, example.plan, evaluate(example.problem, example.plan));
+}
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
 
@@ -35,7 +37,8 @@ class TestExplain : public QObject {
     Q_OBJECT
 
     /// What a microbatch of the examples pays where nothing is in its way: F, F, L, B, B and four transfers.
-    static void compare_waits(const MicrobatchCosts& costs, const std::vector<Wait>& waits, double latency_s = 4, double transfer_s = 0) {
+    static void compare_waits(const MicrobatchCosts& costs, const std::vector<Wait>& waits, double latency_s = 4,
+                              double transfer_s = 0) {
         QCOMPARE(costs.compute_s, 6.0);
         QCOMPARE(costs.loss_s, 0.5);
         QCOMPARE(costs.latency_s, latency_s);
@@ -44,7 +47,12 @@ class TestExplain : public QObject {
         for (std::size_t i = 0; i < waits.size(); ++i) {
             const Wait &is = costs.waits[i], &should = waits[i];
             QCOMPARE(to_string(is.cause), to_string(should.cause));
-            QVERIFY2(is == should, qPrintable(QString("microbatch %1, wait %2: from %3 to %4 on node %5").arg(costs.microbatch).arg(i).arg(is.start_s).arg(is.end_s).arg(is.node)));
+            QVERIFY2(is == should, qPrintable(QString("microbatch %1, wait %2: from %3 to %4 on node %5")
+                                                  .arg(costs.microbatch)
+                                                  .arg(i)
+                                                  .arg(is.start_s)
+                                                  .arg(is.end_s)
+                                                  .arg(is.node)));
         }
     }
 
@@ -55,7 +63,8 @@ class TestExplain : public QObject {
         QCOMPARE(why.microbatches.size(), plan.paths.size());
         std::map<int, double> ends;
         for (const auto& span : timeline.spans)
-            if (span.kind == SpanKind::backward || span.kind == SpanKind::input_gradient) ends[span.microbatch] = std::max(ends[span.microbatch], span.end_s);
+            if (span.kind == SpanKind::backward || span.kind == SpanKind::input_gradient)
+                ends[span.microbatch] = std::max(ends[span.microbatch], span.end_s);
         double waited_s = 0, placed_s = 0;
         for (const auto& costs : why.microbatches) {
             QVERIFY2(near(costs.alone_s() + costs.waiting_s(), costs.end_s), where.c_str());
@@ -63,12 +72,17 @@ class TestExplain : public QObject {
             std::array<double, wait_causes> by_cause{};
             for (const auto& wait : costs.waits) {
                 QVERIFY2(wait.end_s > wait.start_s && !wait.others.empty(), where.c_str());
-                QVERIFY2(wait.cause != WaitCause::memory || (wait.operation == OpKind::F && problem.memory[static_cast<std::size_t>(wait.node)] != unlimited_memory), where.c_str());
-                QVERIFY2(wait.cause != WaitCause::order || !plan.order.empty(), ("without an order a free node runs what it may: " + where).c_str());
+                QVERIFY2(wait.cause != WaitCause::memory ||
+                             (wait.operation == OpKind::F &&
+                              problem.memory[static_cast<std::size_t>(wait.node)] != unlimited_memory),
+                         where.c_str());
+                QVERIFY2(wait.cause != WaitCause::order || !plan.order.empty(),
+                         ("without an order a free node runs what it may: " + where).c_str());
                 QVERIFY2(wait.cause != WaitCause::link || problem.shared_links, where.c_str());
                 by_cause[static_cast<std::size_t>(wait.cause)] += wait.seconds();
             }
-            for (std::size_t cause = 0; cause < wait_causes; ++cause) QVERIFY2(near(by_cause[cause], costs.waits_s[cause]), where.c_str());
+            for (std::size_t cause = 0; cause < wait_causes; ++cause)
+                QVERIFY2(near(by_cause[cause], costs.waits_s[cause]), where.c_str());
             waited_s += costs.waiting_s();
         }
         for (const auto& place : why.places) placed_s += place.seconds;
@@ -77,10 +91,12 @@ class TestExplain : public QObject {
         const Plan bound = with_executed_order(plan, problem, timeline);
         const auto again = evaluate(problem, bound);
         QVERIFY2(again.iteration_s == timeline.iteration_s && check_structure(problem, bound).empty(), where.c_str());
-        for (const auto& what_if : why.what_ifs) check_what_if(problem, plan, bound, what_if, timeline.iteration_s, where + ": " + what_if.words());
+        for (const auto& what_if : why.what_ifs)
+            check_what_if(problem, plan, bound, what_if, timeline.iteration_s, where + ": " + what_if.words());
     }
 
-    static void check_what_if(const Problem& problem, const Plan& plan, const Plan& bound, const WhatIf& what_if, double iteration_s, const std::string& where) {
+    static void check_what_if(const Problem& problem, const Plan& plan, const Plan& bound, const WhatIf& what_if,
+                              double iteration_s, const std::string& where) {
         const auto seconds = [&](const Plan& one) {
             const auto timeline = evaluate(upgraded(problem, what_if.upgrade), one);
             return timeline.complete ? timeline.iteration_s : std::numeric_limits<double>::infinity();
@@ -94,8 +110,10 @@ class TestExplain : public QObject {
     }
 
     static void check_chain(const Explanation& why, const std::string& where) {
-        QVERIFY2(!why.chain.empty() && why.chain.front().start_s == 0 && why.chain.back().end_s == why.iteration_s, where.c_str());
-        for (std::size_t i = 1; i < why.chain.size(); ++i) QVERIFY2(why.chain[i].start_s == why.chain[i - 1].end_s, where.c_str());
+        QVERIFY2(!why.chain.empty() && why.chain.front().start_s == 0 && why.chain.back().end_s == why.iteration_s,
+                 where.c_str());
+        for (std::size_t i = 1; i < why.chain.size(); ++i)
+            QVERIFY2(why.chain[i].start_s == why.chain[i - 1].end_s, where.c_str());
         QVERIFY2(near(why.compute_s() + why.links_s() + why.all_reduce_s + why.step_s, why.iteration_s), where.c_str());
         double reduced_s = 0;
         for (const auto& link : why.links) reduced_s += link.all_reduce_s;
@@ -110,10 +128,12 @@ private Q_SLOTS:
         QCOMPARE(why.placed.node, 0);
         QCOMPARE(why.placed_gap(), 0.0);
         const auto placed = why.placed_words(examples::collision().problem);
-        QVERIFY2(placed == "With every node in its stage no plan is shorter than " + format_seconds(12.5) + " (D: memory and work of the data nodes, with the shortest paths); this one is as short",
+        QVERIFY2(placed == "With every node in its stage no plan is shorter than " + format_seconds(12.5) +
+                               " (D: memory and work of the data nodes, with the shortest paths); this one is as short",
                  placed.c_str());
         compare_waits(why.microbatches[0], {});
-        compare_waits(why.microbatches[1], {{WaitCause::collision, OpKind::F, 0, no_line, 0, 1, {0}}, {WaitCause::collision, OpKind::B, 1, no_line, 6.5, 7.5, {0}}});
+        compare_waits(why.microbatches[1], {{WaitCause::collision, OpKind::F, 0, no_line, 0, 1, {0}},
+                                            {WaitCause::collision, OpKind::B, 1, no_line, 6.5, 7.5, {0}}});
         QCOMPARE(why.microbatches[1].end_s, 12.5);
         // B1 waits for the node, B0 does not: from there the chain is the other microbatch's.
         QCOMPARE(why.nodes.size(), std::size_t{2});
@@ -128,7 +148,8 @@ private Q_SLOTS:
         QVERIFY(near(find(why, Upgrade::Kind::link, "D <-> A")->change_s, -2));
         QVERIFY(near(find(why, Upgrade::Kind::link_latency, "D <-> A")->change_s, -2));
         QVERIFY(near(find(why, Upgrade::Kind::link_bandwidth, "D <-> A")->change_s, 0));
-        QVERIFY2(why.summary(examples::collision().problem).starts_with("critical node A"), why.summary(examples::collision().problem).c_str());
+        QVERIFY2(why.summary(examples::collision().problem).starts_with("critical node A"),
+                 why.summary(examples::collision().problem).c_str());
     }
 
     void memory() {
@@ -149,7 +170,8 @@ private Q_SLOTS:
         auto example = examples::memory();
         example.problem.memory = {1, 1};
         const auto why = explained(example);
-        compare_waits(why.microbatches[1], {{WaitCause::collision, OpKind::F, 0, no_line, 0, 1, {0}}, {WaitCause::memory, OpKind::F, 0, no_line, 1, 10.5, {0}}});
+        compare_waits(why.microbatches[1], {{WaitCause::collision, OpKind::F, 0, no_line, 0, 1, {0}},
+                                            {WaitCause::memory, OpKind::F, 0, no_line, 1, 10.5, {0}}});
         int by_memory = 0;
         for (const auto& piece : why.chain) by_memory += piece.start == ChainPiece::Start::memory ? 1 : 0;
         QCOMPARE(by_memory, 1);
@@ -162,7 +184,8 @@ private Q_SLOTS:
         const auto example = examples::deadlock(2);
         const auto why = explained(example);
         QCOMPARE(why.iteration_s, 15.5);
-        for (const auto& costs : why.microbatches) QCOMPARE(costs.waits_s[static_cast<std::size_t>(WaitCause::memory)], 0.0);
+        for (const auto& costs : why.microbatches)
+            QCOMPARE(costs.waits_s[static_cast<std::size_t>(WaitCause::memory)], 0.0);
         check_sums(example.problem, example.plan, example.name);
     }
 
@@ -177,7 +200,8 @@ private Q_SLOTS:
         QCOMPARE(why.links[0].latency_s, 2.0);
         const auto alone = explained(examples::shared_line(false));
         QCOMPARE(alone.links[0].queue_s, 0.0);
-        for (const auto& costs : alone.microbatches) QCOMPARE(costs.waits_s[static_cast<std::size_t>(WaitCause::link)], 0.0);
+        for (const auto& costs : alone.microbatches)
+            QCOMPARE(costs.waits_s[static_cast<std::size_t>(WaitCause::link)], 0.0);
     }
 
     void all_reduce() {
@@ -194,7 +218,8 @@ private Q_SLOTS:
 
     void binding_order() {
         const auto why = explained(examples::ordered("F1 F0 L1 L0 B1 B0 ", "F0 F1 B1 B0 ", 14.5));
-        compare_waits(why.microbatches[1], {{WaitCause::order, OpKind::F, 1, no_line, 2, 3, {0}}, {WaitCause::collision, OpKind::F, 1, no_line, 3, 4, {0}}});
+        compare_waits(why.microbatches[1], {{WaitCause::order, OpKind::F, 1, no_line, 2, 3, {0}},
+                                            {WaitCause::collision, OpKind::F, 1, no_line, 3, 4, {0}}});
         compare_waits(why.microbatches[0], {{WaitCause::collision, OpKind::F, 0, no_line, 0, 1, {1}},
                                             {WaitCause::order, OpKind::L, 0, no_line, 5, 6, {1}},
                                             {WaitCause::collision, OpKind::L, 0, no_line, 6, 6.5, {1}},
@@ -224,13 +249,16 @@ private Q_SLOTS:
                     continue;  // this one has no plan for it
                 }
                 for (int turn = 0; turn < 2; ++turn) {
-                    const std::string where = std::string(name) + (turn == 0 ? "" : ", by dispatch, split the other way") + ", seed " + std::to_string(seed);
+                    const std::string where = std::string(name) +
+                                              (turn == 0 ? "" : ", by dispatch, split the other way") + ", seed " +
+                                              std::to_string(seed);
                     const auto timeline = evaluate(problem, plan);
                     deadlocks += timeline.complete ? 0 : 1;
                     if (timeline.complete) {
                         check_sums(problem, plan, where);
                         if (QTest::currentTestFailed()) return;
-                        for (const auto& costs : explain(problem, plan, timeline, {.nodes = 0, .links = 0}).microbatches)
+                        for (const auto& costs :
+                             explain(problem, plan, timeline, {.nodes = 0, .links = 0}).microbatches)
                             for (const auto& wait : costs.waits) ++seen[static_cast<std::size_t>(wait.cause)];
                     }
                     plan.order.clear();
@@ -238,7 +266,8 @@ private Q_SLOTS:
                 }
             }
         }
-        for (std::size_t cause = 0; cause < wait_causes; ++cause) QVERIFY2(seen[cause] > 100, std::string(to_string(static_cast<WaitCause>(cause))).c_str());
+        for (std::size_t cause = 0; cause < wait_causes; ++cause)
+            QVERIFY2(seen[cause] > 100, std::string(to_string(static_cast<WaitCause>(cause))).c_str());
         QVERIFY(deadlocks < 40);
     }
 
@@ -267,8 +296,10 @@ private Q_SLOTS:
             QCOMPARE(faster.hops[i].bandwidth_bytes_per_s, problem.hops[i].bandwidth_bytes_per_s * factor);
             QCOMPARE(faster.hops[i].seconds_per_backward, problem.hops[i].seconds_per_backward / factor);
         }
-        QCOMPARE(upgraded(problem, {Upgrade::Kind::link_latency, -1, {0}}).hops[2].seconds_per_forward, problem.hops[2].seconds_per_forward);
-        QCOMPARE(upgraded(problem, {Upgrade::Kind::link_bandwidth, -1, {0}}).hops[2].latency_s, problem.hops[2].latency_s);
+        QCOMPARE(upgraded(problem, {Upgrade::Kind::link_latency, -1, {0}}).hops[2].seconds_per_forward,
+                 problem.hops[2].seconds_per_forward);
+        QCOMPARE(upgraded(problem, {Upgrade::Kind::link_bandwidth, -1, {0}}).hops[2].latency_s,
+                 problem.hops[2].latency_s);
         QCOMPARE(upgraded(problem, {Upgrade::Kind::node_speed, 1, {}}).forward_s(1, 0), problem.forward_s(1, 0) / 2);
         QCOMPARE(upgraded(problem, {Upgrade::Kind::node_memory, 1, {}}).memory[1], problem.memory[1] + 1);
         auto endless = problem;

@@ -53,12 +53,13 @@ class TestInfeasible : public QObject {
     }
 
     static bool has(const std::string& text, std::initializer_list<const char*> parts) {
-        return std::all_of(parts.begin(), parts.end(), [&](const char* part) { return text.find(part) != std::string::npos; });
+        return std::all_of(parts.begin(), parts.end(),
+                           [&](const char* part) { return text.find(part) != std::string::npos; });
     }
 
-#define SAYS(text, ...)                                           \
-    do {                                                          \
-        const std::string says_text = text;                       \
+#define SAYS(text, ...)                                             \
+    do {                                                            \
+        const std::string says_text = text;                         \
         QVERIFY2(has(says_text, {__VA_ARGS__}), says_text.c_str()); \
     } while (false)
 
@@ -118,7 +119,8 @@ private Q_SLOTS:
         const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
         auto problem = authors.problem;
         problem.path_length = 2;
-        SAYS(error(problem, true), "/pipeline/constraints", "CC2", "CC3", "Raise \"max_passed_over\" to 4", "skip ratio", "uniform_execution");
+        SAYS(error(problem, true), "/pipeline/constraints", "CC2", "CC3", "Raise \"max_passed_over\" to 4",
+             "skip ratio", "uniform_execution");
         problem.constraints.max_passed_over = 4;
         QCOMPARE(error(problem, true), std::string());
         problem = authors.problem;
@@ -131,7 +133,8 @@ private Q_SLOTS:
     void sizes_that_do_not_divide() {
         auto e = sample_;
         e.pipeline.microbatches = 5;
-        SAYS(error(e), "/pipeline/microbatches", "5 microbatches on 2 data nodes", "CC1", "Make it 6", "balance_data_nodes");
+        SAYS(error(e), "/pipeline/microbatches", "5 microbatches on 2 data nodes", "CC1", "Make it 6",
+             "balance_data_nodes");
         e.pipeline.microbatches = 6;
         QCOMPARE(error(e), std::string());
         e.pipeline.microbatches = 5;
@@ -150,7 +153,8 @@ private Q_SLOTS:
         e.pipeline.stage_sizes.clear();
         e.pipeline.stages = 6;
         e.model.blocks = 6;
-        SAYS(error(e), "/pipeline/stages", "6 stages on 4 nodes", "a node holds one stage", "Use 4 stages or fewer, or add 2 nodes");
+        SAYS(error(e), "/pipeline/stages", "6 stages on 4 nodes", "a node holds one stage",
+             "Use 4 stages or fewer, or add 2 nodes");
         e.pipeline.stages = 4;
         e.model.blocks = 4;
         QCOMPARE(error(e), std::string());
@@ -162,7 +166,8 @@ private Q_SLOTS:
         SAYS(error(problem), "/pipeline/stages", "6 stages on 4 nodes", "Use 4 stages or fewer, or add 2 nodes");
     }
 
-    /// Two regions with nothing between them: each can work on its own, but two stages of three nodes do not fit into one.
+    /// Two regions with nothing between them: each can work on its own, but two stages of three nodes do not fit into
+    /// one.
     void regions_without_a_link() {
         auto e = sample_;
         e.topology.links.clear();

@@ -26,7 +26,8 @@ class TestJitter : public QObject {
 
     PlannerRegistry registry_;
 
-    Plan plan(const std::string& planner, const Problem& problem, std::int64_t steps, const std::optional<Robustness>& robust = {}, int threads = 1) const {
+    Plan plan(const std::string& planner, const Problem& problem, std::int64_t steps,
+              const std::optional<Robustness>& robust = {}, int threads = 1) const {
         PlanRequest request;
         request.steps = steps;
         request.threads = threads;
@@ -40,19 +41,23 @@ class TestJitter : public QObject {
         plan.order.assign(static_cast<std::size_t>(problem.nodes()), {});
         for (const auto& span : timeline.spans)
             if (is_compute(span.kind))
-                plan.order[static_cast<std::size_t>(span.node)].push_back(
-                    {span.kind == SpanKind::forward ? OpKind::F : span.kind == SpanKind::loss ? OpKind::L : OpKind::B, span.microbatch});
+                plan.order[static_cast<std::size_t>(span.node)].push_back({span.kind == SpanKind::forward ? OpKind::F
+                                                                           : span.kind == SpanKind::loss  ? OpKind::L
+                                                                                                          : OpKind::B,
+                                                                           span.microbatch});
         return plan;
     }
 
     /// The network of one lane of the scenarios.
     static Problem lane(const Problem& problem, const Scenarios& scenarios, int k) {
         auto drawn = problem;
-        for (std::size_t n = 0; n < drawn.node_ids.size(); ++n) drawn.seconds_per_sample_per_block[n] *= scenarios.node[n].of[k];
+        for (std::size_t n = 0; n < drawn.node_ids.size(); ++n)
+            drawn.seconds_per_sample_per_block[n] *= scenarios.node[n].of[k];
         for (auto& hop : drawn.hops) {
             if (hop.line == no_line) continue;
             const double factor = scenarios.line[static_cast<std::size_t>(hop.line)].of[k];
-            hop = {hop.latency_s * factor, hop.bandwidth_bytes_per_s / factor, hop.seconds_per_forward * factor, hop.seconds_per_backward * factor, hop.line};
+            hop = {hop.latency_s * factor, hop.bandwidth_bytes_per_s / factor, hop.seconds_per_forward * factor,
+                   hop.seconds_per_backward * factor, hop.line};
         }
         return drawn;
     }
@@ -66,7 +71,8 @@ private Q_SLOTS:
             const auto made = plan("dtfm-skip", problem, 50);
             const double nominal_s = evaluate(problem, made).iteration_s;
             const auto d = distribution(problem, made, {}, 30, seed, 1);
-            for (const double seconds : {d.nominal_s, d.mean_s, d.least_s, d.p5_s, d.p50_s, d.p95_s, d.most_s}) QCOMPARE(seconds, nominal_s);
+            for (const double seconds : {d.nominal_s, d.mean_s, d.least_s, d.p5_s, d.p50_s, d.p95_s, d.most_s})
+                QCOMPARE(seconds, nominal_s);
             QCOMPARE(d.standard_deviation_s, 0.0);
             QCOMPARE(d.deadlocks, 0);
         }
@@ -93,7 +99,8 @@ private Q_SLOTS:
         Factors factors;
         draw_factors(problem, {0.2, 0.1}, rng, factors);
         Rng same(5);
-        const double by_hand_s = 3.5 * factors.node[0] + 3 * factors.node[1] + 2 * factors.line[1] + 2 * factors.line[2];
+        const double by_hand_s =
+            3.5 * factors.node[0] + 3 * factors.node[1] + 2 * factors.line[1] + 2 * factors.line[2];
         const double drawn_s = evaluate(sample_problem(problem, {0.2, 0.1}, same), made).iteration_s;
         QVERIFY(std::abs(drawn_s - by_hand_s) < 1e-12);
 
@@ -117,7 +124,8 @@ private Q_SLOTS:
         Rng again(5);
         draw_factors(alone, {0.5, 0.5}, again, factors);
         Rng once_more(5);
-        QVERIFY(std::abs(evaluate(sample_problem(alone, {0.5, 0.5}, once_more), own).iteration_s - 7 * factors.node[0]) < 1e-12);
+        QVERIFY(std::abs(evaluate(sample_problem(alone, {0.5, 0.5}, once_more), own).iteration_s -
+                         7 * factors.node[0]) < 1e-12);
         const auto scaled = distribution(alone, own, {0.2, 0}, 20'000, 1, 2);
         const double variance = std::log(1.04), sigma = std::sqrt(variance);
         QVERIFY(std::abs(scaled.p50_s / (7 * std::exp(-variance / 2)) - 1) < 0.01);
@@ -139,12 +147,13 @@ private Q_SLOTS:
         QVERIFY(std::abs(standard_deviation(nodes) - 0.2) < 0.005);
         QVERIFY(std::abs(mean(lines) - 1) < 0.02);
         QVERIFY(std::abs(standard_deviation(lines) - 0.5) < 0.03);
-        QVERIFY(std::abs(median(nodes) - 1 / std::sqrt(1.04)) < 0.005);  // the mean is above: the longer tail is that of slow-downs
+        QVERIFY(std::abs(median(nodes) - 1 / std::sqrt(1.04)) <
+                0.005);  // the mean is above: the longer tail is that of slow-downs
         QVERIFY(*std::min_element(lines.begin(), lines.end()) > 0);
     }
 
-    /// Slow is slow in everything: a line for all its pairs and both kinds of message, bandwidth and latency alike. Links draw the same
-    /// numbers whether nodes vary or not.
+    /// Slow is slow in everything: a line for all its pairs and both kinds of message, bandwidth and latency alike.
+    /// Links draw the same numbers whether nodes vary or not.
     void a_line_has_one_factor() {
         auto problem = examples::random_problem(6);
         problem.hops[1].line = no_line;
@@ -161,8 +170,10 @@ private Q_SLOTS:
             if (before.line == no_line) continue;
             double& of_line = factor[static_cast<std::size_t>(before.line)];
             if (of_line == 0) of_line = after.latency_s / before.latency_s;
-            for (const double ratio : {after.latency_s / before.latency_s, before.bandwidth_bytes_per_s / after.bandwidth_bytes_per_s,
-                                       after.seconds_per_forward / before.seconds_per_forward, after.seconds_per_backward / before.seconds_per_backward})
+            for (const double ratio :
+                 {after.latency_s / before.latency_s, before.bandwidth_bytes_per_s / after.bandwidth_bytes_per_s,
+                  after.seconds_per_forward / before.seconds_per_forward,
+                  after.seconds_per_backward / before.seconds_per_backward})
                 QVERIFY(std::abs(ratio / of_line - 1) < 1e-12);
         }
     }
@@ -177,8 +188,8 @@ private Q_SLOTS:
         QCOMPARE(quantile({infinite, 1, 2}, 0.5), 2.0);
     }
 
-    /// What the search minimises is the evaluator's time of the plan with its order bound, over the drawn networks; lines that several
-    /// nodes hand to may be served in another order, so shared links agree without jitter.
+    /// What the search minimises is the evaluator's time of the plan with its order bound, over the drawn networks;
+    /// lines that several nodes hand to may be served in another order, so shared links agree without jitter.
     void the_search_computes_true_times() {
         int compared = 0;
         for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -196,17 +207,20 @@ private Q_SLOTS:
             QVERIFY(simulator.operation_ends(end_s));
             const auto still = draw_scenarios(problem, {}, seed);
             const double still_s = TailCost(problem, still)(draft, end_s).iteration_s;
-            QVERIFY2(std::abs(still_s - nominal_s) < 1e-9 * nominal_s, fmt::format("seed {}: {} instead of {}", seed, still_s, nominal_s).c_str());
+            QVERIFY2(std::abs(still_s - nominal_s) < 1e-9 * nominal_s,
+                     fmt::format("seed {}: {} instead of {}", seed, still_s, nominal_s).c_str());
             if (problem.shared_links) continue;
             const auto scenarios = draw_scenarios(problem, {0.2, 0.2}, seed);
             const auto bound = in_order(problem, made);
             std::vector<double> seconds;
-            for (int k = 0; k < Scenarios::lanes; ++k) seconds.push_back(evaluate(lane(problem, scenarios, k), bound).iteration_s);
+            for (int k = 0; k < Scenarios::lanes; ++k)
+                seconds.push_back(evaluate(lane(problem, scenarios, k), bound).iteration_s);
             std::sort(seconds.begin(), seconds.end(), std::greater<>());
             seconds.resize(Scenarios::lanes / 2);
             const double wanted_s = mean(seconds);
             const double found_s = TailCost(problem, scenarios)(draft, end_s).iteration_s;
-            QVERIFY2(std::abs(found_s - wanted_s) < 1e-9 * wanted_s, fmt::format("seed {}: {} instead of {}", seed, found_s, wanted_s).c_str());
+            QVERIFY2(std::abs(found_s - wanted_s) < 1e-9 * wanted_s,
+                     fmt::format("seed {}: {} instead of {}", seed, found_s, wanted_s).c_str());
             ++compared;
         }
         QVERIFY2(compared > 15, std::to_string(compared).c_str());
@@ -218,11 +232,14 @@ private Q_SLOTS:
         int better = 0;
         for (std::uint64_t seed = 1; seed <= 40; ++seed) {
             const auto problem = examples::random_problem(seed, {.most_nodes = 16});
-            const auto p95_s = [&](const Plan& made) { return distribution(problem, made, robust.jitter, robust.samples, 1, 1).p95_s; };
+            const auto p95_s = [&](const Plan& made) {
+                return distribution(problem, made, robust.jitter, robust.samples, 1, 1).p95_s;
+            };
             const auto plain = plan("skippipe-joint", problem, 600);
             const auto made = plan("skippipe-joint", problem, 600, robust);
             const auto violations = check_plan(problem, made, evaluate(problem, made));
-            QVERIFY2(violations.empty(), ("seed " + std::to_string(seed) + (violations.empty() ? "" : ": " + violations[0].what)).c_str());
+            QVERIFY2(violations.empty(),
+                     ("seed " + std::to_string(seed) + (violations.empty() ? "" : ": " + violations[0].what)).c_str());
             QVERIFY2(p95_s(made) <= p95_s(plain), std::to_string(seed).c_str());
             better += p95_s(made) < p95_s(plain) ? 1 : 0;
             if (seed % 5 == 0) QVERIFY(made == plan("skippipe-joint", problem, 600, robust, 3));
@@ -234,7 +251,9 @@ private Q_SLOTS:
     void robust_gains_on_the_authors_problem() {
         const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
         const Jitter jitter{0.2, 0.2};
-        const auto p95_s = [&](const Plan& made) { return distribution(authors.problem, made, jitter, 1000, 4711, 1).p95_s; };
+        const auto p95_s = [&](const Plan& made) {
+            return distribution(authors.problem, made, jitter, 1000, 4711, 1).p95_s;
+        };
         const double plain_s = p95_s(plan("skippipe-joint", authors.problem, 30'000));
         const double robust_s = p95_s(plan("skippipe-joint", authors.problem, 30'000, Robustness{jitter, 1000}));
         QVERIFY2(robust_s < 0.98 * plain_s, (std::to_string(robust_s) + " against " + std::to_string(plain_s)).c_str());

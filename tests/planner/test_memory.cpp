@@ -24,7 +24,8 @@ class TestMemory : public QObject {
 
 private Q_SLOTS:
     void initTestCase() {
-        auto parsed = load_experiment(std::filesystem::path(SKIPPIPE_SOURCE_DIR) / "resources/experiments/quick-start.json");
+        auto parsed =
+            load_experiment(std::filesystem::path(SKIPPIPE_SOURCE_DIR) / "resources/experiments/quick-start.json");
         QVERIFY(!has_errors(parsed.faults));
         experiment_ = parsed.experiment;
     }
@@ -36,11 +37,14 @@ private Q_SLOTS:
         double states = 0, expected = 0;
         for (const auto& need : needs) {
             states += need.state;
-            QVERIFY(need.activations <= problem.memory[static_cast<std::size_t>(need.node)] * activation_bytes(experiment_, plan.blocks[0]) + 1);
+            QVERIFY(need.activations <= problem.memory[static_cast<std::size_t>(need.node)] *
+                                                activation_bytes(experiment_, plan.blocks[0]) +
+                                            1);
             QVERIFY(need.activations > 0);
         }
         for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
-            expected += 16 * static_cast<double>(plan.stages[stage].size()) * stage_parameters(experiment_.model, plan.blocks[stage], stage == 0);
+            expected += 16 * static_cast<double>(plan.stages[stage].size()) *
+                        stage_parameters(experiment_.model, plan.blocks[stage], stage == 0);
         QCOMPARE(states, expected);
         QCOMPARE(needs.front().workspace, workspace_bytes(experiment_, plan.blocks[0], true));
         QCOMPARE(memory_together({{0, 10, 5, 3}, {1, 20, 5, 4}}, 8), 48.0);
@@ -49,7 +53,8 @@ private Q_SLOTS:
 
     void says_what_is_missing() {
         auto experiment = experiment_;
-        QVERIFY(check_memory_fits(experiment, make_problem(experiment), plan_for(make_problem(experiment)), 20e9).empty());
+        QVERIFY(
+            check_memory_fits(experiment, make_problem(experiment), plan_for(make_problem(experiment)), 20e9).empty());
         experiment.model = find_model_preset("llama-3-8b").model;
         experiment.pipeline.stages = 4;
         experiment.pipeline.stage_sizes.clear();
@@ -60,7 +65,8 @@ private Q_SLOTS:
         const auto faults = check_memory_fits(experiment, problem, plan, 20e9);
         QCOMPARE(faults.size(), std::size_t{1});
         const auto text = to_string(faults.front());
-        for (const char* words : {"/model: 8.03", "are missing", "20.0", "one a stage: 128", "--ignore-memory"}) QVERIFY2(text.find(words) != std::string::npos, text.c_str());
+        for (const char* words : {"/model: 8.03", "are missing", "20.0", "one a stage: 128", "--ignore-memory"})
+            QVERIFY2(text.find(words) != std::string::npos, text.c_str());
         experiment.execution.threads = 3;
         const double total = memory_together(memory_needed(experiment, problem, plan), 3);
         QVERIFY(check_memory_fits(experiment, problem, plan, total).empty());

@@ -18,8 +18,8 @@
 using namespace skippipe;
 using examples::faults_of;
 
-/// What no search can tell about itself: on problems whose plans can all be gone through, the optimum lies between the proved bound and every
-/// plan, and does what an optimum must when the problem changes.
+/// What no search can tell about itself: on problems whose plans can all be gone through, the optimum lies between the
+/// proved bound and every plan, and does what an optimum must when the problem changes.
 class TestOptimum : public QObject {
     Q_OBJECT
 
@@ -27,14 +27,16 @@ class TestOptimum : public QObject {
     static constexpr std::uint64_t instances = 400, uneven_instances = 300, first_uneven = 1001;
     static constexpr enumerate::Limits limits{20'000, 40'000};
     PlannerRegistry registry_;
-    std::map<std::uint64_t, enumerate::Optima> optima_;  ///< of the instances that were gone through to the end, by seed
+    std::map<std::uint64_t, enumerate::Optima>
+        optima_;  ///< of the instances that were gone through to the end, by seed
 
     /// From first_uneven on with planned blocks and microbatches of several sizes.
     static Problem problem_of(std::uint64_t seed) {
         return seed < first_uneven ? examples::tiny_problem(seed) : examples::uneven_tiny_problem(seed);
     }
     /// Whether all plans could be gone through.
-    static bool find(const Problem& problem, int length, enumerate::Optima& optima, const enumerate::Limits& allowed = limits) {
+    static bool find(const Problem& problem, int length, enumerate::Optima& optima,
+                     const enumerate::Limits& allowed = limits) {
         bool complete = false;
         optima = enumerate::optimum(problem, length, allowed, &complete);
         return complete;
@@ -42,7 +44,8 @@ class TestOptimum : public QObject {
     static bool feasible(const enumerate::Optima& optima) { return optima.ordered.iteration_s < enumerate::infinite; }
 
     static bool not_faster(const enumerate::Optima& less, const enumerate::Optima& more) {
-        return less.dispatched.iteration_s >= more.dispatched.iteration_s * (1 - tolerance) && less.ordered.iteration_s >= more.ordered.iteration_s * (1 - tolerance);
+        return less.dispatched.iteration_s >= more.dispatched.iteration_s * (1 - tolerance) &&
+               less.ordered.iteration_s >= more.ordered.iteration_s * (1 - tolerance);
     }
 
     static std::string seed_text(std::uint64_t seed) { return "seed " + std::to_string(seed); }
@@ -60,7 +63,8 @@ class TestOptimum : public QObject {
     }
 
     static bool lacks_lines(const Problem& problem) {
-        return std::any_of(problem.hops.begin(), problem.hops.end(), [](const Hop& hop) { return hop.line == no_line; });
+        return std::any_of(problem.hops.begin(), problem.hops.end(),
+                           [](const Hop& hop) { return hop.line == no_line; });
     }
 
     static Problem scaled(Problem problem, double factor) {
@@ -90,7 +94,8 @@ class TestOptimum : public QObject {
         }
         if (!problem.stage_sizes.empty()) {
             if (problem.placement.empty()) return false;  // which stage would be smaller?
-            for (std::size_t s = 0; s < smaller.stage_sizes.size(); ++s) smaller.stage_sizes[s] = static_cast<int>(smaller.placement[s].size());
+            for (std::size_t s = 0; s < smaller.stage_sizes.size(); ++s)
+                smaller.stage_sizes[s] = static_cast<int>(smaller.placement[s].size());
         }
         if (n - 1 < problem.stages) return false;
         const auto drop = [&](auto& values) { values.erase(values.begin() + node); };
@@ -120,8 +125,8 @@ private Q_SLOTS:
             enumerate::Optima optima;
             if (find(problem, problem.path_length, optima)) optima_[seed] = optima;
         }
-        qInfo("%zu of %d instances gone through, %zu of %d with planned blocks or several sizes", even, static_cast<int>(instances), optima_.size() - even,
-              static_cast<int>(uneven_instances));
+        qInfo("%zu of %d instances gone through, %zu of %d with planned blocks or several sizes", even,
+              static_cast<int>(instances), optima_.size() - even, static_cast<int>(uneven_instances));
         QVERIFY(optima_.size() - even >= 150);
     }
 
@@ -145,8 +150,8 @@ private Q_SLOTS:
         QVERIFY(none > 0 && none < 40);
     }
 
-    /// The first two hand-computed timelines. With M = 1 on A its second F runs 7.5-8.5, so L1 can run 9.5-10: an order in which D waits for
-    /// it, instead of running B0 from 8.5 to 10.5 before, ends a second sooner.
+    /// The first two hand-computed timelines. With M = 1 on A its second F runs 7.5-8.5, so L1 can run 9.5-10: an order
+    /// in which D waits for it, instead of running B0 from 8.5 to 10.5 before, ends a second sooner.
     void by_hand() {
         auto [name, problem, plan, makespan_s, iteration_s, complete] = examples::collision();
         problem.placement = plan.stages;
@@ -171,7 +176,8 @@ private Q_SLOTS:
             gap[seed < first_uneven ? 0 : 1] += optima.ordered.iteration_s / bound.seconds - 1;
             count[seed < first_uneven ? 0 : 1] += 1;
         }
-        qInfo("optimum over bound: %.1f %% on the mean, %.1f %% with planned blocks or several sizes", 100 * gap[0] / count[0], 100 * gap[1] / count[1]);
+        qInfo("optimum over bound: %.1f %% on the mean, %.1f %% with planned blocks or several sizes",
+              100 * gap[0] / count[0], 100 * gap[1] / count[1]);
         QVERIFY(gap[0] / count[0] < 0.2);
         QVERIFY(gap[1] / count[1] < 0.4);
     }
@@ -190,7 +196,8 @@ private Q_SLOTS:
         QVERIFY(whatever_sizes.seconds > 44.7 && whatever_sizes.seconds < 55);
     }
 
-    /// A ring one way round has latency, the other way round hardly any bandwidth: 10 bytes an edge take 1 s or 10 s. The bound knows which.
+    /// A ring one way round has latency, the other way round hardly any bandwidth: 10 bytes an edge take 1 s or 10 s.
+    /// The bound knows which.
     void bound_of_an_all_reduce() {
         auto problem = examples::toy({"a", "b", "c"}, 1, 1, 3);
         problem.stage_sizes = {3};
@@ -202,7 +209,10 @@ private Q_SLOTS:
                 hop.latency_s = b == (a + 1) % 3 ? 1 : 0;
                 hop.bandwidth_bytes_per_s = b == (a + 1) % 3 ? 1e12 : 1;
             }
-        Plan plan{.planner = "by hand", .stages = {{0, 1, 2}}, .blocks = problem.blocks, .paths = {{0, {0}}, {1, {1}}, {2, {2}}}};
+        Plan plan{.planner = "by hand",
+                  .stages = {{0, 1, 2}},
+                  .blocks = problem.blocks,
+                  .paths = {{0, {0}}, {1, {1}}, {2, {2}}}};
         const double seconds = evaluate(problem, plan).iteration_s, bound_s = lower_bound(problem, 1).seconds;
         QVERIFY(std::abs(seconds - (3.5 + 2 * 2 * 1.0)) < tolerance);
         QVERIFY2(std::abs(bound_s - seconds) < tolerance, std::to_string(bound_s).c_str());
@@ -215,7 +225,8 @@ private Q_SLOTS:
             if (seed % 2 != 0) continue;
             const auto problem = problem_of(seed);
             std::map<std::pair<std::size_t, bool>, double> optimum_s;  // by length and split
-            optimum_s[{static_cast<std::size_t>(problem.path_length), problem.split_backward}] = optima.ordered.iteration_s;
+            optimum_s[{static_cast<std::size_t>(problem.path_length), problem.split_backward}] =
+                optima.ordered.iteration_s;
             for (const auto& planner : registry_.all()) {
                 PlanRequest request;
                 request.seed = seed;
@@ -231,15 +242,20 @@ private Q_SLOTS:
                 const std::pair key{plan.paths.front().nodes.size(), plan.split_backward};
                 if (!optimum_s.contains(key)) {
                     enumerate::Optima other;
-                    optimum_s[key] = find(own, static_cast<int>(key.first), other, {20'000, 20'000}) ? other.ordered.iteration_s : -1;
+                    optimum_s[key] = find(own, static_cast<int>(key.first), other, {20'000, 20'000})
+                                         ? other.ordered.iteration_s
+                                         : -1;
                     const auto bound = lower_bound(own, static_cast<int>(key.first));
                     if (feasible(other) && optimum_s[key] > 0)
-                        QVERIFY2(bound.seconds <= other.ordered.iteration_s, (seed_text(seed) + ": " + bound.which).c_str());
+                        QVERIFY2(bound.seconds <= other.ordered.iteration_s,
+                                 (seed_text(seed) + ": " + bound.which).c_str());
                 }
                 if (optimum_s[key] < 0) continue;  // too many plans
                 const double seconds = evaluate(problem, plan).iteration_s;
                 QVERIFY2(optimum_s[key] <= seconds * (1 + tolerance),
-                         (planner->name() + ", " + seed_text(seed) + ": " + std::to_string(seconds) + " < " + std::to_string(optimum_s[key])).c_str());
+                         (planner->name() + ", " + seed_text(seed) + ": " + std::to_string(seconds) + " < " +
+                          std::to_string(optimum_s[key]))
+                             .c_str());
                 ++compared;
             }
         }
@@ -249,8 +265,8 @@ private Q_SLOTS:
     void joint_finds_the_optimum() { joint_share(1, first_uneven); }
     void joint_finds_the_optimum_of_uneven_problems() { joint_share(first_uneven, first_uneven + uneven_instances); }
 
-    /// Fewer lines, fewer nodes: fewer plans. (A node of a given stage takes part in its all-reduce even where no path visits it: there,
-    /// one less may well be faster.)
+    /// Fewer lines, fewer nodes: fewer plans. (A node of a given stage takes part in its all-reduce even where no path
+    /// visits it: there, one less may well be faster.)
     void less_network_is_never_faster() {
         int lines = 0, nodes = 0;
         for (const auto& [seed, optima] : optima_) {
@@ -271,7 +287,8 @@ private Q_SLOTS:
             ++nodes;
             QVERIFY2(not_faster(less, optima), seed_text(seed).c_str());
         }
-        QVERIFY2(lines > 60 && nodes > 25, (std::to_string(lines) + " lines, " + std::to_string(nodes) + " nodes").c_str());
+        QVERIFY2(lines > 60 && nodes > 25,
+                 (std::to_string(lines) + " lines, " + std::to_string(nodes) + " nodes").c_str());
     }
 
     void more_memory_is_never_slower() {
@@ -280,7 +297,8 @@ private Q_SLOTS:
             if (seed % 3 != 1 || !feasible(optima)) continue;
             auto problem = problem_of(seed);
             ++problem.memory[seed % problem.memory.size()];
-            if (!problem.memory_bytes.empty()) problem.memory_bytes[seed % problem.memory.size()] = 0;  // else M would follow from them
+            if (!problem.memory_bytes.empty())
+                problem.memory_bytes[seed % problem.memory.size()] = 0;  // else M would follow from them
             enumerate::Optima more;
             if (!find(problem, problem.path_length, more)) continue;
             ++compared;
@@ -288,10 +306,12 @@ private Q_SLOTS:
             QVERIFY2(more.ordered.iteration_s <= optima.ordered.iteration_s * (1 + tolerance), seed_text(seed).c_str());
             faster += more.ordered.iteration_s < optima.ordered.iteration_s * (1 - tolerance) ? 1 : 0;
         }
-        QVERIFY2(compared > 60 && faster > 5, (std::to_string(compared) + " compared, " + std::to_string(faster) + " faster").c_str());
+        QVERIFY2(compared > 60 && faster > 5,
+                 (std::to_string(compared) + " compared, " + std::to_string(faster) + " faster").c_str());
     }
 
-    /// By a power of two exactly, by any factor but for rounding (which decides between equal instants, so not where all nodes are alike, or blocks and sizes multiples of one another).
+    /// By a power of two exactly, by any factor but for rounding (which decides between equal instants, so not where
+    /// all nodes are alike, or blocks and sizes multiples of one another).
     void times_scale() {
         int compared = 0;
         for (const auto& [seed, optima] : optima_) {
@@ -301,9 +321,13 @@ private Q_SLOTS:
                 const auto other = scaled(problem, factor);
                 enumerate::Optima optimum;
                 if (!find(other, other.path_length, optimum)) continue;
-                const auto close = [&](double a, double b) { return std::abs(a * factor - b) <= (factor == 4.0 ? 0 : tolerance * b); };
+                const auto close = [&](double a, double b) {
+                    return std::abs(a * factor - b) <= (factor == 4.0 ? 0 : tolerance * b);
+                };
                 QVERIFY2(close(optima.ordered.iteration_s, optimum.ordered.iteration_s), seed_text(seed).c_str());
-                QVERIFY2(close(lower_bound(problem, problem.path_length).seconds, lower_bound(other, other.path_length).seconds), seed_text(seed).c_str());
+                QVERIFY2(close(lower_bound(problem, problem.path_length).seconds,
+                               lower_bound(other, other.path_length).seconds),
+                         seed_text(seed).c_str());
                 ++compared;
                 const auto& speeds = problem.seconds_per_sample_per_block;
                 if (factor != 4.0 && (speeds[0] == speeds[1] || seed >= first_uneven)) continue;
@@ -318,7 +342,8 @@ private Q_SLOTS:
                         continue;
                     }
                     const double before_s = evaluate(problem, plan).iteration_s;
-                    QVERIFY2(close(before_s, evaluate(other, plan).iteration_s), (planner->name() + ", " + seed_text(seed)).c_str());
+                    QVERIFY2(close(before_s, evaluate(other, plan).iteration_s),
+                             (planner->name() + ", " + seed_text(seed)).c_str());
                     // Searches weigh a missing line by a number that does not scale.
                     if (factor != 4.0 || lacks_lines(problem)) continue;
                     const double planned = planned_s(*planner, other, seed, request.steps);
@@ -345,8 +370,8 @@ private:
             without_orders += seconds <= optima.dispatched.iteration_s * (1 + tolerance) ? 1 : 0;
             if (seconds > optima.ordered.iteration_s * (1 + tolerance)) missed += " " + std::to_string(seed);
         }
-        qInfo("skippipe-joint, %d steps: the optimum in %d of %d, the best without binding orders or better in %d", static_cast<int>(joint_steps), found, all,
-              without_orders);
+        qInfo("skippipe-joint, %d steps: the optimum in %d of %d, the best without binding orders or better in %d",
+              static_cast<int>(joint_steps), found, all, without_orders);
         QVERIFY2(found >= least_share * all, ("missed:" + missed).c_str());
     }
 };

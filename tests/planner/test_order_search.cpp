@@ -13,7 +13,8 @@
 
 using namespace skippipe;
 
-/// The search over orders keeps the times of what a change leaves as it was: they must be those of the exact evaluator all along.
+/// The search over orders keeps the times of what a change leaves as it was: they must be those of the exact evaluator
+/// all along.
 class TestOrderSearch : public QObject {
     Q_OBJECT
 
@@ -25,7 +26,8 @@ private Q_SLOTS:
     void times_are_the_evaluators() {
         int exact = 0, shared = 0, shorter = 0, split = 0, blocks = 0, sizes = 0;
         for (std::uint64_t seed = 1; seed <= 240; ++seed) {
-            auto problem = examples::random_problem(seed, {.most_nodes = 14, .missing_lines = seed % 4 == 0 ? 0.05 : 0.0});
+            auto problem =
+                examples::random_problem(seed, {.most_nodes = 14, .missing_lines = seed % 4 == 0 ? 0.05 : 0.0});
             problem.split_backward = seed % 3 == 0;
             if (seed % 5 == 0) problem = examples::uneven(problem, seed / 5);
             PlanRequest request;
@@ -45,7 +47,8 @@ private Q_SLOTS:
             chain.run(3000, before_s * 0.02, before_s * 0.0005, {}, [](double) { return true; });
             const auto after = make_plan(problem, chain.best(), "orders", request, 0, "");
             const auto timeline = evaluate(problem, after);
-            const auto say = "seed " + std::to_string(seed) + ": " + std::to_string(chain.best_s()) + " s, the evaluator says " + std::to_string(timeline.iteration_s);
+            const auto say = "seed " + std::to_string(seed) + ": " + std::to_string(chain.best_s()) +
+                             " s, the evaluator says " + std::to_string(timeline.iteration_s);
             QVERIFY2(chain.best_s() == timeline.iteration_s, say.c_str());
             const auto found = check_plan(problem, after, timeline);
             QVERIFY2(found.empty(), (say + ", " + (found.empty() ? "" : found.front().what)).c_str());
@@ -55,8 +58,10 @@ private Q_SLOTS:
             blocks += problem.plan_blocks ? 1 : 0;
             sizes += problem.sizes.size() > 1 ? 1 : 0;
         }
-        qInfo("%d where times follow a graph, %d where lines are shared, %d split, %d with planned blocks, %d with several sizes; %d became shorter", exact, shared,
-              split, blocks, sizes, shorter);
+        qInfo(
+            "%d where times follow a graph, %d where lines are shared, %d split, %d with planned blocks, %d with "
+            "several sizes; %d became shorter",
+            exact, shared, split, blocks, sizes, shorter);
         QVERIFY(exact > 40 && shared > 20 && split > 40 && shorter > 60 && blocks > 10 && sizes > 10);
     }
 
@@ -70,8 +75,9 @@ private Q_SLOTS:
         QVERIFY(registry_.find("skippipe-joint")->plan(problem, request) == once);
     }
 
-    /// Chains that exchange what they have: exact, valid, never longer than what they began with, the same on any number of threads, and of as many steps as
-    /// their rounds say, so that what the clock ended can be found again by steps.
+    /// Chains that exchange what they have: exact, valid, never longer than what they began with, the same on any
+    /// number of threads, and of as many steps as their rounds say, so that what the clock ended can be found again by
+    /// steps.
     void ladders() {
         constexpr int rounds = 2;
         int tried = 0, shorter = 0;

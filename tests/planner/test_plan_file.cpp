@@ -11,7 +11,11 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 Plan sample_plan() {
-    Plan plan{.planner = "gpipe", .seed = 18446744073709551615ULL, .steps = 12, .experiment_hash = "0123", .note = "throttled by M = 3"};
+    Plan plan{.planner = "gpipe",
+              .seed = 18446744073709551615ULL,
+              .steps = 12,
+              .experiment_hash = "0123",
+              .note = "throttled by M = 3"};
     plan.stages = {{0, 1}, {2, 3}};
     plan.blocks = {1, 3};
     plan.paths = {{0, {0, 2}}, {2, {1, 3}}, {1, {0, 3}}};
@@ -44,7 +48,8 @@ private Q_SLOTS:
 
     void stages_and_paths_are_enough() {
         Faults faults;
-        const Json json = Json::parse(R"({"stages": [["a"], ["b", "c"]], "paths": [{"microbatch": 0, "nodes": ["a", "c"]}]})");
+        const Json json =
+            Json::parse(R"({"stages": [["a"], ["b", "c"]], "paths": [{"microbatch": 0, "nodes": ["a", "c"]}]})");
         const Plan plan = parse_plan(json, problem_, faults);
         QVERIFY2(faults.empty(), samples::listed(faults).c_str());
         QCOMPARE(plan.blocks, problem_.blocks);
@@ -57,26 +62,46 @@ private Q_SLOTS:
     void faults_have_their_place_data() {
         QTest::addColumn<QString>("patch");
         QTest::addColumn<QString>("pointer");
-        QTest::newRow("unknown key") << R"({"path": []})" << "/path";
-        QTest::newRow("format") << R"({"format": 2})" << "/format";
-        QTest::newRow("seed") << R"({"seed": -1})" << "/seed";
-        QTest::newRow("steps") << R"({"steps": 0.5})" << "/steps";
-        QTest::newRow("split") << R"({"split_backward": 1})" << "/split_backward";
-        QTest::newRow("stages") << R"({"stages": "a"})" << "/stages";
-        QTest::newRow("stage") << R"({"stages": [["a"], 3]})" << "/stages/1";
-        QTest::newRow("stranger") << R"({"stages": [["a"], ["z"]]})" << "/stages/1/0";
-        QTest::newRow("number for a node") << R"({"stages": [["a"], [1]]})" << "/stages/1/0";
-        QTest::newRow("blocks") << R"({"blocks": [1, 0]})" << "/blocks/1";
-        QTest::newRow("path") << R"({"paths": [["a", "c"]]})" << "/paths/0";
-        QTest::newRow("path's microbatch") << R"({"paths": [{"nodes": ["a"]}]})" << "/paths/0/microbatch";
-        QTest::newRow("path's key") << R"({"paths": [{"microbatch": 0, "nodes": ["a"], "node": 1}]})" << "/paths/0/node";
-        QTest::newRow("path's node") << R"({"paths": [{"microbatch": 0, "nodes": ["a", "q"]}]})" << "/paths/0/nodes/1";
-        QTest::newRow("order") << R"({"order": []})" << "/order";
-        QTest::newRow("order's node") << R"({"order": {"e/f": []}})" << "/order/e~1f";
-        QTest::newRow("order's list") << R"({"order": {"a": "F0"}})" << "/order/a";
-        QTest::newRow("operation") << R"({"order": {"a": ["F0", "X1"]}})" << "/order/a/1";
-        QTest::newRow("operation's number") << R"({"order": {"a": ["F-1"]}})" << "/order/a/0";
-        QTest::newRow("huge number") << R"({"order": {"a": ["F99999999999"]}})" << "/order/a/0";
+        QTest::newRow("unknown key") << R"({"path": []})"
+                                     << "/path";
+        QTest::newRow("format") << R"({"format": 2})"
+                                << "/format";
+        QTest::newRow("seed") << R"({"seed": -1})"
+                              << "/seed";
+        QTest::newRow("steps") << R"({"steps": 0.5})"
+                               << "/steps";
+        QTest::newRow("split") << R"({"split_backward": 1})"
+                               << "/split_backward";
+        QTest::newRow("stages") << R"({"stages": "a"})"
+                                << "/stages";
+        QTest::newRow("stage") << R"({"stages": [["a"], 3]})"
+                               << "/stages/1";
+        QTest::newRow("stranger") << R"({"stages": [["a"], ["z"]]})"
+                                  << "/stages/1/0";
+        QTest::newRow("number for a node") << R"({"stages": [["a"], [1]]})"
+                                           << "/stages/1/0";
+        QTest::newRow("blocks") << R"({"blocks": [1, 0]})"
+                                << "/blocks/1";
+        QTest::newRow("path") << R"({"paths": [["a", "c"]]})"
+                              << "/paths/0";
+        QTest::newRow("path's microbatch") << R"({"paths": [{"nodes": ["a"]}]})"
+                                           << "/paths/0/microbatch";
+        QTest::newRow("path's key") << R"({"paths": [{"microbatch": 0, "nodes": ["a"], "node": 1}]})"
+                                    << "/paths/0/node";
+        QTest::newRow("path's node") << R"({"paths": [{"microbatch": 0, "nodes": ["a", "q"]}]})"
+                                     << "/paths/0/nodes/1";
+        QTest::newRow("order") << R"({"order": []})"
+                               << "/order";
+        QTest::newRow("order's node") << R"({"order": {"e/f": []}})"
+                                      << "/order/e~1f";
+        QTest::newRow("order's list") << R"({"order": {"a": "F0"}})"
+                                      << "/order/a";
+        QTest::newRow("operation") << R"({"order": {"a": ["F0", "X1"]}})"
+                                   << "/order/a/1";
+        QTest::newRow("operation's number") << R"({"order": {"a": ["F-1"]}})"
+                                            << "/order/a/0";
+        QTest::newRow("huge number") << R"({"order": {"a": ["F99999999999"]}})"
+                                     << "/order/a/0";
     }
     void faults_have_their_place() {
         QFETCH(QString, patch);
@@ -92,7 +117,8 @@ private Q_SLOTS:
     }
 
     void anything_may_be_in_the_place_of_a_plan() {
-        for (const char* text : {"null", "[]", "3", "\"plan\"", "{}", R"({"order": {"a": [[]]}, "stages": [[[]]], "paths": [{}]})"}) {
+        for (const char* text :
+             {"null", "[]", "3", "\"plan\"", "{}", R"({"order": {"a": [[]]}, "stages": [[[]]], "paths": [{}]})"}) {
             Faults faults;
             parse_plan(Json::parse(text), problem_, faults);
             QVERIFY2(has_errors(faults), text);

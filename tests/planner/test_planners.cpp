@@ -49,7 +49,8 @@ private Q_SLOTS:
             names.push_back(planner->name());
             QVERIFY(!planner->description().empty());
         }
-        const std::vector<std::string> wanted{"gpipe", "1f1b", "zero-bubble", "dtfm", "dtfm-skip", "skippipe-no-tc2", "skippipe", "skippipe-joint"};
+        const std::vector<std::string> wanted{"gpipe",           "1f1b",     "zero-bubble",   "dtfm", "dtfm-skip",
+                                              "skippipe-no-tc2", "skippipe", "skippipe-joint"};
         QCOMPARE(names, wanted);
     }
 
@@ -61,7 +62,8 @@ private Q_SLOTS:
             const auto made = plan(planner->name(), problem, planner->name() == "skippipe-joint" ? 60'000 : 0);
             const auto violations = check_plan(problem, made, evaluate(problem, made));
             QVERIFY2(violations.empty(), planner->name().c_str());
-            QVERIFY(lower_bound(problem, static_cast<int>(made.paths[0].nodes.size())).seconds <= seconds(problem, made));
+            QVERIFY(lower_bound(problem, static_cast<int>(made.paths[0].nodes.size())).seconds <=
+                    seconds(problem, made));
         }
         QVERIFY(seconds(problem, plan("1f1b", problem)) < seconds(problem, plan("gpipe", problem)));
         QVERIFY(seconds(problem, plan("zero-bubble", problem)) < seconds(problem, plan("1f1b", problem)));
@@ -73,7 +75,8 @@ private Q_SLOTS:
     void given_places_are_kept() {
         auto problem = authors_.problem;
         problem.placement = authors_.plan("skippipe").stages;
-        for (const auto& planner : registry_.all()) QCOMPARE(plan(planner->name(), problem, 300).stages, problem.placement);
+        for (const auto& planner : registry_.all())
+            QCOMPARE(plan(planner->name(), problem, 300).stages, problem.placement);
     }
 
     void skipping_alone_has_no_swaps() {
@@ -84,7 +87,8 @@ private Q_SLOTS:
             const auto stage_of = stage_of_nodes(made, problem.nodes());
             for (const auto& path : made.paths)
                 for (std::size_t hop = 1; hop < path.nodes.size(); ++hop)
-                    QVERIFY(stage_of[static_cast<std::size_t>(path.nodes[hop])] > stage_of[static_cast<std::size_t>(path.nodes[hop - 1])]);
+                    QVERIFY(stage_of[static_cast<std::size_t>(path.nodes[hop])] >
+                            stage_of[static_cast<std::size_t>(path.nodes[hop - 1])]);
         }
     }
 
@@ -100,7 +104,8 @@ private Q_SLOTS:
 
     void paths_avoid_missing_lines() {
         for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-            const auto problem = examples::random_problem(seed, {.most_nodes = 20, .most_stages = 4, .missing_lines = 0.03});
+            const auto problem =
+                examples::random_problem(seed, {.most_nodes = 20, .most_stages = 4, .missing_lines = 0.03});
             for (const auto& planner : registry_.all()) {
                 std::string found = error(planner->name(), problem);
                 if (found.empty()) {
@@ -112,11 +117,13 @@ private Q_SLOTS:
         }
     }
 
-    /// DT-FM's placement is a ring of stages: with few lines it finds one that has them all, or says which pair has none and what would help.
+    /// DT-FM's placement is a ring of stages: with few lines it finds one that has them all, or says which pair has
+    /// none and what would help.
     void dtfm_with_missing_lines() {
         int planned = 0, refused = 0;
         for (std::uint64_t seed = 1; seed <= 120; ++seed) {
-            const auto problem = examples::random_problem(seed, {.most_nodes = 16, .most_stages = 4, .missing_lines = 0.01 * static_cast<double>(seed % 30)});
+            const auto problem = examples::random_problem(
+                seed, {.most_nodes = 16, .most_stages = 4, .missing_lines = 0.01 * static_cast<double>(seed % 30)});
             for (const char* name : {"dtfm", "dtfm-skip"}) {
                 PlanRequest request;
                 request.seed = seed;
@@ -124,11 +131,15 @@ private Q_SLOTS:
                 try {
                     const auto plan = registry_.find(name)->plan(problem, request);
                     const auto found = check_plan(problem, plan, evaluate(problem, plan));
-                    QVERIFY2(found.empty(), (std::string(name) + ", seed " + std::to_string(seed) + ": " + (found.empty() ? "" : found.front().what)).c_str());
+                    QVERIFY2(found.empty(), (std::string(name) + ", seed " + std::to_string(seed) + ": " +
+                                             (found.empty() ? "" : found.front().what))
+                                                .c_str());
                     ++planned;
                 } catch (const InputError& error) {
                     const auto& fault = error.faults().front();
-                    QVERIFY2(!fault.remedy.empty() && std::string(error.what()).find("no line from") != std::string::npos, error.what());
+                    QVERIFY2(
+                        !fault.remedy.empty() && std::string(error.what()).find("no line from") != std::string::npos,
+                        error.what());
                     ++refused;
                 }
             }
@@ -150,13 +161,15 @@ private Q_SLOTS:
         QVERIFY(plan.steps > 0);
     }
 
-    /// Where each data node starts as many microbatches, better numbers of them may be several nodes' moves away (found by trial: 3.91 s and 58.1 s without trying
-    /// other numbers; five data nodes are better than the four and the one that these begin with).
+    /// Where each data node starts as many microbatches, better numbers of them may be several nodes' moves away (found
+    /// by trial: 3.91 s and 58.1 s without trying other numbers; five data nodes are better than the four and the one
+    /// that these begin with).
     void numbers_of_data_nodes_are_tried() {
         const auto best_of = [&](std::uint64_t network) {
             const auto problem = examples::random_problem(network, {.most_nodes = 30});
             const auto made = plan("skippipe-joint", problem);
-            qInfo("network %d: %.3f s with %zu data nodes", static_cast<int>(network), seconds(problem, made), made.stages[0].size());
+            qInfo("network %d: %.3f s with %zu data nodes", static_cast<int>(network), seconds(problem, made),
+                  made.stages[0].size());
             return seconds(problem, made);
         };
         QVERIFY(best_of(295) < 2.9);
@@ -170,7 +183,8 @@ private Q_SLOTS:
         for (std::uint64_t seed = 1; seed <= 5; ++seed) {
             PlanRequest request;
             request.seed = seed;
-            sum_s += evaluate(authors.problem, registry_.find("skippipe-no-tc2")->plan(authors.problem, request)).iteration_s;
+            sum_s += evaluate(authors.problem, registry_.find("skippipe-no-tc2")->plan(authors.problem, request))
+                         .iteration_s;
         }
         qInfo("mean %.2f s", sum_s / 5);
         QVERIFY(sum_s / 5 < 1.05 * 79.95);
@@ -201,7 +215,8 @@ private Q_SLOTS:
             QVERIFY(allowed_sequence(problem, sequence));
             for (const int stage : sequence) ++visits[static_cast<std::size_t>(stage)];
         }
-        for (int stage = 1; stage < 10; ++stage) QVERIFY(visits[static_cast<std::size_t>(stage)] <= problem.visits_cap(4));
+        for (int stage = 1; stage < 10; ++stage)
+            QVERIFY(visits[static_cast<std::size_t>(stage)] <= problem.visits_cap(4));
         QVERIFY(!allowed_sequence(problem, {0, 5, 6, 7}));
         QVERIFY(allowed_sequence(problem, {0, 4, 3, 5}));
         QVERIFY(!allowed_sequence(problem, {0, 4, 2, 5}));
@@ -225,7 +240,8 @@ private Q_SLOTS:
         on.warm_start = &first;
         double fraction = 0;
         on.progress = [&](const PlanProgress& progress) { fraction = progress.fraction; };
-        QVERIFY(seconds(authors_.problem, registry_.find("skippipe-joint")->plan(authors_.problem, on)) <= seconds(authors_.problem, first));
+        QVERIFY(seconds(authors_.problem, registry_.find("skippipe-joint")->plan(authors_.problem, on)) <=
+                seconds(authors_.problem, first));
         QCOMPARE(fraction, 1.0);
     }
 

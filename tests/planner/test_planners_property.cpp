@@ -42,13 +42,15 @@ private Q_SLOTS:
                     found = faults_of(problem, plan);
                     const double seconds = evaluate(problem, plan).iteration_s;
                     if (planner->name() == "skippipe") skippipe_s = seconds;
-                    if (placed_bound(problem, plan).seconds > seconds) found += "shorter than the bound of its placement";
+                    if (placed_bound(problem, plan).seconds > seconds)
+                        found += "shorter than the bound of its placement";
                     if (planner->name() == "skippipe-joint" && seconds > skippipe_s) found += "longer than skippipe";
                     if (plan.planner != planner->name() || plan.seed != seed) found += "does not say who made it";
                 } catch (const InputError& error) {
                     found = error.what();
                 }
-                QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ", " + planner->name() + ": " + found).c_str());
+                QVERIFY2(found.empty(),
+                         ("seed " + std::to_string(seed) + ", " + planner->name() + ": " + found).c_str());
             }
         }
     }
@@ -66,32 +68,38 @@ private Q_SLOTS:
                     found = faults_of(problem, plan);
                     const double seconds = evaluate(problem, plan).iteration_s;
                     if (planner->name() == "skippipe") skippipe_s = seconds;
-                    if (placed_bound(problem, plan).seconds > seconds) found += "shorter than the bound of its placement";
+                    if (placed_bound(problem, plan).seconds > seconds)
+                        found += "shorter than the bound of its placement";
                     if (planner->name() == "skippipe-joint" && seconds > skippipe_s) found += "longer than skippipe";
-                    if (lower_bound(problem, static_cast<int>(plan.paths.front().nodes.size())).seconds > seconds && plan.split_backward == problem.split_backward)
+                    if (lower_bound(problem, static_cast<int>(plan.paths.front().nodes.size())).seconds > seconds &&
+                        plan.split_backward == problem.split_backward)
                         found += "shorter than the bound";
                     moved += plan.blocks != problem.blocks ? 1 : 0;
                     if (plan.blocks != problem.blocks && planner->name() != "skippipe-joint") found += "moved blocks";
                 } catch (const InputError& error) {
                     found = error.what();
                 }
-                QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ", " + planner->name() + ": " + found).c_str());
+                QVERIFY2(found.empty(),
+                         ("seed " + std::to_string(seed) + ", " + planner->name() + ": " + found).c_str());
             }
         }
         QVERIFY2(moved > 30, std::to_string(moved).c_str());
     }
 
-    /// Thousands of small networks, every third with lines missing, some one way only. The searches over skipping run their course on an eighth
-    /// of them; on the others they are cancelled at once, and have to hand back a valid plan all the same.
+    /// Thousands of small networks, every third with lines missing, some one way only. The searches over skipping run
+    /// their course on an eighth of them; on the others they are cancelled at once, and have to hand back a valid plan
+    /// all the same.
     void thousands_of_small_networks() {
         std::stop_source stopped;
         stopped.request_stop();
         int plans = 0, refused = 0;
         for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
-            auto problem = examples::random_problem(10'000 + seed, {.most_nodes = 8, .most_stages = 4, .missing_lines = seed % 3 == 0 ? 0.08 : 0});
+            auto problem = examples::random_problem(
+                10'000 + seed, {.most_nodes = 8, .most_stages = 4, .missing_lines = seed % 3 == 0 ? 0.08 : 0});
             const int share = problem.stage_sizes.empty() ? 1 : problem.stage_sizes[0];
             problem.microbatches = share * (1 + problem.microbatches / share % std::max(2, 8 / share));
-            const bool missing = std::any_of(problem.hops.begin(), problem.hops.end(), [](const Hop& hop) { return hop.line == no_line; });
+            const bool missing = std::any_of(problem.hops.begin(), problem.hops.end(),
+                                             [](const Hop& hop) { return hop.line == no_line; });
             const auto& searches = registry_.all();
             for (std::size_t k = 0; k < searches.size(); ++k) {
                 const auto& planner = *searches[k];
@@ -107,10 +115,12 @@ private Q_SLOTS:
                     found = missing ? "" : error.what();
                     ++refused;
                 }
-                QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ", " + planner.name() + ": " + found).c_str());
+                QVERIFY2(found.empty(),
+                         ("seed " + std::to_string(seed) + ", " + planner.name() + ": " + found).c_str());
             }
         }
-        QVERIFY2(plans > 15'000 && refused < 800, (std::to_string(plans) + " plans, " + std::to_string(refused) + " refused").c_str());
+        QVERIFY2(plans > 15'000 && refused < 800,
+                 (std::to_string(plans) + " plans, " + std::to_string(refused) + " refused").c_str());
     }
 
     void threads_change_nothing() {
@@ -120,11 +130,13 @@ private Q_SLOTS:
                 auto request = quick(*planner, seed);
                 const auto one = planner->plan(problem, request);
                 request.threads = 2;
-                QVERIFY2(one == planner->plan(problem, request), (planner->name() + ", seed " + std::to_string(seed)).c_str());
+                QVERIFY2(one == planner->plan(problem, request),
+                         (planner->name() + ", seed " + std::to_string(seed)).c_str());
                 const auto uneven = examples::uneven(problem, seed);
                 const auto two = planner->plan(uneven, request);
                 request.threads = 1;
-                QVERIFY2(two == planner->plan(uneven, request), (planner->name() + ", uneven, seed " + std::to_string(seed)).c_str());
+                QVERIFY2(two == planner->plan(uneven, request),
+                         (planner->name() + ", uneven, seed " + std::to_string(seed)).c_str());
             }
         }
     }

@@ -59,7 +59,8 @@ private Q_SLOTS:
         PlannerRegistry registry;
         register_planners(registry);
         for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-            const auto problem = examples::uneven(examples::random_problem(seed, {.most_nodes = seed % 10 == 0 ? 90 : 24}), seed);
+            const auto problem =
+                examples::uneven(examples::random_problem(seed, {.most_nodes = seed % 10 == 0 ? 90 : 24}), seed);
             PlanRequest request;
             request.seed = seed;
             request.steps = 100;
@@ -82,7 +83,9 @@ private Q_SLOTS:
         for (std::uint64_t seed = 1; seed <= 120; ++seed) {
             auto problem = examples::random_problem(seed, {.most_nodes = seed % 10 == 0 ? 60 : 12});
             Rng rng(seed);
-            const auto grid = [&](int most) { return 0.5 * static_cast<double>(rng.below(static_cast<std::uint64_t>(most))); };
+            const auto grid = [&](int most) {
+                return 0.5 * static_cast<double>(rng.below(static_cast<std::uint64_t>(most)));
+            };
             const double samples = problem.samples;
             for (auto& seconds : problem.seconds_per_sample_per_block) seconds = (rng.below(4) == 0 ? 2 : 1) / samples;
             for (auto& blocks : problem.blocks) blocks = 1;
@@ -111,8 +114,8 @@ private Q_SLOTS:
         QVERIFY2(with_ties > 200, std::to_string(with_ties).c_str());
     }
 
-    /// Orders that dispatch makes, and such as somebody may have written: with operations exchanged, so that some wait for each other, for memory or for
-    /// their own input. Lines unlimited, shared, and shared with one sender each.
+    /// Orders that dispatch makes, and such as somebody may have written: with operations exchanged, so that some wait
+    /// for each other, for memory or for their own input. Lines unlimited, shared, and shared with one sender each.
     void bound_orders() {
         PlannerRegistry registry;
         register_planners(registry);
@@ -122,7 +125,8 @@ private Q_SLOTS:
             if (seed % 5 == 0) problem = examples::uneven(problem, seed / 5);
             if (seed % 3 == 0) {
                 problem.shared_links = true;
-                for (std::size_t pair = 0; pair < problem.hops.size(); ++pair) problem.hops[pair].line = static_cast<int>(pair);
+                for (std::size_t pair = 0; pair < problem.hops.size(); ++pair)
+                    problem.hops[pair].line = static_cast<int>(pair);
                 problem.line_names.resize(problem.hops.size(), "one sender");
             }
             PlanRequest request;
@@ -140,7 +144,8 @@ private Q_SLOTS:
             }
             if (problem.shared_links) ++(lines_are_apart(problem) ? apart : shared);
         }
-        const auto say = std::to_string(complete) + " complete, " + std::to_string(stuck) + " stuck, " + std::to_string(apart) + " with a line a sender, " + std::to_string(shared) + " shared";
+        const auto say = std::to_string(complete) + " complete, " + std::to_string(stuck) + " stuck, " +
+                         std::to_string(apart) + " with a line a sender, " + std::to_string(shared) + " shared";
         QVERIFY2(complete > 600 && stuck > 300 && apart > 100 && shared > 50, say.c_str());
         qInfo("%s", say.c_str());
     }

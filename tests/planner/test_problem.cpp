@@ -20,8 +20,8 @@ private Q_SLOTS:
         QCOMPARE(line(p, 0, 3), std::string("a->d"));        // a link of its own
         QCOMPARE(line(p, 3, 0), std::string("east->west"));  // drawn one way only
         QCOMPARE(line(p, 0, 2), std::string("west->east"));
-        QCOMPARE(p.hop(0, 2).line, p.hop(1, 3).line);         // shared by the pairs of two regions
-        QCOMPARE(line(p, 0, 1), std::string("a->b"));        // a switch
+        QCOMPARE(p.hop(0, 2).line, p.hop(1, 3).line);  // shared by the pairs of two regions
+        QCOMPARE(line(p, 0, 1), std::string("a->b"));  // a switch
         QVERIFY(p.hop(0, 1).line != p.hop(1, 0).line);
         QVERIFY(!p.reachable(2, 2));
         QCOMPARE(p.line_names.size(), std::size_t{3 + 4});
@@ -132,7 +132,8 @@ private Q_SLOTS:
     }
 
     void the_authors_problem_is_theirs() {
-        const Problem p = make_problem(load_experiment(samples::resources() / "experiments" / "authors-20.json").experiment);
+        const Problem p =
+            make_problem(load_experiment(samples::resources() / "experiments" / "authors-20.json").experiment);
         QCOMPARE(p.path_length, 4);
         QVERIFY(std::abs(p.forward_s(0, 3) - 1.76) < 1e-12);
         QCOMPARE(p.forward_bytes, 8.0 * 1024 * 1024 * 4);
@@ -150,7 +151,8 @@ private Q_SLOTS:
     void sizes_even_out_the_load() {
         QFETCH(QString, file);
         QFETCH(QVector<int>, sizes);
-        const Problem p = make_problem(load_experiment(samples::resources() / "experiments" / file.toStdString()).experiment);
+        const Problem p =
+            make_problem(load_experiment(samples::resources() / "experiments" / file.toStdString()).experiment);
         QCOMPARE(p.default_stage_sizes(), std::vector<int>(sizes.begin(), sizes.end()));
         QCOMPARE(p.stage_sizes, p.default_stage_sizes());
         QCOMPARE(sizes[0] * (p.path_length - 1) % (p.stages - 1), 0);  // CC2 is tight
@@ -173,7 +175,9 @@ private Q_SLOTS:
     }
 
 private:
-    static std::string line(const Problem& p, int a, int b) { return p.line_names.at(static_cast<std::size_t>(p.hop(a, b).line)); }
+    static std::string line(const Problem& p, int a, int b) {
+        return p.line_names.at(static_cast<std::size_t>(p.hop(a, b).line));
+    }
 
     Experiment sample_;
 };

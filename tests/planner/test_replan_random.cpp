@@ -21,7 +21,8 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Iteration time of the rest with the given paths: `stages` as replanned.
-double rest_seconds(const Problem& network, const Problem& before, const Plan& plan, const Plan& after, const Rest& rest) {
+double rest_seconds(const Problem& network, const Problem& before, const Plan& plan, const Plan& after,
+                    const Rest& rest) {
     RestSimulator simulator(network, rest, before, plan.stages);
     RestPlan way{.stages = after.stages, .stage_of = stage_of_nodes(plan, before.nodes())};
     for (std::size_t s = 0; s < after.stages.size(); ++s)
@@ -36,7 +37,8 @@ std::vector<Span> left_of(const Timeline& timeline, double at_s) {
     for (const auto& span : timeline.spans)
         if (span.end_s > at_s && is_compute(span.kind)) spans.push_back(span);
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-        return std::tuple(a.node, a.start_s, a.end_s, a.microbatch, a.kind) < std::tuple(b.node, b.start_s, b.end_s, b.microbatch, b.kind);
+        return std::tuple(a.node, a.start_s, a.end_s, a.microbatch, a.kind) <
+               std::tuple(b.node, b.start_s, b.end_s, b.microbatch, b.kind);
     });
     return spans;
 }
@@ -69,12 +71,15 @@ class TestReplanRandom : public QObject {
         const auto progress = progress_at(problem, plan, timeline, at_s);
         const auto result = replan(problem, plan, {.progress = progress});
         if (!(result.plan == plan) || !result.changes.empty()) return "the plan changed";
-        if (result.iteration_s != timeline.iteration_s || result.unchanged_s != timeline.iteration_s || result.rest.makespan_s != timeline.makespan_s)
+        if (result.iteration_s != timeline.iteration_s || result.unchanged_s != timeline.iteration_s ||
+            result.rest.makespan_s != timeline.makespan_s)
             return fmt_times(result.iteration_s, timeline.iteration_s);
         if (left_of(result.rest, at_s) != left_of(timeline, at_s)) return "other operations, or at other times";
         return text_of(check_rest(problem, plan, progress, {}, result.plan, result.rest));
     }
-    static std::string fmt_times(double a, double b) { return std::to_string(a) + " s instead of " + std::to_string(b) + " s"; }
+    static std::string fmt_times(double a, double b) {
+        return std::to_string(a) + " s instead of " + std::to_string(b) + " s";
+    }
 
     /// A random problem, plan, instant and change.
     Scene scene(std::uint64_t seed) const {
@@ -88,7 +93,8 @@ class TestReplanRandom : public QObject {
         s.request.progress = progress_at(s.problem, s.plan, s.timeline, rng.uniform() * s.timeline.iteration_s);
         const int changes = 1 + static_cast<int>(rng.below(2));
         for (int k = 0; k < changes; ++k) {
-            const int node = static_cast<int>(rng.below(static_cast<std::uint64_t>(s.problem.nodes()))), to = (node + 1) % s.problem.nodes();
+            const int node = static_cast<int>(rng.below(static_cast<std::uint64_t>(s.problem.nodes()))),
+                      to = (node + 1) % s.problem.nodes();
             switch (rng.below(4)) {
                 case 0:
                 case 1:
@@ -96,8 +102,14 @@ class TestReplanRandom : public QObject {
                     s.request.changes.push_back({.kind = Kind::node_down, .node = node});
                     s.down.push_back(node);
                     break;
-                case 2: s.request.changes.push_back({.kind = Kind::line_slower, .node = node, .to = to, .factor = 1 + 4 * rng.uniform()}); break;
-                case 3: s.request.changes.push_back({.kind = Kind::node_slower, .node = node, .factor = 1 + 4 * rng.uniform()}); break;
+                case 2:
+                    s.request.changes.push_back(
+                        {.kind = Kind::line_slower, .node = node, .to = to, .factor = 1 + 4 * rng.uniform()});
+                    break;
+                case 3:
+                    s.request.changes.push_back(
+                        {.kind = Kind::node_slower, .node = node, .factor = 1 + 4 * rng.uniform()});
+                    break;
             }
         }
         s.request.operations = 20'000;
@@ -123,7 +135,8 @@ class TestReplanRandom : public QObject {
         for (const auto& path : plan.paths)
             for (std::size_t k = 0; k < path.nodes.size(); ++k) {
                 const int from = path.nodes[k], to = path.nodes[(k + 1) % path.nodes.size()];
-                if (from != to && (!network.reachable(from, to) || !network.reachable(to, from))) return std::numeric_limits<double>::infinity();
+                if (from != to && (!network.reachable(from, to) || !network.reachable(to, from)))
+                    return std::numeric_limits<double>::infinity();
             }
         return rest_seconds(network, s.problem, s.plan, plan, rest);
     }
@@ -141,9 +154,11 @@ private Q_SLOTS:
             Rng rng(seed, 9);
             for (int k = 0; k < 4; ++k, ++cuts) {
                 // Half of the cuts at the very instant of an event.
-                const double at_s = k % 2 == 0 ? rng.uniform() * timeline.iteration_s : timeline.spans[rng.below(timeline.spans.size())].end_s;
+                const double at_s = k % 2 == 0 ? rng.uniform() * timeline.iteration_s
+                                               : timeline.spans[rng.below(timeline.spans.size())].end_s;
                 const auto found = goes_on(problem, plan, timeline, at_s);
-                QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + " at " + std::to_string(at_s) + ": " + found).c_str());
+                QVERIFY2(found.empty(),
+                         ("seed " + std::to_string(seed) + " at " + std::to_string(at_s) + ": " + found).c_str());
             }
         }
         QVERIFY(cuts > 600);
@@ -156,7 +171,8 @@ private Q_SLOTS:
                 const auto plan = plan_of(planner, problem, seed);
                 const auto timeline = evaluate(problem, plan);
                 const auto found = goes_on(problem, plan, timeline, timeline.iteration_s * 0.37);
-                QVERIFY2(found.empty(), (std::string(planner) + ", seed " + std::to_string(seed) + ": " + found).c_str());
+                QVERIFY2(found.empty(),
+                         (std::string(planner) + ", seed " + std::to_string(seed) + ": " + found).c_str());
             }
         }
     }
@@ -170,7 +186,9 @@ private Q_SLOTS:
             } catch (const InputError&) {
                 continue;  // no plan without the lines that are missing
             }
-            std::erase_if(s.request.changes, [&](const NetworkChange& c) { return c.kind == Kind::line_slower && !s.problem.reachable(c.node, c.to); });
+            std::erase_if(s.request.changes, [&](const NetworkChange& c) {
+                return c.kind == Kind::line_slower && !s.problem.reachable(c.node, c.to);
+            });
             const auto network = changed_network(s.problem, s.request.changes);
             const auto say = [&](const std::string& what) { return "seed " + std::to_string(seed) + ": " + what; };
             Replan result;
@@ -186,18 +204,30 @@ private Q_SLOTS:
             improved += result.improved_paths;
             redone += result.redone_forwards;
             bound += s.plan.order.empty() && !result.plan.order.empty() ? 1 : 0;
-            const auto found = text_of(check_rest(network, s.plan, s.request.progress, s.down, result.plan, result.rest));
+            const auto found =
+                text_of(check_rest(network, s.plan, s.request.progress, s.down, result.plan, result.rest));
             QVERIFY2(found.empty(), say(found).c_str());
-            QVERIFY2(std::isfinite(result.iteration_s) && result.iteration_s <= result.repaired_s && result.rest.iteration_s == result.iteration_s, say("times").c_str());
-            QVERIFY2(result.improved_paths == 0 || result.repaired_s - result.iteration_s > 0.99 * 0.002 * result.improved_paths * (result.repaired_s - result.at_s), say("threshold").c_str());
-            if (s.down.empty()) QVERIFY2(result.repaired_s == result.unchanged_s && result.forced_paths == 0, say("repaired without need").c_str());
+            QVERIFY2(std::isfinite(result.iteration_s) && result.iteration_s <= result.repaired_s &&
+                         result.rest.iteration_s == result.iteration_s,
+                     say("times").c_str());
+            QVERIFY2(result.improved_paths == 0 ||
+                         result.repaired_s - result.iteration_s >
+                             0.99 * 0.002 * result.improved_paths * (result.repaired_s - result.at_s),
+                     say("threshold").c_str());
+            if (s.down.empty())
+                QVERIFY2(result.repaired_s == result.unchanged_s && result.forced_paths == 0,
+                         say("repaired without need").c_str());
             const auto again = replan(s.problem, s.plan, s.request);
-            QVERIFY2(again.plan == result.plan && again.iteration_s == result.iteration_s && again.changes == result.changes, say("not reproducible").c_str());
+            QVERIFY2(
+                again.plan == result.plan && again.iteration_s == result.iteration_s && again.changes == result.changes,
+                say("not reproducible").c_str());
             if (!s.plan.order.empty() || !result.plan.order.empty()) continue;
             const auto naive = naive_seconds(s, network, result);
-            QVERIFY2(result.repaired_s <= naive, say("worse than the naive repair: " + fmt_times(result.repaired_s, naive)).c_str());
+            QVERIFY2(result.repaired_s <= naive,
+                     say("worse than the naive repair: " + fmt_times(result.repaired_s, naive)).c_str());
         }
-        qInfo("%d planned, %d refused, %d paths forced, %d improved, %d forwards redone, %d put in order", planned, refused, forced, improved, redone, bound);
+        qInfo("%d planned, %d refused, %d paths forced, %d improved, %d forwards redone, %d put in order", planned,
+              refused, forced, improved, redone, bound);
         QVERIFY(planned > 300 && forced > 200 && improved > 20 && redone > 50);
     }
 
@@ -207,7 +237,8 @@ private Q_SLOTS:
             if (is_compute(span.kind) && span.end_s <= until_s) ++ended[{span.microbatch, span.node, span.kind}];
     }
 
-    /// A node is lost in a rest: what goes on without a change goes on to the bit; then every microbatch's every operation has ended on a node that lives.
+    /// A node is lost in a rest: what goes on without a change goes on to the bit; then every microbatch's every
+    /// operation has ended on a node that lives.
     void lost_again() {
         int again = 0, refused = 0, redone = 0, backwards = 0;
         for (std::uint64_t seed = 1; seed <= 900; ++seed) {
@@ -221,13 +252,20 @@ private Q_SLOTS:
                 const double at_s = first.at_s + rng.uniform() * (first.iteration_s - first.at_s);
                 const auto progress = progress_at(s.problem, s.plan, s.request, first, at_s);
                 const auto same = replan(network, first.plan, {.progress = progress});
-                QVERIFY2(same.iteration_s == first.iteration_s && same.plan.paths == first.plan.paths && same.changes.empty(), say(fmt_times(same.iteration_s, first.iteration_s)).c_str());
-                QVERIFY2(left_of(same.rest, at_s) == left_of(first.rest, at_s), say("other operations, or at other times").c_str());
+                QVERIFY2(same.iteration_s == first.iteration_s && same.plan.paths == first.plan.paths &&
+                             same.changes.empty(),
+                         say(fmt_times(same.iteration_s, first.iteration_s)).c_str());
+                QVERIFY2(left_of(same.rest, at_s) == left_of(first.rest, at_s),
+                         say("other operations, or at other times").c_str());
                 const auto& ring = first.plan.stages[rng.below(first.plan.stages.size())];
                 if (ring.empty()) continue;
-                const ReplanRequest request{.progress = progress, .changes = {{.kind = Kind::node_down, .node = ring[rng.below(ring.size())]}}, .operations = 20'000};
+                const ReplanRequest request{
+                    .progress = progress,
+                    .changes = {{.kind = Kind::node_down, .node = ring[rng.below(ring.size())]}},
+                    .operations = 20'000};
                 const auto second = replan(network, first.plan, request);
-                const auto found = text_of(check_rest(network, first.plan, progress, {request.changes[0].node}, second.plan, second.rest));
+                const auto found = text_of(
+                    check_rest(network, first.plan, progress, {request.changes[0].node}, second.plan, second.rest));
                 QVERIFY2(found.empty(), say(found).c_str());
                 if (second.lost_gradients > 0) continue;  // a stage has lost its last node
                 ++again;
@@ -240,10 +278,13 @@ private Q_SLOTS:
                 const auto last = s.plan.split_backward ? SpanKind::weight_gradient : SpanKind::backward;
                 for (const auto& path : second.plan.paths)
                     for (const int node : path.nodes) {
-                        QVERIFY2(node != request.changes[0].node && std::find(s.down.begin(), s.down.end(), node) == s.down.end(), say("a gradient is on a lost node").c_str());
+                        QVERIFY2(node != request.changes[0].node &&
+                                     std::find(s.down.begin(), s.down.end(), node) == s.down.end(),
+                                 say("a gradient is on a lost node").c_str());
                         QVERIFY2((ended[{path.microbatch, node, SpanKind::forward}] == 1), say("forwards").c_str());
                         QVERIFY2((ended[{path.microbatch, node, last}] == 1), say("gradients").c_str());
-                        if (node == path.nodes[0]) QVERIFY2((ended[{path.microbatch, node, SpanKind::loss}] == 1), say("losses").c_str());
+                        if (node == path.nodes[0])
+                            QVERIFY2((ended[{path.microbatch, node, SpanKind::loss}] == 1), say("losses").c_str());
                     }
             } catch (const InputError& error) {
                 QVERIFY2(!error.faults().front().remedy.empty(), error.what());
@@ -254,7 +295,8 @@ private Q_SLOTS:
         QVERIFY(again > 100 && redone > 50 && backwards > 30);
     }
 
-    /// Paths in any order of stages and little memory: where first come, first served would deadlock, an order is bound, or memory is named.
+    /// Paths in any order of stages and little memory: where first come, first served would deadlock, an order is
+    /// bound, or memory is named.
     void little_memory() {
         int planned = 0, refused = 0, bound = 0;
         for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
@@ -265,10 +307,14 @@ private Q_SLOTS:
             const auto& ring = plan.stages[rng.below(plan.stages.size())];
             if (!timeline.complete || ring.size() < 2) continue;
             const int node = ring[rng.below(ring.size())];
-            const ReplanRequest request{.progress = progress_at(problem, plan, timeline, rng.uniform() * timeline.makespan_s), .changes = {{.kind = Kind::node_down, .node = node}}, .operations = 10'000};
+            const ReplanRequest request{
+                .progress = progress_at(problem, plan, timeline, rng.uniform() * timeline.makespan_s),
+                .changes = {{.kind = Kind::node_down, .node = node}},
+                .operations = 10'000};
             try {
                 const auto result = replan(problem, plan, request);
-                const auto found = text_of(check_rest(problem, plan, request.progress, {node}, result.plan, result.rest));
+                const auto found =
+                    text_of(check_rest(problem, plan, request.progress, {node}, result.plan, result.rest));
                 QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ": " + found).c_str());
                 ++planned;
                 bound += result.plan.order.empty() ? 0 : 1;

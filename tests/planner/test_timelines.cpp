@@ -19,8 +19,10 @@ private Q_SLOTS:
                 QVERIFY(timeline.blocked[0].find("memory") != std::string::npos);
                 continue;
             }
-            QVERIFY2(std::abs(timeline.makespan_s - example.makespan_s) <= 1e-12 * example.makespan_s, example.name.c_str());
-            QVERIFY2(std::abs(timeline.iteration_s - example.iteration_s) <= 1e-12 * example.iteration_s, example.name.c_str());
+            QVERIFY2(std::abs(timeline.makespan_s - example.makespan_s) <= 1e-12 * example.makespan_s,
+                     example.name.c_str());
+            QVERIFY2(std::abs(timeline.iteration_s - example.iteration_s) <= 1e-12 * example.iteration_s,
+                     example.name.c_str());
         }
     }
 

@@ -15,7 +15,8 @@
 
 using namespace skippipe;
 
-/// Plans that have chosen their stages' blocks, and microbatches of several sizes: whatever is said about such a plan is said of its own times.
+/// Plans that have chosen their stages' blocks, and microbatches of several sizes: whatever is said about such a plan
+/// is said of its own times.
 class TestUneven : public QObject {
     Q_OBJECT
 
@@ -71,7 +72,8 @@ private Q_SLOTS:
             QVERIFY2(std::abs(at_s - timeline.iteration_s) <= 1e-9 * timeline.iteration_s, text(k).c_str());
             for (const auto& what_if : why.what_ifs)
                 if (what_if.complete && !plan.order.empty() && what_if.upgrade.kind != Upgrade::Kind::node_memory)
-                    QVERIFY2(what_if.iteration_s == evaluate(upgraded(problem, what_if.upgrade), plan).iteration_s, text(k).c_str());
+                    QVERIFY2(what_if.iteration_s == evaluate(upgraded(problem, what_if.upgrade), plan).iteration_s,
+                             text(k).c_str());
         }
     }
 
@@ -80,11 +82,13 @@ private Q_SLOTS:
             const auto& [problem, plan] = plans_[k];
             const auto found = distribution(problem, plan, {.compute = 0, .links = 0}, 3, 1, 1);
             const double seconds = evaluate(problem, plan).iteration_s;
-            QVERIFY2(found.nominal_s == seconds && found.least_s == seconds && found.most_s == seconds, text(k).c_str());
+            QVERIFY2(found.nominal_s == seconds && found.least_s == seconds && found.most_s == seconds,
+                     text(k).c_str());
         }
     }
 
-    /// Cut anywhere: the rest of a plan that nothing happens to ends when the plan does; after the loss of a node it is valid.
+    /// Cut anywhere: the rest of a plan that nothing happens to ends when the plan does; after the loss of a node it is
+    /// valid.
     void replanned() {
         int lost = 0;
         for (std::size_t k = 0; k < plans_.size(); ++k) {
@@ -97,10 +101,12 @@ private Q_SLOTS:
             for (const auto& stage : plan.stages)
                 if (stage.size() > 1) down = stage.back();
             if (down < 0) continue;
-            const ReplanRequest request{.progress = progress, .changes = {{.kind = NetworkChange::Kind::node_down, .node = down}}};
+            const ReplanRequest request{.progress = progress,
+                                        .changes = {{.kind = NetworkChange::Kind::node_down, .node = down}}};
             try {
                 const auto result = replan(problem, plan, request);
-                const auto found = examples::text_of(check_rest(problem, plan, request.progress, {down}, result.plan, result.rest));
+                const auto found =
+                    examples::text_of(check_rest(problem, plan, request.progress, {down}, result.plan, result.rest));
                 QVERIFY2(found.empty(), (text(k) + ": " + found).c_str());
                 ++lost;
             } catch (const InputError&) {  // memory does not take it
@@ -138,14 +144,16 @@ private Q_SLOTS:
         problem.stage_sizes.clear();
         problem.path_length = problem.stages;
         problem.blocks.assign(problem.blocks.size(), 4);
-        for (std::size_t n = 0; n < problem.node_ids.size(); ++n) problem.seconds_per_sample_per_block[n] = n % 2 == 0 ? 0.1 : 0.3;
+        for (std::size_t n = 0; n < problem.node_ids.size(); ++n)
+            problem.seconds_per_sample_per_block[n] = n % 2 == 0 ? 0.1 : 0.3;
         problem.gradient_bytes_per_block = 1e7;
         problem.set_blocks(problem.blocks);
         PlanRequest request;
         request.steps = 20'000;
         const double fixed_s = evaluate(problem, registry_.find("skippipe-joint")->plan(problem, request)).iteration_s;
         problem.plan_blocks = true;
-        const double planned_s = evaluate(problem, registry_.find("skippipe-joint")->plan(problem, request)).iteration_s;
+        const double planned_s =
+            evaluate(problem, registry_.find("skippipe-joint")->plan(problem, request)).iteration_s;
         qInfo("%.3f s with 4 blocks a stage, %.3f s with planned ones", fixed_s, planned_s);
         QVERIFY(planned_s < 0.97 * fixed_s);
     }

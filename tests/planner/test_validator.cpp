@@ -52,12 +52,13 @@ private Q_SLOTS:
             change(problem, plan);
             return rules(problem, plan);
         };
-        QCOMPARE(broken([](Problem& p, Plan&) { p.constraints.uniform_execution = true; }), "CC2");  // stage 3 runs 6, cap 5
+        QCOMPARE(broken([](Problem& p, Plan&) { p.constraints.uniform_execution = true; }),
+                 "CC2");  // stage 3 runs 6, cap 5
         QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes[0] = 2; }), "CC1");
         QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes[1] = 1; }), "CC1");
-        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes[0] = 1; }), "CC1");                 // data nodes start 4 and 6
-        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes = {0, 4, 5}; }), "CC2");            // a stage twice
-        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes = {0, 8, 2}; }), "CC3");            // back by 3
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes[0] = 1; }), "CC1");       // data nodes start 4 and 6
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes = {0, 4, 5}; }), "CC2");  // a stage twice
+        QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes = {0, 8, 2}; }), "CC3");  // back by 3
         QCOMPARE(broken([](Problem& r, Plan&) { r.constraints.max_swaps = 0; }), "CC3");
         QCOMPARE(broken([](Problem& r, Plan&) { r.constraints.max_passed_over = 1; }), "CC3");
         QCOMPARE(broken([](Problem& r, Plan&) { r.hops[0 * 10 + 2].line = no_line; }), "reach");
@@ -66,7 +67,10 @@ private Q_SLOTS:
         QCOMPARE(broken([](Problem&, Plan& p) { p.stages[4].push_back(0); }), "structure");
         QCOMPARE(broken([](Problem&, Plan& p) { p.stages.pop_back(); }), "structure");
         QCOMPARE(broken([](Problem&, Plan& p) { p.paths[0].nodes.pop_back(); }), "structure");
-        QCOMPARE(broken([](Problem&, Plan& p) { for (auto& path : p.paths) path.nodes.pop_back(); }), "skip-ratio");
+        QCOMPARE(broken([](Problem&, Plan& p) {
+                     for (auto& path : p.paths) path.nodes.pop_back();
+                 }),
+                 "skip-ratio");
     }
 
     void planned_blocks() {
@@ -78,7 +82,8 @@ private Q_SLOTS:
             return rules(problem, plan);
         };
         QCOMPARE(with(true, {1, 1, 1, 1, 1}), "");
-        for (const auto& blocks : {std::vector{2, 1, 1, 1, 0}, std::vector{1, 1, 1, 2}, std::vector{1, 1, 1, 1, 2}, std::vector{3, 1, 1, 1, -1}, std::vector<int>{}})
+        for (const auto& blocks : {std::vector{2, 1, 1, 1, 0}, std::vector{1, 1, 1, 2}, std::vector{1, 1, 1, 1, 2},
+                                   std::vector{3, 1, 1, 1, -1}, std::vector<int>{}})
             QCOMPARE(with(true, blocks), "structure");
         auto [problem, plan] = valid();
         problem.constraints.uniform_execution = false;
@@ -135,7 +140,8 @@ private Q_SLOTS:
         QCOMPARE(held.front().rule, "TC1");
         example.problem.memory[1] = 3;
         for (auto& span : timeline.spans)
-            if (span.node == 1 && span.kind == SpanKind::backward && span.microbatch == 1) span.start_s = 7, span.ready_s = 6.5;
+            if (span.node == 1 && span.kind == SpanKind::backward && span.microbatch == 1)
+                span.start_s = 7, span.ready_s = 6.5;
         const auto collided = check_plan(example.problem, example.plan, timeline);
         QCOMPARE(collided.size(), std::size_t{1});
         QCOMPARE(collided.front().rule, "TC2");

@@ -9,11 +9,14 @@
 
 namespace skippipe::examples {
 
-/// 3 to 5 nodes, 2 to 4 stages, 2 to 4 microbatches, M from 1 to 3; placement given, only sizes given, or all free; links shared
-/// (by region) or not; equal or mixed speeds, memory and blocks; some without a line; all-reduce charged or free.
+/// 3 to 5 nodes, 2 to 4 stages, 2 to 4 microbatches, M from 1 to 3; placement given, only sizes given, or all free;
+/// links shared (by region) or not; equal or mixed speeds, memory and blocks; some without a line; all-reduce charged
+/// or free.
 inline Problem tiny_problem(std::uint64_t seed) {
     Rng rng(seed, 4711);
-    const auto between = [&](int low, int high) { return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1))); };
+    const auto between = [&](int low, int high) {
+        return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1)));
+    };
     const auto real = [&](double low, double high) { return low + (high - low) * rng.uniform(); };
     const auto chance = [&](std::uint64_t one_in) { return rng.below(one_in) == 0; };
     Problem problem;
@@ -30,7 +33,8 @@ inline Problem tiny_problem(std::uint64_t seed) {
     for (int s = 0; s < problem.stages; ++s) problem.blocks.push_back(mixed_blocks ? between(1, 3) : 1);
     problem.backward_factor = chance(2) ? 1.5 : 2;
     problem.forward_bytes = problem.backward_bytes = chance(3) ? 0 : real(0.2, 2);
-    for (int s = 0; s < problem.stages; ++s) problem.gradient_bytes.push_back(problem.blocks[static_cast<std::size_t>(s)] * real(0.1, 1));
+    for (int s = 0; s < problem.stages; ++s)
+        problem.gradient_bytes.push_back(problem.blocks[static_cast<std::size_t>(s)] * real(0.1, 1));
     problem.step_seconds = chance(2) ? 0 : 0.3;
     problem.overhead_s = chance(2) ? 0 : 0.05;
     problem.shared_links = chance(2);
@@ -62,7 +66,8 @@ inline Problem tiny_problem(std::uint64_t seed) {
             if (a != b && rng.uniform() < missing) hop.line = no_line;
             problem.hops.push_back(hop);
         }
-    for (int line = 0; line < regions * regions + n * n; ++line) problem.line_names.push_back("line " + std::to_string(line));
+    for (int line = 0; line < regions * regions + n * n; ++line)
+        problem.line_names.push_back("line " + std::to_string(line));
     const auto freedom = rng.below(3);
     if (freedom == 0) return problem;
     problem.stage_sizes.assign(static_cast<std::size_t>(problem.stages), 1);
@@ -78,12 +83,14 @@ inline Problem tiny_problem(std::uint64_t seed) {
     return problem;
 }
 
-/// A tiny problem whose blocks are to be planned (one to three more than there are stages), or whose microbatches differ in size, or both. Some nodes
-/// have their M from bytes.
+/// A tiny problem whose blocks are to be planned (one to three more than there are stages), or whose microbatches
+/// differ in size, or both. Some nodes have their M from bytes.
 inline Problem uneven_tiny_problem(std::uint64_t seed) {
     Problem problem = tiny_problem(seed + 5000);
     Rng rng(seed, 4712);
-    const auto between = [&](int low, int high) { return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1))); };
+    const auto between = [&](int low, int high) {
+        return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1)));
+    };
     const auto kind = seed % 3;
     const int data_nodes = problem.stage_sizes.empty() ? 1 : problem.stage_sizes[0];
     problem.microbatches = problem.balance_data_nodes ? data_nodes * std::max(1, 3 / data_nodes) : between(2, 3);

@@ -31,7 +31,8 @@ private Q_SLOTS:
                 while (true) {
                     const bool last_look = over;
                     for (const auto& span : reader.spans(id, -1, last)) {
-                        if (span.row != last + 1 || span.span.microbatch != static_cast<int>(last % spans_each)) ++failures;
+                        if (span.row != last + 1 || span.span.microbatch != static_cast<int>(last % spans_each))
+                            ++failures;
                         last = span.row;
                         ++count;
                     }
@@ -110,9 +111,11 @@ private Q_SLOTS:
         }
         {
             SQLite::Database database{file.string(), SQLite::OPEN_READWRITE};
-            database.exec("INSERT INTO runs (name, planner, state, seed, started_utc, iterations, pid, pid_namespace, process_start, boot_id, heartbeat_s) "
-                          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
-                          "SELECT 'run ' || i, 'gpipe', 'finished', i, '', 20, 1, '', 1, '', 0 FROM n");
+            database.exec(
+                "INSERT INTO runs (name, planner, state, seed, started_utc, iterations, pid, pid_namespace, "
+                "process_start, boot_id, heartbeat_s) "
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
+                "SELECT 'run ' || i, 'gpipe', 'finished', i, '', 20, 1, '', 1, '', 0 FROM n");
         }
         Reader reader{file};
         QElapsedTimer clock;

@@ -94,7 +94,8 @@ private Q_SLOTS:
         const auto file = fresh();
         Recorder recorder{file};
         const RunId id = recorder.begin({});
-        SQLite::Database{file.string(), SQLite::OPEN_READWRITE}.exec("UPDATE runs SET heartbeat_s = 0");  // long silence, same process
+        SQLite::Database{file.string(), SQLite::OPEN_READWRITE}.exec(
+            "UPDATE runs SET heartbeat_s = 0");  // long silence, same process
         Reader reader{file};
         QCOMPARE(reader.sweep_dead(), 0);
         QCOMPARE(reader.run(id)->state, RunState::running);
@@ -102,14 +103,16 @@ private Q_SLOTS:
 
     void another_boot_or_process_is_dead() {
         QCOMPARE(run_after("UPDATE runs SET boot_id = 'another'").state, RunState::died);
-        QCOMPARE(run_after("UPDATE runs SET process_start = process_start - 1").state, RunState::died);  // the pid was reused
+        QCOMPARE(run_after("UPDATE runs SET process_start = process_start - 1").state,
+                 RunState::died);  // the pid was reused
         QCOMPARE(run_after("UPDATE runs SET pid = 99999999").state, RunState::died);
         QCOMPARE(run_after("UPDATE runs SET name = 'same'").state, RunState::running);
     }
 
     void another_container_is_judged_by_its_heartbeat() {
         QCOMPARE(run_after("UPDATE runs SET pid_namespace = 'pid:[1]', pid = 99999999").state, RunState::running);
-        QCOMPARE(run_after("UPDATE runs SET pid_namespace = 'pid:[1]', heartbeat_s = heartbeat_s - 31").state, RunState::died);
+        QCOMPARE(run_after("UPDATE runs SET pid_namespace = 'pid:[1]', heartbeat_s = heartbeat_s - 31").state,
+                 RunState::died);
     }
 
     void processes_are_told_apart() {

@@ -29,7 +29,9 @@ Span span_at(double start_s, int microbatch) {
     return {SpanKind::backward, 3, -1, 2, microbatch, start_s - 0.5, start_s, start_s + 1.25, 0};
 }
 
-Metric loss(int iteration, double value) { return {0, iteration, "loss", value, 10.0 * iteration, 1.5 * iteration, 1000 * iteration}; }
+Metric loss(int iteration, double value) {
+    return {0, iteration, "loss", value, 10.0 * iteration, 1.5 * iteration, 1000 * iteration};
+}
 
 std::string remedy_of(const std::function<void()>& work) {
     try {
@@ -78,7 +80,8 @@ private Q_SLOTS:
         QCOMPARE(reader.plan_changes(id).size(), std::size_t{2});
         QCOMPARE(reader.plan_changes(id).back().iteration, 7);
         QCOMPARE(reader.plan_changes(id).front().why, std::string{"n5 takes 2 x as long"});
-        for (const auto& [iteration, paths] : {std::pair{0, "[]"}, {2, "[]"}, {3, "[3]"}, {6, "[3]"}, {7, "[7]"}, {99, "[7]"}})
+        for (const auto& [iteration, paths] :
+             {std::pair{0, "[]"}, {2, "[]"}, {3, "[3]"}, {6, "[3]"}, {7, "[7]"}, {99, "[7]"}})
             QCOMPARE(reader.plan_json(id, iteration), std::string{R"({"paths": )"} + paths + "}");
         QCOMPARE(reader.machine_json(id), std::string{R"({"cores": 2})"});
         QCOMPARE(reader.versions_json(id), std::string{R"({"skippipe": "0.1.0"})"});

@@ -19,7 +19,9 @@ std::string bytes_of(const std::filesystem::path& file) {
     return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-void write(const std::filesystem::path& file, const std::string& bytes) { std::ofstream{file, std::ios::binary} << bytes; }
+void write(const std::filesystem::path& file, const std::string& bytes) {
+    std::ofstream{file, std::ios::binary} << bytes;
+}
 
 /// The fault that opening gives, by recorder and by reader the same.
 std::optional<Fault> fault_of(const std::filesystem::path& file) {
@@ -108,7 +110,10 @@ private Q_SLOTS:
 
     void another_programs_database_is_refused_untouched() {
         const auto file = fresh();
-        { SQLite::Database{file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE}.exec("CREATE TABLE bookmarks (url TEXT)"); }
+        {
+            SQLite::Database{file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE}.exec(
+                "CREATE TABLE bookmarks (url TEXT)");
+        }
         const auto before = bytes_of(file);
         QVERIFY(fault_of(file));
         QVERIFY(bytes_of(file) == before);
@@ -139,7 +144,8 @@ private Q_SLOTS:
         for (std::size_t at = 100; at < whole.size(); at += 997) {
             const auto broken = fresh();
             auto bytes = whole;
-            for (std::size_t i = at; i < std::min(at + 300, bytes.size()); ++i) bytes[i] = static_cast<char>(bytes[i] ^ 0x5A);
+            for (std::size_t i = at; i < std::min(at + 300, bytes.size()); ++i)
+                bytes[i] = static_cast<char>(bytes[i] ^ 0x5A);
             write(broken, bytes);
             try {
                 Reader reader{broken};
@@ -155,10 +161,12 @@ private Q_SLOTS:
     }
 
     void every_code_has_a_remedy() {
-        for (const int code : {SQLITE_BUSY, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT, SQLITE_ERROR})
+        for (const int code : {SQLITE_BUSY, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_IOERR, SQLITE_CORRUPT,
+                               SQLITE_NOTADB, SQLITE_CONSTRAINT, SQLITE_ERROR})
             QVERIFY(!record::error_of(code, "message", "f").faults().front().remedy.empty());
         QVERIFY(record::error_of(SQLITE_FULL, "", "f").faults().front().what.find("full") != std::string::npos);
-        QVERIFY(record::error_of(SQLITE_IOERR_WRITE, "", "f").faults().front().remedy.find("disk") != std::string::npos);  // extended codes too
+        QVERIFY(record::error_of(SQLITE_IOERR_WRITE, "", "f").faults().front().remedy.find("disk") !=
+                std::string::npos);  // extended codes too
     }
 
     void many_may_make_it_at_once() {

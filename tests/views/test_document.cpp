@@ -42,12 +42,16 @@ private Q_SLOTS:
 
     void edits_of_one_field_merge() {
         Document document;
-        for (int i = 1; i <= 5; ++i) document.edit("seed", [i](Experiment& e) { e.seed = static_cast<std::uint64_t>(i + 1); }, "seed");
+        for (int i = 1; i <= 5; ++i)
+            document.edit(
+                "seed", [i](Experiment& e) { e.seed = static_cast<std::uint64_t>(i + 1); }, "seed");
         QCOMPARE(document.undo_stack().count(), 1);
         document.end_merge();
-        document.edit("seed", [](Experiment& e) { e.seed = 40; }, "seed");
+        document.edit(
+            "seed", [](Experiment& e) { e.seed = 40; }, "seed");
         QCOMPARE(document.undo_stack().count(), 2);
-        document.edit("seed", [](Experiment& e) { e.seed = 6; }, "seed");  // back to where the command began
+        document.edit(
+            "seed", [](Experiment& e) { e.seed = 6; }, "seed");  // back to where the command began
         QCOMPARE(document.undo_stack().count(), 1);
     }
 
@@ -143,13 +147,16 @@ private Q_SLOTS:
         QVERIFY(!read_field("2.5", Info{}, static_cast<int*>(nullptr)).value);
         const auto absent = read_field(" ", Info{}, static_cast<std::optional<int>*>(nullptr));
         QVERIFY(absent.value.has_value() && !absent.value->has_value());
-        QCOMPARE(*read_field("5, 3, 3", Info{}, static_cast<std::vector<int>*>(nullptr)).value, (std::vector<int>{5, 3, 3}));
+        QCOMPARE(*read_field("5, 3, 3", Info{}, static_cast<std::vector<int>*>(nullptr)).value,
+                 (std::vector<int>{5, 3, 3}));
         QCOMPARE(to_field(std::vector<int>{5, 3}), QString("5, 3"));
     }
 
     void numbers_are_read_with_prefixes_and_units() {
         const Info bandwidth{.unit = "B/s"}, seconds{.unit = "s"};
-        const auto read = [](const char* text, const Info& info) { return read_field(QString::fromUtf8(text), info, static_cast<double*>(nullptr)).value.value_or(-1); };
+        const auto read = [](const char* text, const Info& info) {
+            return read_field(QString::fromUtf8(text), info, static_cast<double*>(nullptr)).value.value_or(-1);
+        };
         QCOMPARE(read("125M", bandwidth), 125e6);
         QCOMPARE(read("125 MB/s", bandwidth), 125e6);
         QCOMPARE(read("1 Gbit/s", bandwidth), 125e6);
@@ -162,7 +169,8 @@ private Q_SLOTS:
         QCOMPARE(to_field(125e6, bandwidth), QString("125\u2009M"));
         QCOMPARE(to_field(123456789.0, bandwidth), QString("123456789"));
         QCOMPARE(to_field(0.02, seconds), QString("0.02"));
-        for (const double value : {1.0, 999.0, 1e3, 37.5e6, 4e9, 1.23456e12, 1e15, 0.3}) QCOMPARE(read(to_field(value, bandwidth).toUtf8().constData(), bandwidth), value);
+        for (const double value : {1.0, 999.0, 1e3, 37.5e6, 4e9, 1.23456e12, 1e15, 0.3})
+            QCOMPARE(read(to_field(value, bandwidth).toUtf8().constData(), bandwidth), value);
     }
 };
 

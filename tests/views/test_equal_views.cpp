@@ -16,8 +16,13 @@ RunData run_of(RunId id, double flops, double bytes) {
     RunData run;
     run.info.id = id;
     run.info.iterations_done = 2;
-    run.iteration = Accounting{.iterations = 1, .microbatches = 30, .tokens = 1000, .forward_block_flops = flops / 3, .backward_block_flops = 2 * flops / 3,
-                               .lines = {{"A->B", bytes, 0, 0}}, .transfer_bytes = bytes};
+    run.iteration = Accounting{.iterations = 1,
+                               .microbatches = 30,
+                               .tokens = 1000,
+                               .forward_block_flops = flops / 3,
+                               .backward_block_flops = 2 * flops / 3,
+                               .lines = {{"A->B", bytes, 0, 0}},
+                               .transfer_bytes = bytes};
     int i = 0;
     for (const double loss : {6.0, 4.0, 3.0}) {
         run.metrics.push_back({.iteration = i, .name = "validation_loss", .value = loss, .network_s = 10.0 * i});
@@ -59,13 +64,17 @@ private Q_SLOTS:
     void words_say_what_is_equal() {
         const std::vector<RunData> runs{run_of(1, 3e12, 2e6), run_of(2, 2e12, 1e6)};
         QCOMPARE(plain(equal_words(runs, 1, "validation_loss", WorkAxis::block_flops)),
-                 QStringLiteral("Equal block FLOPs. At 4.00 TFLOP, where run 2 ends: run 1 3.67, run 2 3.00. To reach 3.00, run 2 needs 0.667 of what run 1 needs."));
-        QVERIFY(plain(equal_words(runs, 1, "validation_loss", WorkAxis::network_time)).startsWith("Equal network time. At 20.0 s: run 1 3.00, run 2 3.00."));
+                 QStringLiteral("Equal block FLOPs. At 4.00 TFLOP, where run 2 ends: run 1 3.67, run 2 3.00. To reach "
+                                "3.00, run 2 needs 0.667 of what run 1 needs."));
+        QVERIFY(plain(equal_words(runs, 1, "validation_loss", WorkAxis::network_time))
+                    .startsWith("Equal network time. At 20.0 s: run 1 3.00, run 2 3.00."));
         QCOMPARE(equal_words(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));
-        QVERIFY(equal_words(runs, 1, "loss", WorkAxis::iteration).startsWith("Equal iterations of 30 microbatches each. At iteration 1:"));
+        QVERIFY(equal_words(runs, 1, "loss", WorkAxis::iteration)
+                    .startsWith("Equal iterations of 30 microbatches each. At iteration 1:"));
         auto uneven = runs;
         uneven[1].iteration->microbatches = 60;
-        QVERIFY(equal_words(uneven, 1, "loss", WorkAxis::iteration).startsWith("Equal iterations, but of 30 and 60 microbatches."));
+        QVERIFY(equal_words(uneven, 1, "loss", WorkAxis::iteration)
+                    .startsWith("Equal iterations, but of 30 and 60 microbatches."));
         QVERIFY(equal_words({runs[0]}, 1, "loss", WorkAxis::block_flops).isEmpty());
     }
 

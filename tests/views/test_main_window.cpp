@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window as a user has it: draw, set the skip ratio, plan, launch, watch, stop another run, compare, undo everything.
+// The window as a user has it: draw, set the skip ratio, plan, launch, watch, stop another run, compare, undo
+// everything.
 #include <csignal>
 
 #include <QSplitter>
@@ -23,7 +24,10 @@ namespace {
 
 constexpr int patient_ms = 90'000;
 
-bool worker_is_built() { return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) && QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe")); }
+bool worker_is_built() {
+    return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) &&
+           QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"));
+}
 
 void draw_link(TopologyView& canvas, const std::string& from, const std::string& to) {
     const QPoint a = canvas.mapFromScene(canvas.scene_model().node(from)->pos() + QPointF(node_radius - 2, 0));
@@ -71,7 +75,9 @@ private Q_SLOTS:
         QTemporaryDir folder;
         QFile corpus(folder.filePath("corpus.txt"));
         QVERIFY(corpus.open(QIODevice::WriteOnly));
-        for (int i = 0; i < 4000; ++i) corpus.write("In the beginning there was a line of text, and it was number " + QByteArray::number(i) + ".\n");
+        for (int i = 0; i < 4000; ++i)
+            corpus.write("In the beginning there was a line of text, and it was number " + QByteArray::number(i) +
+                         ".\n");
         corpus.close();
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
         window.resize(1280, 800);
@@ -83,7 +89,8 @@ private Q_SLOTS:
         auto& canvas = window.design_page().canvas();
         const QSize size = canvas.viewport()->size();
         for (const QPointF at : {QPointF(0.2, 0.5), QPointF(0.5, 0.3), QPointF(0.8, 0.5)})
-            QTest::mouseDClick(canvas.viewport(), Qt::LeftButton, {}, QPoint(int(at.x() * size.width()), int(at.y() * size.height())));
+            QTest::mouseDClick(canvas.viewport(), Qt::LeftButton, {},
+                               QPoint(int(at.x() * size.width()), int(at.y() * size.height())));
         draw_link(canvas, "node-1", "node-2");
         draw_link(canvas, "node-2", "node-3");
         QCOMPARE(window.document().experiment().topology.nodes.size(), std::size_t{3});
@@ -102,30 +109,41 @@ private Q_SLOTS:
         const auto shown = window.plans().outcome();
         QTest::mouseClick(&window.bar().launch_button(), Qt::LeftButton);
         QTRY_VERIFY2_WITH_TIMEOUT(!window.feed().runs().empty(), qPrintable(window.banner().text()), patient_ms);
-        QTRY_VERIFY2_WITH_TIMEOUT(window.feed().runs().front().state == RunState::finished, qPrintable(QString::fromStdString(window.feed().runs().front().error)), patient_ms);
+        QTRY_VERIFY2_WITH_TIMEOUT(window.feed().runs().front().state == RunState::finished,
+                                  qPrintable(QString::fromStdString(window.feed().runs().front().error)), patient_ms);
         const RunId one = window.feed().runs().front().id;
         Faults faults;
-        const Plan launched = parse_plan(parse_json(Reader(folder.filePath("record.sqlite").toStdString()).plan_json(one), faults), shown->problem, faults);
+        const Plan launched =
+            parse_plan(parse_json(Reader(folder.filePath("record.sqlite").toStdString()).plan_json(one), faults),
+                       shown->problem, faults);
         QVERIFY(!has_errors(faults));
         QCOMPARE(launched.planner, shown->plan.planner);
-        QVERIFY2(launched.paths == shown->plan.paths && launched.stages == shown->plan.stages && launched.order == shown->plan.order, "the plan that is shown is the one launched");
+        QVERIFY2(launched.paths == shown->plan.paths && launched.stages == shown->plan.stages &&
+                     launched.order == shown->plan.order,
+                 "the plan that is shown is the one launched");
         QTRY_COMPARE(window.watch_page().run(), one);
-        QTRY_VERIFY(window.watch_page().timeline().data() != nullptr && window.watch_page().timeline().data()->span_count() > 0);
+        QTRY_VERIFY(window.watch_page().timeline().data() != nullptr &&
+                    window.watch_page().timeline().data()->span_count() > 0);
         QTRY_VERIFY(window.watch_page().curves().point_count() >= 2);
         QTRY_VERIFY(window.watch_page().idle().table().rowCount() > 0);
 
         using Format = MainWindow::ExportFormat;
-        const std::tuple<Format, const char*, const char*> files[] = {{Format::spans_csv, "spans.csv", "iteration,"}, {Format::metrics_csv, "metrics.csv", "iteration,"},
-                                                                      {Format::chrome_trace, "trace.json", "{"}, {Format::svg, "timeline.svg", "<"}};
+        const std::tuple<Format, const char*, const char*> files[] = {
+            {Format::spans_csv, "spans.csv", "iteration,"},
+            {Format::metrics_csv, "metrics.csv", "iteration,"},
+            {Format::chrome_trace, "trace.json", "{"},
+            {Format::svg, "timeline.svg", "<"}};
         QCOMPARE(window.run_in_sight(), one);
         for (const auto& [format, name, begin] : files) {
-            QVERIFY2(window.export_run(one, format, folder.filePath(name).toStdString()), qPrintable(window.banner().text()));
+            QVERIFY2(window.export_run(one, format, folder.filePath(name).toStdString()),
+                     qPrintable(window.banner().text()));
             QFile written(folder.filePath(name));
             QVERIFY(written.open(QIODevice::ReadOnly));
             const QByteArray text = written.readAll();
             QVERIFY2(text.startsWith(begin) && text.size() > 200, name);
         }
-        QVERIFY2(!window.export_run(one, Format::svg, folder.filePath("nowhere/timeline.svg").toStdString()), "a folder that is not there");
+        QVERIFY2(!window.export_run(one, Format::svg, folder.filePath("nowhere/timeline.svg").toStdString()),
+                 "a folder that is not there");
         QVERIFY(window.export_picture(folder.filePath("view.png")));
         QVERIFY(!QImage(folder.filePath("view.png")).isNull());
 
@@ -145,7 +163,8 @@ private Q_SLOTS:
         QTRY_COMPARE(window.compare_page().timelines().size(), std::size_t{2});
         bool iterations_differ = false;
         for (int row = 0; row < window.compare_page().table().rowCount(); ++row)
-            iterations_differ = iterations_differ || window.compare_page().table().item(row, 0)->text().contains("iterations");
+            iterations_differ =
+                iterations_differ || window.compare_page().table().item(row, 0)->text().contains("iterations");
         QVERIFY(iterations_differ);
 
         while (window.document().undo_stack().canUndo()) window.document().undo_stack().undo();
@@ -174,7 +193,8 @@ private Q_SLOTS:
         const RunId run = window->feed().running()->id;
         window.reset();  // the run goes on without its window
         window = std::make_unique<MainWindow>(planners_, record);
-        QTRY_VERIFY_WITH_TIMEOUT(window->feed().running() != nullptr && window->feed().running()->id == run, patient_ms);
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().running() != nullptr && window->feed().running()->id == run,
+                                 patient_ms);
         const auto pid = static_cast<pid_t>(window->feed().running()->pid);
         QVERIFY(pid > 1);
         QCOMPARE(::kill(pid, SIGKILL), 0);
@@ -217,7 +237,8 @@ private Q_SLOTS:
         for (const bool dark : {true, false, true}) {
             window->set_theme(dark ? ThemeChoice::dark : ThemeChoice::light);
             QCOMPARE(theme().dark, dark);
-            QCOMPARE(window->design_page().canvas().backgroundBrush().color(), (dark ? Theme::dark_theme() : Theme::light()).surface);
+            QCOMPARE(window->design_page().canvas().backgroundBrush().color(),
+                     (dark ? Theme::dark_theme() : Theme::light()).surface);
             QCOMPARE(window->palette().color(QPalette::Window), theme().surface_2);
         }
         panes(*window)->setSizes({800, 400});
@@ -306,8 +327,11 @@ private Q_SLOTS:
         QTRY_VERIFY2_WITH_TIMEOUT(!window.prober().is_measuring(), qPrintable(window.banner().text()), patient_ms);
         const Experiment measured = window.document().experiment();
         QVERIFY2(!measured.topology.measured_at.empty(), qPrintable(window.banner().text()));
-        for (std::size_t n = 0; n < 3; ++n) QVERIFY(measured.topology.nodes[n].seconds_per_sample_per_block != drawn.topology.nodes[n].seconds_per_sample_per_block);
-        QVERIFY2(measured.topology.links == drawn.topology.links && measured.execution == drawn.execution, "what is simulated stays as drawn");
+        for (std::size_t n = 0; n < 3; ++n)
+            QVERIFY(measured.topology.nodes[n].seconds_per_sample_per_block !=
+                    drawn.topology.nodes[n].seconds_per_sample_per_block);
+        QVERIFY2(measured.topology.links == drawn.topology.links && measured.execution == drawn.execution,
+                 "what is simulated stays as drawn");
         QVERIFY(window.banner().text().contains("links are as drawn"));
         window.document().undo_stack().undo();
         QVERIFY(window.document().experiment() == drawn);
@@ -322,7 +346,8 @@ private Q_SLOTS:
         window.measure();
         window.document().edit("Rename", [](Experiment& e) { e.name = "edited meanwhile"; });
         QTRY_VERIFY_WITH_TIMEOUT(!window.prober().is_measuring(), patient_ms);
-        QVERIFY2(window.banner().text().contains("was edited while it was measured"), qPrintable(window.banner().text()));
+        QVERIFY2(window.banner().text().contains("was edited while it was measured"),
+                 qPrintable(window.banner().text()));
         QCOMPARE(window.document().experiment().topology, drawn.topology);
     }
 
@@ -337,11 +362,14 @@ private Q_SLOTS:
         QVERIFY(planner != nullptr && planner->findText("gpipe") >= 0);
         planner->setCurrentText("gpipe");
         Q_EMIT planner->textActivated("gpipe");
-        QVERIFY2(window.plans().is_busy() && window.plans().is_outdated(), "the figures shown are of the former planner");
-        QTRY_COMPARE_WITH_TIMEOUT(window.plans().ready() ? window.plans().ready()->plan.planner : std::string{}, std::string("gpipe"), patient_ms);
+        QVERIFY2(window.plans().is_busy() && window.plans().is_outdated(),
+                 "the figures shown are of the former planner");
+        QTRY_COMPARE_WITH_TIMEOUT(window.plans().ready() ? window.plans().ready()->plan.planner : std::string{},
+                                  std::string("gpipe"), patient_ms);
         QVERIFY(window.design_page().figures().text().contains("gpipe: iteration"));
         QVERIFY(window.plans().previous_iteration_s() > 0);
-        QVERIFY(skip_words(window.document().experiment().pipeline, planners_).startsWith("gpipe ignores the skip ratio"));
+        QVERIFY(
+            skip_words(window.document().experiment().pipeline, planners_).startsWith("gpipe ignores the skip ratio"));
         const Plan before = window.plans().ready()->plan;
         planner->setCurrentText("dtfm");
         Q_EMIT planner->textActivated("dtfm");
@@ -372,11 +400,14 @@ private Q_SLOTS:
         const auto why = window.plans().explanation();
         QCOMPARE(why->iteration_s, window.plans().ready()->score.iteration_seconds);
         auto& panel = window.design_page().why();
-        QVERIFY2(panel.summary().text().contains(QString::fromStdString(why->links.front().name).toHtmlEscaped()), qPrintable(panel.summary().text()));
+        QVERIFY2(panel.summary().text().contains(QString::fromStdString(why->links.front().name).toHtmlEscaped()),
+                 qPrintable(panel.summary().text()));
         QCOMPARE(panel.what_ifs().rowCount(), static_cast<int>(why->what_ifs.size()));
         const auto row_of = [&](bool link) {
             const auto& all = why->what_ifs;
-            return static_cast<int>(std::find_if(all.begin(), all.end(), [&](const WhatIf& w) { return w.upgrade.lines.empty() != link; }) - all.begin());
+            return static_cast<int>(
+                std::find_if(all.begin(), all.end(), [&](const WhatIf& w) { return w.upgrade.lines.empty() != link; }) -
+                all.begin());
         };
         Q_EMIT panel.what_ifs().cellClicked(row_of(true), 0);
         QCOMPARE(window.document().selection().links.size(), std::size_t{1});
@@ -384,20 +415,25 @@ private Q_SLOTS:
         QCOMPARE(window.document().selection().nodes.size(), std::size_t{1});
         QVERIFY(window.document().selection().links.empty());
         window.document().select({.microbatch = 1});
-        const auto& costs = *std::find_if(why->microbatches.begin(), why->microbatches.end(), [](const auto& c) { return c.microbatch == 1; });
+        const auto& costs = *std::find_if(why->microbatches.begin(), why->microbatches.end(),
+                                          [](const auto& c) { return c.microbatch == 1; });
         QVERIFY(panel.microbatch().rowCount() >= static_cast<int>(costs.waits.size()) + 3);
         Q_EMIT panel.microbatch().cellClicked(panel.microbatch().rowCount() - 1, 0);
         QCOMPARE(window.document().selection().microbatch, std::optional<int>(1));
-        QVERIFY(costs.waits.empty() || !window.document().selection().nodes.empty() || !window.document().selection().links.empty());
-        window.document().edit("Speed", [](Experiment& changed) { changed.topology.nodes[0].seconds_per_sample_per_block *= 2; });
-        QTRY_VERIFY_WITH_TIMEOUT(window.plans().explanation() != nullptr && window.plans().explanation() != why, patient_ms);
+        QVERIFY(costs.waits.empty() || !window.document().selection().nodes.empty() ||
+                !window.document().selection().links.empty());
+        window.document().edit(
+            "Speed", [](Experiment& changed) { changed.topology.nodes[0].seconds_per_sample_per_block *= 2; });
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().explanation() != nullptr && window.plans().explanation() != why,
+                                 patient_ms);
         QVERIFY(window.plans().explanation()->iteration_s > why->iteration_s);
         QVERIFY(panel.isEnabled());
     }
 
     void sizes_of_screenshots_are_checked() {
         QCOMPARE(parse_size("1280x800"), QSize(1280, 800));
-        for (const char* bad : {"", "1280", "1280x", "10x800", "1280x800x", "99999x800"}) QVERIFY2(!parse_size(bad).isValid(), bad);
+        for (const char* bad : {"", "1280", "1280x", "10x800", "1280x800x", "99999x800"})
+            QVERIFY2(!parse_size(bad).isValid(), bad);
     }
 
     void differences_name_what_differs() {

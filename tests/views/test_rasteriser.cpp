@@ -82,7 +82,8 @@ private Q_SLOTS:
     void triangles_meet_without_seam_or_overlap() {
         Canvas canvas;
         canvas.list.Flags = 0;
-        // A quadrilateral that is no rectangle: two triangles sharing a diagonal, half transparent so that overlap would show.
+        // A quadrilateral that is no rectangle: two triangles sharing a diagonal, half transparent so that overlap
+        // would show.
         canvas.list.AddQuadFilled({5, 5}, {60, 10}, {70, 50}, {10, 40}, IM_COL32(0, 0, 0, 128));
         const QImage image = canvas.draw();
         for (int y = 0; y < image.height(); ++y)
@@ -98,12 +99,15 @@ private Q_SLOTS:
         const auto* glyph = atlas->body->FindGlyph('M');
         int ink = 0;
         for (int y = static_cast<int>(glyph->V0 * height); y < static_cast<int>(glyph->V1 * height); ++y)
-            for (int x = static_cast<int>(glyph->U0 * width); x < static_cast<int>(glyph->U1 * width); ++x) ink += pixels[y * width + x] > 128;
+            for (int x = static_cast<int>(glyph->U0 * width); x < static_cast<int>(glyph->U1 * width); ++x)
+                ink += pixels[y * width + x] > 128;
         QVERIFY2(ink > 15, "the letter M is drawn in the atlas");
         for (const auto& tile : atlas->hatches) {
             double sum = 0;
             for (int y = 0; y < hatch_tile; ++y)
-                for (int x = 0; x < hatch_tile; ++x) sum += pixels[(static_cast<int>(tile.uv0.y * height) + y) * width + static_cast<int>(tile.uv0.x * width) + x];
+                for (int x = 0; x < hatch_tile; ++x)
+                    sum += pixels[(static_cast<int>(tile.uv0.y * height) + y) * width +
+                                  static_cast<int>(tile.uv0.x * width) + x];
             const double share = sum / 255 / hatch_tile / hatch_tile;
             QVERIFY2(share > 0.02 && share < 0.6, qPrintable(QString::number(share)));
         }

@@ -17,13 +17,17 @@ namespace {
 constexpr int patient_ms = 90'000;
 const QString studio = QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-studio");
 
-bool worker_is_built() { return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) && QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe")); }
+bool worker_is_built() {
+    return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) &&
+           QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"));
+}
 
 /// Three nodes and a model that trains in seconds.
 Experiment small_experiment(const std::string& corpus, int iterations) {
     Experiment e;
     for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
-    for (const auto& [from, to] : {std::pair{"node-1", "node-2"}, {"node-2", "node-3"}, {"node-1", "node-3"}}) add_link(e, from, to);
+    for (const auto& [from, to] : {std::pair{"node-1", "node-2"}, {"node-2", "node-3"}, {"node-1", "node-3"}})
+        add_link(e, from, to);
     e.model.blocks = 3;
     e.model.width = 32;
     e.model.heads = 2;
@@ -65,7 +69,8 @@ private Q_SLOTS:
         const QString libraries = ldd.readAllStandardOutput();
         QVERIFY2(libraries.contains("libQt6Widgets"), "ldd lists what it links");
         // With "lib": the addresses ldd prints contain "c10" now and then.
-        for (const char* unwanted : {"libtorch", "libc10", "libgloo"}) QVERIFY2(!libraries.contains(unwanted, Qt::CaseInsensitive), qPrintable(libraries));
+        for (const char* unwanted : {"libtorch", "libc10", "libgloo"})
+            QVERIFY2(!libraries.contains(unwanted, Qt::CaseInsensitive), qPrintable(libraries));
     }
 
     void a_run_outlives_the_kill_of_its_window() {
@@ -74,7 +79,8 @@ private Q_SLOTS:
         QTemporaryDir folder;
         QFile corpus(folder.filePath("corpus.txt"));
         QVERIFY(corpus.open(QIODevice::WriteOnly));
-        for (int i = 0; i < 4000; ++i) corpus.write("One more line of text, and it was number " + QByteArray::number(i) + ".\n");
+        for (int i = 0; i < 4000; ++i)
+            corpus.write("One more line of text, and it was number " + QByteArray::number(i) + ".\n");
         corpus.close();
         const std::string experiment = folder.filePath("small.json").toStdString();
         write_file_atomically(experiment, to_text(small_experiment(corpus.fileName().toStdString(), iterations)));
@@ -85,7 +91,8 @@ private Q_SLOTS:
         environment.insert("QT_QPA_PLATFORM", "offscreen");
         environment.insert("XDG_CONFIG_HOME", folder.path());
         window.setProcessEnvironment(environment);
-        window.start(studio, {QString::fromStdString(experiment), "--db", QString::fromStdString(record.string()), "--launch"});
+        window.start(studio,
+                     {QString::fromStdString(experiment), "--db", QString::fromStdString(record.string()), "--launch"});
         QVERIFY(window.waitForStarted());
         QTRY_VERIFY_WITH_TIMEOUT(newest(record) && newest(record)->iterations_done >= 1, patient_ms);
         QCOMPARE(window.state(), QProcess::Running);

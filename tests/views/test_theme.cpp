@@ -15,7 +15,8 @@ private Q_SLOTS:
         // Sharma, Wu and Dalal's table, pairs 1, 7 and 25.
         QVERIFY(std::abs(science::ciede2000({50, 2.6772, -79.7751}, {50, 0, -82.7485}) - 2.0425) < 1e-4);
         QVERIFY(std::abs(science::ciede2000({50, 0, 0}, {50, -1, 2}) - 2.3669) < 1e-4);
-        QVERIFY(std::abs(science::ciede2000({60.2574, -34.0099, 36.2677}, {60.4626, -34.1751, 39.4387}) - 1.2644) < 1e-4);
+        QVERIFY(std::abs(science::ciede2000({60.2574, -34.0099, 36.2677}, {60.4626, -34.1751, 39.4387}) - 1.2644) <
+                1e-4);
     }
 
     void stages_are_told_apart_by_all_eyes() {
@@ -23,15 +24,18 @@ private Q_SLOTS:
             for (const auto& eyes : {science::normal, science::protanopia, science::deuteranopia, science::tritanopia})
                 for (std::size_t a = 0; a < t->stages.size(); ++a)
                     for (std::size_t b = a + 1; b < t->stages.size(); ++b) {
-                        const double distance = science::ciede2000(science::lab(t->stages[a], eyes), science::lab(t->stages[b], eyes));
-                        QVERIFY2(distance >= 12, qPrintable(QString("stages %1 and %2: %3").arg(a).arg(b).arg(distance)));
+                        const double distance =
+                            science::ciede2000(science::lab(t->stages[a], eyes), science::lab(t->stages[b], eyes));
+                        QVERIFY2(distance >= 12,
+                                 qPrintable(QString("stages %1 and %2: %3").arg(a).arg(b).arg(distance)));
                     }
     }
 
     void contrasts_are_enough() {
         for (const Theme* t : {&Theme::light(), &Theme::dark_theme()}) {
             for (const QColor& back : {t->surface, t->surface_2})
-                for (const QColor& text : {t->text, t->text_2, t->accent, t->good, t->warning, t->bad}) QVERIFY2(contrast(text, back) >= 4.5, qPrintable(text.name()));
+                for (const QColor& text : {t->text, t->text_2, t->accent, t->good, t->warning, t->bad})
+                    QVERIFY2(contrast(text, back) >= 4.5, qPrintable(text.name()));
             QVERIFY(contrast(t->on_accent, t->accent) >= 4.5);
             for (const QColor& stage : t->stages) {
                 QVERIFY2(contrast(stage, t->surface) >= 3, qPrintable(stage.name()));

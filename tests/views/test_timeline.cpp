@@ -19,7 +19,15 @@ std::shared_ptr<TimelineData> regular(int lanes, int spans_a_lane, double length
     std::int64_t row = 0;
     for (int lane = 0; lane < lanes; ++lane)
         for (int i = 0; i < spans_a_lane; ++i) {
-            Span span{i % 2 ? SpanKind::backward : SpanKind::forward, lane, -1, lane % 6, i % 30, 0, 2 * i * length, (2 * i + 1) * length, 0};
+            Span span{i % 2 ? SpanKind::backward : SpanKind::forward,
+                      lane,
+                      -1,
+                      lane % 6,
+                      i % 30,
+                      0,
+                      2 * i * length,
+                      (2 * i + 1) * length,
+                      0};
             data->add(span, 0, 0, row++);
             data->add(IdleGap{lane, IdleCause::activation, (2 * i + 1) * length, (2 * i + 2) * length}, 0);
         }
@@ -34,8 +42,10 @@ struct Seen {
 
 Seen look(const TimelineData& data, double begin, double end, double least) {
     Seen seen;
-    data.visit_work(data.lanes()[0], begin, end, least, [&](const LaneSpan& s) { ++seen.exact, seen.busy_s += s.end_s - s.start_s; },
-                    [&](const Fold& f) { seen.folded += f.count, ++seen.folds, seen.busy_s += f.busy * (f.end_s - f.start_s); });
+    data.visit_work(
+        data.lanes()[0], begin, end, least,
+        [&](const LaneSpan& s) { ++seen.exact, seen.busy_s += s.end_s - s.start_s; },
+        [&](const Fold& f) { seen.folded += f.count, ++seen.folds, seen.busy_s += f.busy * (f.end_s - f.start_s); });
     return seen;
 }
 
@@ -86,7 +96,8 @@ private Q_SLOTS:
     void a_long_span_among_short_ones_stands_alone() {
         auto data = std::make_shared<TimelineData>();
         data->set_lanes({"a"});
-        for (int i = 0; i < 10; ++i) data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 0.01, i * 0.01 + 0.005, 0}, 0, 0, i);
+        for (int i = 0; i < 10; ++i)
+            data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 0.01, i * 0.01 + 0.005, 0}, 0, 0, i);
         data->add(Span{SpanKind::backward, 0, -1, 0, 10, 0, 0.1, 9, 0}, 0, 0, 10);
         data->finish();
         const Seen seen = look(*data, 0, 10, 1);

@@ -41,7 +41,8 @@ private Q_SLOTS:
         view.resize(800, 500);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
-        for (const QPoint at : {QPoint(150, 250), QPoint(400, 120), QPoint(650, 250)}) QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, at);
+        for (const QPoint at : {QPoint(150, 250), QPoint(400, 120), QPoint(650, 250)})
+            QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, at);
         QCOMPARE(document.experiment().topology.nodes.size(), std::size_t{3});
         const QPointF rim(node_radius - 2, 0);
         drag(view, place(view, "node-1") + rim, place(view, "node-2"));
@@ -145,7 +146,9 @@ private Q_SLOTS:
         Document document;
         Experiment e;
         for (int i = 0; i < 200; ++i) add_node(e, {60.0 * (i % 20), 60.0 * (i / 20)});
-        for (int i = 0; i < 800; ++i) e.topology.links.push_back({"node-" + std::to_string(i % 200 + 1), "node-" + std::to_string((i * 7 + i / 200 * 31 + 13) % 200 + 1)});
+        for (int i = 0; i < 800; ++i)
+            e.topology.links.push_back({"node-" + std::to_string(i % 200 + 1),
+                                        "node-" + std::to_string((i * 7 + i / 200 * 31 + 13) % 200 + 1)});
         document.start_new(e);
         TopologyView view(document, true);
         view.resize(1280, 800);

@@ -24,8 +24,16 @@ QLabel* words(const QString& text, const char* role) {
 }  // namespace
 
 ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
-    : QWidget(parent), feed_(feed), list_(new RunList(feed)), tabs_(new QTabWidget), empty_(new QWidget), table_(new QTableWidget),
-      only_differing_(new QCheckBox(tr("Only what differs"))), curves_(new CurvePanel), stack_(new QWidget), stack_rows_(new QVBoxLayout(stack_)) {
+    : QWidget(parent),
+      feed_(feed),
+      list_(new RunList(feed)),
+      tabs_(new QTabWidget),
+      empty_(new QWidget),
+      table_(new QTableWidget),
+      only_differing_(new QCheckBox(tr("Only what differs"))),
+      curves_(new CurvePanel),
+      stack_(new QWidget),
+      stack_rows_(new QVBoxLayout(stack_)) {
     auto* splitter = new QSplitter(Qt::Horizontal, this);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -44,7 +52,9 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     splitter->setObjectName("compare_columns");
 
     auto* empty_column = new QVBoxLayout(empty_);
-    auto* hint = words(tr("Select two or more runs in the list to see their differences, curves and timelines side by side"), "secondary");
+    auto* hint =
+        words(tr("Select two or more runs in the list to see their differences, curves and timelines side by side"),
+              "secondary");
     hint->setAlignment(Qt::AlignCenter);
     empty_column->addWidget(hint);
 
@@ -116,9 +126,12 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     table_->setRowCount(static_cast<int>(rows.size()));
     QStringList headers{tr("Result or parameter")};
     for (const auto* run : runs)
-        headers << tr("Run %1").arg(run->info.id) + (runs.size() > 1 && run == runs.front() ? tr(" (baseline)") : QString{}) + '\n' + QString::fromStdString(run->info.planner);
+        headers << tr("Run %1").arg(run->info.id) +
+                       (runs.size() > 1 && run == runs.front() ? tr(" (baseline)") : QString{}) + '\n' +
+                       QString::fromStdString(run->info.planner);
     table_->setHorizontalHeaderLabels(headers);
-    for (int c = 1; c < table_->columnCount(); ++c) table_->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    for (int c = 1; c < table_->columnCount(); ++c)
+        table_->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     for (int r = 0; r < table_->rowCount(); ++r) {
         const auto& row = rows[static_cast<std::size_t>(r)];
         auto* name = new QTableWidgetItem(row.name);
@@ -138,7 +151,9 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
 
 void ComparePage::divide_columns() {
     constexpr int figures = 176, least = 200, most = 400;
-    table_->setColumnWidth(0, std::clamp(table_->viewport()->width() - figures * (table_->columnCount() - 1) - size::wide_gap, least, most));
+    table_->setColumnWidth(
+        0,
+        std::clamp(table_->viewport()->width() - figures * (table_->columnCount() - 1) - size::wide_gap, least, most));
     for (int c = 1; c < table_->columnCount(); ++c) table_->setColumnWidth(c, figures);
 }
 
@@ -153,8 +168,10 @@ void ComparePage::changeEvent(QEvent* event) {
 }
 
 void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
-    const bool same = timelines_.size() == runs.size() &&
-                      std::equal(runs.begin(), runs.end(), timelines_.begin(), [](const RunData* run, const TimelineView* view) { return view->data() == run->lanes.get(); });
+    const bool same = timelines_.size() == runs.size() && std::equal(runs.begin(), runs.end(), timelines_.begin(),
+                                                                     [](const RunData* run, const TimelineView* view) {
+                                                                         return view->data() == run->lanes.get();
+                                                                     });
     double extent = 0;
     for (const auto* run : runs) extent = std::max(extent, run->lanes->extent_s());
     zoom_.set_follows(false);
@@ -166,7 +183,11 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
             delete item;
         }
         for (const auto* run : runs) {
-            auto* title = words(tr("Run %1, %2, %3").arg(run->info.id).arg(QString::fromStdString(run->info.name), QString::fromStdString(run->info.planner)), "heading");
+            auto* title =
+                words(tr("Run %1, %2, %3")
+                          .arg(run->info.id)
+                          .arg(QString::fromStdString(run->info.name), QString::fromStdString(run->info.planner)),
+                      "heading");
             title->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
             auto* view = new TimelineView(zoom_);
             stack_rows_->addWidget(title);

@@ -13,13 +13,14 @@ namespace skippipe {
 struct DifferenceRow {
     QString name;
     QStringList values;
-    QStringList deltas;      ///< against the first; empty texts where there is none
+    QStringList deltas;  ///< against the first; empty texts where there is none
     bool is_metric = false;
     bool differs = false;
-    bool always_shown = false;   ///< says what the comparison holds equal, so it is told also where all are the same
+    bool always_shown = false;  ///< says what the comparison holds equal, so it is told also where all are the same
 };
 
-/// Results of the runs first, with what they cost, then every parameter of their frozen experiments (canvas places left out).
+/// Results of the runs first, with what they cost, then every parameter of their frozen experiments (canvas places left
+/// out).
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs);
 
 }  // namespace skippipe

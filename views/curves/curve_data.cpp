@@ -18,7 +18,9 @@ QString run_name(const RunData& run) { return QObject::tr("run %1").arg(run.info
 QString held_equal(const std::vector<RunData>& runs, WorkAxis x) {
     QStringList sizes;
     for (const auto& run : runs)
-        if (const QString size = run.iteration ? QString::number(run.iteration->microbatches) : QString{}; !size.isEmpty() && !sizes.contains(size)) sizes << size;
+        if (const QString size = run.iteration ? QString::number(run.iteration->microbatches) : QString{};
+            !size.isEmpty() && !sizes.contains(size))
+            sizes << size;
     const QString equal = QObject::tr("Equal %1").arg(words(describe(x)));
     if (x != WorkAxis::iteration || sizes.isEmpty()) return equal;
     return sizes.size() == 1 ? QObject::tr("%1 of %2 microbatches each").arg(equal, sizes.front())
@@ -48,13 +50,15 @@ QString equal_words(const std::vector<RunData>& runs, RunId baseline, const std:
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const auto& run = view.runs[i];
         if (run.value) values << QStringLiteral("%1 %2").arg(run_name(runs[i]), three_digits(*run.value));
-        if (run.share && i != base) reached << QObject::tr("%1 needs %2").arg(run_name(runs[i]), three_digits(*run.share));
+        if (run.share && i != base)
+            reached << QObject::tr("%1 needs %2").arg(run_name(runs[i]), three_digits(*run.share));
     }
     text += ' ' + (x == WorkAxis::iteration ? QObject::tr("At iteration %1").arg(at) : QObject::tr("At %1").arg(at));
     if (view.shortest) text += QObject::tr(", where %1 ends").arg(run_name(runs[*view.shortest]));
     text += ": " + values.join(", ") + '.';
     if (!reached.isEmpty())
-        text += ' ' + QObject::tr("To reach %1, %2 of what %3 needs.").arg(three_digits(*view.target), reached.join(", "), run_name(runs[base]));
+        text += ' ' + QObject::tr("To reach %1, %2 of what %3 needs.")
+                          .arg(three_digits(*view.target), reached.join(", "), run_name(runs[base]));
     return text;
 }
 
@@ -64,7 +68,9 @@ std::vector<CurvePoint> downsample(const std::vector<CurvePoint>& points, int bu
     if (!(width > 0)) return points;
     std::vector<CurvePoint> kept;
     for (std::size_t i = 0; i < points.size();) {
-        const auto bucket = [&](std::size_t k) { return std::min(buckets - 1, static_cast<int>((points[k].x - begin) / width)); };
+        const auto bucket = [&](std::size_t k) {
+            return std::min(buckets - 1, static_cast<int>((points[k].x - begin) / width));
+        };
         const std::size_t first = i;
         std::size_t low = i, high = i;
         for (; i < points.size() && bucket(i) == bucket(first); ++i) {

@@ -45,7 +45,8 @@ constexpr XChoice x_choices[] = {{WorkAxis::iteration, "Iteration", "Iteration"}
 
 }  // namespace
 
-CurvePanel::CurvePanel(QWidget* parent) : QWidget(parent), plot_(new QCustomPlot(this)), empty_(new QLabel(this)), equal_(new QLabel(this)) {
+CurvePanel::CurvePanel(QWidget* parent)
+    : QWidget(parent), plot_(new QCustomPlot(this)), empty_(new QLabel(this)), equal_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -125,8 +126,10 @@ void CurvePanel::choose_scale(const std::string& metric) {
     if (axis() != WorkAxis::block_flops) return;
     double most = 0;
     for (const auto& run : shown_)
-        if (const auto points = curve_points(run, metric, axis()); !points.empty()) most = std::max(most, points.back().x);
-    static constexpr std::pair<double, const char*> prefixes[] = {{1e15, " (PFLOP)"}, {1e12, " (TFLOP)"}, {1e9, " (GFLOP)"}};
+        if (const auto points = curve_points(run, metric, axis()); !points.empty())
+            most = std::max(most, points.back().x);
+    static constexpr std::pair<double, const char*> prefixes[] = {
+        {1e15, " (PFLOP)"}, {1e12, " (TFLOP)"}, {1e9, " (GFLOP)"}};
     for (const auto& [size, unit] : prefixes) {
         x_scale_ = 1 / size;
         x_unit_ = unit;
@@ -146,7 +149,8 @@ void CurvePanel::style_axes() {
     for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
         const bool logarithmic = axis == plot_->xAxis ? log_x_->isChecked() : log_y_->isChecked();
         axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-        axis->setTicker(logarithmic ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog) : QSharedPointer<QCPAxisTicker>::create());
+        axis->setTicker(logarithmic ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog)
+                                    : QSharedPointer<QCPAxisTicker>::create());
         axis->setNumberFormat(logarithmic ? "gb" : "g");
         axis->setNumberPrecision(logarithmic ? 3 : 5);
         axis->setBasePen(QPen(t.text_2));
@@ -167,7 +171,8 @@ void CurvePanel::style_axes() {
     plot_->legend->setFont(small_font());
 }
 
-void CurvePanel::add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only, const QString& name) {
+void CurvePanel::add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only,
+                           const QString& name) {
     const auto points = downsample(curve_points(run, metric, axis()), std::max(300, plot_->width()));
     if (points.empty()) return;
     QVector<double> x, y;
@@ -180,7 +185,8 @@ void CurvePanel::add_curve(const RunData& run, const std::string& metric, int co
     if (Theme::hatched(colour)) pen.setStyle(Qt::DashLine);
     graph->setPen(pen);
     if (points_only || points.size() < 3) {
-        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, points_only ? theme().text : pen.color(), points_only ? theme().text : pen.color(), 6));
+        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, points_only ? theme().text : pen.color(),
+                                               points_only ? theme().text : pen.color(), 6));
         if (points_only) graph->setPen(QPen(theme().text, 1, Qt::DotLine));
     }
 }
@@ -200,7 +206,8 @@ void CurvePanel::draw() {
     const bool several = shown_.size() > 1;
     int colour = 0;
     for (const auto& run : shown_) {
-        const QString name = several ? tr("Run %1, %2").arg(run.info.id).arg(QString::fromStdString(run.info.planner)) : tr("Training");
+        const QString name =
+            several ? tr("Run %1, %2").arg(run.info.id).arg(QString::fromStdString(run.info.planner)) : tr("Training");
         add_curve(run, metric, colour, several && run.info.id == baseline_, false, name);
         if (metric == "loss" && !several) add_curve(run, "validation_loss", colour, false, true, tr("Validation"));
         ++colour;

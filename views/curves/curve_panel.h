@@ -15,7 +15,8 @@ class QLabel;
 
 namespace skippipe {
 
-/// Metrics of one or more runs over iterations, tokens, block FLOPs, network time or machine time; of several, a line says what that holds equal.
+/// Metrics of one or more runs over iterations, tokens, block FLOPs, network time or machine time; of several, a line
+/// says what that holds equal.
 class CurvePanel : public QWidget {
     Q_OBJECT
 public:
@@ -36,7 +37,8 @@ protected:
 
 private:
     void draw();
-    void add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only, const QString& name);
+    void add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only,
+                   const QString& name);
     void style_axes();
     WorkAxis axis() const;
     void choose_scale(const std::string& metric);
@@ -46,10 +48,10 @@ private:
     QLabel *empty_, *equal_;
     QComboBox *metric_ = nullptr, *x_ = nullptr;
     QCheckBox *log_x_ = nullptr, *log_y_ = nullptr;
-    std::vector<RunData> shown_;   ///< info and metrics alone
+    std::vector<RunData> shown_;  ///< info and metrics alone
     RunId baseline_ = 0;
-    QString x_unit_;               ///< behind the axis' label
-    double x_scale_ = 1;           ///< what is drawn over what was counted: FLOPs in G, T or P
+    QString x_unit_;      ///< behind the axis' label
+    double x_scale_ = 1;  ///< what is drawn over what was counted: FLOPs in G, T or P
 };
 
 }  // namespace skippipe

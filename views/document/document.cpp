@@ -20,7 +20,10 @@ constexpr qint64 merge_window_ms = 1500;
 class SetExperiment final : public QUndoCommand {
 public:
     SetExperiment(Document& document, const QString& what, Experiment after, QString merge)
-        : QUndoCommand(what), document_(document), before_(document.experiment()), after_(std::move(after)),
+        : QUndoCommand(what),
+          document_(document),
+          before_(document.experiment()),
+          after_(std::move(after)),
           merge_(std::move(merge)) {
         clock_.start();
     }
@@ -62,7 +65,8 @@ void Document::select(Selection selection) {
 Faults Document::refusals() const {
     Faults faults;
     for (const auto& [field, what] : refused_)
-        faults.push_back({field.toStdString(), what.toStdString(), "the value before it still holds", "Correct the text in the field"});
+        faults.push_back({field.toStdString(), what.toStdString(), "the value before it still holds",
+                          "Correct the text in the field"});
     return faults;
 }
 
@@ -116,7 +120,8 @@ void Document::open(const std::filesystem::path& file) {
     const std::string text = read_file(file, faults);
     if (has_errors(faults)) throw InputError(faults);
     ParsedExperiment parsed = parse_experiment(text);
-    // Faults of meaning are found again in `check` and vanish once mended; what only the text can show stays until a save.
+    // Faults of meaning are found again in `check` and vanish once mended; what only the text can show stays until a
+    // save.
     const Faults meaning = validate(parsed.experiment);
     std::erase_if(parsed.faults, [&](const Fault& fault) {
         return std::find(meaning.begin(), meaning.end(), fault) != meaning.end();

@@ -32,19 +32,19 @@ public:
     const Selection& selection() const { return selection_; }
     void select(Selection selection);
 
-    /// Applies `change` to a copy and pushes one undo command where that makes a difference. Edits that follow each other with
-    /// the same `merge` key (a drag, typing in one field) become one command.
+    /// Applies `change` to a copy and pushes one undo command where that makes a difference. Edits that follow each
+    /// other with the same `merge` key (a drag, typing in one field) become one command.
     void edit(const QString& what, const std::function<void(Experiment&)>& change, const QString& merge = {});
     /// Ends merging: the next edit is a command of its own whatever its key.
     void end_merge() { ++merge_serial_; }
 
     /// A document without a file.
     void start_new(Experiment experiment);
-    /// Reads a file. One with faults opens as far as it could be understood, with the faults listed; the file itself is not
-    /// touched. Throws InputError where it cannot be read at all.
+    /// Reads a file. One with faults opens as far as it could be understood, with the faults listed; the file itself is
+    /// not touched. Throws InputError where it cannot be read at all.
     void open(const std::filesystem::path& file);
-    /// Writes atomically. Where the file had faults when it was read, its text is first kept beside it as FILE.before-repair.
-    /// Throws InputError.
+    /// Writes atomically. Where the file had faults when it was read, its text is first kept beside it as
+    /// FILE.before-repair. Throws InputError.
     void save(const std::filesystem::path& file);
     /// Takes over work found after a crash: the file it belongs to (may be empty), unsaved.
     void recover(Experiment experiment, const std::filesystem::path& file);
@@ -54,11 +54,11 @@ public:
     bool file_has_faults() const { return !file_faults_.empty(); }
 
 Q_SIGNALS:
-    void changed();            ///< the experiment's value
+    void changed();  ///< the experiment's value
     void faults_changed();
     void selection_changed();
-    void file_changed();       ///< path or saved state
-    void replaced();           ///< another document: cameras may move
+    void file_changed();  ///< path or saved state
+    void replaced();      ///< another document: cameras may move
 
 private:
     friend class SetExperiment;

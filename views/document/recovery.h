@@ -23,8 +23,9 @@ struct FoundWork {
     Experiment experiment;
 };
 
-/// Keeps unsaved work in a file of its own (never the user's), a moment after each edit, and removes it when the document is
-/// saved or `discard` is called: a window that closes as wished does. Whatever else ends the window leaves the work to be found.
+/// Keeps unsaved work in a file of its own (never the user's), a moment after each edit, and removes it when the
+/// document is saved or `discard` is called: a window that closes as wished does. Whatever else ends the window leaves
+/// the work to be found.
 class Recovery : public QObject {
     Q_OBJECT
 public:

@@ -40,7 +40,8 @@ QString sentence(std::string_view words) {
 
 }  // namespace
 
-IdlePanel::IdlePanel(QWidget* parent) : QWidget(parent), title_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
+IdlePanel::IdlePanel(QWidget* parent)
+    : QWidget(parent), title_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
     column->setSpacing(size::unit);

@@ -26,7 +26,9 @@ std::u16string characters() {
     std::u16string text;
     for (char16_t c = 0x20; c < 0x7F; ++c) text += c;
     for (char16_t c = 0xA0; c < 0x180; ++c) text += c;
-    return text + u"\u2009\u2013\u2014\u2018\u2019\u201C\u201D\u2026\u2190\u2191\u2192\u2193\u2212\u0394\u03BC\u2264\u2265\u00D7";
+    return text +
+           u"\u2009\u2013\u2014\u2018\u2019\u201C\u201D\u2026\u2190\u2191\u2192\u2193\u2212\u0394\u03BC\u2264\u2265"
+           u"\u00D7";
 }
 
 QImage draw_glyph(const QFont& font, char16_t c, const QRect& box) {
@@ -150,7 +152,8 @@ void add_hatch(ImDrawList& list, const Atlas& atlas, int pattern, ImVec2 from, I
     const float first_y = std::floor(from.y / side) * side;
     for (float y = first_y; y < to.y; y += side)
         for (float x = std::floor(from.x / side) * side; x < to.x; x += side) {
-            const ImVec2 a{std::max(x, from.x), std::max(y, from.y)}, b{std::min(x + side, to.x), std::min(y + side, to.y)};
+            const ImVec2 a{std::max(x, from.x), std::max(y, from.y)},
+                b{std::min(x + side, to.x), std::min(y + side, to.y)};
             list.PrimReserve(6, 4);
             list.PrimRectUV(a, b, {u(a.x, x), v(a.y, y)}, {u(b.x, x), v(b.y, y)}, colour);
         }

@@ -12,7 +12,8 @@ namespace skippipe {
 inline constexpr int hatch_patterns = 8;
 inline constexpr int hatch_tile = 64;  ///< pixels at scale 1, both ways
 
-/// The texture that ImGui draws with: the system's font, rasterised by Qt so that text is the same everywhere, and hatches.
+/// The texture that ImGui draws with: the system's font, rasterised by Qt so that text is the same everywhere, and
+/// hatches.
 struct Atlas {
     ImFontAtlas fonts;
     ImFont* body = nullptr;
@@ -23,7 +24,8 @@ struct Atlas {
     std::array<Tile, hatch_patterns> hatches;
     double scale = 1;
 
-    /// Shared by all painters on the processor of one scale; `own` makes a new one (a GL context keeps its texture itself).
+    /// Shared by all painters on the processor of one scale; `own` makes a new one (a GL context keeps its texture
+    /// itself).
     static std::shared_ptr<Atlas> at_scale(double device_pixel_ratio, bool own = false);
 };
 

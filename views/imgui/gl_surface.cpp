@@ -101,7 +101,8 @@ private:
         ImGui_ImplOpenGL3_NewFrame();
         const QColor back = theme().surface;
         auto* gl = context_.functions();
-        gl->glViewport(0, 0, static_cast<GLint>(width() * devicePixelRatio()), static_cast<GLint>(height() * devicePixelRatio()));
+        gl->glViewport(0, 0, static_cast<GLint>(width() * devicePixelRatio()),
+                       static_cast<GLint>(height() * devicePixelRatio()));
         gl->glClearColor(back.redF(), back.greenF(), back.blueF(), 1);
         gl->glClear(GL_COLOR_BUFFER_BIT);
         ImGui_ImplOpenGL3_RenderDrawData(const_cast<ImDrawData*>(data));

@@ -7,7 +7,8 @@ namespace skippipe {
 /// The painter all hosts use: what was chosen, else what the probe found.
 ImGuiPainter chosen_painter();
 
-/// A GL window inside a widget that fills `host`; it draws the host's frames and passes events on to it. The container owns it.
+/// A GL window inside a widget that fills `host`; it draws the host's frames and passes events on to it. The container
+/// owns it.
 struct GlView {
     QWidget* container = nullptr;
     QWindow* window = nullptr;

@@ -136,7 +136,8 @@ void ImGuiHost::paintEvent(QPaintEvent*) {
     if (gl_ != nullptr || width() <= 0 || height() <= 0) return;
     const ImDrawData* data = build_frame();
     const double scale = devicePixelRatioF();
-    const QSize physical(static_cast<int>(std::lround(width() * scale)), static_cast<int>(std::lround(height() * scale)));
+    const QSize physical(static_cast<int>(std::lround(width() * scale)),
+                         static_cast<int>(std::lround(height() * scale)));
     if (image_.size() != physical) image_ = QImage(physical, QImage::Format_RGB32);
     image_.fill(theme().surface);
     AlphaTexture texture;

@@ -16,8 +16,8 @@ namespace skippipe {
 /// How ImGui's triangles become pixels: on the processor, or by OpenGL 3 where `hardware_gl` found a real renderer.
 enum class ImGuiPainter { processor, opengl };
 
-/// True when this process can draw with a hardware OpenGL 3 renderer. Probed once, before any GL widget exists; never under
-/// the offscreen and minimal platforms, and never for Mesa's software renderers.
+/// True when this process can draw with a hardware OpenGL 3 renderer. Probed once, before any GL widget exists; never
+/// under the offscreen and minimal platforms, and never for Mesa's software renderers.
 bool hardware_gl();
 /// Overrides the probe (before the first host is made): what `--renderer` asks for.
 void choose_painter(ImGuiPainter painter);

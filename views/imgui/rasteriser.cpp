@@ -35,8 +35,13 @@ inline int pixel(float edge) { return static_cast<int>(std::ceil(edge - 0.5f)); 
 class Painter {
 public:
     Painter(const ImDrawData& data, const AlphaTexture& texture, QImage& target)
-        : texture_(texture), bits_(reinterpret_cast<std::uint32_t*>(target.bits())), stride_(target.bytesPerLine() / 4),
-          width_(target.width()), height_(target.height()), origin_(data.DisplayPos), scale_(data.FramebufferScale) {}
+        : texture_(texture),
+          bits_(reinterpret_cast<std::uint32_t*>(target.bits())),
+          stride_(target.bytesPerLine() / 4),
+          width_(target.width()),
+          height_(target.height()),
+          origin_(data.DisplayPos),
+          scale_(data.FramebufferScale) {}
 
     void draw(const ImDrawList& list) {
         for (const auto& command : list.CmdBuffer) {
@@ -49,13 +54,16 @@ public:
 
 private:
     bool set_clip(const ImVec4& rect) {
-        clip_ = {std::max(0, pixel((rect.x - origin_.x) * scale_.x)), std::max(0, pixel((rect.y - origin_.y) * scale_.y)),
+        clip_ = {std::max(0, pixel((rect.x - origin_.x) * scale_.x)),
+                 std::max(0, pixel((rect.y - origin_.y) * scale_.y)),
                  std::min(width_, pixel((rect.z - origin_.x) * scale_.x)),
                  std::min(height_, pixel((rect.w - origin_.y) * scale_.y))};
         return clip_.x0 < clip_.x1 && clip_.y0 < clip_.y1;
     }
 
-    ImVec2 place(const ImDrawVert& v) const { return {(v.pos.x - origin_.x) * scale_.x, (v.pos.y - origin_.y) * scale_.y}; }
+    ImVec2 place(const ImDrawVert& v) const {
+        return {(v.pos.x - origin_.x) * scale_.x, (v.pos.y - origin_.y) * scale_.y};
+    }
 
     /// Six indices a b c a c d over an upright rectangle of one colour: what ImGui makes of rectangles and glyphs.
     static bool is_rectangle(const ImDrawVert* v, const ImDrawIdx* i) {
@@ -105,7 +113,8 @@ private:
         const float dv = (uv1.y - uv0.y) * static_cast<float>(texture_.height) / (q.y - p.y);
         const float u0 = uv0.x * static_cast<float>(texture_.width), v0 = uv0.y * static_cast<float>(texture_.height);
         for (int y = y0; y < y1; ++y) {
-            const int ty = std::clamp(static_cast<int>(v0 + (static_cast<float>(y) + 0.5f - p.y) * dv), 0, texture_.height - 1);
+            const int ty =
+                std::clamp(static_cast<int>(v0 + (static_cast<float>(y) + 0.5f - p.y) * dv), 0, texture_.height - 1);
             const unsigned char* texels = texture_.pixels + static_cast<std::ptrdiff_t>(ty) * texture_.width;
             std::uint32_t* line = bits_ + y * stride_;
             float u = u0 + (static_cast<float>(x0) + 0.5f - p.x) * du;
@@ -120,8 +129,10 @@ private:
         const ImVec2 a = place(va), b = place(vb), c = place(vc);
         const float area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
         if (area == 0) return;
-        const int x0 = std::max(clip_.x0, pixel(std::min({a.x, b.x, c.x}))), x1 = std::min(clip_.x1, pixel(std::max({a.x, b.x, c.x})));
-        const int y0 = std::max(clip_.y0, pixel(std::min({a.y, b.y, c.y}))), y1 = std::min(clip_.y1, pixel(std::max({a.y, b.y, c.y})));
+        const int x0 = std::max(clip_.x0, pixel(std::min({a.x, b.x, c.x}))),
+                  x1 = std::min(clip_.x1, pixel(std::max({a.x, b.x, c.x})));
+        const int y0 = std::max(clip_.y0, pixel(std::min({a.y, b.y, c.y}))),
+                  y1 = std::min(clip_.y1, pixel(std::max({a.y, b.y, c.y})));
         const float inverse = 1 / area;
         const bool flat = va.col == vb.col && va.col == vc.col;
         const float texel = sample(va.uv);
@@ -145,7 +156,8 @@ private:
     static ImU32 interpolate(ImU32 a, ImU32 b, ImU32 c, float wa, float wb, float wc) {
         ImU32 result = 0;
         for (int shift = 0; shift < 32; shift += 8) {
-            const float value = static_cast<float>((a >> shift) & 255) * wa + static_cast<float>((b >> shift) & 255) * wb +
+            const float value = static_cast<float>((a >> shift) & 255) * wa +
+                                static_cast<float>((b >> shift) & 255) * wb +
                                 static_cast<float>((c >> shift) & 255) * wc;
             result |= static_cast<ImU32>(std::clamp(value + 0.5f, 0.0f, 255.0f)) << shift;
         }

@@ -12,8 +12,8 @@ struct AlphaTexture {
     int width = 0, height = 0;
 };
 
-/// Draws ImGui's triangles into an image (Format_RGB32, physical pixels): colours interpolated over vertices, textured by
-/// coverage, clipped; axis-aligned rectangles and glyphs take a short way. The same pixels on every machine.
+/// Draws ImGui's triangles into an image (Format_RGB32, physical pixels): colours interpolated over vertices, textured
+/// by coverage, clipped; axis-aligned rectangles and glyphs take a short way. The same pixels on every machine.
 void rasterise(const ImDrawData& data, const AlphaTexture& texture, QImage& target);
 
 }  // namespace skippipe

@@ -4,8 +4,9 @@
 namespace skippipe {
 namespace {
 
-constexpr std::pair<const char*, int> prefixes[] = {{"P", 15}, {"T", 12}, {"G", 9}, {"M", 6}, {"k", 3}, {"K", 3},
-                                                    {"m", -3}, {"u", -6}, {"\u00B5", -6}, {"\u03BC", -6}, {"n", -9}};
+constexpr std::pair<const char*, int> prefixes[] = {{"P", 15},      {"T", 12},      {"G", 9},  {"M", 6},
+                                                    {"k", 3},       {"K", 3},       {"m", -3}, {"u", -6},
+                                                    {"\u00B5", -6}, {"\u03BC", -6}, {"n", -9}};
 
 QString with_unit(double value, const Info& info) {
     const QString number = QString::number(value, 'g', 9).remove('+');
@@ -34,7 +35,8 @@ std::optional<double> read_number(const QString& text, const char* unit_utf8) {
     }
     if (rest = rest.trimmed(); rest.isEmpty()) return number * factor;
     for (const auto& [prefix, power] : prefixes)
-        if (rest == QString::fromUtf8(prefix) && (power > 0 || !unit.isEmpty())) return power > 0 ? number * std::pow(10.0, power) * factor : number / std::pow(10.0, -power) * factor;
+        if (rest == QString::fromUtf8(prefix) && (power > 0 || !unit.isEmpty()))
+            return power > 0 ? number * std::pow(10.0, power) * factor : number / std::pow(10.0, -power) * factor;
     return {};
 }
 
@@ -50,7 +52,8 @@ QString number_text(double value, const char* unit) {
             const double scale = std::pow(10.0, power);
             if (power <= 0 || std::abs(value) < scale) continue;
             const QString text = digits(value / scale);
-            if (text.size() <= 7 && read_number(text + QString::fromUtf8(prefix), unit) == value) return text + QChar(0x2009) + QString::fromUtf8(prefix);
+            if (text.size() <= 7 && read_number(text + QString::fromUtf8(prefix), unit) == value)
+                return text + QChar(0x2009) + QString::fromUtf8(prefix);
         }
     return digits(value);
 }
@@ -58,9 +61,12 @@ QString number_text(double value, const char* unit) {
 QString limits_text(const Info& info) {
     const bool low = std::isfinite(info.min), high = std::isfinite(info.max);
     if (low && high)
-        return info.above_min ? QObject::tr("more than %1, at most %2").arg(with_unit(info.min, info), with_unit(info.max, info))
-                              : QObject::tr("%1 to %2").arg(with_unit(info.min, info), with_unit(info.max, info));
-    if (low) return info.above_min ? QObject::tr("more than %1").arg(with_unit(info.min, info)) : QObject::tr("at least %1").arg(with_unit(info.min, info));
+        return info.above_min
+                   ? QObject::tr("more than %1, at most %2").arg(with_unit(info.min, info), with_unit(info.max, info))
+                   : QObject::tr("%1 to %2").arg(with_unit(info.min, info), with_unit(info.max, info));
+    if (low)
+        return info.above_min ? QObject::tr("more than %1").arg(with_unit(info.min, info))
+                              : QObject::tr("at least %1").arg(with_unit(info.min, info));
     return high ? QObject::tr("at most %1").arg(with_unit(info.max, info)) : QString{};
 }
 

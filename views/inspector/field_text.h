@@ -32,15 +32,15 @@ QString limit_fault(double value, const Info& info);
 template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
-/// A number with an SI prefix and a unit behind it: "125M", "20 ms", "1 Gbit/s" (an eighth, where the unit is B/s); nothing where
-/// it is none, or has another unit.
+/// A number with an SI prefix and a unit behind it: "125M", "20 ms", "1 Gbit/s" (an eighth, where the unit is B/s);
+/// nothing where it is none, or has another unit.
 std::optional<double> read_number(const QString& text, const char* unit);
-/// Bytes and bandwidths with an SI prefix where that is exact ("125 M"; their unit stands beside them), else plain digits.
+/// Bytes and bandwidths with an SI prefix where that is exact ("125 M"; their unit stands beside them), else plain
+/// digits.
 QString number_text(double value, const char* unit);
 
 template <class T>
-    requires is_number<T>
-QString to_field(T value, const Info& info = {}) {
+requires is_number<T> QString to_field(T value, const Info& info = {}) {
     if (*info.unit != 0) return number_text(static_cast<double>(value), info.unit);
     char buffer[40];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
@@ -55,7 +55,9 @@ QString to_field(const std::optional<T>& value, const Info& info = {}) {
 }
 
 /// "train.bin = 3": a file and its weight.
-inline QString to_field(const DataFile& file, const Info& = {}) { return QString::fromStdString(file.path) + QStringLiteral(" = ") + to_field(file.weight); }
+inline QString to_field(const DataFile& file, const Info& = {}) {
+    return QString::fromStdString(file.path) + QStringLiteral(" = ") + to_field(file.weight);
+}
 
 /// Lists of these are separated by semicolons, since their own text may have commas.
 template <class T>
@@ -69,10 +71,12 @@ QString to_field(const std::vector<T>& values, const Info& info = {}) {
 }
 
 template <class T>
-    requires is_number<T>
-Read<T> read_field(const QString& text, const Info& info, T*) {
+requires is_number<T> Read<T> read_field(const QString& text, const Info& info, T*) {
     const auto read = read_number(text, info.unit);
-    if (!read) return {{}, *info.unit != 0 ? QObject::tr("\"%1\" is no number of %2").arg(text, QString::fromUtf8(info.unit)) : QObject::tr("\"%1\" is no number").arg(text)};
+    if (!read)
+        return {{},
+                *info.unit != 0 ? QObject::tr("\"%1\" is no number of %2").arg(text, QString::fromUtf8(info.unit))
+                                : QObject::tr("\"%1\" is no number").arg(text)};
     const double number = *read;
     if (std::is_integral_v<T> && number != std::floor(number)) return {{}, QObject::tr("A whole number is needed")};
     if (QString fault = limit_fault(number, info); !fault.isEmpty()) return {{}, fault};
@@ -98,7 +102,8 @@ inline Read<DataFile> read_field(const QString& text, const Info&, DataFile*) {
     DataFile file{(equals < 0 ? text : text.left(equals)).trimmed().toStdString(), 1};
     if (file.path.empty()) return {{}, QObject::tr("A file is needed, as in \"train.bin = 3\"")};
     if (equals < 0) return {file, {}};
-    const auto weight = read_field(text.mid(equals + 3), Info{.min = 0, .max = 1e9, .above_min = true}, static_cast<double*>(nullptr));
+    const auto weight =
+        read_field(text.mid(equals + 3), Info{.min = 0, .max = 1e9, .above_min = true}, static_cast<double*>(nullptr));
     if (!weight.value) return {{}, weight.fault};
     file.weight = *weight.value;
     return {file, {}};

@@ -35,7 +35,9 @@ QString tip_of(const Info& info) {
     QString tip = QString::fromUtf8(info.doc);
     if (const QString limits = limits_text(info); !limits.isEmpty()) tip += '\n' + limits;
     if (*info.unit != 0)
-        tip += '\n' + (qstrcmp(info.unit, "s") == 0 ? QObject::tr("Prefixes are read: 20 ms") : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Prefixes are read: 125M, 1 Gbit/s") : QObject::tr("Prefixes are read: 16 G"));
+        tip += '\n' + (qstrcmp(info.unit, "s") == 0     ? QObject::tr("Prefixes are read: 20 ms")
+                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Prefixes are read: 125M, 1 Gbit/s")
+                                                        : QObject::tr("Prefixes are read: 16 G"));
     return tip;
 }
 
@@ -57,7 +59,9 @@ FormRows::FormRows(QWidget* parent) : QWidget(parent), rows_(new QFormLayout(thi
 
 QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     QString text = label_of(key);
-    if (*info.unit != 0 && !text.endsWith(QString::fromUtf8(info.unit), Qt::CaseInsensitive)) text += QStringLiteral(" <span style='color:%1'>%2</span>").arg(theme().text_2.name(), QString::fromUtf8(info.unit));
+    if (*info.unit != 0 && !text.endsWith(QString::fromUtf8(info.unit), Qt::CaseInsensitive))
+        text += QStringLiteral(" <span style='color:%1'>%2</span>")
+                    .arg(theme().text_2.name(), QString::fromUtf8(info.unit));
     auto* label = new QLabel(text);
     label->setToolTip(tip_of(info));
     label->setMinimumHeight(size::row);
@@ -70,8 +74,8 @@ QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     return label;
 }
 
-void FormRows::add_text(const char* key, const Info& info, const QString& value, const QString& placeholder, Commit commit,
-                        const QStringList& choices) {
+void FormRows::add_text(const char* key, const Info& info, const QString& value, const QString& placeholder,
+                        Commit commit, const QStringList& choices) {
     QLineEdit* line = nullptr;
     QWidget* editor = nullptr;
     if (choices.isEmpty()) {
@@ -99,13 +103,16 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
     fault->setProperty("role", "small");
     fault->setWordWrap(true);
     fault->setStyleSheet(QStringLiteral("color:%1").arg(theme().bad.name()));
-    connect(line, &QLineEdit::editingFinished, this, [this, name = std::string(key), info, line, editor, commit = std::move(commit)] {
-        if (!line->isModified() && qobject_cast<QComboBox*>(editor) == nullptr) return;
-        line->setModified(false);
-        QString wrong = commit(line->text());
-        if (const QString limits = limits_text(info); !wrong.isEmpty() && !limits.isEmpty() && !wrong.contains(limits)) wrong += tr("; allowed: %1").arg(limits);
-        show_fault(name, wrong);
-    });
+    connect(line, &QLineEdit::editingFinished, this,
+            [this, name = std::string(key), info, line, editor, commit = std::move(commit)] {
+                if (!line->isModified() && qobject_cast<QComboBox*>(editor) == nullptr) return;
+                line->setModified(false);
+                QString wrong = commit(line->text());
+                if (const QString limits = limits_text(info);
+                    !wrong.isEmpty() && !limits.isEmpty() && !wrong.contains(limits))
+                    wrong += tr("; allowed: %1").arg(limits);
+                show_fault(name, wrong);
+            });
     auto* field = new QWidget;
     auto* column = new QVBoxLayout(field);
     column->setContentsMargins(0, 0, 0, 0);
@@ -137,8 +144,10 @@ QWidget* FormRows::with_chooser(const char* key, QLineEdit* line) {
         line->setModified(true);
         Q_EMIT line->editingFinished();
     };
-    connect(menu->addAction(tr("Choose a file...")), &QAction::triggered, this, [this, line, take] { take(QFileDialog::getOpenFileName(this, tr("Choose a file"), line->text())); });
-    connect(menu->addAction(tr("Choose a folder...")), &QAction::triggered, this, [this, line, take] { take(QFileDialog::getExistingDirectory(this, tr("Choose a folder"), line->text())); });
+    connect(menu->addAction(tr("Choose a file...")), &QAction::triggered, this,
+            [this, line, take] { take(QFileDialog::getOpenFileName(this, tr("Choose a file"), line->text())); });
+    connect(menu->addAction(tr("Choose a folder...")), &QAction::triggered, this,
+            [this, line, take] { take(QFileDialog::getExistingDirectory(this, tr("Choose a folder"), line->text())); });
     button->setMenu(menu);
     row->addWidget(line);
     row->addWidget(button);
@@ -153,7 +162,8 @@ void FormRows::show_fault(const std::string& key, const QString& what) {
     Q_EMIT refused(QString::fromStdString(key), what);
 }
 
-void FormRows::add_choice(const char* key, const Info& info, const QStringList& names, const QString& value, Commit commit) {
+void FormRows::add_choice(const char* key, const Info& info, const QStringList& names, const QString& value,
+                          Commit commit) {
     auto* box = new QComboBox;
     box->addItems(names);
     box->setCurrentText(value);

@@ -30,7 +30,8 @@ public:
 
     /// Gives the text that was entered; returns a fault in words or nothing.
     using Commit = std::function<QString(const QString&)>;
-    void add_text(const char* key, const Info& info, const QString& value, const QString& placeholder, Commit commit, const QStringList& choices);
+    void add_text(const char* key, const Info& info, const QString& value, const QString& placeholder, Commit commit,
+                  const QStringList& choices);
     void add_choice(const char* key, const Info& info, const QStringList& names, const QString& value, Commit commit);
     void add_switch(const char* key, const Info& info, bool value, std::function<void(bool)> commit);
     /// Fills a row anew, unless the user is in it.
@@ -55,16 +56,21 @@ private:
     std::map<std::string, QString> values_;
 };
 
-/// A form over one part of the document. `locate` finds it (null: gone); fields named in `hidden` have no row; a field in
-/// `choices` may be picked from a list.
+/// A form over one part of the document. `locate` finds it (null: gone); fields named in `hidden` have no row; a field
+/// in `choices` may be picked from a list.
 template <class T>
 class Form final : public FormRows {
 public:
     using Locate = std::function<T*(Experiment&)>;
     using Choices = std::map<std::string, std::function<QStringList(const Experiment&)>>;
 
-    Form(Document& document, QString path, Locate locate, std::set<std::string> hidden = {}, Choices choices = {}, QWidget* parent = nullptr)
-        : FormRows(parent), document_(document), path_(std::move(path)), locate_(std::move(locate)), hidden_(std::move(hidden)),
+    Form(Document& document, QString path, Locate locate, std::set<std::string> hidden = {}, Choices choices = {},
+         QWidget* parent = nullptr)
+        : FormRows(parent),
+          document_(document),
+          path_(std::move(path)),
+          locate_(std::move(locate)),
+          hidden_(std::move(hidden)),
           choices_(std::move(choices)) {
         Experiment copy = document_.experiment();
         if (T* part = locate_(copy)) {
@@ -111,10 +117,14 @@ private:
 
     template <class Value>
     static constexpr bool is_plain = is_number<Value> || std::is_same_v<Value, std::string>;
-    template <class Value> struct IsOptional : std::false_type {};
-    template <class Value> struct IsOptional<std::optional<Value>> : std::true_type {};
-    template <class Value> struct IsList : std::false_type {};
-    template <class Value> struct IsList<std::vector<Value>> : std::bool_constant<is_number<Value> || has_commas<Value>> {};
+    template <class Value>
+    struct IsOptional : std::false_type {};
+    template <class Value>
+    struct IsOptional<std::optional<Value>> : std::true_type {};
+    template <class Value>
+    struct IsList : std::false_type {};
+    template <class Value>
+    struct IsList<std::vector<Value>> : std::bool_constant<is_number<Value> || has_commas<Value>> {};
 
     struct Build {
         Form& form;
@@ -125,20 +135,27 @@ private:
                 form.add_switch(key, info, value, [f = &form, key](bool on) { f->store(key, on); });
             } else if constexpr (std::is_enum_v<Value>) {
                 QStringList names;
-                for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr))) names << QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+                for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr)))
+                    names << QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
                 form.add_choice(key, info, names, text_of(value, info), [f = &form, key](const QString& text) {
                     for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr)))
-                        if (text == QLatin1String(name.data(), static_cast<qsizetype>(name.size()))) f->store(key, candidate);
+                        if (text == QLatin1String(name.data(), static_cast<qsizetype>(name.size())))
+                            f->store(key, candidate);
                     return QString{};
                 });
             } else if constexpr (is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value) {
                 const auto choice = form.choices_.find(key);
-                const QString placeholder = IsOptional<Value>::value ? QObject::tr("not set") : IsList<Value>::value ? QObject::tr("automatic") : QString{};
-                form.add_text(key, info, text_of(value, info), placeholder, [f = &form, key, info](const QString& text) {
-                    auto read = read_field(text, info, static_cast<Value*>(nullptr));
-                    if (read.value) f->store(key, *read.value);
-                    return read.fault;
-                }, choice == form.choices_.end() ? QStringList{} : choice->second(form.document_.experiment()));
+                const QString placeholder = IsOptional<Value>::value ? QObject::tr("not set")
+                                            : IsList<Value>::value   ? QObject::tr("automatic")
+                                                                     : QString{};
+                form.add_text(
+                    key, info, text_of(value, info), placeholder,
+                    [f = &form, key, info](const QString& text) {
+                        auto read = read_field(text, info, static_cast<Value*>(nullptr));
+                        if (read.value) f->store(key, *read.value);
+                        return read.fault;
+                    },
+                    choice == form.choices_.end() ? QStringList{} : choice->second(form.document_.experiment()));
             }
         }
         template <class Value>
@@ -159,7 +176,8 @@ private:
             if (form.hidden_.count(key)) return;
             if constexpr (std::is_same_v<Value, bool>)
                 form.refresh(key, value);
-            else if constexpr (std::is_enum_v<Value> || is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value)
+            else if constexpr (std::is_enum_v<Value> || is_plain<Value> || IsOptional<Value>::value ||
+                               IsList<Value>::value)
                 form.refresh(key, Build::text_of(value, info));
         }
     };

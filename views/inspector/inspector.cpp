@@ -53,13 +53,18 @@ QString skip_words(int stages, double skip_ratio) {
         return QObject::tr("Leaves %1 of %2 stages: a microbatch needs at least 2").arg(visited).arg(stages);
     if (visited == stages) return QObject::tr("Every microbatch visits all %1 stages").arg(stages);
     return QObject::tr("Visits %1 of %2 stages: drops %3 of all, %4 of those that may be skipped")
-        .arg(visited).arg(stages).arg(percent(1 - static_cast<double>(visited) / stages), percent(static_cast<double>(stages - visited) / (stages - 1)));
+        .arg(visited)
+        .arg(stages)
+        .arg(percent(1 - static_cast<double>(visited) / stages),
+             percent(static_cast<double>(stages - visited) / (stages - 1)));
 }
 
 QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners) {
     const Planner* planner = planners.find(pipeline.planner);
     if (planner == nullptr || !planner->full_pipeline()) return skip_words(pipeline.stages, pipeline.skip_ratio);
-    return QObject::tr("%1 ignores the skip ratio: every microbatch visits all %2 stages").arg(QString::fromStdString(pipeline.planner)).arg(pipeline.stages);
+    return QObject::tr("%1 ignores the skip ratio: every microbatch visits all %2 stages")
+        .arg(QString::fromStdString(pipeline.planner))
+        .arg(pipeline.stages);
 }
 
 Inspector::Inspector(Document& document, const PlannerRegistry& planners, QWidget* parent)
@@ -76,10 +81,13 @@ Inspector::Inspector(Document& document, const PlannerRegistry& planners, QWidge
 QString Inspector::key_of_selection() const {
     const Selection& s = document_.selection();
     const auto things = s.nodes.size() + s.links.size() + s.regions.size();
-    QString key = things == 0 ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size()) : things > 1 ? QStringLiteral("many") : QString{};
+    QString key = things == 0  ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size())
+                  : things > 1 ? QStringLiteral("many")
+                               : QString{};
     if (things == 1 && !s.nodes.empty()) key = "node/" + QString::fromStdString(*s.nodes.begin());
     if (things == 1 && !s.regions.empty()) key = "region/" + QString::fromStdString(*s.regions.begin());
-    if (things == 1 && !s.links.empty()) key = "link/" + QString::fromStdString(s.links.begin()->from + "->" + s.links.begin()->to);
+    if (things == 1 && !s.links.empty())
+        key = "link/" + QString::fromStdString(s.links.begin()->from + "->" + s.links.begin()->to);
     return key;
 }
 
@@ -132,40 +140,54 @@ QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
 
 void Inspector::show_node(const std::string& id) {
     column_->addWidget(title(tr("Node"), "heading"));
-    auto* form = new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
-        [id](Experiment& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); }, {}, {{"region", region_names}});
+    auto* form = new Form<Node>(
+        document_, QStringLiteral("node/") + QString::fromStdString(id),
+        [id](Experiment& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); }, {},
+        {{"region", region_names}});
     form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
-        QMetaObject::invokeMethod(this, [this, now = after.id] { document_.select({.nodes = {now}}); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, now = after.id] { document_.select({.nodes = {now}}); }, Qt::QueuedConnection);
     };
     column_->addWidget(form);
 }
 
 void Inspector::show_region(const std::string& id) {
     column_->addWidget(title(tr("Region"), "heading"));
-    auto* form = new Form<Region>(document_, QStringLiteral("region/") + QString::fromStdString(id),
+    auto* form = new Form<Region>(
+        document_, QStringLiteral("region/") + QString::fromStdString(id),
         [id](Experiment& e) { return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; }); });
     form->also = [this](Experiment& e, const std::string& key, const Region& before, const Region& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
-        QMetaObject::invokeMethod(this, [this, now = after.id] { document_.select({.regions = {now}}); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, now = after.id] { document_.select({.regions = {now}}); }, Qt::QueuedConnection);
     };
     column_->addWidget(form);
 }
 
 void Inspector::show_link(const LinkKey& key) {
     column_->addWidget(title(tr("Link"), "heading"));
-    column_->addWidget(new Form<Link>(document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
-        [key](Experiment& e) { return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; }); }, {"from", "to"}));
+    column_->addWidget(new Form<Link>(
+        document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
+        [key](Experiment& e) {
+            return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
+        },
+        {"from", "to"}));
     column_->insertWidget(1, title(QString::fromStdString(key.from + " to " + key.to), "secondary"));
 }
 
 void Inspector::show_many() {
     const Selection& s = document_.selection();
-    column_->addWidget(title(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
-    const auto some = [](std::size_t count, const QString& one, const QString& more) { return QString::number(count) + ' ' + (count == 1 ? one : more); };
-    const QStringList parts{some(s.nodes.size(), tr("node"), tr("nodes")), some(s.links.size(), tr("link"), tr("links")), some(s.regions.size(), tr("region"), tr("regions"))};
+    column_->addWidget(
+        title(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
+    const auto some = [](std::size_t count, const QString& one, const QString& more) {
+        return QString::number(count) + ' ' + (count == 1 ? one : more);
+    };
+    const QStringList parts{some(s.nodes.size(), tr("node"), tr("nodes")),
+                            some(s.links.size(), tr("link"), tr("links")),
+                            some(s.regions.size(), tr("region"), tr("regions"))};
     column_->addWidget(title(tr("%1. Select one to change its properties").arg(parts.join(", ")), "secondary"));
 }
 
@@ -177,7 +199,8 @@ void Inspector::show_experiment() {
         for (const auto& planner : planners_.all()) names << QString::fromStdString(planner->name());
         return names;
     };
-    auto* pipeline = new Form<Pipeline>(document_, "pipeline", [](Experiment& e) { return &e.pipeline; }, {}, {{"planner", planners}});
+    auto* pipeline = new Form<Pipeline>(document_, "pipeline", [](Experiment& e) { return &e.pipeline; }, {},
+                                        {{"planner", planners}});
     auto* words = title({}, "small");
     words->setObjectName("skip_words");
     const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
@@ -186,15 +209,22 @@ void Inspector::show_experiment() {
     pipeline->add_note(words);
     if (auto* box = qobject_cast<QComboBox*>(pipeline->editor("planner")))
         for (const auto& planner : planners_.all())
-            box->setItemData(box->findText(QString::fromStdString(planner->name())), QString::fromStdString(planner->description()), Qt::ToolTipRole);
+            box->setItemData(box->findText(QString::fromStdString(planner->name())),
+                             QString::fromStdString(planner->description()), Qt::ToolTipRole);
     section(tr("Pipeline"), pipeline);
-    section(tr("Rules for planners"), new Form<Constraints>(document_, "constraints", [](Experiment& e) { return &e.pipeline.constraints; }), false);
+    section(tr("Rules for planners"),
+            new Form<Constraints>(document_, "constraints", [](Experiment& e) { return &e.pipeline.constraints; }),
+            false);
     show_model();
-    section(tr("Training"), new Form<Training>(document_, "training", [](Experiment& e) { return &e.training; }), false);
+    section(tr("Training"), new Form<Training>(document_, "training", [](Experiment& e) { return &e.training; }),
+            false);
     section(tr("Data"), new Form<DataSpec>(document_, "data", [](Experiment& e) { return &e.data; }), false);
     section(tr("Costs"), new Form<Costs>(document_, "costs", [](Experiment& e) { return &e.costs; }), false);
-    section(tr("Inside a region"), new Form<WithinRegion>(document_, "within_region", [](Experiment& e) { return &e.topology.within_region; }), false);
-    section(tr("Execution"), new Form<Execution>(document_, "execution", [](Experiment& e) { return &e.execution; }), false);
+    section(tr("Inside a region"),
+            new Form<WithinRegion>(document_, "within_region", [](Experiment& e) { return &e.topology.within_region; }),
+            false);
+    section(tr("Execution"), new Form<Execution>(document_, "execution", [](Experiment& e) { return &e.execution; }),
+            false);
     show_failures();
 }
 
@@ -213,14 +243,19 @@ void Inspector::show_model() {
     const auto follow = [this, presets, words] {
         const auto& model = document_.experiment().model;
         const auto& all = model_presets();
-        const auto same = std::find_if(all.begin(), all.end(), [&](const ModelPreset& preset) { return preset.model == model; });
+        const auto same =
+            std::find_if(all.begin(), all.end(), [&](const ModelPreset& preset) { return preset.model == model; });
         presets->setCurrentIndex(same == all.end() ? 0 : 1 + static_cast<int>(same - all.begin()));
         words->setText(tr("%1 parameters; %2 of weights, gradients and AdamW state a copy")
-                           .arg(QString::fromStdString(format_si(model_parameters(model), "")), QString::fromStdString(format_si(16 * model_parameters(model), "B"))));
+                           .arg(QString::fromStdString(format_si(model_parameters(model), "")),
+                                QString::fromStdString(format_si(16 * model_parameters(model), "B"))));
     };
     connect(&document_, &Document::changed, words, follow);
     connect(presets, &QComboBox::activated, this, [this, follow](int index) {
-        if (index > 0) document_.edit(tr("Choose a model"), [index](Experiment& e) { e.model = model_presets()[static_cast<std::size_t>(index - 1)].model; });
+        if (index > 0)
+            document_.edit(tr("Choose a model"), [index](Experiment& e) {
+                e.model = model_presets()[static_cast<std::size_t>(index - 1)].model;
+            });
         follow();
     });
     follow();
@@ -239,11 +274,15 @@ void Inspector::show_failures() {
     rows->setContentsMargins(0, 0, 0, 0);
     const auto& failures = document_.experiment().failures;
     for (std::size_t i = 0; i < failures.size(); ++i) {
-        rows->addWidget(new Form<Failure>(document_, QStringLiteral("failure/%1").arg(i),
-            [i](Experiment& e) { return i < e.failures.size() ? &e.failures[i] : nullptr; }, {}, {{"target", failure_targets}}));
+        rows->addWidget(
+            new Form<Failure>(document_, QStringLiteral("failure/%1").arg(i),
+                              [i](Experiment& e) { return i < e.failures.size() ? &e.failures[i] : nullptr; }, {},
+                              {{"target", failure_targets}}));
         auto* remove = new QPushButton(tr("Remove failure %1").arg(i + 1));
         connect(remove, &QPushButton::clicked, this, [this, i] {
-            document_.edit(tr("Remove failure"), [i](Experiment& e) { if (i < e.failures.size()) e.failures.erase(e.failures.begin() + static_cast<std::ptrdiff_t>(i)); });
+            document_.edit(tr("Remove failure"), [i](Experiment& e) {
+                if (i < e.failures.size()) e.failures.erase(e.failures.begin() + static_cast<std::ptrdiff_t>(i));
+            });
         });
         rows->addWidget(remove);
     }

@@ -16,7 +16,8 @@ constexpr std::int64_t quick_steps = 1'000;
 
 /// Everything the plan depends on: `experiment_hash` is of the problem alone and leaves out who plans it, and how long.
 std::string key_of(const Experiment& e) {
-    return experiment_hash(e) + '/' + e.pipeline.planner + '/' + std::to_string(e.pipeline.plan_steps) + '/' + std::to_string(e.seed);
+    return experiment_hash(e) + '/' + e.pipeline.planner + '/' + std::to_string(e.pipeline.plan_steps) + '/' +
+           std::to_string(e.seed);
 }
 }  // namespace
 
@@ -31,7 +32,8 @@ PlanRequest request_for(const Experiment& experiment) {
 std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Timeline& timeline, const IdleReport& idle) {
     auto lanes = std::make_shared<TimelineData>();
     lanes->set_lanes(problem.node_ids);
-    for (std::size_t i = 0; i < timeline.spans.size(); ++i) lanes->add(timeline.spans[i], 0, 0, static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < timeline.spans.size(); ++i)
+        lanes->add(timeline.spans[i], 0, 0, static_cast<std::int64_t>(i));
     for (const auto& gap : idle.gaps) lanes->add(gap, 0);
     lanes->finish();
     return lanes;
@@ -43,7 +45,8 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
         outcome->problem = make_problem(experiment);
         outcome->plan = planner.plan(outcome->problem, request);
         if (!check_structure(outcome->problem, outcome->plan).empty())
-            throw InputError("/pipeline/planner", planner.name() + " found no plan that can be executed", "", "Choose another planner");
+            throw InputError("/pipeline/planner", planner.name() + " found no plan that can be executed", "",
+                             "Choose another planner");
         outcome->timeline = evaluate(outcome->problem, outcome->plan);
         outcome->idle = explain_idle(outcome->problem, outcome->plan, outcome->timeline);
         outcome->score = score(outcome->problem, outcome->plan);
@@ -52,7 +55,8 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
     } catch (const InputError& error) {
         outcome->faults = error.faults();
     } catch (const std::exception& error) {
-        outcome->faults = {Fault{"/pipeline/planner", error.what(), "there is no plan to show", "Choose another planner"}};
+        outcome->faults = {
+            Fault{"/pipeline/planner", error.what(), "there is no plan to show", "Choose another planner"}};
     }
     return outcome;
 }
@@ -100,15 +104,16 @@ void PlanService::schedule() {
 void PlanService::start() {
     const Experiment experiment = document_.experiment();
     const int serial = serial_;
-    if (outcome_ && outcome_->has_plan && outcome_->refined) previous_s_ = compare_ ? outcome_->score.iteration_seconds : 0;
+    if (outcome_ && outcome_->has_plan && outcome_->refined)
+        previous_s_ = compare_ ? outcome_->score.iteration_seconds : 0;
     compare_ = true;
     const Planner* planner = planners_.find(experiment.pipeline.planner);
     if (planner == nullptr || has_errors(document_.faults())) {
         auto none = std::make_shared<PlanOutcome>();
         none->faults = document_.faults();
         if (planner == nullptr)
-            none->faults.push_back({"/pipeline/planner", "There is no planner \"" + experiment.pipeline.planner + "\"", "nothing can be planned",
-                                    "Choose one of the list"});
+            none->faults.push_back({"/pipeline/planner", "There is no planner \"" + experiment.pipeline.planner + "\"",
+                                    "nothing can be planned", "Choose one of the list"});
         deliver(std::move(none), serial, true);
         return;
     }
@@ -116,7 +121,9 @@ void PlanService::start() {
     progress_ = 0;
     pool_.start([this, experiment, serial, planner, stop = stop_.get_token()] {
         const auto hand_over = [&](std::shared_ptr<const PlanOutcome> outcome, bool last) {
-            QMetaObject::invokeMethod(this, [this, outcome = std::move(outcome), serial, last] { deliver(outcome, serial, last); }, Qt::QueuedConnection);
+            QMetaObject::invokeMethod(
+                this, [this, outcome = std::move(outcome), serial, last] { deliver(outcome, serial, last); },
+                Qt::QueuedConnection);
         };
         PlanRequest request = request_for(experiment);
         request.stop = stop;
@@ -130,16 +137,20 @@ void PlanService::start() {
         }
         request.steps = steps;
         request.progress = [this, serial](const PlanProgress& progress) {
-            QMetaObject::invokeMethod(this, [this, serial, fraction = progress.fraction] {
-                if (serial == serial_ && fraction - progress_ >= 0.05) progress_ = fraction, Q_EMIT busy_changed();
-            }, Qt::QueuedConnection);
+            QMetaObject::invokeMethod(
+                this,
+                [this, serial, fraction = progress.fraction] {
+                    if (serial == serial_ && fraction - progress_ >= 0.05) progress_ = fraction, Q_EMIT busy_changed();
+                },
+                Qt::QueuedConnection);
         };
         const auto best = make_plan(experiment, *planner, request);
         if (stop.stop_requested()) return;
         best->refined = true;
         hand_over(best, true);
         // Worked out once the plan is on its way to the screen.
-        QMetaObject::invokeMethod(this, [this, why = explain_outcome(*best, stop), serial] { deliver(why, serial); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, why = explain_outcome(*best, stop), serial] { deliver(why, serial); }, Qt::QueuedConnection);
     });
 }
 

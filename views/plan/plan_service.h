@@ -25,13 +25,14 @@ struct PlanOutcome {
     IdleReport idle;
     Score score;
     std::shared_ptr<const TimelineData> lanes;
-    Faults faults;          ///< why there is no plan
+    Faults faults;  ///< why there is no plan
     bool has_plan = false;
-    bool refined = false;   ///< false: the quick first answer
+    bool refined = false;  ///< false: the quick first answer
 };
 
-/// Plans the document in the background after each edit: waits a moment, cancels what it was at, answers quickly first, then
-/// with the experiment's own steps and seed, so that one experiment always shows one plan: the command line's. Canvas places and names of the experiment do not matter to it.
+/// Plans the document in the background after each edit: waits a moment, cancels what it was at, answers quickly first,
+/// then with the experiment's own steps and seed, so that one experiment always shows one plan: the command line's.
+/// Canvas places and names of the experiment do not matter to it.
 class PlanService : public QObject {
     Q_OBJECT
 public:
@@ -49,7 +50,9 @@ public:
     /// Whether the newest answer is still of the document before the last edit.
     bool is_outdated() const { return outcome_serial_ != serial_; }
     /// The plan of the document as it stands; null while it is searched for, and where there is none.
-    std::shared_ptr<const PlanOutcome> ready() const { return !busy_ && outcome_ && outcome_->has_plan ? outcome_ : nullptr; }
+    std::shared_ptr<const PlanOutcome> ready() const {
+        return !busy_ && outcome_ && outcome_->has_plan ? outcome_ : nullptr;
+    }
     double progress() const { return progress_; }
 
 Q_SIGNALS:
@@ -81,7 +84,8 @@ private:
 PlanRequest request_for(const Experiment& experiment);
 /// Plans an experiment here and now. Never throws: faults say why there is no plan.
 std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request);
-/// Why a plan that was found takes as long as it does; null where it has no end (deadlock), or where `stop` asked for an end.
+/// Why a plan that was found takes as long as it does; null where it has no end (deadlock), or where `stop` asked for
+/// an end.
 std::shared_ptr<const Explanation> explain_outcome(const PlanOutcome& outcome, std::stop_token stop);
 /// Lanes of one executed plan: its spans and its gaps by cause.
 std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Timeline& timeline, const IdleReport& idle);

@@ -33,7 +33,8 @@ QTableWidget* rows_table(const QString& name, const QStringList& headers) {
     table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
-    for (int c = 1; c < table->columnCount(); ++c) table->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    for (int c = 1; c < table->columnCount(); ++c)
+        table->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     return table;
 }
 
@@ -57,8 +58,10 @@ QString sentence(const Wait& wait, const Problem& problem) {
     const QString node = wait.node < 0 ? QString{} : words_of(problem.node_ids[static_cast<std::size_t>(wait.node)]);
     switch (wait.cause) {
         case WaitCause::link:
-            return QObject::tr("%1: line sends for %2").arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " -> "), others);
-        case WaitCause::memory: return QObject::tr("%1 on %2: memory, till %3 releases it").arg(operation, node, others);
+            return QObject::tr("%1: line sends for %2")
+                .arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " -> "), others);
+        case WaitCause::memory:
+            return QObject::tr("%1 on %2: memory, till %3 releases it").arg(operation, node, others);
         case WaitCause::collision: return QObject::tr("%1 on %2: collision with %3").arg(operation, node, others);
         case WaitCause::order: return QObject::tr("%1 on %2: its turn is after %3").arg(operation, node, others);
     }
@@ -68,9 +71,14 @@ QString sentence(const Wait& wait, const Problem& problem) {
 }  // namespace
 
 WhyPanel::WhyPanel(Document& document, PlanService& plans, QWidget* parent)
-    : QWidget(parent), document_(document), plans_(plans), summary_(new QLabel), microbatch_title_(new QLabel),
+    : QWidget(parent),
+      document_(document),
+      plans_(plans),
+      summary_(new QLabel),
+      microbatch_title_(new QLabel),
       what_ifs_(rows_table(tr("What one unit more would give"), {tr("One unit more, same paths"), tr("Iteration")})),
-      microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Pays and waits for (microbatches)"), tr("Time")})) {
+      microbatch_(rows_table(tr("What the microbatch pays and waits for"),
+                             {tr("Pays and waits for (microbatches)"), tr("Time")})) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     auto* column = new QVBoxLayout(this);
@@ -125,8 +133,9 @@ void WhyPanel::show_explanation() {
     if (!outcome || !why) {
         const bool stuck = outcome && outcome->has_plan && !outcome->timeline.complete;
         show_nothing(plans_.is_busy() ? tr("Explained once the search has ended")
-                     : stuck          ? tr("The plan cannot be executed to its end, so that there is no time to explain")
-                     : outcome && !outcome->has_plan ? tr("There is no plan to explain") : QString{});
+                     : stuck ? tr("The plan cannot be executed to its end, so that there is no time to explain")
+                     : outcome && !outcome->has_plan ? tr("There is no plan to explain")
+                                                     : QString{});
         return;
     }
     const bool old = plans_.is_outdated();
@@ -140,28 +149,47 @@ void WhyPanel::show_explanation() {
 
 void WhyPanel::show_what_ifs(const Explanation& why) {
     const auto share = [&](double seconds) { return percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0); };
-    const auto figure = [](const QString& name, const QString& value) { return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value); };
+    const auto figure = [](const QString& name, const QString& value) {
+        return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
+    };
     QStringList parts;
     if (!why.nodes.empty()) {
-        const QString node = words_of(outcome_->problem.node_ids[static_cast<std::size_t>(why.nodes.front().node)]).toHtmlEscaped();
-        parts << figure(tr("Critical node"), QStringLiteral("<b>%1</b> %2").arg(node, share(why.nodes.front().seconds)));
+        const QString node =
+            words_of(outcome_->problem.node_ids[static_cast<std::size_t>(why.nodes.front().node)]).toHtmlEscaped();
+        parts << figure(tr("Critical node"),
+                        QStringLiteral("<b>%1</b> %2").arg(node, share(why.nodes.front().seconds)));
     }
     if (!why.links.empty())
-        parts << figure(tr("Critical link"), QStringLiteral("<b>%1</b> %2").arg(words_of(why.links.front().name).toHtmlEscaped(), share(why.links.front().seconds())));
-    const std::pair<QString, double> chain[] = {{tr("Compute"), why.compute_s()}, {tr("Links"), why.links_s()}, {tr("All\u2011reduce"), why.all_reduce_s}, {tr("Step"), why.step_s}};
+        parts << figure(tr("Critical link"),
+                        QStringLiteral("<b>%1</b> %2")
+                            .arg(words_of(why.links.front().name).toHtmlEscaped(), share(why.links.front().seconds())));
+    const std::pair<QString, double> chain[] = {{tr("Compute"), why.compute_s()},
+                                                {tr("Links"), why.links_s()},
+                                                {tr("All\u2011reduce"), why.all_reduce_s},
+                                                {tr("Step"), why.step_s}};
     for (const auto& [name, seconds] : chain)
         if (seconds > 0) parts << figure(name, share(seconds));
     parts << figure(tr("Above the bound with these stages"), percent(why.placed_gap()));
     summary_->setText(parts.join(" &nbsp; "));
-    summary_->setToolTip(tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n%1").arg(words_of(why.placed_words(outcome_->problem))));
+    summary_->setToolTip(
+        tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n%1")
+            .arg(words_of(why.placed_words(outcome_->problem))));
     what_ifs_->setRowCount(static_cast<int>(why.what_ifs.size()));
     for (int row = 0; row < what_ifs_->rowCount(); ++row) {
         const WhatIf& what_if = why.what_ifs[static_cast<std::size_t>(row)];
         const QString words = words_of(what_if.words());
-        put(*what_ifs_, row, 0, words)->setToolTip(what_if.complete ? tr("%1: iteration %2 instead of %3").arg(words, duration(what_if.iteration_s), duration(why.iteration_s)) : words);
+        put(*what_ifs_, row, 0, words)
+            ->setToolTip(what_if.complete ? tr("%1: iteration %2 instead of %3")
+                                                .arg(words, duration(what_if.iteration_s), duration(why.iteration_s))
+                                          : words);
         const bool same = std::abs(what_if.change) < no_change;
-        auto* item = put(*what_ifs_, row, 1, !what_if.complete ? tr("deadlock") : same ? tr("no change") : change(what_if.change));
-        item->setForeground(!what_if.complete || what_if.change > no_change ? theme().bad : same ? theme().text_2 : theme().good);
+        auto* item = put(*what_ifs_, row, 1,
+                         !what_if.complete ? tr("deadlock")
+                         : same            ? tr("no change")
+                                           : change(what_if.change));
+        item->setForeground(!what_if.complete || what_if.change > no_change ? theme().bad
+                            : same                                          ? theme().text_2
+                                                                            : theme().good);
     }
     what_ifs_->clearSelection();
 }
@@ -173,7 +201,9 @@ void WhyPanel::show_microbatch() {
     if (explanation_ && !explanation_->microbatches.empty()) {
         const auto& all = explanation_->microbatches;
         const auto waits_less = [](const auto& a, const auto& b) { return a.waiting_s() < b.waiting_s(); };
-        const auto found = chosen ? std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.microbatch == *chosen; }) : std::max_element(all.begin(), all.end(), waits_less);
+        const auto found =
+            chosen ? std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.microbatch == *chosen; })
+                   : std::max_element(all.begin(), all.end(), waits_less);
         if (found != all.end()) costs = &*found;
     }
     if (!costs) {
@@ -181,8 +211,11 @@ void WhyPanel::show_microbatch() {
         microbatch_->setRowCount(0);
         return;
     }
-    microbatch_title_->setText((chosen ? tr("Microbatch %1: %2 = %3 alone + %4 waiting") : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
-                                   .arg(costs->microbatch).arg(duration(costs->end_s), duration(costs->alone_s()), duration(costs->waiting_s())));
+    microbatch_title_->setText(
+        (chosen ? tr("Microbatch %1: %2 = %3 alone + %4 waiting")
+                : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
+            .arg(costs->microbatch)
+            .arg(duration(costs->end_s), duration(costs->alone_s()), duration(costs->waiting_s())));
     microbatch_->setRowCount(0);
     const auto add = [&](const QString& what, const QString& tip, double seconds, int node, std::vector<int> lines) {
         if (!(seconds > 0)) return;
@@ -199,8 +232,8 @@ void WhyPanel::show_microbatch() {
     add(tr("Bytes of its transfers"), alone, costs->transfer_s, -1, {});
     for (const auto& wait : costs->waits) {
         const QString words = sentence(wait, outcome_->problem);
-        add(words, tr("%1\nfrom %2 to %3").arg(words, duration(wait.start_s), duration(wait.end_s)), wait.seconds(), wait.node,
-            wait.line == no_line ? std::vector<int>{} : std::vector{wait.line});
+        add(words, tr("%1\nfrom %2 to %3").arg(words, duration(wait.start_s), duration(wait.end_s)), wait.seconds(),
+            wait.node, wait.line == no_line ? std::vector<int>{} : std::vector{wait.line});
     }
 }
 
@@ -216,7 +249,8 @@ void WhyPanel::choose_wait(int row) {
     if (node >= 0 || !lines.empty()) select(node, lines);
 }
 
-/// The node, or the link drawn for these lines; where none is drawn (within a region) the nodes at its ends. The microbatch stays selected.
+/// The node, or the link drawn for these lines; where none is drawn (within a region) the nodes at its ends. The
+/// microbatch stays selected.
 void WhyPanel::select(int node, const std::vector<int>& lines) {
     const Problem& problem = outcome_->problem;
     Selection selection;
@@ -225,11 +259,14 @@ void WhyPanel::select(int node, const std::vector<int>& lines) {
     for (const int line : lines) {
         const std::string& name = problem.line_names[static_cast<std::size_t>(line)];
         for (const auto& link : document_.experiment().topology.links)
-            if (link.from + "->" + link.to == name || link.to + "->" + link.from == name) selection.links.insert({link.from, link.to});
+            if (link.from + "->" + link.to == name || link.to + "->" + link.from == name)
+                selection.links.insert({link.from, link.to});
         if (!selection.links.empty()) continue;
         for (int a = 0; a < problem.nodes(); ++a)
             for (int b = 0; b < problem.nodes(); ++b)
-                if (a != b && problem.hop(a, b).line == line) selection.nodes.insert({problem.node_ids[static_cast<std::size_t>(a)], problem.node_ids[static_cast<std::size_t>(b)]});
+                if (a != b && problem.hop(a, b).line == line)
+                    selection.nodes.insert(
+                        {problem.node_ids[static_cast<std::size_t>(a)], problem.node_ids[static_cast<std::size_t>(b)]});
     }
     document_.select(selection);
     Q_EMIT chosen();

@@ -13,8 +13,8 @@ namespace skippipe {
 
 class Document;
 
-/// Why the plan takes as long as it does: its critical node and link, what one unit more would give, and what the selected
-/// microbatch pays and waits for. A row chosen is selected in all views.
+/// Why the plan takes as long as it does: its critical node and link, what one unit more would give, and what the
+/// selected microbatch pays and waits for. A row chosen is selected in all views.
 class WhyPanel : public QWidget {
     Q_OBJECT
 public:
@@ -42,7 +42,7 @@ private:
 
     Document& document_;
     PlanService& plans_;
-    std::shared_ptr<const PlanOutcome> outcome_;      ///< what is shown
+    std::shared_ptr<const PlanOutcome> outcome_;  ///< what is shown
     std::shared_ptr<const Explanation> explanation_;
     QLabel *summary_, *microbatch_title_;
     QTableWidget *what_ifs_, *microbatch_;

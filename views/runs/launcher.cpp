@@ -28,15 +28,19 @@ std::filesystem::path errors_of(const std::filesystem::path& log) { return std::
 
 }  // namespace
 
-std::filesystem::path freeze(const Document& document, const PlanOutcome* planned, const std::filesystem::path& folder) {
+std::filesystem::path freeze(const Document& document, const PlanOutcome* planned,
+                             const std::filesystem::path& folder) {
     Experiment experiment = document.experiment();
     std::filesystem::path data = experiment.data.path;
     if (!data.empty() && data.is_relative() && !document.file().empty())
-        experiment.data.path = std::filesystem::absolute(document.file().parent_path() / data).lexically_normal().string();
+        experiment.data.path =
+            std::filesystem::absolute(document.file().parent_path() / data).lexically_normal().string();
     std::filesystem::create_directories(folder);
     const auto stamp = QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss-zzz").toStdString();
     const auto file = folder / (stamp + ".json");
-    write_file_atomically(file, planned == nullptr ? to_text(experiment) : to_json(planned->plan, planned->problem, to_json(experiment)).dump(2) + "\n");
+    write_file_atomically(file, planned == nullptr
+                                    ? to_text(experiment)
+                                    : to_json(planned->plan, planned->problem, to_json(experiment)).dump(2) + "\n");
     return file;
 }
 
@@ -55,7 +59,8 @@ bool Launcher::launch(const Document& document, const PlanOutcome* planned) {
     if (is_starting()) return false;
     const QString program = Launcher::program();
     if (program.isEmpty()) {
-        Q_EMIT failed(tr("The program \"skippipe\" is not beside this window, in %1; it does the training. Build the project again")
+        Q_EMIT failed(tr("The program \"skippipe\" is not beside this window, in %1; it does the training. Build the "
+                         "project again")
                           .arg(QCoreApplication::applicationDirPath()));
         return false;
     }
@@ -64,11 +69,13 @@ bool Launcher::launch(const Document& document, const PlanOutcome* planned) {
         log_ = std::filesystem::path{file} += ".log";
         QProcess process;
         process.setProgram(program);
-        process.setArguments({"run", QString::fromStdString(file.string()), "--db", QString::fromStdString(record_.string()), "--json"});
+        process.setArguments(
+            {"run", QString::fromStdString(file.string()), "--db", QString::fromStdString(record_.string()), "--json"});
         process.setStandardInputFile(QProcess::nullDevice());
         process.setStandardOutputFile(QString::fromStdString(log_.string()));
         process.setStandardErrorFile(QString::fromStdString(errors_of(log_).string()));
-        if (!process.startDetached(&pid_)) throw InputError(program.toStdString(), process.errorString().toStdString(), "nothing was launched", "");
+        if (!process.startDetached(&pid_))
+            throw InputError(program.toStdString(), process.errorString().toStdString(), "nothing was launched", "");
     } catch (const std::exception& error) {
         log_.clear();
         Q_EMIT failed(QString::fromStdString(error.what()));

@@ -13,8 +13,8 @@ namespace skippipe {
 class Document;
 struct PlanOutcome;
 
-/// The document as a file of its own in `folder`, with the plan if there is one: a saved experiment may change while a program reads
-/// it. Relative data paths are made whole. Throws InputError.
+/// The document as a file of its own in `folder`, with the plan if there is one: a saved experiment may change while a
+/// program reads it. Relative data paths are made whole. Throws InputError.
 std::filesystem::path freeze(const Document& document, const PlanOutcome* planned, const std::filesystem::path& folder);
 
 /// Starts `skippipe run` as a process of its own that outlives the window, and finds out which run it became.
@@ -26,7 +26,8 @@ public:
 
     /// The command line program beside this one; empty: not there.
     static QString program();
-    /// Launches the document as it stands, with the plan that was made of it; null: the command line plans. False with `failed` told where it cannot.
+    /// Launches the document as it stands, with the plan that was made of it; null: the command line plans. False with
+    /// `failed` told where it cannot.
     bool launch(const Document& document, const PlanOutcome* planned);
     bool is_starting() const { return !log_.empty(); }
 

@@ -10,7 +10,8 @@ namespace skippipe {
 Prober::Prober(std::filesystem::path folder, QObject* parent) : QObject(parent), folder_(std::move(folder)) {
     process_.setStandardInputFile(QProcess::nullDevice());
     connect(&process_, &QProcess::stateChanged, this, &Prober::measuring_changed);
-    connect(&process_, &QProcess::finished, this, [this](int exit_code, QProcess::ExitStatus how) { take(how == QProcess::NormalExit ? exit_code : -1); });
+    connect(&process_, &QProcess::finished, this,
+            [this](int exit_code, QProcess::ExitStatus how) { take(how == QProcess::NormalExit ? exit_code : -1); });
 }
 
 Prober::~Prober() {
@@ -21,13 +22,16 @@ Prober::~Prober() {
     process_.waitForFinished(1000);
 }
 
-bool Prober::keeps_links(const Experiment& experiment) { return experiment.execution.clock == Clock::virtual_time || experiment.execution.shape_links; }
+bool Prober::keeps_links(const Experiment& experiment) {
+    return experiment.execution.clock == Clock::virtual_time || experiment.execution.shape_links;
+}
 
 bool Prober::measure(const Document& document) {
     if (is_measuring()) return false;
     const QString program = Launcher::program();
     if (program.isEmpty()) {
-        Q_EMIT failed(tr("The program \"skippipe\" is not beside this window; it does the measuring. Build the project again"));
+        Q_EMIT failed(
+            tr("The program \"skippipe\" is not beside this window; it does the measuring. Build the project again"));
         return false;
     }
     try {
@@ -35,7 +39,8 @@ bool Prober::measure(const Document& document) {
         result_ = std::filesystem::path{file} += ".measured";
         before_ = document.experiment();
         cancelled_ = false;
-        QStringList arguments{"probe", QString::fromStdString(file.string()), "-o", QString::fromStdString(result_.string())};
+        QStringList arguments{"probe", QString::fromStdString(file.string()), "-o",
+                              QString::fromStdString(result_.string())};
         if (keeps_links(before_)) arguments += "--keep-links";
         process_.start(program, arguments);
         return true;

@@ -23,7 +23,8 @@ public:
     bool measure(const Document& document);
     void cancel();
     bool is_measuring() const { return process_.state() != QProcess::NotRunning; }
-    /// Whether the links of what is drawn are the truth, so that only the nodes' speeds are measured: simulated or shaped.
+    /// Whether the links of what is drawn are the truth, so that only the nodes' speeds are measured: simulated or
+    /// shaped.
     static bool keeps_links(const Experiment& experiment);
     /// What was measured, as it was before.
     const Experiment& before() const { return before_; }

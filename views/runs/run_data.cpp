@@ -20,7 +20,8 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
         if (data_.experiment.execution.clock == Clock::wall) data_.lanes->name_time("Time here");
         data_.plan = parse_plan(parse_json(reader.plan_json(id), faults), *data_.problem, faults);
         const auto stages = stage_of_nodes(data_.plan, data_.problem->nodes());
-        for (int node = 0; node < data_.problem->nodes(); ++node) data_.lanes->set_stage(node, stages[static_cast<std::size_t>(node)]);
+        for (int node = 0; node < data_.problem->nodes(); ++node)
+            data_.lanes->set_stage(node, stages[static_cast<std::size_t>(node)]);
         data_.iteration = account_plan(data_.experiment.model, *data_.problem, data_.plan);
         data_.node_idle_s.resize(data_.problem->node_ids.size());
         data_.node_busy_s.resize(data_.problem->node_ids.size());
@@ -66,7 +67,8 @@ void RunLoader::take_plan_changes(Reader& reader) {
     auto changes = reader.plan_changes(data_.info.id);
     for (std::size_t i = data_.plan_changes.size(); i < changes.size() && data_.problem; ++i) {
         Faults faults;
-        auto plan = parse_plan(parse_json(reader.plan_json(data_.info.id, changes[i].iteration), faults), *data_.problem, faults);
+        auto plan = parse_plan(parse_json(reader.plan_json(data_.info.id, changes[i].iteration), faults),
+                               *data_.problem, faults);
         if (!has_errors(faults)) later_plans_[changes[i].iteration] = std::move(plan);
     }
     data_.plan_changes = std::move(changes);
@@ -82,14 +84,17 @@ void RunLoader::explain(int iteration) {
     auto& [offset_s, timeline] = pending_.at(iteration);
     for (const auto& span : timeline.spans) {
         timeline.iteration_s = std::max(timeline.iteration_s, span.end_s);
-        if (is_compute(span.kind)) timeline.makespan_s = std::max(timeline.makespan_s, span.end_s), timeline.busy_s += span.end_s - span.start_s;
+        if (is_compute(span.kind))
+            timeline.makespan_s = std::max(timeline.makespan_s, span.end_s),
+            timeline.busy_s += span.end_s - span.start_s;
     }
     for (const auto& stage : data_.plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
     const IdleReport report = explain_idle(*data_.problem, plan_at(iteration), timeline);
     for (const auto& gap : report.gaps) data_.lanes->add(gap, offset_s);
     data_.lanes->finish();
     const int n = data_.explained_iterations++;
-    for (std::size_t c = 0; c < idle_causes; ++c) data_.idle_share[c] = (data_.idle_share[c] * n + report.share[c]) / (n + 1);
+    for (std::size_t c = 0; c < idle_causes; ++c)
+        data_.idle_share[c] = (data_.idle_share[c] * n + report.share[c]) / (n + 1);
     for (std::size_t node = 0; node < data_.node_idle_s.size() && node < report.node_seconds.size(); ++node) {
         for (std::size_t c = 0; c < idle_causes; ++c) data_.node_idle_s[node][c] += report.node_seconds[node][c];
         data_.node_busy_s[node] += report.node_busy_s[node];

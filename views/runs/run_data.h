@@ -19,17 +19,17 @@ namespace skippipe {
 struct RunData {
     RunInfo info;
     Experiment experiment;
-    std::optional<Problem> problem;   ///< absent: the frozen experiment cannot be understood
-    Plan plan;                        ///< the first; later ones place nodes alike
+    std::optional<Problem> problem;  ///< absent: the frozen experiment cannot be understood
+    Plan plan;                       ///< the first; later ones place nodes alike
     std::vector<PlanChange> plan_changes;
     std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
     std::shared_ptr<TimelineData> lanes = std::make_shared<TimelineData>();
     std::vector<Metric> metrics;
-    std::array<double, idle_causes> idle_share{};             ///< mean over the iterations explained
-    std::vector<std::array<double, idle_causes>> node_idle_s; ///< [node], summed over them
+    std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained
+    std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node], summed over them
     std::vector<double> node_busy_s;
     int explained_iterations = 0;
-    double network_s = 0;             ///< of the drawn network, as far as it was recorded
+    double network_s = 0;  ///< of the drawn network, as far as it was recorded
 };
 
 /// Reads a run bit by bit: each `poll` takes what is new, at most a bounded number of rows.
@@ -51,7 +51,7 @@ private:
         Timeline timeline;
     };
     RunData data_;
-    std::map<int, Plan> later_plans_;   ///< by their first iteration
+    std::map<int, Plan> later_plans_;  ///< by their first iteration
     std::map<int, Pending> pending_;
     std::int64_t last_span_ = 0, last_metric_ = 0;
 };

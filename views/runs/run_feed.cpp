@@ -9,9 +9,10 @@ namespace {
 constexpr int running_ms = 250, idle_ms = 1000, loading_ms = 1;
 
 bool same_row(const RunInfo& a, const RunInfo& b) {
-    return a.id == b.id && a.state == b.state && a.iterations_done == b.iterations_done && a.machine_s == b.machine_s && a.tags == b.tags &&
-           a.note == b.note && a.last_validation_loss == b.last_validation_loss && a.finished_utc == b.finished_utc &&
-           a.iteration_s == b.iteration_s && a.tokens_per_second == b.tokens_per_second;
+    return a.id == b.id && a.state == b.state && a.iterations_done == b.iterations_done && a.machine_s == b.machine_s &&
+           a.tags == b.tags && a.note == b.note && a.last_validation_loss == b.last_validation_loss &&
+           a.finished_utc == b.finished_utc && a.iteration_s == b.iteration_s &&
+           a.tokens_per_second == b.tokens_per_second;
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ const RunInfo* RunFeed::run(RunId id) const {
 }
 
 const RunInfo* RunFeed::running() const {
-    const auto it = std::find_if(runs_.begin(), runs_.end(), [](const RunInfo& run) { return run.state == RunState::running; });
+    const auto it =
+        std::find_if(runs_.begin(), runs_.end(), [](const RunInfo& run) { return run.state == RunState::running; });
     return it == runs_.end() ? nullptr : &*it;
 }
 
@@ -109,7 +111,8 @@ void RunFeed::read() {
     const auto before = std::move(runs_);
     runs_ = std::move(runs);
     for (const auto& old : before)
-        if (const auto* now = run(old.id); old.state == RunState::running && now != nullptr && now->state == RunState::died) {
+        if (const auto* now = run(old.id);
+            old.state == RunState::running && now != nullptr && now->state == RunState::died) {
             reader_->sweep_dead();
             break;
         }

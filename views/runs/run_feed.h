@@ -13,8 +13,8 @@
 
 namespace skippipe {
 
-/// Reads the record for all views: the run list, and the runs that someone looks at. Four times a second while a run goes on,
-/// else once a second a look at the file's time only.
+/// Reads the record for all views: the run list, and the runs that someone looks at. Four times a second while a run
+/// goes on, else once a second a look at the file's time only.
 class RunFeed : public QObject {
     Q_OBJECT
 public:
@@ -44,7 +44,7 @@ public:
 
 Q_SIGNALS:
     void runs_changed();
-    void run_grew(qint64 id);      ///< spans or metrics were added
+    void run_grew(qint64 id);  ///< spans or metrics were added
     void error_changed();
 
 private:
@@ -52,7 +52,8 @@ private:
     void open();
     void read();
     void fail(const QString& error);
-    template <class Action> void attempt(const Action& action);
+    template <class Action>
+    void attempt(const Action& action);
 
     std::filesystem::path file_;
     std::unique_ptr<Reader> reader_;

@@ -19,8 +19,16 @@ constexpr int note_pause_ms = 500;
 }  // namespace
 
 RunList::RunList(RunFeed& feed, QWidget* parent)
-    : QWidget(parent), feed_(feed), view_(new QTableView), words_(new QLineEdit), tags_(new QLineEdit), note_(new QPlainTextEdit),
-      pin_(new QPushButton(tr("Pin as baseline"))), watch_(new QPushButton(tr("Watch"))), empty_(new QWidget), empty_words_(new QLabel) {
+    : QWidget(parent),
+      feed_(feed),
+      view_(new QTableView),
+      words_(new QLineEdit),
+      tags_(new QLineEdit),
+      note_(new QPlainTextEdit),
+      pin_(new QPushButton(tr("Pin as baseline"))),
+      watch_(new QPushButton(tr("Watch"))),
+      empty_(new QWidget),
+      empty_words_(new QLabel) {
     filter_.setSourceModel(&table_);
     view_->setModel(&filter_);
     view_->setObjectName("runs");
@@ -95,8 +103,11 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
         table_.set_baseline(chosen == table_.baseline() ? 0 : chosen);
         follow_selection();
     });
-    connect(watch_, &QPushButton::clicked, this, [this] { if (const auto runs = selected(); !runs.empty()) Q_EMIT watch_requested(runs.front()); });
-    connect(view_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) { Q_EMIT watch_requested(index.data(RunTable::run_role).toLongLong()); });
+    connect(watch_, &QPushButton::clicked, this, [this] {
+        if (const auto runs = selected(); !runs.empty()) Q_EMIT watch_requested(runs.front());
+    });
+    connect(view_, &QTableView::doubleClicked, this,
+            [this](const QModelIndex& index) { Q_EMIT watch_requested(index.data(RunTable::run_role).toLongLong()); });
     follow();
 }
 
@@ -115,7 +126,8 @@ void RunList::select(const std::vector<RunId>& runs) {
     wanted_ = runs;
     QItemSelection rows;
     for (int row = 0; row < filter_.rowCount(); ++row)
-        if (const RunId id = filter_.index(row, 0).data(RunTable::run_role).toLongLong(); std::find(runs.begin(), runs.end(), id) != runs.end())
+        if (const RunId id = filter_.index(row, 0).data(RunTable::run_role).toLongLong();
+            std::find(runs.begin(), runs.end(), id) != runs.end())
             rows.select(filter_.index(row, 0), filter_.index(row, RunTable::columns - 1));
     if (rows.isEmpty()) return;
     wanted_.clear();
@@ -128,7 +140,9 @@ void RunList::follow() {
     const bool none = feed_.runs().empty();
     view_->setVisible(!none);
     empty_->setVisible(none);
-    empty_words_->setText(feed_.error().isEmpty() ? tr("Every run is listed here with its state and results\nNone was launched yet") : feed_.error());
+    empty_words_->setText(feed_.error().isEmpty()
+                              ? tr("Every run is listed here with its state and results\nNone was launched yet")
+                              : feed_.error());
     if (!wanted_.empty()) select(wanted_);
     follow_selection();
 }
@@ -158,7 +172,9 @@ void RunList::show_words(const RunInfo* run) {
     }
     if (!same || !note_->document()->isModified()) {
         const QSignalBlocker quiet(note_);
-        if (const QString text = run != nullptr ? QString::fromStdString(run->note) : QString{}; note_->toPlainText() != text) note_->setPlainText(text);
+        if (const QString text = run != nullptr ? QString::fromStdString(run->note) : QString{};
+            note_->toPlainText() != text)
+            note_->setPlainText(text);
         note_->document()->setModified(false);
     }
 }

@@ -46,7 +46,7 @@ private:
     QLineEdit *words_, *tags_;
     QPlainTextEdit* note_;
     QTimer note_pause_;
-    RunId described_ = 0;   ///< whose tags and note are in the fields; 0: nobody's
+    RunId described_ = 0;  ///< whose tags and note are in the fields; 0: nobody's
     QPushButton *pin_, *watch_;
     QWidget* empty_;
     QLabel* empty_words_;

@@ -30,7 +30,8 @@ QString local_time(const std::string& utc) {
     const auto time = QDateTime::fromString(QString::fromStdString(utc), Qt::ISODateWithMs);
     if (!time.isValid()) return QString::fromStdString(utc);
     const QDateTime local = time.toLocalTime();
-    return QLocale::c().toString(local, local.date().year() == QDate::currentDate().year() ? "MMM d HH:mm" : "yyyy MMM d");
+    return QLocale::c().toString(local,
+                                 local.date().year() == QDate::currentDate().year() ? "MMM d HH:mm" : "yyyy MMM d");
 }
 
 }  // namespace
@@ -43,15 +44,19 @@ QString state_words(const RunInfo& run) {
 }
 
 void RunTable::set_runs(const std::vector<RunInfo>& runs) {
-    const bool same = std::equal(runs.begin(), runs.end(), runs_.begin(), runs_.end(), [](const auto& a, const auto& b) { return a.id == b.id; });
+    const bool same = std::equal(runs.begin(), runs.end(), runs_.begin(), runs_.end(),
+                                 [](const auto& a, const auto& b) { return a.id == b.id; });
     if (same) {
         runs_ = runs;
         if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
         return;
     }
     // New runs come first and leave the others where they are.
-    const auto known = runs_.empty() ? runs.end() : std::find_if(runs.begin(), runs.end(), [&](const auto& r) { return r.id == runs_.front().id; });
-    const bool only_new = known != runs.end() && std::equal(known, runs.end(), runs_.begin(), runs_.end(), [](const auto& a, const auto& b) { return a.id == b.id; });
+    const auto known =
+        runs_.empty() ? runs.end()
+                      : std::find_if(runs.begin(), runs.end(), [&](const auto& r) { return r.id == runs_.front().id; });
+    const bool only_new = known != runs.end() && std::equal(known, runs.end(), runs_.begin(), runs_.end(),
+                                                            [](const auto& a, const auto& b) { return a.id == b.id; });
     if (only_new) {
         beginInsertRows({}, 0, static_cast<int>(known - runs.begin()) - 1);
         runs_ = runs;
@@ -109,7 +114,9 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
         case Qt::ForegroundRole: return column == state ? QVariant(state_colour(run.state)) : QVariant{};
         case Qt::ToolTipRole: return QString::fromStdString(run.error.empty() ? run.note : run.error);
         case Qt::TextAlignmentRole:
-            return column == number || (column >= iterations && column <= speed) ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant{};
+            return column == number || (column >= iterations && column <= speed)
+                       ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter))
+                       : QVariant{};
         case sort_role: return sort_key(run, column);
         case run_role: return static_cast<qlonglong>(run.id);
         default: return {};
@@ -117,8 +124,18 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
 }
 
 QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* names[] = {"Run", "State", "Experiment", "Planner", "Iterations", "Iteration", "Validation", "Tokens/s", "Started", "Tags"};
-    static const char* tips[] = {"", "", "", "", "Done of planned", "Mean network time of an iteration", "Last validation loss, nats a token", "Of this machine", "", ""};
+    static const char* names[] = {"Run",       "State",      "Experiment", "Planner", "Iterations",
+                                  "Iteration", "Validation", "Tokens/s",   "Started", "Tags"};
+    static const char* tips[] = {"",
+                                 "",
+                                 "",
+                                 "",
+                                 "Done of planned",
+                                 "Mean network time of an iteration",
+                                 "Last validation loss, nats a token",
+                                 "Of this machine",
+                                 "",
+                                 ""};
     if (orientation != Qt::Horizontal || section >= columns) return {};
     if (role == Qt::ToolTipRole) return tr(tips[section]);
     return role == Qt::DisplayRole ? QVariant(tr(names[section])) : QVariant{};
@@ -136,8 +153,10 @@ void RunFilter::set_words(const QString& words) {
 
 bool RunFilter::filterAcceptsRow(int row, const QModelIndex&) const {
     const auto& run = static_cast<const RunTable*>(sourceModel())->runs()[static_cast<std::size_t>(row)];
-    const QString all = QString::fromStdString(run.name + ' ' + run.planner + ' ' + run.note + ' ') + state_words(run) + ' ' + joined(run.tags);
-    return std::all_of(words_.begin(), words_.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+    const QString all = QString::fromStdString(run.name + ' ' + run.planner + ' ' + run.note + ' ') + state_words(run) +
+                        ' ' + joined(run.tags);
+    return std::all_of(words_.begin(), words_.end(),
+                       [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
 }
 
 }  // namespace skippipe

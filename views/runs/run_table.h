@@ -13,7 +13,19 @@ namespace skippipe {
 class RunTable : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Column { number, state, name, planner, iterations, iteration_time, validation_loss, speed, started, tags, columns };
+    enum Column {
+        number,
+        state,
+        name,
+        planner,
+        iterations,
+        iteration_time,
+        validation_loss,
+        speed,
+        started,
+        tags,
+        columns
+    };
     static constexpr int sort_role = Qt::UserRole, run_role = Qt::UserRole + 1;
 
     using QAbstractTableModel::QAbstractTableModel;
@@ -23,7 +35,9 @@ public:
     RunId baseline() const { return baseline_; }
     const std::vector<RunInfo>& runs() const { return runs_; }
 
-    int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(runs_.size()); }
+    int rowCount(const QModelIndex& parent = {}) const override {
+        return parent.isValid() ? 0 : static_cast<int>(runs_.size());
+    }
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : columns; }
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;

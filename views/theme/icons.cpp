@@ -16,7 +16,8 @@ void draw(QPainter& p, Icon which) {
             p.drawLine(QPointF(6, 7), QPointF(14, 5));
             p.drawLine(QPointF(6, 8), QPointF(11, 15));
             p.drawLine(QPointF(15, 6), QPointF(12, 15));
-            for (const QPointF at : {QPointF(4.5, 7), QPointF(15.5, 4.5), QPointF(11.5, 16)}) p.drawEllipse(at, 2.5, 2.5);
+            for (const QPointF at : {QPointF(4.5, 7), QPointF(15.5, 4.5), QPointF(11.5, 16)})
+                p.drawEllipse(at, 2.5, 2.5);
             break;
         case Icon::watch:
             p.fillRect(QRectF(2, 4, 8, 3), p.pen().color());

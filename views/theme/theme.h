@@ -16,8 +16,8 @@ inline constexpr int stage_colours = 8;
 
 struct Theme {
     bool dark = false;
-    QColor surface, surface_2, line;      ///< canvas, panels, hairlines and fills
-    QColor text, text_2;                  ///< body, secondary
+    QColor surface, surface_2, line;  ///< canvas, panels, hairlines and fills
+    QColor text, text_2;              ///< body, secondary
     QColor accent, on_accent;
     QColor good, warning, bad;
     std::array<QColor, stage_colours> stages;

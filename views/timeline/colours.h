@@ -9,7 +9,8 @@ namespace skippipe {
 
 enum class ColourBy { operation, stage, microbatch, cause };
 
-/// Colour of work or of a transfer. Forward and backward of a stage share its hue, backward a step darker, weight gradient lighter.
+/// Colour of work or of a transfer. Forward and backward of a stage share its hue, backward a step darker, weight
+/// gradient lighter.
 QColor span_colour(const Theme& theme, const LaneSpan& span, int lane_stage, ColourBy by);
 /// Pale fill and hatch of a wait.
 QColor cause_fill(const Theme& theme, IdleCause cause, ColourBy by);

@@ -8,8 +8,8 @@
 namespace skippipe {
 
 struct TimeScale {
-    double begin = 0, end = 1;    ///< seconds in sight
-    double left = 0, right = 1;   ///< their pixels
+    double begin = 0, end = 1;   ///< seconds in sight
+    double left = 0, right = 1;  ///< their pixels
 
     double pixels_per_second() const { return (right - left) / (end - begin); }
     double x(double seconds) const { return left + (seconds - begin) * pixels_per_second(); }

@@ -15,7 +15,8 @@ const auto starts_before = [](const auto& a, const auto& b) { return a.start_s <
 template <class Item>
 std::size_t sort_from(std::vector<Item>& items, double earliest) {
     const auto ordered_end = std::is_sorted_until(items.begin(), items.end(), starts_before);
-    auto first = std::lower_bound(items.begin(), ordered_end, earliest, [](const Item& item, double t) { return item.start_s < t; });
+    auto first = std::lower_bound(items.begin(), ordered_end, earliest,
+                                  [](const Item& item, double t) { return item.start_s < t; });
     std::stable_sort(first, items.end(), starts_before);
     return static_cast<std::size_t>(first - items.begin());
 }
@@ -37,8 +38,14 @@ void TimelineData::set_lanes(std::vector<std::string> names) {
 void TimelineData::add(const Span& span, int iteration, double offset_s, std::int64_t row) {
     if (span.node < 0 || static_cast<std::size_t>(span.node) >= lanes_.size()) return;
     const auto index = static_cast<std::size_t>(span.node);
-    const LaneSpan item{offset_s + span.start_s, offset_s + span.end_s, row, span.microbatch, iteration,
-                        static_cast<std::int16_t>(span.stage), static_cast<std::int16_t>(span.to_node), span.kind};
+    const LaneSpan item{offset_s + span.start_s,
+                        offset_s + span.end_s,
+                        row,
+                        span.microbatch,
+                        iteration,
+                        static_cast<std::int16_t>(span.stage),
+                        static_cast<std::int16_t>(span.to_node),
+                        span.kind};
     extent_s_ = std::max(extent_s_, item.end_s);
     if (is_compute(span.kind)) {
         lanes_[index].work.push_back(item);
@@ -87,19 +94,23 @@ void TimelineData::finish() {
 }
 
 void TimelineData::visit_work(const Lane& lane, double begin, double end, double least_s,
-                              const std::function<void(const LaneSpan&)>& exact, const std::function<void(const Fold&)>& folded) const {
+                              const std::function<void(const LaneSpan&)>& exact,
+                              const std::function<void(const Fold&)>& folded) const {
     const auto& work = lane.work;
-    auto it = std::lower_bound(work.begin(), work.end(), begin, [](const LaneSpan& s, double t) { return s.end_s <= t; });
+    auto it =
+        std::lower_bound(work.begin(), work.end(), begin, [](const LaneSpan& s, double t) { return s.end_s <= t; });
     while (it != work.end() && it->start_s < end) {
         if (it->end_s - it->start_s >= least_s) {
             exact(*it++);
             continue;
         }
         // Everything that begins in these pixels; a long span among them stands on its own.
-        const auto stop = std::lower_bound(it, work.end(), it->start_s + least_s, [](const LaneSpan& s, double t) { return s.start_s < t; });
+        const auto stop = std::lower_bound(it, work.end(), it->start_s + least_s,
+                                           [](const LaneSpan& s, double t) { return s.start_s < t; });
         auto last = stop - 1;
         if (last != it && last->end_s - last->start_s >= least_s) --last;
-        const auto i = static_cast<std::size_t>(it - work.begin()), j = static_cast<std::size_t>(last - work.begin()) + 1;
+        const auto i = static_cast<std::size_t>(it - work.begin()),
+                   j = static_cast<std::size_t>(last - work.begin()) + 1;
         Fold fold{it->start_s, last->end_s, j - i, 0, *it};
         const double worked = lane.worked[j] - lane.worked[i];
         fold.busy = fold.end_s > fold.start_s ? worked / (fold.end_s - fold.start_s) : 1;
@@ -113,7 +124,8 @@ void TimelineData::visit_transfers(const Lane& lane, double begin, double end, d
                                    const std::function<void(const LaneSpan&)>& exact,
                                    const std::function<void(const Fold&)>& folded) const {
     const auto& transfers = lane.transfers;
-    const auto first = std::lower_bound(lane.reach.begin(), lane.reach.end(), begin, [](double reach, double t) { return reach <= t; });
+    const auto first = std::lower_bound(lane.reach.begin(), lane.reach.end(), begin,
+                                        [](double reach, double t) { return reach <= t; });
     auto it = transfers.begin() + (first - lane.reach.begin());
     while (it != transfers.end() && it->start_s < end) {
         if (it->end_s - it->start_s >= least_s) {
@@ -121,9 +133,11 @@ void TimelineData::visit_transfers(const Lane& lane, double begin, double end, d
             ++it;
             continue;
         }
-        const auto stop = std::lower_bound(it, transfers.end(), it->start_s + least_s, [](const LaneSpan& s, double t) { return s.start_s < t; });
+        const auto stop = std::lower_bound(it, transfers.end(), it->start_s + least_s,
+                                           [](const LaneSpan& s, double t) { return s.start_s < t; });
         const auto i = static_cast<std::size_t>(stop - transfers.begin()) - 1;
-        folded({it->start_s, std::min(lane.reach[i], it->start_s + 2 * least_s), static_cast<std::size_t>(stop - it), 1, *it});
+        folded({it->start_s, std::min(lane.reach[i], it->start_s + 2 * least_s), static_cast<std::size_t>(stop - it), 1,
+                *it});
         it = stop;
     }
 }
@@ -131,14 +145,17 @@ void TimelineData::visit_transfers(const Lane& lane, double begin, double end, d
 void TimelineData::visit_gaps(const Lane& lane, double begin, double end, double least_s,
                               const std::function<void(const LaneGap&)>& exact) const {
     const auto& gaps = lane.gaps;
-    auto it = std::lower_bound(gaps.begin(), gaps.end(), begin, [](const LaneGap& g, double t) { return g.end_s <= t; });
+    auto it =
+        std::lower_bound(gaps.begin(), gaps.end(), begin, [](const LaneGap& g, double t) { return g.end_s <= t; });
     while (it != gaps.end() && it->start_s < end) {
         if (it->end_s - it->start_s >= least_s) {
             exact(*it++);
             continue;
         }
-        // Short ones that begin in the same pixels are jumped over; gaps do not overlap, so only the last of them can be long.
-        const auto stop = std::lower_bound(it + 1, gaps.end(), it->start_s + least_s, [](const LaneGap& g, double t) { return g.start_s < t; });
+        // Short ones that begin in the same pixels are jumped over; gaps do not overlap, so only the last of them can
+        // be long.
+        const auto stop = std::lower_bound(it + 1, gaps.end(), it->start_s + least_s,
+                                           [](const LaneGap& g, double t) { return g.start_s < t; });
         const auto last = stop - 1;
         it = last != it && last->end_s - last->start_s >= least_s ? last : stop;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The timeline's data: spans sorted a lane, found by binary search, folded where they are narrower than pixels. Drawing costs
-// what is in sight, not what was recorded.
+// The timeline's data: spans sorted a lane, found by binary search, folded where they are narrower than pixels. Drawing
+// costs what is in sight, not what was recorded.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -34,8 +34,8 @@ struct LaneGap {
 struct Fold {
     double start_s = 0, end_s = 0;
     std::size_t count = 0;
-    double busy = 0;      ///< share of start..end that is worked
-    LaneSpan dominant;    ///< one of the kind that takes most of it
+    double busy = 0;    ///< share of start..end that is worked
+    LaneSpan dominant;  ///< one of the kind that takes most of it
 };
 
 struct Lane {
@@ -51,7 +51,7 @@ struct Lane {
 
 /// What an area of the timeline holds.
 struct AreaStatistics {
-    double seconds = 0;               ///< lanes x time
+    double seconds = 0;  ///< lanes x time
     double busy_s = 0;
     std::array<double, idle_causes> idle_s{};
     std::size_t spans = 0, transfers = 0;
@@ -75,12 +75,15 @@ public:
     std::size_t span_count() const { return count_; }
 
     /// Spans of a lane in begin..end: exactly where at least `least_s` long, folded otherwise.
-    void visit_work(const Lane& lane, double begin, double end, double least_s, const std::function<void(const LaneSpan&)>& exact,
+    void visit_work(const Lane& lane, double begin, double end, double least_s,
+                    const std::function<void(const LaneSpan&)>& exact,
                     const std::function<void(const Fold&)>& folded) const;
-    void visit_transfers(const Lane& lane, double begin, double end, double least_s, const std::function<void(const LaneSpan&)>& exact,
+    void visit_transfers(const Lane& lane, double begin, double end, double least_s,
+                         const std::function<void(const LaneSpan&)>& exact,
                          const std::function<void(const Fold&)>& folded) const;
     /// Gaps at least `least_s` long; shorter ones cannot be seen.
-    void visit_gaps(const Lane& lane, double begin, double end, double least_s, const std::function<void(const LaneGap&)>& exact) const;
+    void visit_gaps(const Lane& lane, double begin, double end, double least_s,
+                    const std::function<void(const LaneGap&)>& exact) const;
 
     const LaneSpan* work_at(int lane, double time) const;
     const LaneGap* gap_at(int lane, double time) const;

@@ -8,11 +8,14 @@
 namespace skippipe {
 namespace {
 
-double overlap(double a0, double a1, double b0, double b1) { return std::max(0.0, std::min(a1, b1) - std::max(a0, b0)); }
+double overlap(double a0, double a1, double b0, double b1) {
+    return std::max(0.0, std::min(a1, b1) - std::max(a0, b0));
+}
 
 template <class Item>
 const Item* item_at(const std::vector<Item>& items, double time) {
-    const auto it = std::upper_bound(items.begin(), items.end(), time, [](double t, const Item& item) { return t < item.end_s; });
+    const auto it =
+        std::upper_bound(items.begin(), items.end(), time, [](double t, const Item& item) { return t < item.end_s; });
     return it != items.end() && it->start_s <= time ? &*it : nullptr;
 }
 
@@ -82,7 +85,8 @@ TimelineData::Place TimelineData::neighbour_hop(const Place& from, int step) con
                 if (span.microbatch != from.span->microbatch || span.iteration != from.span->iteration) continue;
                 const auto there = key(span);
                 const bool ahead = step > 0 ? there > here : there < here;
-                const bool nearer = best.span == nullptr || (step > 0 ? there < key(*best.span) : there > key(*best.span));
+                const bool nearer =
+                    best.span == nullptr || (step > 0 ? there < key(*best.span) : there > key(*best.span));
                 if (ahead && nearer) best = {static_cast<int>(lane), &span};
             }
     return best;

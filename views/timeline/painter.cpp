@@ -15,7 +15,8 @@ TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, I
     : view_(view), atlas_(atlas), list_(list), theme_(theme()), scale_(view.scale()), stack_(view.stack()) {}
 
 void TimelinePainter::box(double x0, double y0, double x1, double y1, ImU32 colour) {
-    list_.AddRectFilled({static_cast<float>(x0), static_cast<float>(y0)}, {static_cast<float>(x1), static_cast<float>(y1)}, colour);
+    list_.AddRectFilled({static_cast<float>(x0), static_cast<float>(y0)},
+                        {static_cast<float>(x1), static_cast<float>(y1)}, colour);
 }
 
 float TimelinePainter::text_width(const std::string& words, bool small) const {
@@ -26,8 +27,9 @@ float TimelinePainter::text_width(const std::string& words, bool small) const {
 
 void TimelinePainter::text(double x, double y, const QColor& colour, const std::string& words, bool small) {
     const ImFont* font = small ? atlas_.small : atlas_.body;
-    list_.AddText(font, font->FontSize / static_cast<float>(atlas_.scale), {std::floor(static_cast<float>(x)), std::floor(static_cast<float>(y))},
-                  packed(colour), words.data(), words.data() + words.size());
+    list_.AddText(font, font->FontSize / static_cast<float>(atlas_.scale),
+                  {std::floor(static_cast<float>(x)), std::floor(static_cast<float>(y))}, packed(colour), words.data(),
+                  words.data() + words.size());
 }
 
 void TimelinePainter::draw() {
@@ -46,7 +48,8 @@ void TimelinePainter::axis() {
     const double step = scale_.tick_step(90);
     box(0, 0, view_.width(), stack_.top - 1, packed(theme_.surface_2));
     box(0, stack_.top - 1, view_.width(), stack_.top, packed(theme_.line));
-    list_.PushClipRect({static_cast<float>(scale_.left), 0}, {static_cast<float>(view_.width()), static_cast<float>(view_.height())}, true);
+    list_.PushClipRect({static_cast<float>(scale_.left), 0},
+                       {static_cast<float>(view_.width()), static_cast<float>(view_.height())}, true);
     for (double t = scale_.first_tick(step); t <= scale_.end; t += step) {
         const double x = std::floor(scale_.x(t));
         box(x, stack_.top - 5, x + 1, stack_.top, packed(theme_.text_2));
@@ -60,12 +63,14 @@ void TimelinePainter::lane_name(int index, double top) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const bool marked = view_.marked_nodes_.count(lane.name) > 0;
     if (marked && scale_.left > 0) {
-        box(0, top, scale_.left, top + stack_.height - 1, packed(mix(theme_.surface, theme_.accent, theme_.dark ? 0.24 : 0.14)));
+        box(0, top, scale_.left, top + stack_.height - 1,
+            packed(mix(theme_.surface, theme_.accent, theme_.dark ? 0.24 : 0.14)));
         box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
     }
     if (view_.compact_) {
         if (lane.stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(lane.stage)));
-        list_.PushClipRect({0, static_cast<float>(stack_.top)}, {static_cast<float>(scale_.left - 4), static_cast<float>(view_.height())}, true);
+        list_.PushClipRect({0, static_cast<float>(stack_.top)},
+                           {static_cast<float>(scale_.left - 4), static_cast<float>(view_.height())}, true);
         if (scale_.left > 0) text(8, top + (stack_.height - 14) / 2, marked ? theme_.text : theme_.text_2, lane.name);
         list_.PopClipRect();
         return;
@@ -77,7 +82,8 @@ void TimelinePainter::lane_name(int index, double top) {
         box(8, middle - 1, 24, middle + 15, packed(fill));
         text(16 - text_width(number) / 2, middle + 1, theme_.text_on(fill), number);
     }
-    list_.PushClipRect({0, static_cast<float>(top)}, {static_cast<float>(scale_.left - 6), static_cast<float>(top + stack_.height)}, true);
+    list_.PushClipRect({0, static_cast<float>(top)},
+                       {static_cast<float>(scale_.left - 6), static_cast<float>(top + stack_.height)}, true);
     text(30, middle + 1, theme_.text, lane.name);
     list_.PopClipRect();
 }
@@ -88,18 +94,22 @@ void TimelinePainter::lane(int index) {
     lane_name(index, top);
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(std::max(top, stack_.top))},
                        {static_cast<float>(scale_.right), static_cast<float>(top + stack_.height)}, true);
-    const double bar_top = view_.compact_ ? top + 1 : top + 7, bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
+    const double bar_top = view_.compact_ ? top + 1 : top + 7,
+                 bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
     gaps(lane, bar_top, bar_bottom);
     work(lane, bar_top, bar_bottom);
     if (!view_.compact_) transfers(lane, top + 2);
     list_.PopClipRect();
-    if (!view_.compact_) box(0, top + stack_.height - 1, scale_.right, top + stack_.height, packed(mix(theme_.surface, theme_.line, 0.6)));
+    if (!view_.compact_)
+        box(0, top + stack_.height - 1, scale_.right, top + stack_.height,
+            packed(mix(theme_.surface, theme_.line, 0.6)));
 }
 
 void TimelinePainter::gaps(const Lane& lane, double top, double bottom) {
     const double pps = scale_.pixels_per_second();
     view_.data_->visit_gaps(lane, scale_.begin, scale_.end, fold_pixels / pps, [&](const LaneGap& gap) {
-        const double x0 = std::max(scale_.x(gap.start_s), scale_.left), x1 = std::min(scale_.x(gap.end_s), scale_.right);
+        const double x0 = std::max(scale_.x(gap.start_s), scale_.left),
+                     x1 = std::min(scale_.x(gap.end_s), scale_.right);
         box(x0, top, x1, bottom, packed(cause_fill(theme_, gap.cause, view_.colour_by_)));
         const int pattern = cause_hatch(gap.cause);
         if (pattern >= 0 && x1 - x0 >= hatch_pixels)
@@ -109,7 +119,8 @@ void TimelinePainter::gaps(const Lane& lane, double top, double bottom) {
     });
 }
 
-void TimelinePainter::span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top, double bottom) {
+void TimelinePainter::span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top,
+                                 double bottom) {
     if (view_.compact_ || span.microbatch < 0 || x1 - x0 < label_pixels) return;
     const std::string number = std::to_string(span.microbatch);
     const float width = text_width(number);
@@ -123,7 +134,8 @@ void TimelinePainter::work(const Lane& lane, double top, double bottom) {
     view_.data_->visit_work(
         lane, scale_.begin, scale_.end, fold_pixels / pps,
         [&](const LaneSpan& span) {
-            const double x0 = std::max(scale_.x(span.start_s), scale_.left), x1 = std::min(scale_.x(span.end_s), scale_.right);
+            const double x0 = std::max(scale_.x(span.start_s), scale_.left),
+                         x1 = std::min(scale_.x(span.end_s), scale_.right);
             QColor fill = span_colour(theme_, span, lane.stage, view_.colour_by_);
             if (microbatch && span.microbatch != *microbatch) fill = mix(theme_.surface, fill, 0.3);
             // A hairline of the surface keeps neighbours of one colour apart.
@@ -132,10 +144,13 @@ void TimelinePainter::work(const Lane& lane, double top, double bottom) {
             span_label(span, fill, x0, x1, top, bottom);
         },
         [&](const Fold& fold) {
-            const QColor fill = view_.colour_by_ == ColourBy::microbatch ? theme_.text_2 : span_colour(theme_, fold.dominant, lane.stage, view_.colour_by_);
+            const QColor fill = view_.colour_by_ == ColourBy::microbatch
+                                    ? theme_.text_2
+                                    : span_colour(theme_, fold.dominant, lane.stage, view_.colour_by_);
             const double x0 = std::max(scale_.x(fold.start_s), scale_.left);
             const double x1 = std::min(std::max(scale_.x(fold.end_s), x0 + 1), scale_.right);
-            box(x0, top, x1, bottom, packed(fill, std::clamp(0.25 + 0.75 * fold.busy, 0.0, 1.0) * (microbatch ? 0.4 : 1)));
+            box(x0, top, x1, bottom,
+                packed(fill, std::clamp(0.25 + 0.75 * fold.busy, 0.0, 1.0) * (microbatch ? 0.4 : 1)));
         });
 }
 
@@ -143,21 +158,26 @@ void TimelinePainter::transfers(const Lane& lane, double top) {
     const double pps = scale_.pixels_per_second();
     const auto& microbatch = view_.marked_microbatch_;
     const auto line = [&](const LaneSpan& span, double begin, double end) {
-        const double x0 = std::max(scale_.x(begin), scale_.left), x1 = std::min(std::max(scale_.x(end), x0 + 1), scale_.right);
+        const double x0 = std::max(scale_.x(begin), scale_.left),
+                     x1 = std::min(std::max(scale_.x(end), x0 + 1), scale_.right);
         const bool back = span.kind == SpanKind::transfer_backward;
         const bool strong = microbatch && span.microbatch == *microbatch;
-        const QColor calm = view_.colour_by_ == ColourBy::microbatch ? span_colour(theme_, span, lane.stage, view_.colour_by_) : theme_.text_2;
+        const QColor calm = view_.colour_by_ == ColourBy::microbatch
+                                ? span_colour(theme_, span, lane.stage, view_.colour_by_)
+                                : theme_.text_2;
         const QColor colour = strong ? theme_.accent : mix(theme_.surface, calm, microbatch ? 0.35 : 0.8);
         box(x0, top + (back ? 2 : 0), x1, top + (back ? 2 : 0) + (strong ? 2 : 1), packed(colour));
     };
     view_.data_->visit_transfers(
-        lane, scale_.begin, scale_.end, fold_pixels / pps, [&](const LaneSpan& span) { line(span, span.start_s, span.end_s); },
+        lane, scale_.begin, scale_.end, fold_pixels / pps,
+        [&](const LaneSpan& span) { line(span, span.start_s, span.end_s); },
         [&](const Fold& fold) { line(fold.dominant, fold.start_s, fold.end_s); });
 }
 
 void TimelinePainter::selection() {
     const auto frame = [&](double begin, double end, double top, double bottom) {
-        const double x0 = std::max(scale_.x(begin), scale_.left), x1 = std::min(std::max(scale_.x(end), scale_.x(begin) + 2), scale_.right);
+        const double x0 = std::max(scale_.x(begin), scale_.left),
+                     x1 = std::min(std::max(scale_.x(end), scale_.x(begin) + 2), scale_.right);
         if (x1 < scale_.left || x0 > scale_.right) return;
         for (double inset : {0.0, 1.0}) {
             const ImU32 colour = packed(inset > 0 ? theme_.surface : theme_.text);
@@ -175,13 +195,15 @@ void TimelinePainter::selection() {
             frame(span->start_s, span->end_s, top + (view_.compact_ ? 1 : 7), top + stack_.height - 3);
     } else if (view_.selected_gap_ && view_.selected_lane_ >= 0) {
         const double top = stack_.lane_top(view_.selected_lane_);
-        frame(view_.selected_gap_->start_s, view_.selected_gap_->end_s, top + (view_.compact_ ? 1 : 7), top + stack_.height - 3);
+        frame(view_.selected_gap_->start_s, view_.selected_gap_->end_s, top + (view_.compact_ ? 1 : 7),
+              top + stack_.height - 3);
     }
 }
 
 void TimelinePainter::area() {
     if (!view_.area_) return;
-    const double x0 = std::max(scale_.x(view_.area_->begin), scale_.left), x1 = std::min(scale_.x(view_.area_->end), scale_.right);
+    const double x0 = std::max(scale_.x(view_.area_->begin), scale_.left),
+                 x1 = std::min(scale_.x(view_.area_->end), scale_.right);
     const double top = stack_.lane_top(view_.area_->first_lane), bottom = stack_.lane_top(view_.area_->last_lane + 1);
     box(x0, top, x1, bottom, packed(theme_.accent, 0.16));
     for (const double x : {x0, x1 - 1}) box(x, top, x + 1, bottom, packed(theme_.accent));

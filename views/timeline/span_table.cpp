@@ -23,7 +23,8 @@ int SpanTable::rowCount(const QModelIndex& parent) const { return parent.isValid
 QVariant SpanTable::data(const QModelIndex& index, int role) const {
     const LaneSpan* s = span(index.row());
     if (s == nullptr) return {};
-    if (role == Qt::TextAlignmentRole) return index.column() > 0 ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant{};
+    if (role == Qt::TextAlignmentRole)
+        return index.column() > 0 ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant{};
     if (role != Qt::DisplayRole) return {};
     const auto kind = to_string(s->kind);
     switch (index.column()) {

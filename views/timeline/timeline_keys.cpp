@@ -95,13 +95,18 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
                    : QObject::tr("a node outside");
     };
     const std::string_view kind = to_string(span.kind);
-    QString title = QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
+    QString title =
+        QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
     if (!title.isEmpty()) title[0] = title[0].toUpper();
-    title += is_transfer(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node)) : QObject::tr(" on %1").arg(name(lane));
+    title += is_transfer(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node))
+                                    : QObject::tr(" on %1").arg(name(lane));
     QStringList lines{title};
-    if (span.microbatch >= 0) lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
+    if (span.microbatch >= 0)
+        lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
     if (span.stage >= 0) lines << QObject::tr("stage %1").arg(span.stage);
-    lines << QObject::tr("%1, from %2 to %3").arg(duration(span.end_s - span.start_s), moment(span.start_s, span.end_s - span.start_s), moment(span.end_s, span.end_s - span.start_s));
+    lines << QObject::tr("%1, from %2 to %3")
+                 .arg(duration(span.end_s - span.start_s), moment(span.start_s, span.end_s - span.start_s),
+                      moment(span.end_s, span.end_s - span.start_s));
     return lines;
 }
 
@@ -110,11 +115,15 @@ QStringList describe_gap(const LaneGap& gap, const std::string& node, const Time
     QString why = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
     if (!why.isEmpty()) why[0] = why[0].toUpper();
     const double length_s = gap.end_s - gap.start_s;
-    QStringList lines{QObject::tr("%1 idles for %2, from %3").arg(QString::fromStdString(node), duration(length_s), moment(gap.start_s, length_s)), why};
+    QStringList lines{QObject::tr("%1 idles for %2, from %3")
+                          .arg(QString::fromStdString(node), duration(length_s), moment(gap.start_s, length_s)),
+                      why};
     if (gap.cause == IdleCause::fill_drain)
-        lines.last() = gap.microbatch >= 0 ? QObject::tr("Filling the pipeline: nothing has reached it yet") : QObject::tr("Draining: its work is done, others go on");
+        lines.last() = gap.microbatch >= 0 ? QObject::tr("Filling the pipeline: nothing has reached it yet")
+                                           : QObject::tr("Draining: its work is done, others go on");
     if (gap.other >= 0 && static_cast<std::size_t>(gap.other) < data.lanes().size())
-        lines << QObject::tr("from %1").arg(QString::fromStdString(data.lanes()[static_cast<std::size_t>(gap.other)].name));
+        lines << QObject::tr("from %1").arg(
+            QString::fromStdString(data.lanes()[static_cast<std::size_t>(gap.other)].name));
     if (gap.microbatch >= 0) lines << QObject::tr("microbatch %1 ends the wait").arg(gap.microbatch);
     return lines;
 }

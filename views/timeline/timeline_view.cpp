@@ -9,7 +9,8 @@
 
 namespace skippipe {
 
-TimelineView::TimelineView(TimeZoom& zoom, bool compact, QWidget* parent) : ImGuiHost(parent), zoom_(zoom), compact_(compact) {
+TimelineView::TimelineView(TimeZoom& zoom, bool compact, QWidget* parent)
+    : ImGuiHost(parent), zoom_(zoom), compact_(compact) {
     setAccessibleName(tr("Timeline"));
     setMinimumHeight(compact ? 60 : 120);
     connect(&zoom, &TimeZoom::changed, this, [this] { request_frame(); });
@@ -46,7 +47,11 @@ void TimelineView::set_marked(const std::set<std::string>& nodes, std::optional<
 }
 
 TimeScale TimelineView::scale() const {
-    return {zoom_.begin(), zoom_.end(), !compact_ ? names_width : stack().height >= least_named_lane ? compact_names_width : 0.0, std::max(static_cast<double>(width()), names_width + 1)};
+    return {zoom_.begin(), zoom_.end(),
+            !compact_                            ? names_width
+            : stack().height >= least_named_lane ? compact_names_width
+                                                 : 0.0,
+            std::max(static_cast<double>(width()), names_width + 1)};
 }
 
 LaneStack TimelineView::stack() const {
@@ -67,7 +72,9 @@ void TimelineView::draw(ImDrawList& list) {
         const std::string words = empty_text_.toStdString();
         const float size = atlas().body->FontSize / static_cast<float>(atlas().scale);
         const ImVec2 extent = atlas().body->CalcTextSizeA(size, 1e9f, 0, words.c_str());
-        list.AddText(atlas().body, size, {std::floor((static_cast<float>(width()) - extent.x) / 2), std::floor((static_cast<float>(height()) - extent.y) / 2)},
+        list.AddText(atlas().body, size,
+                     {std::floor((static_cast<float>(width()) - extent.x) / 2),
+                      std::floor((static_cast<float>(height()) - extent.y) / 2)},
                      packed(theme().text_2), words.c_str());
         return;
     }
@@ -100,7 +107,9 @@ void TimelineView::handle_mouse() {
         area.begin = s.time(std::clamp(std::min(x, press_->x()), s.left, s.right));
         area.end = s.time(std::clamp(std::max(x, press_->x()), s.left, s.right));
         const LaneStack lanes = stack();
-        const auto lane = [&](double at) { return std::clamp(static_cast<int>((at - lanes.top + lanes.scroll) / lanes.height), 0, lanes.count - 1); };
+        const auto lane = [&](double at) {
+            return std::clamp(static_cast<int>((at - lanes.top + lanes.scroll) / lanes.height), 0, lanes.count - 1);
+        };
         area.first_lane = lane(std::min(y, press_->y()));
         area.last_lane = lane(std::max(y, press_->y()));
         area_ = area;

@@ -19,8 +19,8 @@ struct TimelineArea {
     AreaStatistics statistics;
 };
 
-/// One lane a node: work solid, waiting pale and hatched by cause, transfers as thin lines above. Keys and mouse as the window's
-/// cheat sheet lists them. Several timelines may share one zoom.
+/// One lane a node: work solid, waiting pale and hatched by cause, transfers as thin lines above. Keys and mouse as the
+/// window's cheat sheet lists them. Several timelines may share one zoom.
 class TimelineView : public ImGuiHost {
     Q_OBJECT
 public:
@@ -46,8 +46,8 @@ public:
     int height_for_all_lanes() const;
 
 Q_SIGNALS:
-    void selected_changed();                ///< span, gap or area
-    void lane_activated(int lane);          ///< a name was clicked
+    void selected_changed();        ///< span, gap or area
+    void lane_activated(int lane);  ///< a name was clicked
 
 protected:
     void draw(ImDrawList& list) override;

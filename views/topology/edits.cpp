@@ -54,7 +54,8 @@ std::string add_region(Experiment& experiment, Point at) {
 bool add_link(Experiment& experiment, const std::string& from, const std::string& to) {
     if (from == to || from.empty() || to.empty()) return false;
     for (const auto& link : experiment.topology.links)
-        if ((link.from == from && link.to == to) || (link.both_ways && link.from == to && link.to == from)) return false;
+        if ((link.from == from && link.to == to) || (link.both_ways && link.from == to && link.to == from))
+            return false;
     Link link{from, to, 0.05, 1.25e8, true};
     if (!experiment.topology.links.empty()) {
         link.latency_s = experiment.topology.links.back().latency_s;
@@ -173,7 +174,8 @@ std::vector<Point> circle_layout(const Experiment& experiment) {
     const double radius = std::max(120.0, 80.0 * static_cast<double>(nodes.size()) / (2 * std::numbers::pi));
     std::vector<Point> places(nodes.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
-        const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(order.size()) - std::numbers::pi / 2;
+        const double angle =
+            2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(order.size()) - std::numbers::pi / 2;
         places[order[i]] = {std::round(radius * std::cos(angle)), std::round(radius * std::sin(angle))};
     }
     return places;

@@ -16,7 +16,7 @@ namespace {
 constexpr double badge_radius = 7;
 constexpr double label_room = 70;
 
-constexpr double least_text_zoom = 0.6;   // below it, words shrink with the rest
+constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
 bool is_close(QPainter* painter) { return painter->worldTransform().m11() >= 0.35; }
 
@@ -33,7 +33,8 @@ void draw_badge(QPainter* painter, QPointF at, int level) {
     QFont font = small_font();
     font.setBold(true);
     painter->setFont(font);
-    painter->drawText(QRectF(at.x() - badge_radius, at.y() - badge_radius, 2 * badge_radius, 2 * badge_radius), Qt::AlignCenter, "!");
+    painter->drawText(QRectF(at.x() - badge_radius, at.y() - badge_radius, 2 * badge_radius, 2 * badge_radius),
+                      Qt::AlignCenter, "!");
 }
 
 void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length) {
@@ -46,7 +47,8 @@ void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length
 
 NodeItem::NodeItem(std::string id)
     : id_(std::move(id)),
-      label_(QFontMetrics(small_font()).elidedText(QString::fromStdString(id_), Qt::ElideRight, static_cast<int>(2 * label_room))) {
+      label_(QFontMetrics(small_font())
+                 .elidedText(QString::fromStdString(id_), Qt::ElideRight, static_cast<int>(2 * label_room))) {
     label_.setTextFormat(Qt::PlainText);
     label_.prepare({}, small_font());
     setFlags(ItemIsSelectable | ItemSendsGeometryChanges);
@@ -54,9 +56,7 @@ NodeItem::NodeItem(std::string id)
     setZValue(2);
 }
 
-QRectF NodeItem::boundingRect() const {
-    return {-label_room, -node_radius - 8, 2 * label_room, 2 * node_radius + 38};
-}
+QRectF NodeItem::boundingRect() const { return {-label_room, -node_radius - 8, 2 * label_room, 2 * node_radius + 38}; }
 
 QPainterPath NodeItem::shape() const {
     QPainterPath path;
@@ -88,7 +88,8 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
             font.setPixelSize(static_cast<int>(std::lround(size::body_text * text_scale(painter))));
             painter->setFont(font);
             painter->setPen(t.text_on(fill));
-            painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius), Qt::AlignCenter, QString::number(stage));
+            painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius), Qt::AlignCenter,
+                              QString::number(stage));
         }
         painter->setFont(small_font());
         painter->setPen(left_out ? t.text_2 : t.text);
@@ -161,7 +162,8 @@ void RegionItem::follow_nodes() {
         setPos(sum / static_cast<double>(nodes.size()));
     }
     QPainterPath path;
-    if (nodes.empty()) path.addRoundedRect(-region_margin, -region_margin, 2 * region_margin, 2 * region_margin, 16, 16);
+    if (nodes.empty())
+        path.addRoundedRect(-region_margin, -region_margin, 2 * region_margin, 2 * region_margin, 16, 16);
     // Discs round the nodes and bands to their middle: one soft area whatever their order.
     for (const auto* node : nodes) {
         const QPointF place = node->pos() - pos();
@@ -179,13 +181,13 @@ void RegionItem::follow_nodes() {
     if (label != nullptr) label->follow();
 }
 
-QRectF RegionItem::boundingRect() const {
-    return area_.boundingRect().adjusted(-3, -3, 3, 3);
-}
+QRectF RegionItem::boundingRect() const { return area_.boundingRect().adjusted(-3, -3, 3, 3); }
 
 void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    painter->setPen(isSelected() ? QPen(t.accent, 2) : fault_level > 0 ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5) : Qt::NoPen);
+    painter->setPen(isSelected()      ? QPen(t.accent, 2)
+                    : fault_level > 0 ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
+                                      : Qt::NoPen);
     painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
     painter->drawPath(area_);
 }
@@ -201,7 +203,8 @@ QRectF RegionLabel::boundingRect() const {
 }
 
 QRectF RegionLabel::words_box() const {
-    QRectF words = QRectF(QFontMetrics(small_font()).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
+    QRectF words =
+        QRectF(QFontMetrics(small_font()).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
     words.moveCenter(boundingRect().center());
     return words;
 }

@@ -12,7 +12,7 @@
 namespace skippipe {
 
 inline constexpr double node_radius = 20;
-inline constexpr double rim_width = 8;       ///< dragging from here draws a link
+inline constexpr double rim_width = 8;  ///< dragging from here draws a link
 inline constexpr double region_margin = 40;
 inline constexpr double grid = 10;
 
@@ -34,9 +34,9 @@ public:
     bool on_rim(QPointF scene_place) const;
 
     int stage = -1;
-    bool left_out = false;               ///< a plan exists and does not use it
-    int fault_level = 0;                 ///< 0 none, 1 warning, 2 error
-    bool link_target = false;            ///< a link being drawn would end here
+    bool left_out = false;     ///< a plan exists and does not use it
+    int fault_level = 0;       ///< 0 none, 1 warning, 2 error
+    bool link_target = false;  ///< a link being drawn would end here
     RegionItem* region = nullptr;
     std::vector<LinkItem*> links;
 

@@ -39,7 +39,8 @@ void TopologyScene::follow_document() {
     const Topology& now = document_.experiment().topology;
     if (now == shown_) return;
     const auto same_things = [](const Topology& a, const Topology& b) {
-        if (a.links != b.links || a.nodes.size() != b.nodes.size() || a.regions.size() != b.regions.size()) return false;
+        if (a.links != b.links || a.nodes.size() != b.nodes.size() || a.regions.size() != b.regions.size())
+            return false;
         for (std::size_t i = 0; i < a.nodes.size(); ++i)
             if (a.nodes[i].id != b.nodes[i].id || a.nodes[i].region != b.nodes[i].region) return false;
         for (std::size_t i = 0; i < a.regions.size(); ++i)
@@ -119,7 +120,8 @@ void TopologyScene::move_to_document() {
     for (auto& [id, item] : regions_) item->follow_nodes();
     place_labels();
     way_->follow_nodes();
-    setSceneRect(sceneRect() | itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
+    setSceneRect(sceneRect() |
+                 itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
 }
 
 /// A region's name goes below it where it would cover a node, a node's name or another region's.
@@ -127,13 +129,15 @@ void TopologyScene::place_labels() {
     std::vector<std::pair<QRectF, const RegionItem*>> taken;
     for (const auto& [id, item] : nodes_) {
         const QPointF at = item->pos();
-        const double half = std::max(node_radius, QFontMetrics(small_font()).horizontalAdvance(QString::fromStdString(id)) / 2.0);
+        const double half =
+            std::max(node_radius, QFontMetrics(small_font()).horizontalAdvance(QString::fromStdString(id)) / 2.0);
         taken.emplace_back(QRectF(at.x() - half, at.y() - node_radius, 2 * half, 2 * node_radius + 15), item->region);
     }
     for (auto& [id, region] : regions_) {
         const auto covers = [&, self = region] {
             const QRectF box = self->label->words_box();
-            return std::any_of(taken.begin(), taken.end(), [&](const auto& other) { return other.second != self && other.first.intersects(box); });
+            return std::any_of(taken.begin(), taken.end(),
+                               [&](const auto& other) { return other.second != self && other.first.intersects(box); });
         };
         region->label->set_below(false);
         if (covers()) {
@@ -154,7 +158,8 @@ void TopologyScene::show_faults() {
         for (const auto& id : subject.nodes)
             if (auto* item = node(id)) item->fault_level = std::max(item->fault_level, level);
         for (const auto& id : subject.regions)
-            if (const auto it = regions_.find(id); it != regions_.end()) it->second->fault_level = std::max(it->second->fault_level, level);
+            if (const auto it = regions_.find(id); it != regions_.end())
+                it->second->fault_level = std::max(it->second->fault_level, level);
         for (auto* link : links_)
             if (subject.links.count(link->key())) link->fault_level = std::max(link->fault_level, level);
     }
@@ -257,8 +262,10 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
                 if (!n.region.empty()) lines << tr("in %1").arg(QString::fromStdString(n.region));
                 lines << tr("%1 a sample and block").arg(duration(n.seconds_per_sample_per_block));
             }
-        if (const auto stage = stages_.find(id); stage != stages_.end()) lines << tr("stage %1").arg(stage->second);
-        else if (has_plan_) lines << tr("left out of the plan");
+        if (const auto stage = stages_.find(id); stage != stages_.end())
+            lines << tr("stage %1").arg(stage->second);
+        else if (has_plan_)
+            lines << tr("left out of the plan");
     } else if (item->type() == link_item) {
         const auto& key = static_cast<LinkItem*>(item)->key();
         subject.links.insert(key);
@@ -269,7 +276,8 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
     } else if (item->type() == region_item) {
         const auto* region = static_cast<RegionItem*>(item);
         subject.regions.insert(region->id());
-        lines << QString::fromStdString(region->id()) << tr("%n node(s)", nullptr, static_cast<int>(region->nodes.size()));
+        lines << QString::fromStdString(region->id())
+              << tr("%n node(s)", nullptr, static_cast<int>(region->nodes.size()));
     }
     for (const auto& fault : document_.faults())
         if (const Selection s = subject_of(fault.pointer, e); !s.empty() && s == subject)

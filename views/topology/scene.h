@@ -29,11 +29,12 @@ public:
     void select_everything();
     bool is_editable() const { return editable_; }
     bool is_dragging() const { return dragging_; }
-    /// What changes place or shape while the nodes of this drag move, from the lowest to the highest; empty: nothing is dragged.
+    /// What changes place or shape while the nodes of this drag move, from the lowest to the highest; empty: nothing is
+    /// dragged.
     std::vector<QGraphicsItem*> moving_items() const;
 
 Q_SIGNALS:
-    void drag_changed();   ///< nodes begin to move or come to rest
+    void drag_changed();  ///< nodes begin to move or come to rest
     void empty_place_double_clicked(QPointF place);
 
 protected:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mouse on the canvas: from a node's rim a link is drawn, from its middle it is moved, elsewhere the view's rubber band selects.
+// Mouse on the canvas: from a node's rim a link is drawn, from its middle it is moved, elsewhere the view's rubber band
+// selects.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -55,7 +56,8 @@ void TopologyScene::mouseMoveEvent(QGraphicsSceneMouseEvent* event) {
     if (editable_ && event->buttons() == Qt::NoButton) {
         NodeItem* item = node_at(event->scenePos());
         const bool rim = item != nullptr && item->on_rim(event->scenePos());
-        for (auto* view : views()) view->viewport()->setCursor(rim ? Qt::CrossCursor : item != nullptr ? Qt::SizeAllCursor : Qt::ArrowCursor);
+        for (auto* view : views())
+            view->viewport()->setCursor(rim ? Qt::CrossCursor : item != nullptr ? Qt::SizeAllCursor : Qt::ArrowCursor);
     }
     QGraphicsScene::mouseMoveEvent(event);
 }
@@ -87,7 +89,8 @@ std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
     }
     found.insert(way_);
     std::vector<QGraphicsItem*> moving(found.begin(), found.end());
-    std::stable_sort(moving.begin(), moving.end(), [](const auto* a, const auto* b) { return a->zValue() < b->zValue(); });
+    std::stable_sort(moving.begin(), moving.end(),
+                     [](const auto* a, const auto* b) { return a->zValue() < b->zValue(); });
     return moving;
 }
 
@@ -110,7 +113,8 @@ void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
         dragging_ = false;
         std::vector<std::pair<std::string, Point>> places;
         // Where the canvas laid the nodes out itself, a drag fixes all of them as they are seen.
-        for (auto& [id, node] : nodes_) places.push_back({id, {std::round(node->pos().x()), std::round(node->pos().y())}});
+        for (auto& [id, node] : nodes_)
+            places.push_back({id, {std::round(node->pos().x()), std::round(node->pos().y())}});
         if (drag_moved_) document_.edit(tr("Move"), [&](Experiment& e) { move_nodes(e, places); });
         drag_places_.clear();
         Q_EMIT drag_changed();
@@ -121,7 +125,8 @@ void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
 
 void TopologyScene::mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) {
     bool on_thing = false;
-    for (auto* item : items(event->scenePos())) on_thing = on_thing || item->type() == node_item || item->type() == link_item;
+    for (auto* item : items(event->scenePos()))
+        on_thing = on_thing || item->type() == node_item || item->type() == link_item;
     if (!editable_ || on_thing || event->button() != Qt::LeftButton) {
         QGraphicsScene::mouseDoubleClickEvent(event);
         return;

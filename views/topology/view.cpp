@@ -21,7 +21,7 @@ namespace skippipe {
 namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4;
 constexpr double copy_offset = 40;
-constexpr std::size_t most_sharp = 60;   ///< items that are drawn without stairs while they move
+constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
 }  // namespace
 
 TopologyView::TopologyView(Document& document, bool editable, QWidget* parent)
@@ -83,7 +83,8 @@ void TopologyView::fit() {
     if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
     box.adjust(-8, -8, 8, 8);
     if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
-    const double zoom = std::clamp(std::min(viewport()->width() / box.width(), viewport()->height() / box.height()), least_zoom, 1.5);
+    const double zoom =
+        std::clamp(std::min(viewport()->width() / box.width(), viewport()->height() / box.height()), least_zoom, 1.5);
     setTransform(QTransform::fromScale(zoom, zoom));
     centerOn(box.center());
     fitted_ = true;
@@ -100,7 +101,8 @@ void TopologyView::add_node_at(QPointF place) {
     document_.edit(tr("Add node"), [&](Experiment& e) {
         // Nodes on one spot are laid out by the canvas: keep what is seen before one is added beside them.
         const auto places = node_places(e);
-        for (std::size_t i = 0; i < places.size(); ++i) e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
+        for (std::size_t i = 0; i < places.size(); ++i)
+            e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
         added.nodes.insert(add_node(e, at));
     });
     document_.select(added);
@@ -114,7 +116,8 @@ void TopologyView::add_node_here() {
         for (int step = 0; step < std::max(1, 6 * ring); ++step) {
             const double angle = 6.283185307179586 * step / std::max(1, 6 * ring);
             const QPointF at = middle + ring * 80.0 * QPointF(std::cos(angle), std::sin(angle));
-            if (std::none_of(places.begin(), places.end(), [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < 70; })) {
+            if (std::none_of(places.begin(), places.end(),
+                             [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < 70; })) {
                 add_node_at(at);
                 return;
             }
@@ -170,7 +173,8 @@ void TopologyView::remove() {
 void TopologyView::tidy_up() {
     document_.edit(tr("Tidy up"), [](Experiment& e) {
         const auto places = circle_layout(e);
-        for (std::size_t i = 0; i < places.size(); ++i) e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
+        for (std::size_t i = 0; i < places.size(); ++i)
+            e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
     });
     fit();
 }
@@ -183,9 +187,11 @@ void TopologyView::draw_quickly() {
 void TopologyView::begin_or_end_drag() {
     still_.reset();
     const auto moving = scene_.moving_items();
-    // The index and the update region would be made anew for every link at every step, for nothing: all of the view is drawn.
+    // The index and the update region would be made anew for every link at every step, for nothing: all of the view is
+    // drawn.
     scene_.setItemIndexMethod(moving.empty() ? QGraphicsScene::BspTreeIndex : QGraphicsScene::NoIndex);
-    setViewportUpdateMode(moving.empty() ? QGraphicsView::BoundingRectViewportUpdate : QGraphicsView::FullViewportUpdate);
+    setViewportUpdateMode(moving.empty() ? QGraphicsView::BoundingRectViewportUpdate
+                                         : QGraphicsView::FullViewportUpdate);
     if (moving.empty()) {
         viewport()->update();
         return;
@@ -231,7 +237,9 @@ void TopologyView::paintEvent(QPaintEvent* event) {
         QGraphicsView::paintEvent(event);
         return;
     }
-    if (still_->below.size() != viewport()->size() * viewport()->devicePixelRatioF() || still_->place != viewportTransform()) draw_still(*still_);
+    if (still_->below.size() != viewport()->size() * viewport()->devicePixelRatioF() ||
+        still_->place != viewportTransform())
+        draw_still(*still_);
     QPainter painter(viewport());
     painter.setClipRegion(event->region());
     painter.setRenderHint(QPainter::Antialiasing, still_->links.size() + still_->high.size() < most_sharp);
@@ -312,8 +320,9 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
     painter->resetTransform();
     painter->setPen(theme().text_2);
     painter->setFont(body_font());
-    const QString words = scene_.is_editable() ? tr("No nodes yet\nDouble-click to add one, drag from its rim to link it")
-                                               : tr("The network of the chosen run is drawn here");
+    const QString words = scene_.is_editable()
+                              ? tr("No nodes yet\nDouble-click to add one, drag from its rim to link it")
+                              : tr("The network of the chosen run is drawn here");
     painter->drawText(QRectF(QPointF(0, 0), viewport()->size()), Qt::AlignCenter, words);
 }
 

@@ -55,9 +55,9 @@ private:
 
     /// What a drag leaves where it is: drawn once, so that a frame costs what moves.
     struct Still {
-        QPixmap below, above;                      ///< areas and links; nodes and names
+        QPixmap below, above;  ///< areas and links; nodes and names
         QTransform place;
-        std::vector<QGraphicsItem*> areas, links, high;   ///< what moves: under `below`, over it, over `above`
+        std::vector<QGraphicsItem*> areas, links, high;  ///< what moves: under `below`, over it, over `above`
     };
     void draw_still(Still& still);
 

@@ -30,9 +30,19 @@ QString figure(const QString& name, const QString& value) {
 }  // namespace
 
 DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
-    : QWidget(parent), document_(document), plans_(plans), canvas_(new TopologyView(document, true)),
-      inspector_(new Inspector(document, plans.planners())), stages_(plain_table(tr("Stages"))), matrix_(plain_table(tr("Hop times"))),
-      timeline_(new TimelineView(zoom_, true)), figures_(new QLabel), state_(new QLabel), problems_(new QListWidget), why_(new WhyPanel(document, plans)), bottom_(new QTabWidget) {
+    : QWidget(parent),
+      document_(document),
+      plans_(plans),
+      canvas_(new TopologyView(document, true)),
+      inspector_(new Inspector(document, plans.planners())),
+      stages_(plain_table(tr("Stages"))),
+      matrix_(plain_table(tr("Hop times"))),
+      timeline_(new TimelineView(zoom_, true)),
+      figures_(new QLabel),
+      state_(new QLabel),
+      problems_(new QListWidget),
+      why_(new WhyPanel(document, plans)),
+      bottom_(new QTabWidget) {
     auto* tabs = new QTabWidget;
     tabs->setDocumentMode(true);
     tabs->addTab(canvas_, tr("Canvas"));
@@ -62,13 +72,13 @@ DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
     connect(&plans, &PlanService::planned, this, &DesignPage::show_plan);
     connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_plan);
     connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
-    connect(&document, &Document::selection_changed, this, [this] {
-        timeline_->set_marked(document_.selection().nodes, document_.selection().microbatch);
-    });
+    connect(&document, &Document::selection_changed, this,
+            [this] { timeline_->set_marked(document_.selection().nodes, document_.selection().microbatch); });
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
         Selection s = document_.selection();
         const auto place = timeline_->selected();
-        s.microbatch = place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
+        s.microbatch =
+            place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
         document_.select(s);
     });
     connect(problems_, &QListWidget::itemActivated, this, &DesignPage::choose_problem);
@@ -98,19 +108,28 @@ QWidget* DesignPage::palette() {
         return b;
     };
     heading(tr("Add"));
-    button(tr("Node"), tr("A machine that holds one stage (N, or double-click the canvas)"), [this] { canvas_->add_node_here(); })->setObjectName("add_node");
-    button(tr("Region"), tr("A place whose nodes share links; takes the selected nodes in (R)"), [this] { canvas_->add_region_here(); });
+    button(tr("Node"), tr("A machine that holds one stage (N, or double-click the canvas)"), [this] {
+        canvas_->add_node_here();
+    })->setObjectName("add_node");
+    button(tr("Region"), tr("A place whose nodes share links; takes the selected nodes in (R)"),
+           [this] { canvas_->add_region_here(); });
     heading(tr("Start from"));
-    const std::pair<QString, QString> templates[] = {{tr("Quick start"), "quick-start"}, {tr("One cluster"), "single-cluster"}, {tr("18 nodes"), "authors-18"},
-                                                     {tr("20 nodes"), "authors-20"}, {tr("42 nodes"), "authors-42"}, {tr("Empty"), {}}};
+    const std::pair<QString, QString> templates[] = {
+        {tr("Quick start"), "quick-start"}, {tr("One cluster"), "single-cluster"}, {tr("18 nodes"), "authors-18"},
+        {tr("20 nodes"), "authors-20"},     {tr("42 nodes"), "authors-42"},        {tr("Empty"), {}}};
     for (const auto& [words, name] : templates)
-        button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name), [this, n = name] { Q_EMIT template_requested(n); });
+        button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name),
+               [this, n = name] { Q_EMIT template_requested(n); });
     heading(tr("This machine"));
-    measure_ = button(tr("Measure"), tr("Measures each stage's forward and backward on every node and, unless the experiment simulates them, the links between ranks, "
-                                        "and puts the values in (Ctrl+M). Takes some seconds; Stop ends it, undo takes it back"),
+    measure_ = button(tr("Measure"),
+                      tr("Measures each stage's forward and backward on every node and, unless the experiment "
+                         "simulates them, the links between ranks, "
+                         "and puts the values in (Ctrl+M). Takes some seconds; Stop ends it, undo takes it back"),
                       [this] { Q_EMIT measure_requested(); });
     column->addStretch();
-    auto* hint = new QLabel(tr("Drag from a node's rim to link it. Ctrl+A, then L: links all. A click on empty canvas: the experiment's settings"));
+    auto* hint =
+        new QLabel(tr("Drag from a node's rim to link it. Ctrl+A, then L: links all. A click on empty canvas: the "
+                      "experiment's settings"));
     hint->setWordWrap(true);
     hint->setProperty("role", "small");
     column->addWidget(hint);
@@ -154,13 +173,17 @@ QWidget* DesignPage::plan_area() {
 void DesignPage::show_plan() {
     const auto outcome = plans_.outcome();
     const bool busy = plans_.is_busy();
-    state_->setText(!busy ? QString{} : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress())) : tr("Searching…"));
+    state_->setText(!busy                   ? QString{}
+                    : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
+                                            : tr("Searching…"));
     if (!outcome || !outcome->has_plan) {
-        figures_->setText(outcome && !outcome->faults.empty() && !busy
-                              ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what).toHtmlEscaped())
-                              : tr("The plan's figures appear here"));
+        figures_->setText(
+            outcome && !outcome->faults.empty() && !busy
+                ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what).toHtmlEscaped())
+                : tr("The plan's figures appear here"));
         timeline_->set_data(nullptr);
-        timeline_->set_empty_text(busy ? tr("Planning…") : tr("One lane a node appears here once the experiment can be planned"));
+        timeline_->set_empty_text(busy ? tr("Planning…")
+                                       : tr("One lane a node appears here once the experiment can be planned"));
         canvas_->scene_model().show_plan(nullptr, {});
         stages_->setRowCount(0);
         show_problems();
@@ -168,16 +191,23 @@ void DesignPage::show_plan() {
     }
     const Score& s = outcome->score;
     const bool old = plans_.is_outdated();
-    QStringList parts{figure(QString::fromStdString(outcome->plan.planner) + tr(": iteration"), QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
-                      figure(tr("Bound"), duration(s.lower_bound_seconds)), figure(tr("Gap"), percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction))};
+    QStringList parts{figure(QString::fromStdString(outcome->plan.planner) + tr(": iteration"),
+                             QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
+                      figure(tr("Bound"), duration(s.lower_bound_seconds)), figure(tr("Gap"), percent(s.gap)),
+                      figure(tr("Idle"), percent(s.idle_fraction))};
     if (!busy) parts << figure(tr("Sent"), quantity(s.bytes, "B"));  // room for the search's progress
     if (plans_.previous_iteration_s() > 0 && !old)
         parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
-    if (!s.violations.empty()) parts << QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
+    if (!s.violations.empty())
+        parts << QStringLiteral("<span style='color:%1'>%2</span>")
+                     .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
     // Figures of the plan before the edit stay readable, but pale, until the next one is there.
     const QString words = parts.join("&nbsp;&nbsp; ");
-    figures_->setText(old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), words) : words);
-    figures_->setToolTip(old ? tr("Of the experiment before the last edit") : tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
+    figures_->setText(old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), words)
+                          : words);
+    figures_->setToolTip(
+        old ? tr("Of the experiment before the last edit")
+            : tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
     timeline_->setEnabled(!old);
     if (timeline_->data() != outcome->lanes.get()) {
         zoom_.set_extent(outcome->lanes->extent_s());
@@ -192,21 +222,26 @@ void DesignPage::show_plan() {
 
 void DesignPage::show_stages(const PlanOutcome& outcome) {
     stages_->setColumnCount(3);
-    stages_->setHorizontalHeaderLabels({outcome.problem.plan_blocks ? tr("Blocks, planned") : tr("Blocks"), tr("Microbatches"), tr("Nodes")});
+    stages_->setHorizontalHeaderLabels(
+        {outcome.problem.plan_blocks ? tr("Blocks, planned") : tr("Blocks"), tr("Microbatches"), tr("Nodes")});
     stages_->horizontalHeader()->setStretchLastSection(true);
     stages_->setRowCount(static_cast<int>(outcome.plan.stages.size()));
     const auto stage_of = stage_of_nodes(outcome.plan, outcome.problem.nodes());
     std::vector<int> visits(outcome.plan.stages.size());
     for (const auto& path : outcome.plan.paths)
         for (const int node : path.nodes)
-            if (const int stage = stage_of[static_cast<std::size_t>(node)]; stage >= 0) ++visits[static_cast<std::size_t>(stage)];
+            if (const int stage = stage_of[static_cast<std::size_t>(node)]; stage >= 0)
+                ++visits[static_cast<std::size_t>(stage)];
     QStringList names;
     for (std::size_t stage = 0; stage < outcome.plan.stages.size(); ++stage) {
         names << tr("Stage %1").arg(stage);
         QStringList nodes;
-        for (const int node : outcome.plan.stages[stage]) nodes << QString::fromStdString(outcome.problem.node_ids[static_cast<std::size_t>(node)]);
+        for (const int node : outcome.plan.stages[stage])
+            nodes << QString::fromStdString(outcome.problem.node_ids[static_cast<std::size_t>(node)]);
         const int row = static_cast<int>(stage);
-        stages_->setItem(row, 0, new QTableWidgetItem(QString::number(stage < outcome.plan.blocks.size() ? outcome.plan.blocks[stage] : 0)));
+        stages_->setItem(
+            row, 0,
+            new QTableWidgetItem(QString::number(stage < outcome.plan.blocks.size() ? outcome.plan.blocks[stage] : 0)));
         stages_->setItem(row, 1, new QTableWidgetItem(QString::number(visits[stage])));
         stages_->setItem(row, 2, new QTableWidgetItem(nodes.join(", ")));
     }
@@ -226,7 +261,9 @@ void DesignPage::show_matrix() {
     for (int a = 0; a < p.nodes(); ++a)
         for (int b = 0; b < p.nodes(); ++b) {
             const Hop& hop = p.hop(a, b);
-            auto* item = new QTableWidgetItem(a == b ? QString{} : p.reachable(a, b) ? duration(hop.latency_s + hop.seconds_per_forward) : QStringLiteral("–"));
+            auto* item = new QTableWidgetItem(a == b              ? QString{}
+                                              : p.reachable(a, b) ? duration(hop.latency_s + hop.seconds_per_forward)
+                                                                  : QStringLiteral("–"));
             item->setToolTip(tr("%1 to %2: an activation takes %3").arg(names[a], names[b], item->text()));
             matrix_->setItem(a, b, item);
         }
@@ -247,7 +284,8 @@ Faults DesignPage::unused_nodes() const {
             note.severity = Fault::Severity::warning;
             note.pointer = "/topology/nodes/" + std::to_string(node);
             note.what = outcome->problem.node_ids[static_cast<std::size_t>(node)] + " executes nothing";
-            note.why = "the plan sends no microbatch through it, and stage " + std::to_string(stage) + " all-reduces over it all the same";
+            note.why = "the plan sends no microbatch through it, and stage " + std::to_string(stage) +
+                       " all-reduces over it all the same";
             note.remedy = "Faster links to it, more microbatches, or a smaller stage would change that";
             notes.push_back(note);
         }
@@ -265,7 +303,9 @@ void DesignPage::show_problems() {
     problems_->clear();
     for (const auto& fault : faults) {
         const bool error = fault.severity == Fault::Severity::error;
-        QString text = (error ? tr("Error at ") : tr("Warning at ")) + QString::fromStdString(fault.pointer.empty() ? "/" : fault.pointer) + ": " + QString::fromStdString(fault.what);
+        QString text = (error ? tr("Error at ") : tr("Warning at ")) +
+                       QString::fromStdString(fault.pointer.empty() ? "/" : fault.pointer) + ": " +
+                       QString::fromStdString(fault.what);
         if (!fault.why.empty()) text += "; " + QString::fromStdString(fault.why);
         if (!fault.remedy.empty()) text += ". " + QString::fromStdString(fault.remedy);
         auto* item = new QListWidgetItem(text, problems_);
@@ -273,7 +313,9 @@ void DesignPage::show_problems() {
         item->setData(Qt::UserRole, QString::fromStdString(fault.pointer));
     }
     bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
-    bottom_->tabBar()->setTabTextColor(1, has_errors(faults) ? theme().bad : faults.empty() ? QColor{} : theme().warning);
+    bottom_->tabBar()->setTabTextColor(1, has_errors(faults) ? theme().bad
+                                          : faults.empty()   ? QColor{}
+                                                             : theme().warning);
 }
 
 void DesignPage::changeEvent(QEvent* event) {

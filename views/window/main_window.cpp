@@ -19,10 +19,22 @@
 namespace skippipe {
 
 MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path record, QWidget* parent)
-    : QMainWindow(parent), plans_(document_, planners), feed_(record), recovery_(document_, record.parent_path() / "recovery"),
-      launcher_(record, record.parent_path() / "launched"), prober_(record.parent_path() / "launched"), bar_(new TopBar(document_, planners)), banner_(new Banner),
-      pages_(new QStackedWidget), design_(new DesignPage(document_, plans_)), watch_(new WatchPage(feed_, document_)),
-      compare_(new ComparePage(feed_)), rail_(new QButtonGroup(this)), status_(new QLabel), times_(new QLabel), progress_(new QProgressBar) {
+    : QMainWindow(parent),
+      plans_(document_, planners),
+      feed_(record),
+      recovery_(document_, record.parent_path() / "recovery"),
+      launcher_(record, record.parent_path() / "launched"),
+      prober_(record.parent_path() / "launched"),
+      bar_(new TopBar(document_, planners)),
+      banner_(new Banner),
+      pages_(new QStackedWidget),
+      design_(new DesignPage(document_, plans_)),
+      watch_(new WatchPage(feed_, document_)),
+      compare_(new ComparePage(feed_)),
+      rail_(new QButtonGroup(this)),
+      status_(new QLabel),
+      times_(new QLabel),
+      progress_(new QProgressBar) {
     setWindowTitle(tr("SkipPipe Studio"));
     resize(1280, 800);
     auto* central = new QWidget;
@@ -36,7 +48,9 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     column->addWidget(banner_);
     column->addWidget(pages_, 1);
     row->addLayout(column, 1);
-    for (QWidget* page : {static_cast<QWidget*>(design_), static_cast<QWidget*>(watch_), static_cast<QWidget*>(compare_)}) pages_->addWidget(page);
+    for (QWidget* page :
+         {static_cast<QWidget*>(design_), static_cast<QWidget*>(watch_), static_cast<QWidget*>(compare_)})
+        pages_->addWidget(page);
     setCentralWidget(central);
     statusBar()->setSizeGripEnabled(false);
     status_->setContentsMargins(size::gap, 0, 0, 0);
@@ -58,7 +72,9 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         if (prober_.is_measuring()) return prober_.cancel();
         if (const auto* run = feed_.running()) feed_.stop(run->id);
     });
-    connect(design_, &DesignPage::template_requested, this, [this](const QString& name) { if (may_lose_document()) open_template(name); });
+    connect(design_, &DesignPage::template_requested, this, [this](const QString& name) {
+        if (may_lose_document()) open_template(name);
+    });
     connect(&compare_->list(), &RunList::watch_requested, this, [this](qint64 run) {
         watch_->show_run(run);
         show_workspace(watch);
@@ -68,11 +84,13 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         watch_->show_run(run);
         show_workspace(watch);
     });
-    connect(&launcher_, &Launcher::failed, this, [this](const QString& why) { banner_->show_message(tr("The run did not start: %1").arg(why)); });
+    connect(&launcher_, &Launcher::failed, this,
+            [this](const QString& why) { banner_->show_message(tr("The run did not start: %1").arg(why)); });
     connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_launch);
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
     connect(&prober_, &Prober::measured, this, &MainWindow::take_measured_values);
-    connect(&prober_, &Prober::failed, this, [this](const QString& why) { banner_->show_message(tr("Nothing was measured: %1").arg(why)); });
+    connect(&prober_, &Prober::failed, this,
+            [this](const QString& why) { banner_->show_message(tr("Nothing was measured: %1").arg(why)); });
     connect(&prober_, &Prober::measuring_changed, this, [this] {
         design_->set_measuring(prober_.is_measuring());
         follow_runs();
@@ -104,7 +122,8 @@ void MainWindow::make_rail(QHBoxLayout& row) {
     auto* column = new QVBoxLayout(rail);
     column->setContentsMargins(0, size::gap, 1, 0);
     column->setSpacing(size::unit);
-    const std::pair<QString, Icon> entries[] = {{tr("Design"), Icon::design}, {tr("Watch"), Icon::watch}, {tr("Compare"), Icon::compare}};
+    const std::pair<QString, Icon> entries[] = {
+        {tr("Design"), Icon::design}, {tr("Watch"), Icon::watch}, {tr("Compare"), Icon::compare}};
     int id = 0;
     for (const auto& [words, which] : entries) {
         auto* button = new QToolButton;
@@ -127,7 +146,8 @@ void MainWindow::show_workspace(Workspace workspace) {
         watch_->show_run(feed_.running() != nullptr ? feed_.running()->id : feed_.runs().front().id);
     if (workspace == compare && compare_->list().selected().empty() && !feed_.runs().empty()) {
         std::vector<RunId> newest;
-        for (const auto& run : feed_.runs()) if (newest.size() < 2) newest.push_back(run.id);
+        for (const auto& run : feed_.runs())
+            if (newest.size() < 2) newest.push_back(run.id);
         compare_->list().select(newest);
     }
     pages_->setCurrentIndex(workspace);
@@ -138,9 +158,14 @@ void MainWindow::show_workspace(Workspace workspace) {
 }
 
 QString run_words(const RunInfo& run) {
-    QString words = QObject::tr("Run %1, %2: iteration %3 of %4").arg(run.id).arg(QString::fromStdString(run.planner)).arg(run.iterations_done).arg(run.iterations);
+    QString words = QObject::tr("Run %1, %2: iteration %3 of %4")
+                        .arg(run.id)
+                        .arg(QString::fromStdString(run.planner))
+                        .arg(run.iterations_done)
+                        .arg(run.iterations);
     if (run.iterations_done > 0 && run.machine_s > 0)
-        words += QObject::tr(", about %1 left").arg(duration(run.machine_s / run.iterations_done * (run.iterations - run.iterations_done)));
+        words += QObject::tr(", about %1 left")
+                     .arg(duration(run.machine_s / run.iterations_done * (run.iterations - run.iterations_done)));
     return words;
 }
 
@@ -148,8 +173,10 @@ void MainWindow::follow_runs() {
     const RunInfo* run = feed_.running();
     for (const auto& now : feed_.runs()) {
         const auto before = known_.find(now.id);
-        if (before != known_.end() && before->second == RunState::running && (now.state == RunState::died || now.state == RunState::failed))
-            banner_->show_message(tr("Run %1 %2: %3").arg(now.id).arg(state_words(now).toLower(), QString::fromStdString(now.error)));
+        if (before != known_.end() && before->second == RunState::running &&
+            (now.state == RunState::died || now.state == RunState::failed))
+            banner_->show_message(
+                tr("Run %1 %2: %3").arg(now.id).arg(state_words(now).toLower(), QString::fromStdString(now.error)));
         known_[now.id] = now.state;
     }
     progress_->setVisible(run != nullptr || prober_.is_measuring());
@@ -166,14 +193,18 @@ void MainWindow::follow_runs() {
     } else if (launch_when_planned_) {
         status_->setText(tr("Searching for the plan; the run starts after it, unless you stop it"));
     } else {
-        status_->setText(feed_.runs().empty() ? tr("Nothing runs") : tr("Nothing runs; the last run %1").arg(state_words(feed_.runs().front()).toLower()));
+        status_->setText(feed_.runs().empty()
+                             ? tr("Nothing runs")
+                             : tr("Nothing runs; the last run %1").arg(state_words(feed_.runs().front()).toLower()));
     }
     const RunId shown = run != nullptr ? run->id : watch_->run();
     const RunData* data = feed_.data(shown);
     const bool wall = data != nullptr && data->experiment.execution.clock == Clock::wall;
-    times_->setText(data == nullptr ? QString{}
-                    : wall          ? tr("Machine time %1").arg(duration(data->info.machine_s))
-                                    : tr("Network time %1    Machine time %2").arg(duration(data->network_s), duration(data->info.machine_s)));
+    times_->setText(
+        data == nullptr ? QString{}
+        : wall
+            ? tr("Machine time %1").arg(duration(data->info.machine_s))
+            : tr("Network time %1    Machine time %2").arg(duration(data->network_s), duration(data->info.machine_s)));
     if (run != nullptr && watch_->run() == 0) watch_->show_run(run->id);
     follow_launch();
 }
@@ -183,10 +214,13 @@ QString MainWindow::why_not_launch() const {
     if (prober_.is_measuring()) return tr("This machine is being measured; a run would disturb it");
     if (launch_when_planned_) return tr("The run starts when its plan is found");
     if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
-    if (const auto refused = document_.refusals(); !refused.empty()) return tr("A field is refused. %1").arg(QString::fromStdString(refused.front().what));
+    if (const auto refused = document_.refusals(); !refused.empty())
+        return tr("A field is refused. %1").arg(QString::fromStdString(refused.front().what));
     for (const auto& fault : document_.faults())
-        if (fault.severity == Fault::Severity::error) return tr("Cannot run: %1").arg(QString::fromStdString(fault.what));
-    if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy() && !outcome->faults.empty())
+        if (fault.severity == Fault::Severity::error)
+            return tr("Cannot run: %1").arg(QString::fromStdString(fault.what));
+    if (const auto outcome = plans_.outcome();
+        outcome && !outcome->has_plan && !plans_.is_busy() && !outcome->faults.empty())
         return tr("Cannot run: %1").arg(QString::fromStdString(outcome->faults.front().what));
     return {};
 }
@@ -233,14 +267,17 @@ void MainWindow::take_measured_values(const Experiment& measured) {
     }
     document_.edit(tr("Measure"), [&](Experiment& e) { take_measured(e, measured); });
     banner_->show_message(Prober::keeps_links(prober_.before())
-                              ? tr("The nodes have the speeds measured on this machine now; links are as drawn, as this experiment simulates them")
+                              ? tr("The nodes have the speeds measured on this machine now; links are as drawn, as "
+                                   "this experiment simulates them")
                               : tr("Nodes and links have the values measured on this machine now"),
                           {{tr("Undo"), [this] { document_.undo_stack().undo(); }}});
 }
 
 void MainWindow::follow_document() {
     const auto file = document_.file().filename();
-    setWindowTitle(tr("%1[*] – SkipPipe Studio").arg(file.empty() ? QString::fromStdString(document_.experiment().name) : QString::fromStdString(file.string())));
+    setWindowTitle(tr("%1[*] – SkipPipe Studio")
+                       .arg(file.empty() ? QString::fromStdString(document_.experiment().name)
+                                         : QString::fromStdString(file.string())));
     setWindowModified(document_.is_modified());
     follow_launch();
 }

@@ -69,7 +69,8 @@ public:
     bool export_picture(const QString& file);
     void set_theme(ThemeChoice choice);
     ThemeChoice theme_choice_now() const { return theme_; }
-    /// Takes theme, place and panes from this file and keeps them there; without it nothing is remembered. A given theme goes before the file's.
+    /// Takes theme, place and panes from this file and keeps them there; without it nothing is remembered. A given
+    /// theme goes before the file's.
     void remember_in(const QString& file, std::optional<ThemeChoice> theme = {});
     /// Offers unsaved work of windows that are gone.
     void offer_recovery();

@@ -17,14 +17,22 @@ namespace skippipe {
 namespace {
 
 /// Keys that the timeline handles itself, for the sheet.
-constexpr std::pair<const char*, const char*> timeline_keys[] = {
-    {"Zoom in, out", "W, S"}, {"Pan left, right", "A, D"}, {"Zoom at the cursor", "Ctrl+Wheel"}, {"Pan in time", "Shift+Wheel"},
-    {"Scroll lanes", "Wheel"}, {"Centre the selection, again: fit it", "F"}, {"Whole run", "Home"}, {"Previous, next in the lane", ", ."},
-    {"Previous, next hop of the microbatch", "[ ]"}, {"Sums of an area", "Drag"}, {"Clear the selection", "Esc"}};
+constexpr std::pair<const char*, const char*> timeline_keys[] = {{"Zoom in, out", "W, S"},
+                                                                 {"Pan left, right", "A, D"},
+                                                                 {"Zoom at the cursor", "Ctrl+Wheel"},
+                                                                 {"Pan in time", "Shift+Wheel"},
+                                                                 {"Scroll lanes", "Wheel"},
+                                                                 {"Centre the selection, again: fit it", "F"},
+                                                                 {"Whole run", "Home"},
+                                                                 {"Previous, next in the lane", ", ."},
+                                                                 {"Previous, next hop of the microbatch", "[ ]"},
+                                                                 {"Sums of an area", "Drag"},
+                                                                 {"Clear the selection", "Esc"}};
 
 }  // namespace
 
-QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run) {
+QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequence& keys,
+                                const std::function<void()>& run) {
     auto* action = menu.addAction(text);
     action->setShortcut(keys);
     action->setProperty("group", QString(menu.title()).remove('&'));
@@ -35,10 +43,13 @@ QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequ
 
 void MainWindow::make_actions() {
     auto* file = menuBar()->addMenu(tr("&File"));
-    add_action(*file, tr("New"), QKeySequence::New, [this] { if (may_lose_document()) open_template({}); });
+    add_action(*file, tr("New"), QKeySequence::New, [this] {
+        if (may_lose_document()) open_template({});
+    });
     add_action(*file, tr("Open…"), QKeySequence::Open, [this] {
         if (!may_lose_document()) return;
-        const QString chosen = QFileDialog::getOpenFileName(this, tr("Open experiment"), {}, tr("Experiments (*.json)"));
+        const QString chosen =
+            QFileDialog::getOpenFileName(this, tr("Open experiment"), {}, tr("Experiments (*.json)"));
         if (!chosen.isEmpty()) open(chosen.toStdString());
     });
     make_recent_menu(*file);
@@ -98,7 +109,9 @@ void MainWindow::show_cheat_sheet() {
     };
     for (const auto* widget : {static_cast<QWidget*>(this), static_cast<QWidget*>(&design_->canvas())})
         for (const auto* action : widget->actions())
-            if (!action->shortcut().isEmpty()) add(action->property("group").toString(), action->text(), action->shortcut().toString(QKeySequence::NativeText));
+            if (!action->shortcut().isEmpty())
+                add(action->property("group").toString(), action->text(),
+                    action->shortcut().toString(QKeySequence::NativeText));
     for (const auto& [what, keys] : timeline_keys) add(tr("Timeline"), tr(what), keys);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);

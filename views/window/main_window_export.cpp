@@ -16,13 +16,14 @@ namespace {
 struct Format {
     MainWindow::ExportFormat format;
     const char* words;
-    const char* name;     ///< of the file, after "run-7-"
+    const char* name;  ///< of the file, after "run-7-"
     const char* filter;
 };
-constexpr Format formats[] = {{MainWindow::ExportFormat::spans_csv, "Spans as CSV…", "spans.csv", "CSV (*.csv)"},
-                              {MainWindow::ExportFormat::metrics_csv, "Metrics as CSV…", "metrics.csv", "CSV (*.csv)"},
-                              {MainWindow::ExportFormat::chrome_trace, "Chrome trace for Perfetto…", "trace.json", "Chrome trace (*.json)"},
-                              {MainWindow::ExportFormat::svg, "Timeline of the last iteration as SVG…", "timeline.svg", "SVG (*.svg)"}};
+constexpr Format formats[] = {
+    {MainWindow::ExportFormat::spans_csv, "Spans as CSV…", "spans.csv", "CSV (*.csv)"},
+    {MainWindow::ExportFormat::metrics_csv, "Metrics as CSV…", "metrics.csv", "CSV (*.csv)"},
+    {MainWindow::ExportFormat::chrome_trace, "Chrome trace for Perfetto…", "trace.json", "Chrome trace (*.json)"},
+    {MainWindow::ExportFormat::svg, "Timeline of the last iteration as SVG…", "timeline.svg", "SVG (*.svg)"}};
 
 std::string text_of(Reader& reader, const RunData& run, MainWindow::ExportFormat format) {
     std::ostringstream text;
@@ -31,11 +32,14 @@ std::string text_of(Reader& reader, const RunData& run, MainWindow::ExportFormat
         write_metrics_csv(text, reader.metrics(id));
         return text.str();
     }
-    if (!run.problem) throw InputError("run " + std::to_string(id), "its experiment cannot be understood", "spans name its nodes", "Export its metrics instead");
+    if (!run.problem)
+        throw InputError("run " + std::to_string(id), "its experiment cannot be understood", "spans name its nodes",
+                         "Export its metrics instead");
     if (format == MainWindow::ExportFormat::svg) {
         const int iteration = std::max(run.info.iterations_done - 1, 0);
-        return timeline_svg(reader.spans(id, iteration), *run.problem, run.plan,
-                            {.title = run.info.name + ": run " + std::to_string(id) + ", iteration " + std::to_string(iteration)});
+        return timeline_svg(
+            reader.spans(id, iteration), *run.problem, run.plan,
+            {.title = run.info.name + ": run " + std::to_string(id) + ", iteration " + std::to_string(iteration)});
     }
     const auto spans = reader.spans(id);
     if (format == MainWindow::ExportFormat::spans_csv)
@@ -56,7 +60,9 @@ RunId MainWindow::run_in_sight() const {
 bool MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem::path& file) {
     try {
         const RunData* run = feed_.watch(id);
-        if (run == nullptr) throw InputError("run " + std::to_string(id), "it cannot be read", feed_.error().toStdString(), "Choose another run");
+        if (run == nullptr)
+            throw InputError("run " + std::to_string(id), "it cannot be read", feed_.error().toStdString(),
+                             "Choose another run");
         Reader reader(feed_.file());
         write_file_atomically(file, text_of(reader, *run, format));
         return true;
@@ -82,7 +88,8 @@ void MainWindow::make_export_menu(QMenu& file) {
                 banner_->show_message(tr("There is no run to export: launch one first"));
                 return;
             }
-            const QString chosen = QFileDialog::getSaveFileName(this, tr("Export run %1").arg(run), QStringLiteral("run-%1-%2").arg(run).arg(f.name), tr(f.filter));
+            const QString chosen = QFileDialog::getSaveFileName(
+                this, tr("Export run %1").arg(run), QStringLiteral("run-%1-%2").arg(run).arg(f.name), tr(f.filter));
             if (!chosen.isEmpty()) export_run(run, f.format, chosen.toStdString());
         });
     add_action(file, tr("Export picture of the view…"), {}, [this] {

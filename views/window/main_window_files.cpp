@@ -17,11 +17,13 @@ bool MainWindow::open(const std::filesystem::path& file) {
     try {
         document_.open(file);
     } catch (const InputError& error) {
-        banner_->show_message(tr("Could not open %1: %2").arg(QString::fromStdString(file.string()), QString::fromStdString(error.what())));
+        banner_->show_message(tr("Could not open %1: %2")
+                                  .arg(QString::fromStdString(file.string()), QString::fromStdString(error.what())));
         return false;
     }
     if (document_.file_has_faults())
-        banner_->show_message(tr("%1 has faults: what could be understood is shown, the file itself is untouched. The problems list names each")
+        banner_->show_message(tr("%1 has faults: what could be understood is shown, the file itself is untouched. The "
+                                 "problems list names each")
                                   .arg(QString::fromStdString(file.filename().string())));
     remember_file(file);
     show_workspace(design);
@@ -55,15 +57,18 @@ bool MainWindow::write_to(const std::filesystem::path& file) {
 bool MainWindow::save() { return document_.file().empty() ? save_as() : write_to(document_.file()); }
 
 bool MainWindow::save_as() {
-    const QString start = document_.file().empty() ? QString::fromStdString(document_.experiment().name) + ".json" : QString::fromStdString(document_.file().string());
+    const QString start = document_.file().empty() ? QString::fromStdString(document_.experiment().name) + ".json"
+                                                   : QString::fromStdString(document_.file().string());
     const QString chosen = QFileDialog::getSaveFileName(this, tr("Save experiment"), start, tr("Experiments (*.json)"));
     return !chosen.isEmpty() && write_to(chosen.toStdString());
 }
 
 bool MainWindow::may_lose_document() {
     if (!document_.is_modified()) return true;
-    const auto answer = QMessageBox::warning(this, tr("Unsaved changes"), tr("\"%1\" has unsaved changes").arg(QString::fromStdString(document_.experiment().name)),
-                                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    const auto answer =
+        QMessageBox::warning(this, tr("Unsaved changes"),
+                             tr("\"%1\" has unsaved changes").arg(QString::fromStdString(document_.experiment().name)),
+                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
     return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
 }
 
@@ -71,20 +76,26 @@ void MainWindow::offer_recovery() {
     const auto found = Recovery::find(feed_.file().parent_path() / "recovery");
     if (found.empty()) return;
     const FoundWork work = found.front();
-    banner_->show_message(tr("Unsaved work on \"%1\" of %2 was found").arg(QString::fromStdString(work.experiment.name), work.written.toString("yyyy-MM-dd HH:mm")),
-                          {{tr("Recover"), [this, work] {
-                                document_.recover(work.experiment, work.document_file);
-                                Recovery::remove(work);
-                                show_workspace(design);
-                            }},
-                           {tr("Discard"), [work] { Recovery::remove(work); }}});
+    banner_->show_message(
+        tr("Unsaved work on \"%1\" of %2 was found")
+            .arg(QString::fromStdString(work.experiment.name), work.written.toString("yyyy-MM-dd HH:mm")),
+        {{tr("Recover"),
+          [this, work] {
+              document_.recover(work.experiment, work.document_file);
+              Recovery::remove(work);
+              show_workspace(design);
+          }},
+         {tr("Discard"), [work] { Recovery::remove(work); }}});
 }
 
 /// Says once that a run outlives the window, and asks whether it shall.
 bool MainWindow::may_leave_run() {
     const RunInfo* run = feed_.running();
-    if (run == nullptr || settings_file_.isEmpty() || QSettings(settings_file_, QSettings::IniFormat).value("leave_runs").toBool()) return true;
-    QMessageBox box(QMessageBox::Information, tr("A run goes on"), tr("Run %1 continues in the background").arg(run->id), QMessageBox::Cancel, this);
+    if (run == nullptr || settings_file_.isEmpty() ||
+        QSettings(settings_file_, QSettings::IniFormat).value("leave_runs").toBool())
+        return true;
+    QMessageBox box(QMessageBox::Information, tr("A run goes on"),
+                    tr("Run %1 continues in the background").arg(run->id), QMessageBox::Cancel, this);
     box.setInformativeText(tr("Open the window again to find it, or stop it now"));
     auto* leave = box.addButton(tr("Close, let it run"), QMessageBox::AcceptRole);
     auto* stop = box.addButton(tr("Stop it and close"), QMessageBox::DestructiveRole);
@@ -93,7 +104,8 @@ bool MainWindow::may_leave_run() {
     box.setCheckBox(always);
     box.exec();
     if (box.clickedButton() == stop) feed_.stop(run->id);
-    if (box.clickedButton() == leave && always->isChecked()) QSettings(settings_file_, QSettings::IniFormat).setValue("leave_runs", true);
+    if (box.clickedButton() == leave && always->isChecked())
+        QSettings(settings_file_, QSettings::IniFormat).setValue("leave_runs", true);
     return box.clickedButton() == leave || box.clickedButton() == stop;
 }
 

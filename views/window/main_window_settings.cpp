@@ -15,7 +15,8 @@ namespace {
 
 constexpr int most_recent = 8;
 
-constexpr std::pair<ThemeChoice, const char*> choices[] = {{ThemeChoice::system, "system"}, {ThemeChoice::light, "light"}, {ThemeChoice::dark, "dark"}};
+constexpr std::pair<ThemeChoice, const char*> choices[] = {
+    {ThemeChoice::system, "system"}, {ThemeChoice::light, "light"}, {ThemeChoice::dark, "dark"}};
 
 }  // namespace
 
@@ -25,7 +26,9 @@ ThemeChoice theme_choice(const QString& name) {
     return ThemeChoice::system;
 }
 
-bool is_dark(ThemeChoice choice) { return choice == ThemeChoice::system ? desktop_prefers_dark() : choice == ThemeChoice::dark; }
+bool is_dark(ThemeChoice choice) {
+    return choice == ThemeChoice::system ? desktop_prefers_dark() : choice == ThemeChoice::dark;
+}
 
 void MainWindow::make_theme_menu(QMenu& view) {
     auto* menu = view.addMenu(tr("Theme"));
@@ -44,21 +47,25 @@ void MainWindow::set_theme(ThemeChoice choice) {
     theme_ = choice;
     theme_actions_[static_cast<std::size_t>(choice)]->setChecked(true);
     if (is_dark(choice) != theme().dark) apply_theme(*qApp, is_dark(choice));
-    if (!settings_file_.isEmpty()) QSettings(settings_file_, QSettings::IniFormat).setValue("theme", choices[static_cast<int>(choice)].second);
+    if (!settings_file_.isEmpty())
+        QSettings(settings_file_, QSettings::IniFormat).setValue("theme", choices[static_cast<int>(choice)].second);
 }
 
 void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> theme) {
     QSettings settings(file, QSettings::IniFormat);
-    set_theme(theme.value_or(theme_choice(settings.value("theme").toString())));  // one that was asked for is not remembered
+    set_theme(
+        theme.value_or(theme_choice(settings.value("theme").toString())));  // one that was asked for is not remembered
     settings_file_ = file;
     if (!document_.file().empty()) remember_file(document_.file());
     restoreGeometry(settings.value("geometry").toByteArray());
     for (auto* splitter : findChildren<QSplitter*>())
-        if (!splitter->objectName().isEmpty()) splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray());
+        if (!splitter->objectName().isEmpty())
+            splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray());
 }
 
 QStringList MainWindow::recent_files() const {
-    return settings_file_.isEmpty() ? QStringList{} : QSettings(settings_file_, QSettings::IniFormat).value("recent").toStringList();
+    return settings_file_.isEmpty() ? QStringList{}
+                                    : QSettings(settings_file_, QSettings::IniFormat).value("recent").toStringList();
 }
 
 void MainWindow::remember_file(const std::filesystem::path& file) {
@@ -83,7 +90,9 @@ void MainWindow::make_recent_menu(QMenu& file) {
             action->setToolTip(name);
             action->setStatusTip(name);
             action->setEnabled(info.exists());
-            connect(action, &QAction::triggered, this, [this, name] { if (may_lose_document()) open(name.toStdString()); });
+            connect(action, &QAction::triggered, this, [this, name] {
+                if (may_lose_document()) open(name.toStdString());
+            });
         }
         menu->setEnabled(!menu->isEmpty());
     });
@@ -94,7 +103,8 @@ void MainWindow::store_layout() const {
     QSettings settings(settings_file_, QSettings::IniFormat);
     settings.setValue("geometry", saveGeometry());
     for (const auto* splitter : findChildren<QSplitter*>())
-        if (!splitter->objectName().isEmpty()) settings.setValue("panes/" + splitter->objectName(), splitter->saveState());
+        if (!splitter->objectName().isEmpty())
+            settings.setValue("panes/" + splitter->objectName(), splitter->saveState());
 }
 
 }  // namespace skippipe

@@ -32,7 +32,10 @@ bool wait_until(const std::function<bool()>& done) {
 QString show_runs(MainWindow& window, const Screenshot& shot) {
     window.feed().poll();
     if (!window.feed().error().isEmpty()) return window.feed().error();
-    if (shot.run != 0 && window.feed().run(shot.run) == nullptr) return QObject::tr("There is no run %1 in %2").arg(shot.run).arg(QString::fromStdString(window.feed().file().string()));
+    if (shot.run != 0 && window.feed().run(shot.run) == nullptr)
+        return QObject::tr("There is no run %1 in %2")
+            .arg(shot.run)
+            .arg(QString::fromStdString(window.feed().file().string()));
     if (shot.view == "timeline" || shot.view == "curves") {
         if (shot.run != 0) window.watch_page().show_run(shot.run);
         window.show_workspace(MainWindow::watch);
@@ -45,7 +48,8 @@ QString show_runs(MainWindow& window, const Screenshot& shot) {
         }
         window.show_workspace(MainWindow::compare);
     }
-    if (!wait_until([&] { return !window.feed().is_loading(); })) return QObject::tr("The run could not be read in time");
+    if (!wait_until([&] { return !window.feed().is_loading(); }))
+        return QObject::tr("The run could not be read in time");
     if (shot.view == "curves") window.watch_page().zoom().show_all();
     const auto divide = [&](const char* name, const QList<int>& sizes) {
         if (auto* panes = window.findChild<QSplitter*>(name)) panes->setSizes(sizes);
@@ -72,7 +76,11 @@ QString take_screenshot(MainWindow& window, const Screenshot& shot) {
     window.resize(shot.size);
     window.show();
     if (shot.view == "topology") {
-        const auto is_planned = [&] { return !window.plans().is_busy() && ((window.plans().outcome() != nullptr && !window.plans().is_outdated()) || has_errors(window.document().faults())); };
+        const auto is_planned = [&] {
+            return !window.plans().is_busy() &&
+                   ((window.plans().outcome() != nullptr && !window.plans().is_outdated()) ||
+                    has_errors(window.document().faults()));
+        };
         if (!wait_until(is_planned)) return QObject::tr("The plan was not ready in time");
     } else if (const QString problem = show_runs(window, shot); !problem.isEmpty()) {
         return problem;

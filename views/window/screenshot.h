@@ -12,15 +12,15 @@ namespace skippipe {
 class MainWindow;
 
 struct Screenshot {
-    QString file, view;    ///< view: topology, timeline, curves, compare or runs
-    RunId run = 0;         ///< 0: the newest
+    QString file, view;  ///< view: topology, timeline, curves, compare or runs
+    RunId run = 0;       ///< 0: the newest
     QSize size{1280, 800};
 };
 
 /// "1280x800"; invalid where the text is no size from 200 to 8000.
 QSize parse_size(const std::string& text);
-/// Waits until what the view shows is planned and read (bounded in time), then writes the window as a PNG file. Returns what
-/// went wrong, or nothing.
+/// Waits until what the view shows is planned and read (bounded in time), then writes the window as a PNG file. Returns
+/// what went wrong, or nothing.
 QString take_screenshot(MainWindow& window, const Screenshot& shot);
 
 }  // namespace skippipe

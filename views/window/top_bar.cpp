@@ -11,8 +11,16 @@
 namespace skippipe {
 
 TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* parent)
-    : QWidget(parent), document_(document), planners_(planners), name_(new QLineEdit), state_(new QLabel), skip_words_(new QLabel), skip_(new QDoubleSpinBox),
-      planner_(new QComboBox), launch_(new QPushButton(tr("Launch"))), stop_(new QPushButton(tr("Stop"))) {
+    : QWidget(parent),
+      document_(document),
+      planners_(planners),
+      name_(new QLineEdit),
+      state_(new QLabel),
+      skip_words_(new QLabel),
+      skip_(new QDoubleSpinBox),
+      planner_(new QComboBox),
+      launch_(new QPushButton(tr("Launch"))),
+      stop_(new QPushButton(tr("Stop"))) {
     setObjectName("bar");
     setAttribute(Qt::WA_StyledBackground);
     setFixedHeight(size::bar);
@@ -62,10 +70,12 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     row->addWidget(stop_);
 
     connect(name_, &QLineEdit::textEdited, this, [this](const QString& text) {
-        document_.edit(tr("Name"), [&](Experiment& e) { e.name = text.toStdString(); }, "experiment/name");
+        document_.edit(
+            tr("Name"), [&](Experiment& e) { e.name = text.toStdString(); }, "experiment/name");
     });
     connect(skip_, &QDoubleSpinBox::valueChanged, this, [this](double value) {
-        document_.edit(tr("Skip ratio"), [value](Experiment& e) { e.pipeline.skip_ratio = value; }, "pipeline/skip_ratio");
+        document_.edit(
+            tr("Skip ratio"), [value](Experiment& e) { e.pipeline.skip_ratio = value; }, "pipeline/skip_ratio");
     });
     connect(planner_, &QComboBox::textActivated, this, [this](const QString& text) {
         document_.edit(tr("Planner"), [&](Experiment& e) { e.pipeline.planner = text.toStdString(); });
@@ -85,15 +95,21 @@ void TopBar::follow() {
         name_->setCursorPosition(0);
     }
     const bool saved = !document_.file().empty() && !document_.is_modified();
-    state_->setText(document_.file_has_faults() ? tr("file has faults") : saved ? tr("saved") : document_.is_modified() ? tr("edited") : tr("not saved"));
-    state_->setToolTip(document_.file().empty() ? tr("No file yet") : QString::fromStdString(document_.file().string()));
+    state_->setText(document_.file_has_faults() ? tr("file has faults")
+                    : saved                     ? tr("saved")
+                    : document_.is_modified()   ? tr("edited")
+                                                : tr("not saved"));
+    state_->setToolTip(document_.file().empty() ? tr("No file yet")
+                                                : QString::fromStdString(document_.file().string()));
     const QSignalBlocker quiet(skip_);
     skip_->setValue(e.pipeline.skip_ratio);
     const Planner* planner = planners_.find(e.pipeline.planner);
     const bool ignored = planner != nullptr && planner->full_pipeline();
     skip_->setToolTip(skip_words(e.pipeline, planners_));
-    skip_words_->setText(ignored ? tr("ignored: all %1 stages").arg(e.pipeline.stages)
-                                 : tr("%1 of %2 stages").arg(path_length(e.pipeline.stages, e.pipeline.skip_ratio)).arg(e.pipeline.stages));
+    skip_words_->setText(
+        ignored
+            ? tr("ignored: all %1 stages").arg(e.pipeline.stages)
+            : tr("%1 of %2 stages").arg(path_length(e.pipeline.stages, e.pipeline.skip_ratio)).arg(e.pipeline.stages));
     skip_words_->setToolTip(skip_->toolTip());
     planner_->setCurrentText(QString::fromStdString(e.pipeline.planner));
     planner_->setToolTip(planner_->currentData(Qt::ToolTipRole).toString());
@@ -101,12 +117,14 @@ void TopBar::follow() {
 
 void TopBar::set_launch(const QString& why_not) {
     launch_->setEnabled(why_not.isEmpty());
-    launch_->setToolTip(why_not.isEmpty() ? tr("Trains this experiment in a process of its own (Ctrl+Enter)") : why_not);
+    launch_->setToolTip(why_not.isEmpty() ? tr("Trains this experiment in a process of its own (Ctrl+Enter)")
+                                          : why_not);
 }
 
 void TopBar::set_stop(bool possible) {
     stop_->setEnabled(possible);
-    stop_->setToolTip(possible ? tr("Ends the run after the operation at hand; what was recorded stays") : tr("Nothing runs"));
+    stop_->setToolTip(possible ? tr("Ends the run after the operation at hand; what was recorded stays")
+                               : tr("Nothing runs"));
 }
 
 }  // namespace skippipe

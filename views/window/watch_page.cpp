@@ -23,21 +23,37 @@ namespace {
 
 /// A run that calibrates may have gone over to other plans.
 QString new_plan_words(const RunData& run) {
-    return run.plan_changes.empty() ? QString{} : WatchPage::tr(", new plan since iteration %1").arg(run.plan_changes.back().iteration + 1);
+    return run.plan_changes.empty()
+               ? QString{}
+               : WatchPage::tr(", new plan since iteration %1").arg(run.plan_changes.back().iteration + 1);
 }
 
 QString new_plan_reasons(const RunData& run) {
     QStringList lines;
-    for (const auto& change : run.plan_changes) lines += WatchPage::tr("From iteration %1: %2").arg(change.iteration + 1).arg(QString::fromStdString(change.why));
+    for (const auto& change : run.plan_changes)
+        lines +=
+            WatchPage::tr("From iteration %1: %2").arg(change.iteration + 1).arg(QString::fromStdString(change.why));
     return lines.join('\n');
 }
 
 }  // namespace
 
 WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
-    : QWidget(parent), feed_(feed), shared_(selection), network_(new TopologyView(network_document_, false)), curves_(new CurvePanel),
-      idle_(new IdlePanel), timeline_(new TimelineView(zoom_)), spans_(new SpanTable(this)), span_view_(new QTableView), selected_(new QLabel),
-      run_words_(new QLabel), follow_(new QCheckBox(tr("Follow"))), runs_(new QComboBox), colour_(new QComboBox), content_(new QWidget),
+    : QWidget(parent),
+      feed_(feed),
+      shared_(selection),
+      network_(new TopologyView(network_document_, false)),
+      curves_(new CurvePanel),
+      idle_(new IdlePanel),
+      timeline_(new TimelineView(zoom_)),
+      spans_(new SpanTable(this)),
+      span_view_(new QTableView),
+      selected_(new QLabel),
+      run_words_(new QLabel),
+      follow_(new QCheckBox(tr("Follow"))),
+      runs_(new QComboBox),
+      colour_(new QComboBox),
+      content_(new QWidget),
       empty_(new QWidget) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -45,7 +61,8 @@ WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
     column->addWidget(empty_);
 
     auto* middle = new QVBoxLayout(empty_);
-    auto* words = new QLabel(tr("A run's timeline, curves and idle times appear here while it trains\nNone was launched yet"));
+    auto* words =
+        new QLabel(tr("A run's timeline, curves and idle times appear here while it trains\nNone was launched yet"));
     words->setAlignment(Qt::AlignCenter);
     words->setProperty("role", "secondary");
     auto* launch = new QPushButton(tr("Launch the experiment"));
@@ -72,7 +89,9 @@ WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
     content_column->addWidget(all);
     curves_->set_empty_text(tr("Loss appears with the first iteration"));
 
-    connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) { if (id == run_) refresh(); });
+    connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
+        if (id == run_) refresh();
+    });
     connect(&feed, &RunFeed::runs_changed, this, &WatchPage::refresh);
     connect(timeline_, &TimelineView::selected_changed, this, &WatchPage::show_selected);
     connect(timeline_, &TimelineView::lane_activated, this, [this](int lane) {
@@ -87,7 +106,8 @@ WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
     });
     connect(follow_, &QCheckBox::toggled, &zoom_, &TimeZoom::set_follows);
     connect(&zoom_, &TimeZoom::follow_changed, follow_, &QCheckBox::setChecked);
-    connect(colour_, &QComboBox::currentIndexChanged, this, [this](int index) { timeline_->set_colour_by(static_cast<ColourBy>(index)); });
+    connect(colour_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { timeline_->set_colour_by(static_cast<ColourBy>(index)); });
     connect(runs_, &QComboBox::activated, this, [this] { show_run(runs_->currentData().toLongLong()); });
     refresh();
 }
@@ -99,7 +119,8 @@ QWidget* WatchPage::timeline_area() {
     row->setSpacing(size::gap);
     runs_->setAccessibleName(tr("Run"));
     runs_->setMinimumWidth(200);
-    colour_->addItems({tr("Colour by operation"), tr("Colour by stage"), tr("Colour by microbatch"), tr("Colour by cause")});
+    colour_->addItems(
+        {tr("Colour by operation"), tr("Colour by stage"), tr("Colour by microbatch"), tr("Colour by cause")});
     colour_->setAccessibleName(tr("Colour by"));
     follow_->setChecked(true);
     follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
@@ -117,8 +138,11 @@ QWidget* WatchPage::timeline_area() {
         // The iteration of what is selected, else the last whole one.
         const auto* span = timeline_->selected().span;
         const auto* gap = timeline_->selected_gap() ? &*timeline_->selected_gap() : nullptr;
-        const double chosen = span != nullptr ? std::floor(span->start_s / length + 1e-9) : gap != nullptr ? std::floor(gap->start_s / length + 1e-9) : -1;
-        const double last = (chosen >= 0 ? chosen : std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1)) * length;
+        const double chosen = span != nullptr  ? std::floor(span->start_s / length + 1e-9)
+                              : gap != nullptr ? std::floor(gap->start_s / length + 1e-9)
+                                               : -1;
+        const double last =
+            (chosen >= 0 ? chosen : std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1)) * length;
         zoom_.set_follows(false);
         zoom_.show(last, last + length * 1.01);
     });
@@ -174,8 +198,9 @@ void WatchPage::show_run(RunId run) {
     zoom_.set_follows(true);
     const RunData* data = run > 0 ? feed_.watch(run) : nullptr;
     network_document_.start_new(data != nullptr ? data->experiment : Experiment{});
-    network_->scene_model().show_plan(data != nullptr && data->problem ? &data->plan : nullptr,
-                                      data != nullptr && data->problem ? data->problem->node_ids : std::vector<std::string>{});
+    network_->scene_model().show_plan(
+        data != nullptr && data->problem ? &data->plan : nullptr,
+        data != nullptr && data->problem ? data->problem->node_ids : std::vector<std::string>{});
     network_->fit();
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
     refresh();
@@ -187,7 +212,9 @@ void WatchPage::list_runs() {
     const QSignalBlocker quiet(runs_);
     runs_->clear();
     for (const auto& run : feed_.runs())
-        runs_->addItem(tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()), static_cast<qlonglong>(run.id));
+        runs_->addItem(
+            tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()),
+            static_cast<qlonglong>(run.id));
     runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
 }
 
@@ -197,7 +224,11 @@ void WatchPage::refresh() {
     content_->setVisible(data != nullptr);
     empty_->setVisible(data == nullptr);
     if (data == nullptr) return;
-    run_words_->setText(tr("%1, iteration %2 of %3").arg(QString::fromStdString(data->info.name)).arg(data->info.iterations_done).arg(data->info.iterations) + new_plan_words(*data));
+    run_words_->setText(tr("%1, iteration %2 of %3")
+                            .arg(QString::fromStdString(data->info.name))
+                            .arg(data->info.iterations_done)
+                            .arg(data->info.iterations) +
+                        new_plan_words(*data));
     run_words_->setToolTip(new_plan_reasons(*data));
     curves_->show_runs({data});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
@@ -224,13 +255,18 @@ void WatchPage::show_idle() {
         for (std::size_t node = 0; node < data->problem->node_ids.size(); ++node) {
             if (data->problem->node_ids[node] != *nodes.begin()) continue;
             auto shares = data->node_idle_s[node];
-            const double idle = std::accumulate(shares.begin(), shares.end(), 0.0), all = idle + data->node_busy_s[node];
+            const double idle = std::accumulate(shares.begin(), shares.end(), 0.0),
+                         all = idle + data->node_busy_s[node];
             for (auto& share : shares) share = all > 0 ? share / all : 0;
             if (data->node_busy_s[node] == 0) {
-                idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it").arg(QString::fromStdString(*nodes.begin())), shares);
+                idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it")
+                                       .arg(QString::fromStdString(*nodes.begin())),
+                                   shares);
                 return;
             }
-            idle_->show_shares(tr("Why %1 idles %2 of the time").arg(QString::fromStdString(*nodes.begin()), percent(all > 0 ? idle / all : 0)), shares);
+            idle_->show_shares(tr("Why %1 idles %2 of the time")
+                                   .arg(QString::fromStdString(*nodes.begin()), percent(all > 0 ? idle / all : 0)),
+                               shares);
             return;
         }
     const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
@@ -244,25 +280,33 @@ void WatchPage::show_selected() {
     if (data != nullptr && timeline_->area()) {
         const auto& area = *timeline_->area();
         const auto& sum = area.statistics;
-        lines << tr("%1 to %2, %3 lanes").arg(duration(area.begin), duration(area.end)).arg(area.last_lane - area.first_lane + 1)
-              << tr("%1 operations, %2 transfers").arg(sum.spans).arg(sum.transfers) << tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)));
+        lines << tr("%1 to %2, %3 lanes")
+                     .arg(duration(area.begin), duration(area.end))
+                     .arg(area.last_lane - area.first_lane + 1)
+              << tr("%1 operations, %2 transfers").arg(sum.spans).arg(sum.transfers)
+              << tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)));
         for (std::size_t c = 0; c < idle_causes; ++c) {
             const auto words = describe(static_cast<IdleCause>(c));
-            if (sum.idle_s[c] > 0) lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' + percent(sum.idle_s[c] / sum.seconds);
+            if (sum.idle_s[c] > 0)
+                lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' +
+                             percent(sum.idle_s[c] / sum.seconds);
         }
     } else if (data != nullptr && place.span != nullptr) {
         lines = describe_span(*place.span, place.lane, *data);
     } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
-        lines = describe_gap(*timeline_->selected_gap(), data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
+        lines = describe_gap(*timeline_->selected_gap(),
+                             data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
     } else {
-        lines << tr("Click a span or a gap, or drag over an area for its sums.") << tr("Keys: W S zoom, A D pan, [ ] along the microbatch");
+        lines << tr("Click a span or a gap, or drag over an area for its sums.")
+              << tr("Keys: W S zoom, A D pan, [ ] along the microbatch");
     }
     selected_->setText(lines.join('\n'));
     if (data != nullptr && timeline_->selected_lane() >= 0) {
         spans_->show_lane(feed_.data(run_) != nullptr ? feed_.data(run_)->lanes : nullptr, timeline_->selected_lane());
         Selection s = shared_.selection();
         s.nodes = {data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name};
-        s.microbatch = place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
+        s.microbatch =
+            place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
         shared_.select(s);
     }
 }

@@ -35,7 +35,7 @@ public:
 
 Q_SIGNALS:
     void launch_requested();
-    void run_changed();   ///< another run is shown
+    void run_changed();  ///< another run is shown
 
 private:
     QWidget* timeline_area();
