@@ -16,7 +16,7 @@
 #include "core/base/build_info.h"
 #include "core/engine/planning_again.h"
 #include "core/experiment/io.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe::cli {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/planner/explain.h"
+#include "core/planner/explain/explain.h"
 
 namespace skippipe::cli {
 

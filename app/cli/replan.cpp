@@ -11,9 +11,9 @@
 #include "app/cli/verbs.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/replan.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/replan/replan.h"
+#include "core/planner/plan/validator.h"
 
 namespace skippipe::cli {
 

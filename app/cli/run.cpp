@@ -13,9 +13,9 @@
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
 #include "core/experiment/io.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/memory.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/memory.h"
+#include "core/planner/plan/validator.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {

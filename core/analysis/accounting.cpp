@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/experiment/validate.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 
 namespace skippipe {
 namespace {

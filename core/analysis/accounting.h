@@ -9,7 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/analysis/compare.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 #include "core/record/record.h"
 
 namespace skippipe {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/plan.h"
+#include "core/planner/plan/plan.h"
 #include "core/record/record.h"
 
 namespace skippipe {

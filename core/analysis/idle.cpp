@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/planner/span_index.h"
+#include "core/planner/explain/span_index.h"
 
 namespace skippipe {
 namespace {

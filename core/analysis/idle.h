@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/planner/plan.h"
+#include "core/planner/plan/plan.h"
 
 namespace skippipe {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/planner/plan.h"
+#include "core/planner/plan/plan.h"
 
 namespace skippipe {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/planner/plan.h"
+#include "core/planner/plan/plan.h"
 
 namespace skippipe {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 
 namespace skippipe {
 

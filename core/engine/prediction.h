@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/engine/schedule.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

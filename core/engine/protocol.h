@@ -9,7 +9,7 @@
 
 #include "core/base/fault.h"
 #include "core/engine/compute.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe::protocol {
 

@@ -9,7 +9,7 @@
 
 #include "core/base/statistics.h"
 #include "core/engine/virtual_clock.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
 

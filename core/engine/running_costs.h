@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/replan.h"
+#include "core/planner/replan/replan.h"
 
 namespace skippipe {
 

@@ -11,7 +11,7 @@
 
 #include "core/base/fault.h"
 #include "core/engine/node.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
 

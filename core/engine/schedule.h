@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/experiment/document.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/planner/jitter.h"
+#include "core/planner/timeline/jitter.h"
 
 namespace skippipe {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/planner/problem.h"
+#include "core/planner/plan/problem.h"
 
 namespace skippipe {
 

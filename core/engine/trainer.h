@@ -2,7 +2,7 @@
 #pragma once
 #include "core/engine/compute.h"
 #include "core/experiment/document.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

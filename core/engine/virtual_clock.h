@@ -8,7 +8,7 @@
 
 #include "core/engine/compute.h"
 #include "core/engine/node.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

@@ -14,7 +14,7 @@
 #include "core/engine/node.h"
 #include "core/engine/rank_compute.h"
 #include "core/engine/task_graph.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

@@ -7,7 +7,7 @@
 
 #include "core/experiment/document.h"
 #include "core/model/node_state.h"
-#include "core/planner/plan.h"
+#include "core/planner/plan/plan.h"
 
 namespace skippipe {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

@@ -10,7 +10,7 @@
 #include "core/analysis/accounting.h"
 #include "core/analysis/equal_view.h"
 #include "core/experiment/io.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "core/planner/planner.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/examples.h"

@@ -10,7 +10,7 @@
 
 #include "core/analysis/export.h"
 #include "core/analysis/palette.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "tests/planner/examples.h"
 
 using namespace skippipe;

@@ -7,7 +7,7 @@
 
 #include "core/analysis/idle.h"
 #include "core/base/rng.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "tests/planner/examples.h"
 
 using namespace skippipe;

@@ -19,14 +19,14 @@
 #include <unistd.h>
 
 #include "core/experiment/io.h"
-#include "core/planner/bounds.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/explain.h"
-#include "core/planner/replan.h"
-#include "core/planner/simulator.h"
+#include "core/planner/bounds/bounds.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/explain/explain.h"
+#include "core/planner/replan/replan.h"
+#include "core/planner/timeline/simulator.h"
 #include "core/base/rng.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/order_search.h"
+#include "plugins/planners/joint/order_search.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 

@@ -18,7 +18,7 @@
 #include "core/base/statistics.h"
 #include "core/engine/protocol.h"
 #include "core/experiment/io.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "core/record/record.h"
 #include "plugins/planners/all.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/engine/calibrate.h"
 #include "core/experiment/io.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 
 using namespace skippipe;
 

@@ -2,7 +2,7 @@
 #include <QTest>
 
 #include "core/engine/prediction.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "tests/engine/random_plans.h"
 
 using namespace skippipe;

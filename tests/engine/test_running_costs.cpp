@@ -5,7 +5,7 @@
 
 #include "core/engine/planning_again.h"
 #include "core/engine/virtual_clock.h"
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "tests/engine/random_plans.h"
 
 using namespace skippipe;

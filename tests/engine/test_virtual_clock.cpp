@@ -6,8 +6,8 @@
 
 #include "core/engine/schedule.h"
 #include "core/engine/virtual_clock.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 #include "tests/engine/random_plans.h"
 
 using namespace skippipe;

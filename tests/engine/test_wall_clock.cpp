@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/engine/wall_trainer.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 #include "tests/engine/random_plans.h"
 #include "tests/engine/thread_transport.h"
 

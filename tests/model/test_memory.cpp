@@ -12,7 +12,7 @@
 
 #include <malloc.h>
 
-#include "core/planner/memory.h"
+#include "core/planner/timeline/memory.h"
 #include "core/engine/virtual_clock.h"
 #include "core/experiment/validate.h"
 #include "core/model/allocator.h"

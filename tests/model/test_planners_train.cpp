@@ -4,7 +4,7 @@
 #include <QTest>
 
 #include "core/engine/virtual_clock.h"
-#include "core/planner/validator.h"
+#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
 #include "tests/model/training_fixture.h"
 

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/planner/plan.h"
-#include "core/planner/problem.h"
+#include "core/planner/plan/plan.h"
+#include "core/planner/plan/problem.h"
 
 namespace skippipe::authors {
 

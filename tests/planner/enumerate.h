@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/planner/plan.h"
-#include "core/planner/simulator.h"
+#include "core/planner/plan/plan.h"
+#include "core/planner/timeline/simulator.h"
 
 namespace skippipe::enumerate {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/plan.h"
-#include "core/planner/problem.h"
+#include "core/planner/plan/plan.h"
+#include "core/planner/plan/problem.h"
 
 namespace skippipe::examples {
 

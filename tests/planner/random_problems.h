@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/rng.h"
-#include "core/planner/problem.h"
+#include "core/planner/plan/problem.h"
 
 namespace skippipe::examples {
 

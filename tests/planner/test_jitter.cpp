@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "core/base/statistics.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/jitter.h"
-#include "core/planner/simulator.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/jitter.h"
+#include "core/planner/timeline/simulator.h"
+#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/robust.h"
+#include "plugins/planners/joint/robust.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/random_problems.h"

@@ -6,7 +6,7 @@
 #include "core/experiment/io.h"
 #include "core/experiment/presets.h"
 #include "core/experiment/validate.h"
-#include "core/planner/memory.h"
+#include "core/planner/timeline/memory.h"
 #include "plugins/planners/all.h"
 
 using namespace skippipe;

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "core/base/fault.h"
-#include "core/planner/bounds.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/bounds/bounds.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/enumerate.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "core/base/fault.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/ladder.h"
+#include "plugins/planners/joint/ladder.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/random_problems.h"
 

@@ -2,7 +2,7 @@
 #include <QTest>
 
 #include "core/experiment/io.h"
-#include "core/planner/plan.h"
+#include "core/planner/plan/plan.h"
 #include "tests/experiment/samples.h"
 
 using namespace skippipe;

@@ -6,10 +6,10 @@
 #include <stop_token>
 
 #include "core/base/fault.h"
-#include "core/planner/bounds.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/paths.h"
-#include "core/planner/validator.h"
+#include "core/planner/bounds/bounds.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/paths.h"
+#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"

@@ -4,9 +4,9 @@
 #include <stop_token>
 
 #include "core/base/fault.h"
-#include "core/planner/bounds.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/bounds/bounds.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/faults.h"
 #include "tests/planner/random_problems.h"

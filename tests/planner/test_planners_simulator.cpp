@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/base/rng.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/simulator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/simulator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/order_search.h"
+#include "plugins/planners/joint/order_search.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/experiment/io.h"
-#include "core/planner/problem.h"
+#include "core/planner/plan/problem.h"
 #include "tests/experiment/samples.h"
 
 using namespace skippipe;

@@ -6,8 +6,8 @@
 #include <ctime>
 
 #include "core/base/fault.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/replan.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/replan/replan.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/faults.h"

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/base/fault.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/replan.h"
-#include "core/planner/rest_simulator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/replan/replan.h"
+#include "core/planner/replan/rest_simulator.h"
 #include "plugins/planners/all.h"
 #include "tests/engine/random_plans.h"
 #include "tests/planner/faults.h"

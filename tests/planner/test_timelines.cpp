@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
-#include "core/planner/evaluator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "tests/planner/examples.h"
 
 using namespace skippipe;

@@ -3,12 +3,12 @@
 
 #include <cmath>
 
-#include "core/planner/bounds.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/explain.h"
-#include "core/planner/jitter.h"
-#include "core/planner/replan.h"
-#include "core/planner/validator.h"
+#include "core/planner/bounds/bounds.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/explain/explain.h"
+#include "core/planner/timeline/jitter.h"
+#include "core/planner/replan/replan.h"
+#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/faults.h"
 #include "tests/planner/random_problems.h"

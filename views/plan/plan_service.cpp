@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "core/experiment/io.h"
-#include "core/planner/evaluator.h"
-#include "core/planner/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/plan/validator.h"
 #include "views/document/document.h"
 
 namespace skippipe {

@@ -9,7 +9,7 @@
 #include <QTimer>
 
 #include "core/analysis/idle.h"
-#include "core/planner/explain.h"
+#include "core/planner/explain/explain.h"
 #include "core/planner/planner.h"
 #include "views/timeline/lanes.h"
 

@@ -6,7 +6,7 @@
 #include <QTableWidget>
 #include <QWidget>
 
-#include "core/planner/explain.h"
+#include "core/planner/explain/explain.h"
 #include "views/plan/plan_service.h"
 
 namespace skippipe {

@@ -8,8 +8,8 @@
 #include "core/analysis/accounting.h"
 #include "core/analysis/idle.h"
 #include "core/experiment/document.h"
-#include "core/planner/plan.h"
-#include "core/planner/problem.h"
+#include "core/planner/plan/plan.h"
+#include "core/planner/plan/problem.h"
 #include "core/record/record.h"
 #include "views/timeline/lanes.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/analysis/idle.h"
-#include "core/planner/timeline.h"
+#include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 

@@ -7,7 +7,7 @@
 #include <QGraphicsScene>
 
 #include "core/experiment/document.h"
-#include "core/planner/plan.h"
+#include "core/planner/plan/plan.h"
 #include "views/topology/items.h"
 
 namespace skippipe {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+
+#include "core/planner/plan/plan.h"
+#include "core/planner/plan/problem.h"
+
+namespace skippipe {
+
+struct LowerBound {
+    double seconds = 0;
+    std::string which;  ///< what proves it, for people: "work of the busiest node", ...
+    int node = -1;      ///< the data node that proves it alone, where placement is given
+    bool operator==(const LowerBound&) const = default;
+};
+
+/// No plan for this problem with paths of `length` ends its iteration earlier.
+LowerBound lower_bound(const Problem& problem, int length);
+
+/// No plan that keeps this one's nodes in their stages, its blocks, path length and split ends its iteration earlier,
+/// whatever its paths and orders.
+LowerBound placed_bound(const Problem& problem, const Plan& plan);
+
+}  // namespace skippipe

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/planner/explain/explain_ways.h"
+
+namespace skippipe {
+namespace {
+
+using Kind = ChainPiece::Kind;
+using Start = ChainPiece::Start;
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Goes back from the end of the iteration; every piece ends where the one added before it starts.
+class ChainWalk {
+public:
+    ChainWalk(const Ways& ways, const Plan& plan, const Timeline& timeline)
+        : ways_(ways), plan_(plan), timeline_(timeline) {}
+
+    std::vector<ChainPiece> walk() {
+        const int stage = last_stage();
+        for (const Span* operation = add_stage_end(stage); operation != nullptr;) operation = add_operation(*operation);
+        std::reverse(chain_.begin(), chain_.end());
+        return std::move(chain_);
+    }
+
+private:
+    void add(ChainPiece piece, double start_s, double end_s) {
+        piece.start_s = start_s;
+        piece.end_s = end_s;
+        if (end_s > start_s) chain_.push_back(piece);
+    }
+
+    /// The stage that has stepped last.
+    int last_stage() const {
+        for (const auto& span : timeline_.spans)
+            if (span.kind == SpanKind::step && span.end_s == timeline_.iteration_s) return span.stage;
+        throw std::logic_error("no stage steps at the end of the iteration");
+    }
+
+    /// Step and all-reduce; the last operation on any of the stage's nodes.
+    const Span* add_stage_end(int stage) {
+        const auto [reduce_start_s, reduce_end_s] = ways_.index().all_reduce(stage);
+        const auto [step_start_s, step_end_s] = ways_.index().step(stage);
+        const int line = slowest_edge(ways_.problem(), plan_.stages[at(stage)], stage);
+        add({.kind = Kind::step, .start = Start::before, .stage = stage}, step_start_s, step_end_s);
+        add({.kind = Kind::all_reduce, .start = Start::before, .line = line, .stage = stage}, reduce_start_s,
+            reduce_end_s);
+        for (const int node : plan_.stages[at(stage)]) {
+            const auto& busy = ways_.index().busy(node);
+            if (!busy.empty() && busy.back()->end_s == reduce_start_s) return busy.back();
+        }
+        throw std::logic_error("no operation of the last stage ends where it begins to all-reduce");
+    }
+
+    /// Adds it and what brought its input; returns what it waited for, null at the start of the iteration.
+    const Span* add_operation(const Span& operation) {
+        ChainPiece piece{.kind = Kind::compute,
+                         .start = Start::input,
+                         .operation = kind_of(operation),
+                         .node = operation.node,
+                         .microbatch = operation.microbatch};
+        if (operation.start_s > operation.ready_s) {
+            const Span* previous = ways_.previous_on_node(operation);
+            if (!previous || previous->end_s != operation.start_s)
+                throw std::logic_error("an operation began without an event");
+            piece.start = ways_.node_waits(operation).back().cause == WaitCause::memory ? Start::memory : Start::node;
+            add(piece, operation.start_s, operation.end_s);
+            return previous;
+        }
+        const Span* transfer = ways_.transfer_to(operation);
+        const Span* before = ways_.before(operation);
+        if (!before) piece.start = Start::release;
+        add(piece, operation.start_s, operation.end_s);
+        return transfer ? &add_transfer(*transfer) : before;
+    }
+
+    /// Adds its way over the line, and what the line sent before it where it had to wait; returns the operation that
+    /// handed the first of them over.
+    const Span& add_transfer(const Span& arrived) {
+        const Span* transfer = &arrived;
+        const auto piece = [&](Kind kind, Start start) {
+            return ChainPiece{.kind = kind,
+                              .start = start,
+                              .node = transfer->node,
+                              .line = ways_.line(*transfer),
+                              .microbatch = transfer->microbatch};
+        };
+        // Where the line does not queue, what it occupies is only a share of the way; it is told first all the same.
+        add(piece(Kind::latency, Start::before), sent_s(*transfer), transfer->end_s);
+        Kind kind = Kind::transfer;
+        for (;; kind = Kind::queue) {
+            const bool waited = transfer->start_s > transfer->ready_s;
+            add(piece(kind, waited ? Start::line : Start::input), transfer->start_s, sent_s(*transfer));
+            if (!waited) return ways_.sender(*transfer);
+            const Span* previous = ways_.previous_on_line(*transfer);
+            if (!previous || sent_s(*previous) != transfer->start_s)
+                throw std::logic_error("a transfer waited for a line that was free");
+            transfer = previous;
+        }
+    }
+    double sent_s(const Span& transfer) const { return transfer.start_s + ways_.occupied_s(transfer); }
+
+    const Ways& ways_;
+    const Plan& plan_;
+    const Timeline& timeline_;
+    std::vector<ChainPiece> chain_;
+};
+
+}  // namespace
+
+int slowest_edge(const Problem& problem, const std::vector<int>& ring, int stage) {
+    const std::size_t r = ring.size();
+    int line = no_line;
+    double slowest_s = -1;
+    for (std::size_t i = 0; problem.charge_all_reduce && r > 1 && i < r; ++i) {
+        const double edge_s = ring_edge_seconds(problem, ring, i, stage);
+        if (edge_s > slowest_s) {
+            slowest_s = edge_s;
+            line = problem.hop(ring[i], ring[(i + 1) % r]).line;
+        }
+    }
+    return line;
+}
+
+std::vector<ChainPiece> critical_chain(const Ways& ways, const Plan& plan, const Timeline& timeline) {
+    return ChainWalk(ways, plan, timeline).walk();
+}
+
+}  // namespace skippipe

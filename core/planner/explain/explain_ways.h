@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A plan's timeline seen along the paths: for the files of the explanation alone.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "core/planner/explain/explain.h"
+#include "core/planner/explain/span_index.h"
+
+namespace skippipe {
+
+/// Spans by microbatch and step: 0..p-1 forward, p loss, p+1..2p backward (I where split). Keeps pointers into the
+/// timeline.
+class Ways {
+public:
+    Ways(const Problem& problem, const Plan& plan, const Timeline& timeline);
+
+    int steps() const { return 2 * length_ + 1; }
+    int count() const { return static_cast<int>(plan_.paths.size()); }
+    const Problem& problem() const { return problem_; }
+    const SpanIndex& index() const { return index_; }
+
+    /// `path`: index of the microbatch in plan.paths.
+    const Span& operation(int path, int step) const { return *operations_[slot(path, step)]; }
+    /// The transfer that brings a step its input; null where it is there.
+    const Span* transfer(int path, int step) const { return transfers_[slot(path, step)]; }
+    /// Seconds of W over the microbatch's path.
+    double weight_gradient_s(int path) const { return weight_gradient_s_[static_cast<std::size_t>(path)]; }
+
+    /// The operation whose end made this one's input: the step before; the I of a W; null for a first F.
+    const Span* before(const Span& operation) const;
+    const Span* transfer_to(const Span& operation) const;
+    /// The operation that handed a transfer over.
+    const Span& sender(const Span& transfer) const;
+    /// The operation that its node ran last before this one; null where it is the first.
+    const Span* previous_on_node(const Span& operation) const;
+    /// The transfer that the line sent last before this one (`links: shared`); null where there is none.
+    const Span* previous_on_line(const Span& transfer) const;
+    int line(const Span& transfer) const { return problem_.hop(transfer.node, transfer.to_node).line; }
+    /// Seconds that the transfer occupies its line.
+    double occupied_s(const Span& transfer) const;
+
+    /// Between arrival and start of an operation, by cause.
+    std::vector<Wait> node_waits(const Span& operation) const;
+    /// Between hand-over and sending; at most one.
+    std::vector<Wait> line_waits(const Span& transfer) const;
+
+private:
+    struct Place {
+        int path = -1, step = -1;
+    };
+    std::size_t slot(int path, int step) const {
+        return static_cast<std::size_t>(path) * static_cast<std::size_t>(steps()) + static_cast<std::size_t>(step);
+    }
+    Place place(const Span& span) const;
+    void add(const Span& span);
+    WaitCause cause_of(const Span& operation, const Stand& stand) const;
+
+    const Problem& problem_;
+    const Plan& plan_;
+    int length_;
+    SpanIndex index_;
+    std::unordered_map<int, int> path_of_;             ///< of each microbatch
+    std::vector<const Span*> operations_, transfers_;  ///< [path x steps]
+    std::vector<double> weight_gradient_s_;
+    std::vector<std::vector<const Span*>> on_line_;  ///< transfers of each line in the order it sends them
+};
+
+/// "F", "L", ... of a compute span.
+OpKind kind_of(const Span& operation);
+
+std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan);
+
+/// From 0 to the end of the iteration.
+std::vector<ChainPiece> critical_chain(const Ways& ways, const Plan& plan, const Timeline& timeline);
+
+/// The line of the ring's slowest edge, no_line where nothing is charged.
+int slowest_edge(const Problem& problem, const std::vector<int>& ring, int stage);
+
+}  // namespace skippipe

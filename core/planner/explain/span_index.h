@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/planner/plan/timeline.h"
+
+namespace skippipe {
+
+/// Where an operation's input came from.
+struct Origin {
+    const Span* transfer =
+        nullptr;  ///< that brought it; null: it was there (first forward, loss and weight gradient on the same node)
+    const Span* before = nullptr;  ///< the operation of the microbatch that handed it over; null: none
+};
+
+/// A stretch of an operation's wait for its node: input there, not yet started.
+struct Stand {
+    double start_s = 0, end_s = 0;
+    const Span* running = nullptr;  ///< what the node did meanwhile; null: it was free
+};
+
+/// One iteration's spans, ordered for questions about causes. Built from the spans alone, so that rerouted microbatches
+/// are understood too; spans of unknown nodes and with times that are no numbers are left out. Keeps pointers into the
+/// timeline.
+class SpanIndex {
+public:
+    SpanIndex(const Problem& problem, const Timeline& timeline);
+
+    /// Compute spans of a node by start.
+    const std::vector<const Span*>& busy(int node) const { return busy_[static_cast<std::size_t>(node)]; }
+    Origin origin(const Span& operation) const;
+    /// From its ready_s to its start_s, tiled, in order of time; one stretch for each thing the node did or did not do.
+    std::vector<Stand> stands(const Span& operation) const;
+    /// True where the node holds as many microbatches as it may (TC1), seconds from the iteration's start.
+    bool memory_is_full(int node, double time_s) const;
+    /// Start and end over the stage's nodes; both 0 where the stage has none.
+    std::pair<double, double> all_reduce(int stage) const { return range(all_reduce_, stage); }
+    std::pair<double, double> step(int stage) const { return range(step_, stage); }
+    /// End of the iteration: as the timeline says, but no earlier than the last span.
+    double end_s() const { return end_s_; }
+
+private:
+    using Ranges = std::map<int, std::pair<double, double>>;
+    using Key = std::pair<int, int>;  // microbatch, node
+    struct Holding {
+        std::vector<double> from, to;  ///< sorted each on its own: held = those begun minus those ended
+    };
+
+    static std::pair<double, double> range(const Ranges& ranges, int stage);
+    void add(const Span& span);
+    void hold();
+
+    std::vector<std::vector<const Span*>> busy_;
+    std::map<Key, std::vector<const Span*>> operations_, arrivals_;  ///< by start, by arrival
+    std::vector<Holding> holdings_;
+    std::vector<int> memory_;
+    Ranges all_reduce_, step_;
+    double end_s_ = 0;
+};
+
+}  // namespace skippipe

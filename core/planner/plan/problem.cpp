@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/planner/plan/problem.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "core/experiment/io.h"
+#include "core/experiment/validate.h"
+
+namespace skippipe {
+
+namespace {
+
+using Index = std::unordered_map<std::string, int>;
+
+Index node_index(const Topology& topology) {
+    Index index;
+    for (std::size_t i = 0; i < topology.nodes.size(); ++i) index.emplace(topology.nodes[i].id, static_cast<int>(i));
+    return index;
+}
+
+/// Builds the hops and their lines: own links first, then region links, then the switch of a region.
+class HopBuilder {
+public:
+    HopBuilder(const Topology& topology, Problem& problem) : topology_(topology), problem_(problem) {
+        problem_.hops.assign(topology.nodes.size() * topology.nodes.size(), Hop{});
+    }
+
+    void from_matrix() {
+        for (int a = 0; a < problem_.nodes(); ++a)
+            for (int b = 0; b < problem_.nodes(); ++b) {
+                if (a == b) continue;
+                Hop& hop = hop_of(a, b);
+                hop.latency_s = topology_.hop_matrix_s[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+                hop.bandwidth_bytes_per_s = std::numeric_limits<double>::infinity();
+                hop.line = new_line(id(a), id(b));
+            }
+    }
+
+    void from_links() {
+        const Index nodes = node_index(topology_);
+        for (const auto& link : topology_.links)
+            if (nodes.contains(link.from)) node_link(nodes.at(link.from), nodes.at(link.to), link);
+        std::unordered_map<std::string, std::vector<int>> regions;
+        for (int n = 0; n < problem_.nodes(); ++n)
+            if (const auto& region = topology_.nodes[static_cast<std::size_t>(n)].region; !region.empty())
+                regions[region].push_back(n);
+        for (const auto& link : topology_.links)
+            if (!nodes.contains(link.from)) region_link(regions[link.from], regions[link.to], link);
+        for (const auto& region : topology_.regions)
+            within(regions[region.id], topology_.within_region.latency_s,
+                   topology_.within_region.bandwidth_bytes_per_s);
+    }
+
+private:
+    const std::string& id(int node) const { return problem_.node_ids[static_cast<std::size_t>(node)]; }
+    Hop& hop_of(int a, int b) {
+        return problem_.hops[static_cast<std::size_t>(a) * problem_.node_ids.size() + static_cast<std::size_t>(b)];
+    }
+
+    int new_line(const std::string& from, const std::string& to) {
+        problem_.line_names.push_back(from + "->" + to);
+        return static_cast<int>(problem_.line_names.size()) - 1;
+    }
+
+    void set(int a, int b, double latency_s, double bandwidth, int line) {
+        hop_of(a, b) = {latency_s, bandwidth, problem_.forward_bytes / bandwidth, problem_.backward_bytes / bandwidth,
+                        line};
+    }
+
+    void node_link(int a, int b, const Link& link) {
+        set(a, b, link.latency_s, link.bandwidth_bytes_per_s, new_line(link.from, link.to));
+        if (link.both_ways) set(b, a, link.latency_s, link.bandwidth_bytes_per_s, new_line(link.to, link.from));
+    }
+
+    void region_link(const std::vector<int>& from, const std::vector<int>& to, const Link& link) {
+        if (link.from == link.to) return within(from, link.latency_s, link.bandwidth_bytes_per_s);
+        one_way(from, to, link, new_line(link.from, link.to));
+        if (link.both_ways) one_way(to, from, link, new_line(link.to, link.from));
+    }
+
+    void one_way(const std::vector<int>& from, const std::vector<int>& to, const Link& link, int line) {
+        for (const int a : from)
+            for (const int b : to)
+                if (hop_of(a, b).line == no_line) set(a, b, link.latency_s, link.bandwidth_bytes_per_s, line);
+    }
+
+    void within(const std::vector<int>& nodes, double latency_s, double bandwidth) {
+        for (const int a : nodes)
+            for (const int b : nodes)
+                if (a != b && hop_of(a, b).line == no_line) set(a, b, latency_s, bandwidth, new_line(id(a), id(b)));
+    }
+
+    const Topology& topology_;
+    Problem& problem_;
+};
+
+void set_nodes(const Experiment& experiment, Problem& problem) {
+    const bool ignore = experiment.pipeline.constraints.memory == MemoryRule::ignore;
+    for (const auto& node : experiment.topology.nodes) {
+        problem.node_ids.push_back(node.id);
+        problem.seconds_per_sample_per_block.push_back(node.seconds_per_sample_per_block);
+        problem.memory.push_back(ignore ? unlimited_memory : memory_limit(experiment, node));
+        const bool from_bytes =
+            experiment.pipeline.plan_blocks && !ignore && !node.memory_microbatches && node.memory_bytes;
+        problem.memory_bytes.push_back(from_bytes ? *node.memory_bytes : 0);
+    }
+    problem.stage_bytes = stage_bytes(experiment);
+}
+
+void set_pipeline(const Experiment& experiment, Problem& problem) {
+    const auto& pipeline = experiment.pipeline;
+    problem.stages = pipeline.stages;
+    problem.path_length = path_length(pipeline.stages, pipeline.skip_ratio);
+    problem.microbatches = pipeline.microbatches;
+    problem.samples = pipeline.microbatch_samples;
+    problem.sizes.assign(pipeline.microbatch_sizes.begin(), pipeline.microbatch_sizes.end());
+    problem.blocks = stage_blocks(experiment);
+    problem.plan_blocks = pipeline.plan_blocks;
+    problem.balance_data_nodes = pipeline.balance_data_nodes;
+    problem.split_backward = pipeline.split_backward;
+    problem.constraints = pipeline.constraints;
+    problem.stage_sizes = pipeline.stage_sizes;
+    const Index nodes = node_index(experiment.topology);
+    for (const auto& stage : pipeline.placement) {
+        auto& placed = problem.placement.emplace_back();
+        for (const auto& id : stage) placed.push_back(nodes.at(id));
+    }
+}
+
+void set_costs(const Experiment& experiment, Problem& problem) {
+    const auto& costs = experiment.costs;
+    const bool matrix = !experiment.topology.hop_matrix_s.empty();
+    problem.backward_factor = backward_factor(experiment);
+    problem.loss_factor = costs.loss_factor;
+    problem.transfer_cpu_s = costs.transfer_cpu_s;
+    problem.transfer_cpu_s_per_byte = costs.transfer_cpu_s_per_byte;
+    problem.overhead_s = matrix ? 0 : costs.overhead_s;
+    problem.step_seconds = costs.step_seconds;
+    problem.shared_links = costs.links == LinkRule::shared && !matrix;
+    problem.charge_all_reduce = costs.all_reduce == AllReduceRule::charged && !matrix;
+    const auto tokens = static_cast<std::int64_t>(experiment.pipeline.microbatch_samples) * experiment.model.sequence;
+    const auto model_bytes = static_cast<double>(wire_bytes(costs.wire, tokens, experiment.model.width));
+    problem.forward_bytes = costs.forward_bytes.value_or(model_bytes);
+    problem.backward_bytes = costs.backward_bytes.value_or(problem.forward_bytes);
+    problem.gradient_bytes = costs.gradient_bytes;
+    if (problem.gradient_bytes.empty())
+        for (std::size_t s = 0; s < problem.blocks.size(); ++s)
+            problem.gradient_bytes.push_back(4 * stage_parameters(experiment.model, problem.blocks[s], s == 0));
+    problem.gradient_bytes_per_block = 4 * block_parameters(experiment.model);
+    problem.gradient_bytes_besides = 4 * stage_parameters(experiment.model, 0, true);
+}
+
+/// Most microbatches a node executes, and how far the stages are apart in that, with r0 data nodes.
+std::tuple<double, double> load(const Problem& problem, int data_nodes) {
+    const int others = problem.stages - 1, rest = problem.nodes() - data_nodes;
+    const double first = static_cast<double>(problem.microbatches) / data_nodes;
+    const double visits = static_cast<double>(problem.microbatches) * (problem.path_length - 1) / others;
+    const double most = visits / (rest / others), least = visits / ((rest + others - 1) / others);
+    return {std::max(first, most), std::max(first, most) - std::min(first, least)};
+}
+
+}  // namespace
+
+double Problem::smallest_size() const {
+    return sizes.empty() ? 1 : *std::min_element(sizes.begin(), sizes.end()) / samples;
+}
+
+void Problem::set_blocks(const std::vector<int>& chosen) {
+    blocks = chosen;
+    for (std::size_t s = 0; s < blocks.size(); ++s)
+        gradient_bytes[s] = blocks[s] * gradient_bytes_per_block + (s == 0 ? gradient_bytes_besides : 0);
+    for (std::size_t n = 0; n < memory_bytes.size(); ++n)
+        if (memory_bytes[n] > 0) memory[n] = stage_bytes.microbatches(memory_bytes[n], blocks);
+}
+
+int Problem::visits_cap(int length) const { return uniform_cap(microbatches, length, stages); }
+
+std::vector<int> Problem::default_stage_sizes() const {
+    if (stages > nodes())
+        throw InputError("/pipeline/stages", fmt::format("{} stages on {} nodes", stages, nodes()),
+                         "a node holds one stage, and every stage needs a node",
+                         fmt::format("Use {} stages or fewer, or add {} node{}", nodes(), stages - nodes(),
+                                     stages - nodes() == 1 ? "" : "s"));
+    const auto divides = [&](int data_nodes) { return !balance_data_nodes || microbatches % data_nodes == 0; };
+    if (stages == 1) {
+        if (divides(nodes())) return {nodes()};
+        throw InputError(
+            "/pipeline/microbatches", fmt::format("{} microbatches on {} data nodes", microbatches, nodes()),
+            "every data node starts the same number (CC1), and with one stage all are data nodes",
+            fmt::format(
+                "Make it {}, or another multiple of {}, give \"stage_sizes\", or set \"balance_data_nodes\" to false",
+                (microbatches / nodes() + 1) * nodes(), nodes()));
+    }
+    int best = 1;  // one data node always divides
+    for (int data_nodes = 2; data_nodes <= nodes() - (stages - 1); ++data_nodes)
+        if (divides(data_nodes) && load(*this, data_nodes) < load(*this, best)) best = data_nodes;
+    return stage_sizes_with(best);
+}
+
+std::vector<int> Problem::stage_sizes_with(int data_nodes) const {
+    std::vector<int> sizes{data_nodes};
+    const int others = stages - 1, rest = nodes() - data_nodes;
+    for (int s = 0; s < others; ++s) sizes.push_back(rest / others + (s < rest % others ? 1 : 0));
+    return sizes;
+}
+
+Problem make_problem(const Experiment& experiment) {
+    Faults errors;
+    for (auto& fault : validate(experiment))
+        if (fault.severity == Fault::Severity::error) errors.push_back(std::move(fault));
+    if (!errors.empty()) throw InputError(std::move(errors));
+    Problem problem;
+    set_nodes(experiment, problem);
+    set_pipeline(experiment, problem);
+    set_costs(experiment, problem);
+    HopBuilder hops(experiment.topology, problem);
+    if (experiment.topology.hop_matrix_s.empty())
+        hops.from_links();
+    else
+        hops.from_matrix();
+    problem.experiment_hash = experiment_hash(experiment);
+    return problem;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/planner/plan/plan.h"
+
+namespace skippipe {
+
+enum class SpanKind : std::uint8_t {
+    forward,
+    loss,
+    backward,
+    input_gradient,
+    weight_gradient,  // busy
+    transfer_forward,
+    transfer_backward,
+    all_reduce,
+    step
+};
+
+std::string_view to_string(SpanKind kind);
+inline bool is_compute(SpanKind kind) { return kind <= SpanKind::weight_gradient; }
+inline bool is_transfer(SpanKind kind) {
+    return kind == SpanKind::transfer_forward || kind == SpanKind::transfer_backward;
+}
+
+/// Something that took network time, seconds from the iteration's start.
+/// Compute: ready_s = arrival of its input, start_s..end_s = on the node.
+/// Transfer: ready_s = handed over, start_s = the line begins to send, end_s = arrival.
+/// All-reduce and step: of `stage` on `node`.
+struct Span {
+    SpanKind kind = SpanKind::forward;
+    int node = -1;
+    int to_node = -1;  ///< transfers only
+    int stage = -1;
+    int microbatch = -1;
+    double ready_s = 0, start_s = 0, end_s = 0;
+    double bytes = 0;  ///< transfers, all-reduce
+    bool operator==(const Span&) const = default;
+};
+
+/// What executing a plan gives: from the evaluator or from the engine, the same.
+struct Timeline {
+    std::vector<Span> spans;           ///< in the order they ended being created; not sorted
+    double makespan_s = 0;             ///< end of the last operation
+    double iteration_s = 0;            ///< when the last stage has stepped
+    double busy_s = 0;                 ///< compute, over all nodes
+    double bytes = 0;                  ///< transfers and charged all-reduces
+    int used_nodes = 0;                ///< named in `stages`
+    bool complete = true;              ///< every operation ran
+    std::vector<std::string> blocked;  ///< if not: which node waits for what
+
+    /// 1 - busy / (used nodes x iteration_s).
+    double idle_fraction() const {
+        return iteration_s > 0 && used_nodes > 0 ? 1 - busy_s / (used_nodes * iteration_s) : 0;
+    }
+};
+
+/// All-reduce and optimizer step of each stage after its last operation; adds their spans, iteration_s and bytes.
+/// `last_end_s` [stage]: end of the stage's last operation, negative where no microbatch visited it.
+void finish_iteration(const Problem& problem, const Plan& plan, const std::vector<double>& last_end_s,
+                      Timeline& timeline);
+
+/// 2 (r-1) x the slowest edge of the ring in the order of `stages` (latency + overhead + (bytes / r) / bandwidth); 0
+/// for r = 1 or where all-reduce is free.
+double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, int stage);
+
+/// One of its rounds over the edge from ring[edge] to the next: latency + overhead + (bytes / r) / bandwidth.
+double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage);
+
+}  // namespace skippipe

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/planner/replan/replan_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+using Kind = NetworkChange::Kind;
+
+/// Weights and the two moments of the optimizer, each as many bytes as the gradient.
+constexpr double fetched_per_gradient_byte = 3;
+
+}  // namespace
+
+ReplanState::ReplanState(const Problem& the_problem, const Plan& the_plan, const ReplanRequest& the_request)
+    : problem(the_problem), plan(the_plan), request(the_request) {
+    if (std::any_of(request.changes.begin(), request.changes.end(),
+                    [](const NetworkChange& change) { return change.slows(); }))
+        changed_ = changed_network(problem, request.changes);
+    for (const auto& change : request.changes)
+        if (change.kind == Kind::node_down) down_.push_back(change.node);
+    best.stages = plan.stages;
+    best.stage_of = stage_of_nodes(plan, request.progress, problem.nodes());
+    for (const auto& change : request.changes)
+        if (change.kind == Kind::node_joins) joins_.push_back(change.stage);
+    make_rest_with_joins();
+    best.nodes = rest.before;
+    simulator_.emplace(network(), rest, problem, plan.stages);
+    order = plan.order;
+    index_operations();
+    limit_ = request.operations > 0 ? request.operations : 250'000 + 2'500 * static_cast<std::int64_t>(problem.nodes());
+}
+
+/// Lost gradients are computed again where the stage has a node left, or gets one. Which that is can depend on what is
+/// left.
+void ReplanState::make_rest_with_joins() {
+    auto stages = plan.stages;
+    for (auto& ring : stages)
+        std::erase_if(ring, [&](int node) { return std::find(down_.begin(), down_.end(), node) != down_.end(); });
+    const auto make = [&] {
+        std::vector<char> keeps;
+        for (const auto& ring : stages) keeps.push_back(request.keep_gradients && !ring.empty());
+        rest = make_rest(problem, plan, request.progress, down_, keeps);
+        length = rest.length;
+        best.nodes = rest.before;
+    };
+    make();
+    constexpr int some_node = 0;  // only how many there are matters
+    for (int& stage : joins_) {
+        if (stage < 0) stage = neediest_stage(stages);
+        stages[at(stage)].push_back(some_node);
+    }
+    if (!joins_.empty()) make();
+}
+
+// --- who holds what
+// ---------------------------------------------------------------------------------------------------------------------
+
+void ReplanState::update_stages() {
+    for (auto& ring : best.stages) std::erase_if(ring, [&](int node) { return !living(node); });
+    auto stage = joins_.begin();
+    for (const auto& change : request.changes)
+        if (change.kind == Kind::node_joins) join(change.node, *stage++);
+    count_load();
+    visits.assign(at(problem.stages), 0);
+    for (const int node : best.nodes) ++visits[at(stage_of(node))];
+}
+
+bool ReplanState::may_unbalance() const {
+    const auto& lost = request.progress.lost;
+    return !problem.balance_data_nodes || best.stages[0] != plan.stages[0] ||
+           std::any_of(lost.begin(), lost.end(), [](const auto& node) { return node.second == 0; });
+}
+
+void ReplanState::join(int node, int stage) {
+    if (best.stage_of[at(node)] >= 0 && living(node))
+        throw InputError("replan", fmt::format("{} holds stage {} and cannot join", name(node), stage_of(node)),
+                         "a node holds one stage", "Let a node join that the plan left out");
+    if (!living(node))
+        throw InputError("replan", fmt::format("{} is down and cannot join", name(node)),
+                         "a node that was lost comes back with the next iteration", "Let another node join");
+    fetch_weights(node, stage);
+    best.stages[at(stage)].push_back(node);
+    best.stage_of[at(node)] = stage;
+}
+
+void ReplanState::fetch_weights(int node, int stage) {
+    const auto& ring = best.stages[at(stage)];
+    if (ring.empty()) {
+        said.push_back(
+            fmt::format("{} joins stage {}, which has no other node: with weights that it brings", name(node), stage));
+        return;
+    }
+    const double bytes = fetched_per_gradient_byte * problem.gradient_bytes[at(stage)];
+    auto& free_s = rest.line_free_s;
+    if (network().shared_links) free_s.resize(network().line_names.size(), 0.0);
+    Span best_fetch{SpanKind::transfer_forward, -1, node, stage, -1, rest.at_s, 0, infinite, bytes};
+    for (const int sibling : ring) {
+        const Hop& hop = network().hop(sibling, node);
+        if (hop.line == no_line) continue;
+        const double begin_s = std::max(rest.at_s, network().shared_links ? free_s[at(hop.line)] : 0.0);
+        const double end_s = begin_s + bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network().overhead_s;
+        if (end_s >= best_fetch.end_s) continue;
+        best_fetch.node = sibling;
+        best_fetch.start_s = begin_s;
+        best_fetch.end_s = end_s;
+    }
+    if (best_fetch.node < 0)
+        throw InputError("replan", fmt::format("{} cannot join stage {}", name(node), stage),
+                         "no line brings it weights and optimizer state from a node of the stage",
+                         "Draw a link to one of them, or let it join another stage");
+    const Hop& hop = network().hop(best_fetch.node, node);
+    if (network().shared_links) free_s[at(hop.line)] = best_fetch.start_s + bytes / hop.bandwidth_bytes_per_s;
+    rest.available_s[at(node)] = best_fetch.end_s;
+    fetches.push_back(best_fetch);
+    said.push_back(fmt::format("{} joins stage {}: it fetches {} from {} until {:.6g} s", name(node), stage,
+                               format_si(bytes, "B"), name(best_fetch.node), best_fetch.end_s));
+}
+
+bool ReplanState::stuck() const {
+    if (std::find(rest.forced.begin(), rest.forced.end(), 1) != rest.forced.end()) return true;
+    for (const int node : down_) {
+        const int s = stage_of(node);
+        const bool visited = s >= 0 && std::any_of(rest.before.begin(), rest.before.end(),
+                                                   [&](int other) { return stage_of(other) == s; });
+        if (!visited) continue;
+        const double end_s = rest.stage_end_s[at(s)];
+        if (end_s < 0 || end_s + all_reduce_seconds(problem, plan.stages[at(s)], s) + problem.step_seconds > rest.at_s)
+            return true;
+    }
+    return false;
+}
+
+/// Where most work is left for each node; a stage without a node before all.
+int ReplanState::neediest_stage(const std::vector<std::vector<int>>& stages) const {
+    std::vector<double> work(at(problem.stages), 0.0);
+    for (int i = 0; i < rest.count(); ++i)
+        for (int hop = 0; !finished(i) && hop < length; ++hop) {
+            const int node = path(best.nodes, i)[hop];
+            work[at(stage_of(node))] += work_s(i, hop, node);
+        }
+    int neediest = 0;
+    const auto need = [&](int s) {
+        return stages[at(s)].empty() && work[at(s)] > 0
+                   ? infinite
+                   : work[at(s)] / std::max<double>(1, static_cast<double>(stages[at(s)].size()));
+    };
+    for (int s = 1; s < problem.stages; ++s)
+        if (need(s) > need(neediest)) neediest = s;
+    return neediest;
+}
+
+// --- what it costs, roughly
+// -------------------------------------------------------------------------------------------------------------
+
+double ReplanState::work_s(int i, int hop, int node) const {
+    const auto& net = network();
+    const int next = rest.next_step[at(i)], back = 2 * length - hop;
+    const double forward_s =
+        net.forward_s(node, std::max(0, stage_of(node))) * net.relative_size(rest.microbatches[at(i)]);
+    double seconds = hop >= next || rest.redone(i, hop) ? forward_s : 0;
+    if (hop == 0 && (next <= length || rest.redone(i, length))) seconds += net.loss_factor * forward_s;
+    if (back >= next || rest.redone(i, back)) seconds += net.backward_factor * forward_s;
+    return seconds;
+}
+
+double ReplanState::round_s(int from, int to) const {
+    if (from == to) return 0;
+    const Hop &there = network().hop(from, to), &back = network().hop(to, from);
+    if (there.line == no_line || back.line == no_line) return infinite;
+    return there.latency_s + there.seconds_per_forward + back.latency_s + back.seconds_per_backward +
+           2 * network().overhead_s;
+}
+
+double ReplanState::cost_s(const std::vector<int>& nodes, int i, int hop, int node) const {
+    const int before = path(nodes, i)[(hop + length - 1) % length], after = path(nodes, i)[(hop + 1) % length];
+    double seconds = load_s[at(node)] + work_s(i, hop, node) + std::max(0.0, rest.available_s[at(node)] - rest.at_s);
+    if (length > 1 && living(before)) seconds += round_s(before, node);
+    if (length > 1 && living(after)) seconds += round_s(node, after);
+    return seconds;
+}
+
+std::vector<int> ReplanState::best_siblings(const std::vector<int>& nodes, int i, int hop, int stage, int except,
+                                            std::size_t most) const {
+    std::vector<std::pair<double, int>> costs;
+    for (const int node : best.stages[at(stage)]) {
+        const double seconds = node == except ? infinite : cost_s(nodes, i, hop, node);
+        if (std::isfinite(seconds) && network().memory[at(node)] > 0) costs.emplace_back(seconds, node);
+    }
+    most = std::min(most, costs.size());
+    std::partial_sort(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(most), costs.end());
+    std::vector<int> siblings;
+    for (std::size_t k = 0; k < most; ++k) siblings.push_back(costs[k].second);
+    return siblings;
+}
+
+void ReplanState::move(std::vector<int>& nodes, int i, int hop, int node) {
+    int& place = path(nodes, i)[hop];
+    if (living(place)) load_s[at(place)] -= work_s(i, hop, place);
+    place = node;
+    load_s[at(node)] += work_s(i, hop, node);
+}
+
+void ReplanState::count_load() {
+    load_s.assign(at(problem.nodes()), 0.0);
+    for (int i = 0; i < rest.count(); ++i)
+        for (int hop = 0; !finished(i) && hop < length; ++hop)
+            if (const int node = path(best.nodes, i)[hop]; living(node)) load_s[at(node)] += work_s(i, hop, node);
+}
+
+void ReplanState::adopt(const std::vector<int>& nodes, double seconds) {
+    best_s = seconds;
+    best.nodes = nodes;
+    count_load();
+}
+
+// --- what it takes, exactly
+// -------------------------------------------------------------------------------------------------------------
+
+double ReplanState::try_out(const std::vector<int>& nodes, double cutoff_s) {
+    trial_.nodes = nodes;
+    trial_.stages = best.stages;
+    trial_.stage_of = best.stage_of;
+    trial_.order = bound_order(nodes);
+    return simulator_->times(trial_, cutoff_s).iteration_s;
+}
+
+void ReplanState::index_operations() {
+    for (int i = 0; i < rest.count(); ++i) {
+        const int m = rest.microbatches[at(i)];
+        if (m >= static_cast<int>(index_of_.size())) index_of_.resize(at(m + 1), -1);
+        index_of_[at(m)] = i;
+    }
+    for (const auto& open : rest.open) {
+        const int id = simulator_->id(open.index, open.step,
+                                      open.weight ? RestSimulator::weight
+                                      : open.redo ? RestSimulator::redo
+                                                  : RestSimulator::plain);
+        if (open.running)
+            begun_.push_back(id);
+        else if (open.weight)
+            weights_.push_back(id);
+    }
+    std::sort(begun_.begin(), begun_.end());
+    std::sort(weights_.begin(), weights_.end());
+}
+
+/// Of an operation on a node with the given paths: its id; -1 where the node does not run it, or no longer.
+int ReplanState::id_of(const std::vector<int>& nodes, int node, const Operation& operation) const {
+    const int i = index_of_[at(operation.microbatch)];
+    const int* way = path(nodes, i);
+    const int hop = static_cast<int>(std::find(way, way + length, node) - way);
+    if (hop == length) return -1;
+    const int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : 2 * length - hop;
+    return simulator_->id(i, step,
+                          operation.kind == OpKind::W ? RestSimulator::weight
+                          : rest.redone(i, step)      ? RestSimulator::redo
+                                                      : RestSimulator::plain);
+}
+
+/// Whether it has yet to start (a weight gradient: also where only that is left).
+bool ReplanState::is_left(int id) const {
+    if (std::binary_search(begun_.begin(), begun_.end(), id)) return false;
+    const int i = simulator_->index_of(id), step = simulator_->step_of(id);
+    return step >= rest.next_step[at(i)] || rest.redone(i, step) ||
+           std::binary_search(weights_.begin(), weights_.end(), id);
+}
+
+std::vector<std::vector<int>> ReplanState::bound_order(const std::vector<int>& nodes) const {
+    std::vector<std::vector<int>> bound;
+    if (order.empty()) return bound;
+    bound.resize(at(problem.nodes()));
+    for (int n = 0; n < problem.nodes() && at(n) < order.size(); ++n) {
+        if (!living(n)) continue;
+        for (const auto& operation : order[at(n)]) {
+            const int id = id_of(nodes, n, operation);
+            if (id >= 0 && is_left(id)) bound[at(n)].push_back(id);
+        }
+    }
+    return bound;
+}
+
+Operation ReplanState::operation_of(int id) const {
+    const int step = simulator_->step_of(id), m = rest.microbatches[at(simulator_->index_of(id))];
+    const OpKind kind = RestSimulator::variant_of(id) == RestSimulator::weight ? OpKind::W
+                        : step < length                                        ? OpKind::F
+                        : step == length                                       ? OpKind::L
+                        : rest.split_backward                                  ? OpKind::I
+                                                                               : OpKind::B;
+    return {kind, m};
+}
+
+}  // namespace skippipe

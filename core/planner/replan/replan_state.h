@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What replanning works on: for the files of replan alone.
+#pragma once
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/planner/replan/replan.h"
+#include "core/planner/replan/rest_simulator.h"
+
+namespace skippipe {
+
+/// The rest of an iteration, the best paths for it so far, and what other paths would take. `request` and the rest
+/// outlive it.
+class ReplanState {
+public:
+    /// Seconds from the start of the iteration; infinite where it cannot end.
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+    ReplanState(const Problem& problem, const Plan& plan, const ReplanRequest& request);
+
+    const Problem& network() const { return changed_ ? *changed_ : problem; }
+    const std::string& name(int node) const { return problem.node_ids[static_cast<std::size_t>(node)]; }
+    bool living(int node) const { return rest.down[static_cast<std::size_t>(node)] == 0; }
+    int stage_of(int node) const { return best.stage_of[static_cast<std::size_t>(node)]; }
+    bool finished(int i) const { return rest.begin[static_cast<std::size_t>(i)] == Rest::Begin::finished; }
+    bool fresh(int i) const { return rest.begin[static_cast<std::size_t>(i)] == Rest::Begin::fresh; }
+    bool forced(int i, int hop) const { return rest.forced[static_cast<std::size_t>(i * length + hop)] != 0; }
+    int* path(std::vector<int>& nodes, int i) const { return nodes.data() + static_cast<std::ptrdiff_t>(i) * length; }
+    const int* path(const std::vector<int>& nodes, int i) const {
+        return nodes.data() + static_cast<std::ptrdiff_t>(i) * length;
+    }
+    /// Whether a microbatch that has not started may go to another data node without one coming back for it.
+    bool may_unbalance() const;
+
+    /// Living nodes and those that join, which fetch weights and the optimizer's state from the sibling that can send
+    /// them first.
+    void update_stages();
+    /// Whether the plan as it is needs a lost node: for an operation, or for an all-reduce that has not ended.
+    bool stuck() const;
+
+    /// Seconds that a node would work for what is left of a microbatch at a hop.
+    double work_s(int i, int hop, int node) const;
+    /// There with the activation and back with the gradient on an idle network; infinite without a line.
+    double round_s(int from, int to) const;
+    /// When a node could have done a hop's work, roughly: what it has to do already, the way there and on, the work.
+    /// Neighbours that are down do not count.
+    double cost_s(const std::vector<int>& nodes, int i, int hop, int node) const;
+    /// Up to `most` living nodes of the stage in the order of their costs, without `except`.
+    std::vector<int> best_siblings(const std::vector<int>& nodes, int i, int hop, int stage, int except,
+                                   std::size_t most) const;
+    /// Moves a hop to another node, with its load.
+    void move(std::vector<int>& nodes, int i, int hop, int node);
+    /// Takes paths as the best so far.
+    void adopt(const std::vector<int>& nodes, double seconds);
+
+    double try_out(const std::vector<int>& nodes, double cutoff_s = infinite);
+    bool spent(double share = 1) const {
+        return static_cast<double>(simulator().operations()) > share * static_cast<double>(limit_);
+    }
+    Operation operation_of(int id) const;
+    /// What the order binds with these paths; a node that takes a microbatch over runs it when it can.
+    std::vector<std::vector<int>> bound_order(const std::vector<int>& nodes) const;
+    RestSimulator& simulator() { return *simulator_; }
+    const RestSimulator& simulator() const { return *simulator_; }
+    const RestPlan& trial() const { return trial_; }
+    const std::vector<int>& running() const { return begun_; }
+
+    const Problem& problem;
+    const Plan& plan;
+    const ReplanRequest& request;
+    Rest rest;
+    int length = 1;
+    RestPlan best;
+    double best_s = infinite;
+    std::vector<std::vector<Operation>> order;  ///< empty: dispatch decides
+    std::vector<double> load_s;                 ///< of each node: work left with the best paths
+    std::vector<int> visits;                    ///< of each stage
+    std::vector<std::string> said;              ///< sentences about nodes that join
+    std::vector<Span> fetches;                  ///< of weights
+
+private:
+    void make_rest_with_joins();
+    int neediest_stage(const std::vector<std::vector<int>>& stages) const;
+    void join(int node, int stage);
+    void fetch_weights(int node, int stage);
+    void count_load();
+    void index_operations();
+    int id_of(const std::vector<int>& nodes, int node, const Operation& operation) const;
+    bool is_left(int id) const;
+
+    std::optional<Problem> changed_;
+    std::vector<int> down_, joins_;  ///< nodes lost now; stages of those that join
+    std::optional<RestSimulator> simulator_;
+    RestPlan trial_;
+    std::int64_t limit_ = 0;
+    std::vector<int> index_of_;         ///< release index of each microbatch's number
+    std::vector<int> begun_, weights_;  ///< ids that run; weight gradients that wait after their step
+};
+
+/// Puts in place of what is lost what the change forces and no more. Throws InputError where no rest can be.
+void repair(ReplanState& state);
+/// Moves microbatches that have not started, for as long as each move is worth the threshold.
+void improve(ReplanState& state);
+
+}  // namespace skippipe

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is left of an iteration when nodes are lost.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/planner/replan/progress.h"
+
+namespace skippipe {
+
+/// What is left at `at_s` once `down` nodes are lost, whichever nodes take their place. The rules:
+/// - Replicas of a stage are equal, so results that exist elsewhere stay valid. Each node keeps what it handed on until
+/// the receiving stage has stepped.
+/// - A lost node loses what it ran, what waited there, what it sent and had not arrived, the activations it held, and
+/// the weight gradients it had added up.
+/// - A step whose result is lost so is done again by the node that takes the place.
+/// - A step whose result had arrived is *redone* where the node needs it for itself: same time, same memory, nothing
+/// handed on but to a redone step. The
+///   forward, where the backward is still to come. With `keep_gradients` also every backward that had ended, its
+///   forward, and on a data node the loss: then no gradient is lost and the stage steps on all microbatches. Else, or
+///   where the stage has no node left, the gradients are lost: it steps on the mean over the others (`lost_gradients`
+///   counts them).
+/// - The input of a redone step comes again from the node before, handed over at `at_s`, or when that has redone it; on
+/// stage 0 the tokens are
+///   read again: ready at `at_s`.
+/// - Lines serve what was handed to them, also from or to lost nodes; what travels or runs on living nodes ends as it
+/// would have.
+/// - A forward on its own data node that is redone is dispatched like one from upstream, not like a fresh one.
+/// - Nodes may be lost again during a rest: the same rules, a step that is still to be redone having no result.
+struct Rest {
+    enum class Begin : std::uint8_t { fresh, underway, finished };
+
+    double at_s = 0;
+    int length = 1;  ///< p
+    bool split_backward = false;
+    std::vector<int> microbatches;  ///< [T] numbers, in release order
+    std::vector<int> before;        ///< [T x p] the paths so far
+    std::vector<Begin> begin;    ///< [T] fresh: has not started (any more); finished: nothing is left, nor to be redone
+    std::vector<int> next_step;  ///< [T] first step still to do (2p + 1: none)
+    std::vector<double> fresh_s;      ///< [T] fresh: since when it lies on its data node
+    std::vector<char> forced;         ///< [T x p] its node is lost and something is left to do there
+    std::vector<char> redo;           ///< [T x (2p + 1)] this step is redone; all of them are before next_step
+    std::vector<char> resend;         ///< [T] the input of next_step is handed over at at_s
+    std::vector<OpenOperation> open;  ///< on living nodes, in event order
+    std::vector<int> held;            ///< [nodes] microbatches held
+    std::vector<char> down;           ///< [nodes] lost now or before
+    std::vector<double> line_free_s, stage_end_s, stage_stepped_s;
+    std::vector<double> available_s;  ///< [nodes] works from then on
+    int redone_forwards = 0, redone_backwards = 0, lost_gradients = 0;
+
+    int count() const { return static_cast<int>(begin.size()); }
+    int steps() const { return 2 * length + 1; }
+    bool redone(int index, int step) const { return redo[static_cast<std::size_t>(index * steps() + step)] != 0; }
+    /// Hops of a microbatch that can no longer go elsewhere, lost nodes aside: run, running or about to.
+    int fixed_hops(int index) const;
+};
+
+/// `stage_of` [nodes]: also of lost nodes. `keeps` [stages]: gradients that its lost nodes had added up are computed
+/// again.
+Rest make_rest(const Problem& problem, const Plan& plan, const IterationProgress& progress,
+               const std::vector<int>& down, const std::vector<char>& keeps);
+
+/// Stage of each node, those lost before included.
+std::vector<int> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes);
+
+}  // namespace skippipe

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How long the rest of an iteration takes: exact, for any paths.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/planner/replan/rest.h"
+#include "core/planner/timeline/simulator.h"
+
+namespace skippipe {
+
+/// Who holds what, and in which order nodes work, while the rest is simulated.
+struct RestPlan {
+    std::vector<int> nodes;                ///< [T x p]
+    std::vector<std::vector<int>> stages;  ///< ring order; a stage may have no node left
+    std::vector<int> stage_of;             ///< [nodes], of lost nodes too
+    /// Operations left of each node, bound in this order (see RestSimulator::id); operations that it does not list run
+    /// when they are ready and the node would otherwise wait, or are earlier. Empty: dispatch decides.
+    std::vector<std::vector<int>> order;
+    /// Forwards start only for as many unfinished microbatches as this: those that have come furthest first, then in
+    /// release order.
+    int window = std::numeric_limits<int>::max();
+};
+
+/// Simulates rests; reuses its memory. The rules are those of a whole iteration (README, "What a plan means").
+class RestSimulator {
+public:
+    /// `network`: with its changes. `before`, the network and the stages as they were, tells which all-reduces run on.
+    /// All outlive the simulator.
+    RestSimulator(const Problem& network, const Rest& rest, const Problem& before,
+                  const std::vector<std::vector<int>>& stages_before);
+
+    /// From the iteration's start; infinite where it deadlocks or is sure to last until `cutoff_s`. All forced hops
+    /// must have living nodes, all hops lines. `timeline` (may be null) takes the spans of all that ends after at_s.
+    SimulatedTimes times(const RestPlan& plan, double cutoff_s = std::numeric_limits<double>::infinity(),
+                         Timeline* timeline = nullptr);
+
+    /// The state at `at_s` of a rest that ends: going on from there gives what is left of it to the last tie.
+    IterationProgress progress(const RestPlan& plan, double at_s);
+
+    /// After times(): ids of the operations that each node started after at_s, in order.
+    const std::vector<std::vector<int>>& started() const { return started_; }
+    /// After times(): end of each microbatch's last operation, at_s where it had finished.
+    const std::vector<double>& microbatch_end_s() const { return microbatch_end_; }
+    /// After times(): seconds that each node works.
+    const std::vector<double>& busy_s() const { return busy_; }
+    /// Operations simulated so far, over all calls, and a share of them for each call: what a search can be limited by
+    /// and stay reproducible.
+    std::int64_t operations() const { return operations_; }
+
+    enum Variant { plain, weight, redo };  ///< the weight gradient after a redone input gradient is a `weight` too
+    int id(int index, int step, Variant variant = plain) const { return (index * steps_ + step) * 3 + variant; }
+    int index_of(int id) const { return id / 3 / steps_; }
+    double relative_size(int index) const {
+        return network_.relative_size(rest_.microbatches[static_cast<std::size_t>(index)]);
+    }
+    int step_of(int id) const { return id / 3 % steps_; }
+    static Variant variant_of(int id) { return static_cast<Variant>(id % 3); }
+
+private:
+    struct Item {
+        double arrival_s;
+        std::uint32_t number;
+        int id;
+        bool operator>(const Item& other) const {
+            return arrival_s != other.arrival_s ? arrival_s > other.arrival_s : number > other.number;
+        }
+    };
+    struct Event {
+        double time_s;
+        std::uint32_t number;
+        int node, id;
+        bool arrives;
+        bool operator>(const Event& other) const {
+            return time_s != other.time_s ? time_s > other.time_s : number > other.number;
+        }
+    };
+    struct Node {
+        int held = 0;
+        bool busy = false;
+        double ready_s = 0, start_s = 0;
+        std::size_t order_next = 0;
+        std::vector<Item> forward, other, own;  ///< heaps, earliest first
+    };
+
+    void prepare(const RestPlan& plan);
+    void restore_open();
+    void release_fresh();
+    void send_again();
+    void release_joined();
+    void handle(const Event& event);
+    void finish(const Event& event);
+    void finish_operation(int index, int step, Variant variant, const Event& event);
+    void capture(IterationProgress& progress) const;
+    void capture_waiting(IterationProgress& progress, std::vector<std::pair<std::uint32_t, OpenOperation>>& open) const;
+    void capture_stages(IterationProgress& progress) const;
+    OpenOperation open_of(int id, double ready_s) const;
+    void dispatch(int node, double now_s);
+    const Item* first_listed(int node) const;
+    std::vector<Item>* first_unlisted(Node& node, bool admits) const;
+    bool bring_to_front(std::vector<Item>& items) const;
+    bool in_window(int id) const { return !windowed_ || rank_[static_cast<std::size_t>(index_of(id))] < window_end_; }
+    void start(int node, const Item& item, double now_s);
+    void ready(int node, const Item& item);
+    void arrive(int node, int id, double now_s, std::uint32_t number);
+    void send(int from, int index, int step, Variant variant, double now_s);
+    void push(const Event& event);
+    int node_of(int index, int step) const {
+        return step_node(plan_->nodes.data() + static_cast<std::ptrdiff_t>(index) * rest_.length, rest_.length, step);
+    }
+    double duration_s(int node, int id) const;
+    bool is_forward(int id) const { return variant_of(id) != weight && step_of(id) < rest_.length; }
+    bool is_fresh(int id) const { return variant_of(id) == plain && step_of(id) == 0; }
+    void record(int node, int id, double now_s);
+    struct Ring {
+        double begin_s = 0, reduced_s = 0, stepped_s = 0;
+    };
+    Ring ring_of(int stage) const;
+    double iteration_s(const RestPlan& plan, Timeline* timeline) const;
+    std::size_t slot(int index, int step) const {
+        return static_cast<std::size_t>(index) * static_cast<std::size_t>(steps_) + static_cast<std::size_t>(step);
+    }
+    /// The step after which a backward may run: its node's own forward.
+    int forward_of(int step) const { return 2 * rest_.length - step; }
+
+    const Problem& network_;
+    const Rest& rest_;
+    const Problem& before_;
+    const std::vector<std::vector<int>>& stages_before_;
+    const RestPlan* plan_ = nullptr;
+    Timeline* timeline_ = nullptr;
+    int steps_ = 1, left_at_start_ = 0, left_ = 0;
+    bool windowed_ = false;
+    std::vector<int> left_of_at_start_;
+    int window_end_ = 0;     ///< ranks below it may start forwards
+    std::vector<int> rank_;  ///< of each microbatch: how soon the window reaches it
+    std::uint32_t number_ = 0;
+    double makespan_ = 0;
+    std::int64_t operations_ = 0;
+    std::vector<Node> nodes_;
+    std::vector<Event> events_;
+    std::vector<char> listed_;        ///< of each id: bound by the order
+    std::vector<Item> listed_ready_;  ///< of each id: its arrival; id < 0: not yet
+    static constexpr char pending = 1, gradient_waits = 2, input_sent = 4;
+    std::vector<char> redo_;                ///< [T x (2p + 1)] of each step that is redone: these
+    std::vector<int> left_of_;              ///< [T] steps left, plain and redone
+    IterationProgress* capture_ = nullptr;  ///< where to put the state once its instant is over
+    std::vector<double> line_free_, stage_end_, microbatch_end_, busy_;
+    std::vector<std::vector<int>> started_;
+};
+
+}  // namespace skippipe

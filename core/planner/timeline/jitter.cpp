@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/planner/timeline/jitter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numbers>
+#include <thread>
+
+#include "core/base/statistics.h"
+#include "core/planner/timeline/simulator.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Keeps these streams apart from those that planners draw from with the same seed.
+constexpr std::uint64_t jitter_streams = 0x6A69'7474'6572'0000;
+
+/// Draws network after network into the same problem, so that a sample copies no names and allocates nothing.
+class Sampler {
+public:
+    Sampler(const Problem& problem, const Jitter& jitter) : nominal_(problem), jitter_(jitter), drawn_(problem) {}
+
+    const Problem& draw(Rng& rng) {
+        draw_factors(nominal_, jitter_, rng, factors_);
+        for (std::size_t n = 0; n < factors_.node.size(); ++n)
+            drawn_.seconds_per_sample_per_block[n] = nominal_.seconds_per_sample_per_block[n] * factors_.node[n];
+        for (std::size_t h = 0; h < nominal_.hops.size(); ++h) {
+            const Hop& hop = nominal_.hops[h];
+            if (hop.line == no_line) continue;
+            const double factor = factors_.line[at(hop.line)];
+            drawn_.hops[h] = {hop.latency_s * factor, hop.bandwidth_bytes_per_s / factor,
+                              hop.seconds_per_forward * factor, hop.seconds_per_backward * factor, hop.line};
+        }
+        return drawn_;
+    }
+    Problem take() { return std::move(drawn_); }
+
+private:
+    const Problem& nominal_;
+    Jitter jitter_;
+    Problem drawn_;
+    Factors factors_;
+};
+
+}  // namespace
+
+// Two at a time by Box and Muller. The standard library's own would differ between implementations.
+void draw_lognormal(double share, Rng& rng, std::vector<double>& factors) {
+    const double variance = std::log1p(share * share), sigma = std::sqrt(variance);
+    for (std::size_t i = 0; i < factors.size(); i += 2) {
+        const double radius = sigma * std::sqrt(-2 * std::log(1 - rng.uniform())),
+                     angle = 2 * std::numbers::pi * rng.uniform();
+        factors[i] = std::exp(radius * std::cos(angle) - variance / 2);
+        if (i + 1 < factors.size()) factors[i + 1] = std::exp(radius * std::sin(angle) - variance / 2);
+    }
+}
+
+void draw_factors(const Problem& problem, const Jitter& jitter, Rng& rng, Factors& factors) {
+    factors.node.resize(problem.node_ids.size());
+    factors.line.resize(problem.line_names.size());
+    draw_lognormal(jitter.compute, rng, factors.node);
+    draw_lognormal(jitter.links, rng, factors.line);
+}
+
+Problem sample_problem(const Problem& problem, const Jitter& jitter, Rng& rng) {
+    Sampler sampler(problem, jitter);
+    sampler.draw(rng);
+    return sampler.take();
+}
+
+std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
+                                        std::uint64_t seed, int threads) {
+    const PlannedProblem planned(problem, plan.blocks);
+    const Schedule schedule = make_schedule(problem, plan);
+    std::vector<double> seconds(at(samples));
+    std::atomic<int> next{0};
+    const auto work = [&] {
+        Sampler sampler(planned.get(), jitter);
+        for (int i = next++; i < samples; i = next++) {
+            Rng rng(seed, jitter_streams + at(i));
+            const Problem& drawn = sampler.draw(rng);
+            seconds[at(i)] = Simulator(drawn).times(schedule, plan.stages).iteration_s;
+        }
+    };
+    std::vector<std::jthread> helpers;
+    for (int t = 1; t < std::min(threads, samples); ++t) helpers.emplace_back(work);
+    work();
+    helpers.clear();
+    return seconds;
+}
+
+Distribution distribution(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
+                          std::uint64_t seed, int threads) {
+    const auto seconds = sampled_iteration_s(problem, plan, jitter, samples, seed, threads);
+    Distribution result{.jitter = jitter, .samples = samples, .seed = seed};
+    result.nominal_s = Simulator(PlannedProblem(problem, plan.blocks).get())
+                           .times(make_schedule(problem, plan), plan.stages)
+                           .iteration_s;
+    result.deadlocks =
+        static_cast<int>(std::count_if(seconds.begin(), seconds.end(), [](double s) { return std::isinf(s); }));
+    const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+    result.least_s = *least;
+    result.most_s = *most;
+    result.p5_s = quantile(seconds, 0.05);
+    result.p50_s = quantile(seconds, 0.5);
+    result.p95_s = quantile(seconds, 0.95);
+    // Of the differences, so that samples that do not differ have that mean, and deviation 0, to the last bit.
+    auto differences = seconds;
+    const double base_s = std::isfinite(result.nominal_s) ? result.nominal_s : result.p50_s;
+    for (double& s : differences) s -= base_s;
+    const bool finite = result.deadlocks == 0;
+    result.mean_s = finite ? base_s + mean(differences) : *most;
+    result.standard_deviation_s = !finite ? *most : samples > 1 ? standard_deviation(differences) : 0;
+    return result;
+}
+
+}  // namespace skippipe

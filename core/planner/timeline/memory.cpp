@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/planner/timeline/memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+#include "core/experiment/validate.h"
+#include "core/planner/timeline/evaluator.h"
+
+namespace skippipe {
+
+namespace {
+
+std::string bytes_text(double bytes) { return format_si(bytes, "B"); }
+
+/// The first number of a file, after `key` where one is given; infinite where there is none.
+double number_in(const char* path, const std::string& key = {}) {
+    std::ifstream file(path);
+    double number = 0;
+    if (key.empty()) return file >> number ? number : std::numeric_limits<double>::infinity();
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with(key)) return std::stod(line.substr(key.size()));
+    return std::numeric_limits<double>::infinity();
+}
+
+/// Most microbatches that a node holds between the start of their I and the end of their W, by the plan's timeline; of
+/// each node.
+std::vector<int> most_between(const Problem& problem, const Plan& plan) {
+    std::vector<std::vector<std::pair<double, int>>> changes(problem.node_ids.size());
+    for (const auto& span : evaluate(problem, plan).spans) {
+        if (span.kind == SpanKind::input_gradient)
+            changes[static_cast<std::size_t>(span.node)].emplace_back(span.start_s, 1);
+        if (span.kind == SpanKind::weight_gradient)
+            changes[static_cast<std::size_t>(span.node)].emplace_back(span.end_s, -1);
+    }
+    std::vector<int> most(changes.size(), 0);
+    for (std::size_t node = 0; node < changes.size(); ++node) {
+        std::sort(changes[node].begin(), changes[node].end());
+        int held = 0;
+        for (const auto& [time_s, change] : changes[node]) most[node] = std::max(most[node], held += change);
+    }
+    return most;
+}
+
+/// What int8's error feedback keeps from one iteration to the next, of each node: a number in fp32 for each of every
+/// message that it sends.
+std::vector<double> feedback_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    std::vector<double> bytes(problem.node_ids.size(), 0);
+    if (experiment.costs.wire != WireType::int8) return bytes;
+    const double message_bytes =
+        4.0 * experiment.pipeline.microbatch_samples * experiment.model.sequence * experiment.model.width;
+    for (const auto& path : plan.paths)
+        if (path.nodes.size() > 1)  // every node of a path sends one message forward, one back; the first sends the
+                                    // loss' gradient to the last
+            for (const int node : path.nodes)
+                bytes[static_cast<std::size_t>(node)] += 2 * problem.relative_size(path.microbatch) * message_bytes;
+    return bytes;
+}
+
+}  // namespace
+
+std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    std::vector<int> visits(problem.node_ids.size());
+    for (const auto& path : plan.paths)
+        for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
+    const auto between =
+        plan.split_backward ? most_between(problem, plan) : std::vector<int>(problem.node_ids.size(), 0);
+    const auto feedback = feedback_bytes(experiment, problem, plan);
+    std::vector<NodeMemory> needs;
+    for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
+        for (const int node : plan.stages[stage]) {
+            const auto at = static_cast<std::size_t>(node);
+            const int blocks = plan.blocks[stage], held = std::min(problem.memory[at], visits[at]);
+            // What one microbatch leaves between I and W belongs to the worker that runs them one after the other;
+            // further ones wait.
+            const double apart = between_bytes(experiment, blocks),
+                         waiting = std::max(0, std::min(held, between[at]) - 1);
+            needs.push_back({node, state_bytes(experiment, blocks, stage == 0),
+                             held * (activation_bytes(experiment, blocks) - apart) + waiting * apart + feedback[at],
+                             workspace_bytes(experiment, blocks, stage == 0) + apart});
+        }
+    return needs;
+}
+
+double memory_together(const std::vector<NodeMemory>& nodes, int workers) {
+    double bytes = 0, workspace = 0;
+    for (const auto& node : nodes) {
+        bytes += node.state + node.activations;
+        workspace = std::max(workspace, node.workspace);
+    }
+    return bytes + std::min(workers, static_cast<int>(nodes.size())) * workspace;
+}
+
+Faults check_memory_fits(const Experiment& experiment, const Problem& problem, const Plan& plan, double available) {
+    NodeMemory largest;
+    double state = 0;
+    auto needs = memory_needed(experiment, problem, plan);
+    std::erase_if(needs, [&](const NodeMemory& need) {
+        return experiment.topology.nodes[static_cast<std::size_t>(need.node)].device != "cpu";
+    });
+    for (const auto& need : needs) {
+        state += need.state;
+        if (need.total() > largest.total()) largest = need;
+    }
+    const int workers = experiment.execution.threads > 0
+                            ? experiment.execution.threads
+                            : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const double together = memory_together(needs, workers);
+    if (together <= available) return {};
+    const double once = state_bytes(experiment, experiment.model.blocks, true);
+    return {{"/model",
+             fmt::format("{} parameters do not fit: {} nodes need {} (weights, gradients and AdamW state {}, "
+                         "activations about {}; the largest, {}, {}), and {} are available: {} are missing",
+                         format_si(model_parameters(experiment.model), ""), needs.size(), bytes_text(together),
+                         bytes_text(state), bytes_text(together - state),
+                         problem.node_ids[static_cast<std::size_t>(largest.node)], bytes_text(largest.total()),
+                         bytes_text(available), bytes_text(together - available)),
+             "every node drawn has its own copy of its stage, and all of them share this machine's memory",
+             fmt::format("Choose a smaller model (`skippipe models`), fewer nodes (one a stage: {} of state), smaller "
+                         "microbatches or memory_microbatches, or use --ignore-memory",
+                         bytes_text(once))}};
+}
+
+double available_memory() {
+    const double kibibytes = number_in("/proc/meminfo", "MemAvailable:");
+    const double group = number_in("/sys/fs/cgroup/memory.max") -
+                         number_in("/sys/fs/cgroup/memory.current");  // NaN where neither is there
+    const double machine = 1024 * kibibytes;
+    return group >= 0 ? std::min(machine, group) : machine;
+}
+
+}  // namespace skippipe

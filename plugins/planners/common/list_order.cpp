@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/common/list_order.h"
+
+#include <algorithm>
+#include <deque>
+#include <queue>
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+using Order = std::vector<std::vector<std::uint32_t>>;
+
+struct Event {
+    double time_s = 0;
+    std::uint64_t number = 0;
+    int node = 0;
+    std::uint32_t operation = 0;
+    bool end = false;
+    bool operator>(const Event& other) const {
+        return time_s != other.time_s ? time_s > other.time_s : number > other.number;
+    }
+};
+
+struct Station {
+    std::deque<std::uint32_t> forward, other, weights;  ///< ready, in order of arrival
+    std::vector<int> own;                               ///< microbatches to be started here, in release order
+    int held = 0;
+    bool busy = false;
+};
+
+class ListScheduler {
+public:
+    ListScheduler(const Problem& problem, const Schedule& schedule, const ListRules& rules)
+        : problem_(problem),
+          schedule_(schedule),
+          rules_(rules),
+          stations_(at(problem.nodes())),
+          line_free_s_(problem.line_names.size(), 0.0) {}
+
+    Order run() {
+        order_.resize(at(problem_.nodes()));
+        for (int i = 0; i < schedule_.count(); ++i) stations_[at(schedule_.path(i)[0])].own.push_back(i);
+        for (int n = 0; n < problem_.nodes(); ++n) dispatch(n);
+        while (!events_.empty()) {
+            const Event event = events_.top();
+            events_.pop();
+            now_s_ = event.time_s;
+            event.end ? finish(event) : arrive(event.node, event.operation);
+        }
+        const int expected =
+            schedule_.count() * (2 * schedule_.length + 1 + (schedule_.split_backward ? schedule_.length : 0));
+        return done_ == expected ? order_ : Order{};
+    }
+
+private:
+    int step_of(std::uint32_t operation) const { return packed_step(operation) & ~weight_gradient_bit; }
+    static bool is_weight(std::uint32_t operation) { return (packed_step(operation) & weight_gradient_bit) != 0; }
+
+    double relative_size(std::uint32_t operation) const {
+        return problem_.relative_size(schedule_.microbatches[at(packed_index(operation))]);
+    }
+
+    double duration_s(int node, std::uint32_t operation) const {
+        const int stage = schedule_.stage_of[at(node)], step = step_of(operation);
+        const double size = relative_size(operation);
+        if (step < schedule_.length) return problem_.forward_s(node, stage) * size;
+        if (step == schedule_.length) return problem_.loss_s(node) * size;
+        return (schedule_.split_backward ? problem_.backward_s(node, stage) / 2 : problem_.backward_s(node, stage)) *
+               size;
+    }
+
+    void arrive(int node, std::uint32_t operation) {
+        auto& station = stations_[at(node)];
+        (step_of(operation) < schedule_.length ? station.forward : station.other).push_back(operation);
+        dispatch(node);
+    }
+
+    void finish(const Event& event) {
+        auto& station = stations_[at(event.node)];
+        const int step = step_of(event.operation);
+        station.busy = false;
+        ++done_;
+        const bool releases = step > schedule_.length && (is_weight(event.operation) || !schedule_.split_backward);
+        if (releases) --station.held;
+        if (!is_weight(event.operation)) {
+            if (step < 2 * schedule_.length) hand_over(event.node, event.operation + 1);
+            if (step > schedule_.length && schedule_.split_backward)
+                station.weights.push_back(event.operation | weight_gradient_bit);
+        }
+        dispatch(event.node);
+        if (releases && rules_.reserve)
+            for (int n = 0; n < problem_.nodes(); ++n) dispatch(n);
+    }
+
+    void hand_over(int from, std::uint32_t operation) {
+        const int step = step_of(operation);
+        const int to = step_node(schedule_.path(packed_index(operation)), schedule_.length, step);
+        if (to == from) {
+            (step < schedule_.length ? stations_[at(to)].forward : stations_[at(to)].other).push_back(operation);
+            return;
+        }
+        const Hop& hop = problem_.hop(from, to);
+        const double transfer_s =
+            (step <= schedule_.length ? hop.seconds_per_forward : hop.seconds_per_backward) * relative_size(operation);
+        double start_s = now_s_;
+        if (problem_.shared_links) {
+            start_s = std::max(start_s, line_free_s_[at(hop.line)]);
+            line_free_s_[at(hop.line)] = start_s + transfer_s;
+        }
+        events_.push({start_s + transfer_s + hop.latency_s + problem_.overhead_s, number_++, to, operation, false});
+    }
+
+    bool admits(int node) const {
+        return stations_[at(node)].held < std::min(rules_.limit[at(node)], problem_.memory[at(node)]);
+    }
+
+    /// The first of the node's own microbatches that may start; its place in `own`, or -1.
+    int startable(int node) const {
+        const auto& own = stations_[at(node)].own;
+        if (!rules_.reserve) return own.empty() || !admits(node) ? -1 : 0;
+        for (std::size_t k = 0; k < own.size(); ++k) {
+            const int* path = schedule_.path(own[k]);
+            if (std::all_of(path, path + schedule_.length, [&](int n) { return admits(n); }))
+                return static_cast<int>(k);
+        }
+        return -1;
+    }
+
+    void dispatch(int node) {
+        auto& station = stations_[at(node)];
+        if (station.busy) return;
+        if (!rules_.weights_last && take(node, station.weights)) return;
+        if (take(node, station.other)) return;
+        if ((rules_.reserve || admits(node)) && !station.forward.empty()) {
+            if (!rules_.reserve) ++station.held;
+            take(node, station.forward);
+            return;
+        }
+        if (const int k = startable(node); k >= 0) return start_own(node, k);
+        take(node, station.weights);
+    }
+
+    void start_own(int node, int k) {
+        auto& own = stations_[at(node)].own;
+        const int index = own[at(k)];
+        own.erase(own.begin() + k);
+        const int* path = schedule_.path(index);
+        for (int hop = 0; hop < (rules_.reserve ? schedule_.length : 1); ++hop) ++stations_[at(path[hop])].held;
+        start(node, pack(index, 0));
+    }
+
+    bool take(int node, std::deque<std::uint32_t>& queue) {
+        if (queue.empty()) return false;
+        const auto operation = queue.front();
+        queue.pop_front();
+        start(node, operation);
+        return true;
+    }
+
+    void start(int node, std::uint32_t operation) {
+        stations_[at(node)].busy = true;
+        order_[at(node)].push_back(operation);
+        events_.push({now_s_ + duration_s(node, operation), number_++, node, operation, true});
+    }
+
+    const Problem& problem_;
+    const Schedule& schedule_;
+    const ListRules& rules_;
+    std::vector<Station> stations_;
+    std::vector<double> line_free_s_;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    Order order_;
+    double now_s_ = 0;
+    std::uint64_t number_ = 0;
+    int done_ = 0;
+};
+
+/// One wave of gpipe: microbatches first..last-1 of the release order.
+void append_wave(const Schedule& schedule, int first, int last, Order& order) {
+    const int length = schedule.length;
+    for (int i = first; i < last; ++i)
+        for (int hop = 0; hop < length; ++hop) order[at(schedule.path(i)[hop])].push_back(pack(i, hop));
+    for (int i = first; i < last; ++i) order[at(schedule.path(i)[0])].push_back(pack(i, length));
+    for (int i = first; i < last; ++i)
+        for (int step = length + 1; step <= 2 * length; ++step) {
+            auto& node = order[at(step_node(schedule.path(i), length, step))];
+            node.push_back(pack(i, step));
+            if (schedule.split_backward) node.push_back(pack(i, step | weight_gradient_bit));
+        }
+}
+
+}  // namespace
+
+Order list_order(const Problem& problem, const Schedule& schedule, const ListRules& rules) {
+    return ListScheduler(problem, schedule, rules).run();
+}
+
+Order wave_order(const Problem& problem, const Schedule& schedule) {
+    Order order(at(problem.nodes()));
+    std::vector<int> held(at(problem.nodes()), 0);
+    int first = 0;
+    for (int i = 0; i < schedule.count(); ++i) {
+        const int* path = schedule.path(i);
+        if (std::any_of(path, path + schedule.length, [&](int n) { return held[at(n)] >= problem.memory[at(n)]; })) {
+            append_wave(schedule, first, i, order);
+            std::fill(held.begin(), held.end(), 0);
+            first = i;
+        }
+        for (int hop = 0; hop < schedule.length; ++hop) ++held[at(path[hop])];
+    }
+    append_wave(schedule, first, schedule.count(), order);
+    return order;
+}
+
+}  // namespace skippipe

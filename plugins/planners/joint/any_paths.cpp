@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/joint/any_paths.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/rng.h"
+#include "core/planner/plan/paths.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+constexpr int placements = 200, most_expansions = 4000;
+
+class PathFinder {
+public:
+    PathFinder(const Problem& problem, Rng& rng) : problem_(problem), rng_(rng) {}
+
+    std::optional<Draft> find(Placement stages) {
+        if (problem_.charge_all_reduce)
+            for (int s = 0; s < problem_.stages; ++s) order_ring(problem_, stages[at(s)], s);
+        draft_ = make_draft(problem_, stages, problem_.path_length);
+        if (!rings_exist()) return {};
+        visits_.assign(at(problem_.stages), 0);
+        cap_ =
+            problem_.constraints.uniform_execution ? problem_.visits_cap(problem_.path_length) : problem_.microbatches;
+        expansions_ = 0;
+        const auto& data = stages[0];
+        if (problem_.balance_data_nodes && problem_.microbatches % static_cast<int>(data.size()) != 0) return {};
+        for (int i = 0; i < problem_.microbatches; ++i) {
+            draft_.schedule.path(i)[0] = data[at(i) % data.size()];
+            if (!extend(i, 1, Progress{})) return {};
+        }
+        return draft_;
+    }
+
+private:
+    bool both(int a, int b) const { return problem_.reachable(a, b) && problem_.reachable(b, a); }
+
+    bool rings_exist() const {
+        if (!problem_.charge_all_reduce) return true;
+        for (const auto& ring : draft_.stages)
+            for (std::size_t k = 0; ring.size() > 1 && k < ring.size(); ++k)
+                if (!problem_.reachable(ring[k], ring[(k + 1) % ring.size()])) return false;
+        return true;
+    }
+
+    bool extend(int index, int hop, Progress progress) {
+        int* path = draft_.schedule.path(index);
+        if (hop == problem_.path_length) return hop == 1 || both(path[hop - 1], path[0]);
+        if (++expansions_ > most_expansions) return false;
+        std::vector<int> next;
+        for (int s = 1; s < problem_.stages; ++s) {
+            const auto seen =
+                std::any_of(path + 1, path + hop, [&](int node) { return draft_.schedule.stage_of[at(node)] == s; });
+            if (!seen && visits_[at(s)] < cap_)
+                for (const int node : draft_.stages[at(s)])
+                    if (both(path[hop - 1], node)) next.push_back(node);
+        }
+        rng_.shuffle(next);
+        // Stages that were visited less go first, so that the caps (CC2) are reached together.
+        std::stable_sort(next.begin(), next.end(), [&](int a, int b) {
+            return visits_[at(draft_.schedule.stage_of[at(a)])] < visits_[at(draft_.schedule.stage_of[at(b)])];
+        });
+        for (const int node : next) {
+            const int stage = draft_.schedule.stage_of[at(node)];
+            Progress further = progress;
+            if (!advance(problem_.constraints, further, stage)) continue;
+            path[hop] = node;
+            ++visits_[at(stage)];
+            if (extend(index, hop + 1, further)) return true;
+            --visits_[at(stage)];
+        }
+        return false;
+    }
+
+    const Problem& problem_;
+    Rng& rng_;
+    Draft draft_;
+    std::vector<int> visits_;
+    int cap_ = 0, expansions_ = 0;
+};
+
+/// Nodes in a random order over the stages: as many as asked for, or one each and the rest anywhere or nowhere.
+Placement random_placement(const Problem& problem, Rng& rng) {
+    std::vector<int> nodes(at(problem.nodes()));
+    std::iota(nodes.begin(), nodes.end(), 0);
+    rng.shuffle(nodes);
+    Placement stages(at(problem.stages));
+    std::size_t next = 0;
+    for (int s = 0; s < problem.stages; ++s) {
+        const int size = problem.stage_sizes.empty() ? 1 : problem.stage_sizes[at(s)];
+        for (int k = 0; k < size && next < nodes.size(); ++k) stages[at(s)].push_back(nodes[next++]);
+    }
+    while (problem.stage_sizes.empty() && next < nodes.size()) {
+        const auto stage = rng.below(at(problem.stages) + 1);
+        if (stage < stages.size()) stages[stage].push_back(nodes[next]);
+        ++next;
+    }
+    return stages;
+}
+
+}  // namespace
+
+std::optional<Draft> any_paths(const Problem& problem, std::uint64_t seed) {
+    if (problem.nodes() < problem.stages) return {};
+    Rng rng(seed, 7);
+    PathFinder finder(problem, rng);
+    for (int k = 0; k < placements; ++k)
+        if (auto found = finder.find(problem.placement.empty() ? random_placement(problem, rng) : problem.placement))
+            return found;
+    return {};
+}
+
+}  // namespace skippipe

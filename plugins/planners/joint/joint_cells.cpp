@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of skippipe-joint that plans a large problem in cells of near nodes.
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "core/base/fault.h"
+#include "plugins/planners/joint/cells.h"
+#include "plugins/planners/joint/joint_search.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Operations of a cell, at least.
+constexpr int least_cell = 250;
+constexpr double least_seconds_a_cell = 0.05;
+
+}  // namespace
+
+/// Plans every cell on its own and takes over what they make together where it is better. Returns whether it did.
+bool JointSearch::plan_cells(const Budget& budget, std::int64_t steps) {
+    if (operations() < large || !lines_are_apart(problem_) || warm_ || request_.stop.stop_requested()) return false;
+    const auto cells = divide(problem_, network_, sizes_of(best_.draft.stages), least_cell, request_.seed);
+    const auto count = static_cast<int>(cells.size());
+    if (count < 2) return false;
+    const int threads = std::min(std::max(request_.threads, 1), count), waves = (count + threads - 1) / threads;
+    const double seconds = budget.seconds_left() / waves;
+    if (budget.by_clock() && seconds < least_seconds_a_cell) return false;
+    std::vector<Draft> drafts(cells.size());
+    std::atomic<int> next{0}, ready{0};
+    std::atomic<std::int64_t> taken{0};
+    std::mutex one_at_a_time;
+    const auto work = [&] {
+        for (int k = next++; k < count; k = next++) {
+            PlanRequest own;
+            own.seed = request_.seed + 1'000'003 * static_cast<std::uint64_t>(k);
+            own.steps = steps;
+            own.seconds = budget.by_clock() ? seconds : 0;
+            own.stop = request_.stop;
+            own.progress = [&](const PlanProgress& progress) {
+                const std::lock_guard lock(one_at_a_time);
+                budget.go_on((ready + progress.fraction) / count, best_s_);
+            };
+            const Problem& cell = cells[at(k)].problem;
+            try {
+                const Plan plan = JointSearch(cell, own).plan({});
+                Draft draft = draft_of(cell, plan);
+                if (draft.schedule.order.empty()) draft.schedule.order = dispatch_order(cell, draft);
+                taken += plan.steps;
+                drafts[at(k)] = std::move(draft);
+                ++ready;
+            } catch (const InputError&) {
+                return;  // no plan without lines to other cells
+            }
+        }
+    };
+    {
+        std::vector<std::jthread> others;
+        for (int t = 1; t < threads; ++t) others.emplace_back(work);
+        work();
+    }
+    if (ready < count) return false;
+    const Draft whole = unite(problem_, cells, drafts);
+    const double whole_s = fits_everywhere(problem_, whole) ? iteration_s(problem_, whole) : best_s_;
+    if (!(whole_s < best_s_)) return false;
+    take(whole, whole_s);
+    done_ += taken;
+    return true;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How long a plan with bound orders takes, where no line is shared by several senders: then what waits for what is
+// known beforehand, and the times are maxima and sums along a graph without circles. Where lines are unlimited, only
+// what a change reaches is computed anew.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "plugins/planners/common/draft.h"
+
+namespace skippipe {
+
+/// How a draft differs from the accepted one.
+struct OrderChange {
+    using Order = std::pair<int, std::vector<std::uint32_t>>;
+    bool all = false;                            ///< anywhere: blocks, sizes
+    int orders = 0;                              ///< so many of `before` count
+    const std::vector<Order>* before = nullptr;  ///< nodes whose order has changed, and what it was
+    const std::vector<int>* paths = nullptr;     ///< release indices whose path has changed
+};
+
+class OrderTimes {
+public:
+    /// The times are exact where lines_are_apart(); else they are those of unlimited lines. Keeps a reference to the
+    /// problem.
+    OrderTimes(const Problem& problem, const Draft& draft);
+
+    /// Of a changed draft, to the last bit as Simulator::times; infinite where the orders wait for each other, or where
+    /// it lasts until `cutoff_s` or is taken to. Every path that has changed was given to set_path. To be followed by
+    /// accept or reject.
+    double iteration_s(const Draft& draft, double cutoff_s, const OrderChange& change);
+    /// After a finite iteration_s(): of each node's last operation, negative where it has none.
+    const std::vector<double>& node_end_s() const { return node_end_s_; }
+    /// Takes the last draft as the one that later ones are changed from.
+    void accept(const Draft& draft);
+    /// Goes back to the accepted draft, which is `draft` again.
+    void reject(const Draft& draft, const OrderChange& change);
+
+    /// Follows a change of a microbatch's path, or of which microbatch takes it.
+    void set_path(const Draft& draft, int index);
+    /// Follows a change of what a node hosts, but for the paths through it.
+    void set_node(const Draft& draft, int node);
+    /// Follows a change of the rings.
+    void set_rings(const Draft& draft);
+    /// Follows a change of the problem's blocks.
+    void set_stages(const Draft& draft);
+
+    /// When an operation started in the accepted draft.
+    double start_s(std::uint32_t operation) const { return start_s_[slot(operation)]; }
+    double duration_s(int node, std::uint32_t operation) const {
+        return duration_s_[static_cast<std::size_t>(node) * 4 + kind(operation)] *
+               size_[static_cast<std::size_t>(packed_index(operation))];
+    }
+
+private:
+    /// The way to an operation's node, seconds; nothing where it stays on the node.
+    struct Way {
+        double latency_s = 0, overhead_s = 0, transfer_s = 0;
+    };
+    struct Undo {
+        std::size_t slot;
+        double start_s;
+    };
+
+    std::size_t row(std::uint32_t operation) const {
+        return static_cast<std::size_t>(packed_index(operation)) * static_cast<std::size_t>(steps_) +
+               static_cast<std::size_t>(packed_step(operation) & ~weight_gradient_bit);
+    }
+    std::size_t slot(std::uint32_t operation) const {
+        return row(operation) * 2 + (packed_step(operation) & weight_gradient_bit ? 1 : 0);
+    }
+    std::size_t kind(std::uint32_t operation) const {
+        const int step = packed_step(operation) & ~weight_gradient_bit;
+        return step < length_ ? 0 : step == length_ ? 1 : 2;
+    }
+    double end_s(std::uint32_t operation) const { return start_s_[slot(operation)] + row_duration_s_[row(operation)]; }
+    bool spread(const Draft& draft, double cutoff_s, const OrderChange& change);
+    void mark(std::uint32_t operation);
+    void mark_change(const Draft& draft, const OrderChange& change);
+    bool work_off(const Draft& draft, double cutoff_s);
+    void set_places(const Draft& draft, int node);
+    void sort(const Draft& draft);
+    double last_s(const Draft& draft);
+
+    const Problem& problem_;
+    int length_, steps_, operations_;
+    Simulator simulator_;             ///< of everything from the beginning
+    std::vector<double> duration_s_;  ///< [nodes x 4] forward, loss, backward (half of it where split), of a microbatch
+                                      ///< of Problem::samples
+    std::vector<double> size_;        ///< [T] Problem::relative_size
+    std::vector<double> after_s_;  ///< [T x (2p + 1)] the least time from the end of a step to that of the microbatch
+    std::vector<double> row_duration_s_;     ///< [T x (2p + 1)]
+    std::vector<Way> way_;                   ///< [T x (2p + 1)]
+    std::vector<double> reduce_s_;           ///< [stages] all-reduce and step
+    std::vector<double> start_s_, trial_s_;  ///< [slot]; what is tried anew as a whole
+    bool whole_ = false;                     ///< the last iteration_s() was of everything
+    // What a change reaches:
+    std::vector<Undo> undo_;
+    std::vector<int> place_;  ///< [slot] in its node's order
+    std::vector<int> rank_;   ///< [slot] about in the order of starts, so that an operation is mostly computed once
+    std::vector<std::uint32_t> ranked_;  ///< operations by rank
+    std::vector<std::uint64_t> marked_;  ///< bit for each rank: to be computed
+    std::size_t word_ = 0;               ///< no bit is set before this word
+    int accepted_ = 0;                   ///< since the last sort
+    std::vector<double> node_end_s_;
+};
+
+}  // namespace skippipe

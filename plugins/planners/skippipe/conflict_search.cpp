@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/skippipe/conflict_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "plugins/planners/skippipe/traveller.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+constexpr std::size_t most_asked = 16, most_children = 3;
+
+struct Agent {
+    int data_node = 0;
+    double release_s = 0;
+};
+
+enum class Conflict { none, uniform_execution, memory, collision };
+
+/// A node of the constraint tree: everyone's bans and ways, and what is still in conflict.
+struct Branch {
+    std::vector<std::shared_ptr<const Ban>> bans;
+    std::vector<std::shared_ptr<const Way>> ways;
+    double conflicts = 0, end_s = 0;
+    Conflict kind = Conflict::none;  ///< the one to settle next
+    int place = 0;                   ///< its stage (CC2) or node
+    std::vector<int> involved;       ///< agents
+};
+
+class ConflictSearch {
+public:
+    ConflictSearch(const Problem& problem, const Network& network, const Draft& base)
+        : problem_(problem),
+          base_(base),
+          length_(base.schedule.length),
+          traveller_(problem, network, base.stages, length_),
+          simulator_(problem) {
+        choose_wave();
+    }
+
+    ConflictResult run(const ConflictRules& rules, const std::function<bool(double)>& go_on) {
+        ConflictResult result;
+        Branch root;
+        for (const auto& agent : agents_) {
+            root.bans.push_back(std::make_shared<Ban>());
+            root.ways.push_back(
+                std::make_shared<Way>(traveller_.best_way(agent.data_node, agent.release_s, *root.bans.back())));
+            if (root.ways.back()->nodes.empty()) return result;
+        }
+        find_conflicts(root);
+        open_.push_back(std::move(root));
+        const auto work = static_cast<std::int64_t>(agents_.size()) * problem_.nodes();
+        // An expansion costs about agents x nodes x hops: fewer of them on large problems.
+        const std::int64_t limit = std::min(
+            rules.expansions, std::max<std::int64_t>(8, 4'000'000 / std::max<std::int64_t>(1, work * length_)));
+        while (result.expansions < limit && !open_.empty() &&
+               go_on(static_cast<double>(result.expansions) / static_cast<double>(limit))) {
+            const auto worse = [](const Branch& a, const Branch& b) {
+                return std::pair{a.conflicts, a.end_s} > std::pair{b.conflicts, b.end_s};
+            };
+            std::pop_heap(open_.begin(), open_.end(), worse);
+            const Branch branch = std::move(open_.back());
+            open_.pop_back();
+            ++result.expansions;
+            if (branch.kind != Conflict::uniform_execution) judge(branch, result);
+            for (auto& child : children(branch)) {
+                open_.push_back(std::move(child));
+                std::push_heap(open_.begin(), open_.end(), worse);
+            }
+        }
+        return result;
+    }
+
+private:
+    /// As many agents a data node as it can hold at once, if their paths, repeated, are a plan; else one for every
+    /// microbatch.
+    void choose_wave() {
+        const auto& data_nodes = base_.stages[0];
+        const int each = problem_.microbatches / static_cast<int>(data_nodes.size());
+        int wave = each;
+        if (problem_.microbatches % static_cast<int>(data_nodes.size()) == 0)
+            for (int w = std::min(each, problem_.memory[at(data_nodes.front())]); w >= 1; --w)
+                if (each % w == 0 && repeats_evenly(w * static_cast<int>(data_nodes.size()))) {
+                    wave = w;
+                    break;
+                }
+        const bool repeats = wave < each || problem_.microbatches % static_cast<int>(data_nodes.size()) == 0;
+        const int count = repeats ? wave * static_cast<int>(data_nodes.size()) : problem_.microbatches;
+        rounds_ = problem_.microbatches / count;
+        for (int i = 0; i < count; ++i) {
+            const int node = data_nodes[at(i) % data_nodes.size()];
+            agents_.push_back({node, static_cast<double>(at(i) / data_nodes.size()) * problem_.forward_s(node, 0)});
+        }
+        cap_ = cap_of(count);
+    }
+
+    int cap_of(int count) const {
+        if (!problem_.constraints.uniform_execution || problem_.stages == 1) return count;
+        return (count * (length_ - 1) + problem_.stages - 2) / (problem_.stages - 1);
+    }
+    bool repeats_evenly(int count) const {
+        return cap_of(count) * (problem_.microbatches / count) <= cap_of(problem_.microbatches);
+    }
+
+    int stage_of(int node) const { return base_.schedule.stage_of[at(node)]; }
+
+    void find_conflicts(Branch& branch) const {
+        branch.conflicts = 0;
+        branch.end_s = 0;
+        branch.kind = Conflict::none;
+        for (const auto& way : branch.ways) branch.end_s = std::max(branch.end_s, way->end_s);
+        find_stage_conflicts(branch);
+        struct Use {
+            double from_s, to_s;
+            int agent;
+            bool holds;  ///< from the start of F to the end of B
+        };
+        std::vector<std::vector<Use>> uses(at(problem_.nodes()));
+        for (std::size_t a = 0; a < branch.ways.size(); ++a) {
+            const auto& way = *branch.ways[a];
+            for (const auto& work : way.works)
+                uses[at(work.node)].push_back({work.from_s, work.to_s, static_cast<int>(a), false});
+            for (int hop = 0; hop < length_; ++hop)
+                uses[at(way.nodes[at(hop)])].push_back(
+                    {way.works[at(hop)].from_s, way.works[at(2 * length_ - hop)].to_s, static_cast<int>(a), true});
+        }
+        for (int n = 0; n < problem_.nodes(); ++n) {
+            auto& node = uses[at(n)];
+            std::sort(node.begin(), node.end(), [](const Use& x, const Use& y) {
+                return x.from_s != y.from_s ? x.from_s < y.from_s : x.agent < y.agent;
+            });
+            for (std::size_t i = 0; i < node.size(); ++i) {
+                std::vector<int> together{node[i].agent};
+                for (std::size_t j = i; j-- > 0;)
+                    if (node[j].holds == node[i].holds && node[j].to_s > node[i].from_s)
+                        together.push_back(node[j].agent);
+                const bool memory = node[i].holds && static_cast<int>(together.size()) > problem_.memory[at(n)];
+                // Own microbatches are started one after the other anyway: dispatch settles those.
+                const bool collision = !node[i].holds && together.size() > 1 && stage_of(n) != 0;
+                if (memory && stage_of(n) != 0) note(branch, Conflict::memory, n, together, 10);
+                if (collision) note(branch, Conflict::collision, n, {together[0], together[1]}, 1);
+            }
+        }
+    }
+
+    void find_stage_conflicts(Branch& branch) const {
+        std::vector<std::vector<int>> visitors(at(problem_.stages));
+        for (std::size_t a = 0; a < branch.ways.size(); ++a)
+            for (int hop = 1; hop < length_; ++hop)
+                visitors[at(stage_of(branch.ways[a]->nodes[at(hop)]))].push_back(static_cast<int>(a));
+        for (int s = 1; s < problem_.stages; ++s)
+            if (const int excess = static_cast<int>(visitors[at(s)].size()) - cap_; excess > 0)
+                note(branch, Conflict::uniform_execution, s, visitors[at(s)], 100.0 * excess);
+    }
+
+    static void note(Branch& branch, Conflict kind, int place, const std::vector<int>& involved, double weight) {
+        branch.conflicts += weight;
+        if (branch.kind != Conflict::none && branch.kind <= kind) return;
+        branch.kind = kind;
+        branch.place = place;
+        branch.involved = involved;
+    }
+
+    /// The branches that settle the conflict: each puts a ban on one agent; those that cost least.
+    std::vector<Branch> children(const Branch& branch) {
+        struct Choice {
+            double delay_s;
+            int agent;
+            Ban ban;
+            Way way;
+        };
+        std::vector<Choice> choices;
+        for (std::size_t k = 0; k < std::min(most_asked, branch.involved.size()) && branch.kind != Conflict::none;
+             ++k) {
+            const int agent = branch.involved[k];
+            Ban ban = *branch.bans[at(agent)];
+            if (branch.kind == Conflict::uniform_execution) ban.stages.push_back(branch.place);
+            if (branch.kind == Conflict::memory) ban.nodes.push_back(branch.place);
+            if (branch.kind == Conflict::collision) reserve(branch, branch.involved[1 - k], branch.place, ban);
+            Way way = traveller_.best_way(agents_[at(agent)].data_node, agents_[at(agent)].release_s, ban);
+            if (way.nodes.empty()) continue;
+            choices.push_back({way.end_s - branch.ways[at(agent)]->end_s, agent, std::move(ban), std::move(way)});
+        }
+        std::stable_sort(choices.begin(), choices.end(),
+                         [](const Choice& a, const Choice& b) { return a.delay_s < b.delay_s; });
+        std::vector<Branch> result;
+        for (std::size_t k = 0; k < std::min(most_children, choices.size()); ++k) {
+            Branch child = branch;
+            child.bans[at(choices[k].agent)] = std::make_shared<Ban>(std::move(choices[k].ban));
+            child.ways[at(choices[k].agent)] = std::make_shared<Way>(std::move(choices[k].way));
+            find_conflicts(child);
+            result.push_back(std::move(child));
+        }
+        return result;
+    }
+
+    void reserve(const Branch& branch, int other, int node, Ban& ban) const {
+        for (const auto& work : branch.ways[at(other)]->works)
+            if (work.node == node) ban.reservations.push_back({node, work.from_s, work.to_s});
+    }
+
+    /// The exact timeline of the branch's paths, used again in each round.
+    void judge(const Branch& branch, ConflictResult& result) {
+        Draft draft = base_;
+        draft.schedule.order.clear();
+        for (int i = 0; i < draft.schedule.count(); ++i) {
+            const auto& nodes = branch.ways[at(i) % branch.ways.size()]->nodes;
+            std::copy(nodes.begin(), nodes.end(), draft.schedule.path(i));
+        }
+        const double best_s = result.found ? result.iteration_s : std::numeric_limits<double>::infinity();
+        const double seconds = simulator_.times(draft.schedule, draft.stages, best_s).iteration_s;
+        if (!(seconds < best_s)) return;
+        result.found = true;
+        result.draft = std::move(draft);
+        result.iteration_s = seconds;
+    }
+
+    const Problem& problem_;
+    const Draft& base_;
+    int length_;
+    Traveller traveller_;
+    Simulator simulator_;
+    std::vector<Agent> agents_;
+    std::vector<Branch> open_;
+    int rounds_ = 1, cap_ = 0;
+};
+
+}  // namespace
+
+ConflictResult conflict_search(const Problem& problem, const Network& network, const Draft& base,
+                               const ConflictRules& rules, const std::function<bool(double)>& go_on) {
+    if (base.schedule.length < 2) return {};
+    return ConflictSearch(problem, network, base).run(rules, go_on);
+}
+
+}  // namespace skippipe

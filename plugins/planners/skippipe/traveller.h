@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One microbatch on its own: the path that brings it back first, under what conflicts have forbidden it.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "plugins/planners/common/draft.h"
+
+namespace skippipe {
+
+/// A node at work on something else.
+struct Reservation {
+    int node = 0;
+    double from_s = 0, to_s = 0;
+};
+
+struct Ban {
+    std::vector<int> stages;                ///< stages it must not visit (CC2)
+    std::vector<int> nodes;                 ///< nodes it must not visit (TC1)
+    std::vector<Reservation> reservations;  ///< when it must wait (TC2)
+};
+
+/// An operation of its way: when its node works on it.
+struct Work {
+    int node = 0;
+    double from_s = 0, to_s = 0;
+};
+
+struct Way {
+    std::vector<int> nodes;   ///< empty: none is left
+    std::vector<Work> works;  ///< F of each hop, L, B of each hop on the way back
+    double end_s = 0;
+};
+
+/// Finds ways by a beam search over the hops, ranked by the time there and the least time back.
+class Traveller {
+public:
+    Traveller(const Problem& problem, const Network& network, const Placement& stages, int length);
+    Way best_way(int data_node, double release_s, const Ban& ban);
+
+private:
+    struct Label {
+        int node = 0, stage = 0, parent = -1, furthest = 0, swaps = 0;
+        double time_s = 0, back_s = 0;
+    };
+
+    double free_from(const Ban& ban, int node, double time_s, double duration_s) const;
+    void close_stages(int hop, int parent, const Ban& ban);
+    void extend(int hop, int parent, int data_node, const Ban& ban);
+    Way walk(int data_node, double release_s, int label, const Ban& ban) const;
+
+    const Problem& problem_;
+    const Network& network_;
+    const Placement& stages_;
+    int length_;
+    std::vector<std::vector<Label>> layers_;
+    std::vector<Label> next_;
+    std::vector<char> closed_;  ///< [stages] visited, or banned
+};
+
+}  // namespace skippipe
