@@ -26,7 +26,7 @@
 #include "core/planner/timeline/simulator.h"
 #include "core/base/rng.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/joint/order_search.h"
+#include "plugins/planners/joint/order_annealer.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 
@@ -93,22 +93,22 @@ void timelines(const authors::Authors& authors, bool recorded) {
 
 /// The same plans with the orders that they run in bound, as those of skippipe-joint are.
 void ordered_timelines(const authors::Authors& authors) {
-    Draft draft = draft_of(authors.problem, authors.plan("skippipe"));
+    PlanCandidate candidate = candidate_of(authors.problem, authors.plan("skippipe"));
     Rng rng(1);
-    std::vector<Draft> drafts;
+    std::vector<PlanCandidate> candidates;
     for (int k = 0; k < 1'000; ++k) {
         const int i = static_cast<int>(rng.below(30)), j = static_cast<int>(rng.below(30));
-        auto& schedule = draft.schedule;
+        auto& schedule = candidate.schedule;
         std::swap_ranges(schedule.path(i), schedule.path(i) + schedule.length, schedule.path(j));
-        drafts.push_back(draft);
-        drafts.back().schedule.order = dispatch_order(authors.problem, draft);
+        candidates.push_back(candidate);
+        candidates.back().schedule.order = dispatch_order(authors.problem, candidate);
     }
     Simulator simulator(authors.problem);
     double best_s = 1e300, sum_s = 0;
     for (int repeat = 0; repeat < 4 * repeats; ++repeat) {
         const double begin_s = cpu_s();
-        for (const auto& each : drafts) sum_s += simulator.times(each.schedule, each.stages).makespan_s;
-        best_s = std::min(best_s, (cpu_s() - begin_s) / static_cast<double>(drafts.size()));
+        for (const auto& each : candidates) sum_s += simulator.times(each.schedule, each.stages).makespan_s;
+        best_s = std::min(best_s, (cpu_s() - begin_s) / static_cast<double>(candidates.size()));
     }
     if (sum_s <= 0) return;
     print({"timelines of bound orders, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s, "goal", 200'000, 1,
@@ -130,13 +130,13 @@ void candidates(const authors::Authors& authors, const PlannerRegistry& registry
 
 /// Orders that the search over orders tries on one core, from those of first come, first served.
 void order_candidates(const authors::Authors& authors) {
-    Draft draft = draft_of(authors.problem, authors.plan("skippipe"));
-    draft.schedule.order = dispatch_order(authors.problem, draft);
-    const double start_s = iteration_s(authors.problem, draft);
+    PlanCandidate candidate = candidate_of(authors.problem, authors.plan("skippipe"));
+    candidate.schedule.order = dispatch_order(authors.problem, candidate);
+    const double start_s = iteration_s(authors.problem, candidate);
     double best_s = 1e300;
     constexpr std::int64_t steps = 300'000;
     for (int repeat = 0; repeat < repeats; ++repeat) {
-        OrderChain chain(authors.problem, draft, 1, 1);
+        OrderAnnealer chain(authors.problem, candidate, 1, 1);
         const double begin_s = cpu_s();
         chain.run(steps, start_s * 0.004, start_s * 0.0002, {}, [](double) { return true; });
         best_s = std::min(best_s, (cpu_s() - begin_s) / steps);

@@ -200,13 +200,13 @@ private Q_SLOTS:
             auto made = plan("dtfm-skip", problem, 50);
             made.order.clear();
             Simulator simulator(problem);
-            const Draft draft = draft_of(problem, made);
-            const double nominal_s = simulator.times(draft.schedule, draft.stages).iteration_s;
+            const PlanCandidate candidate = candidate_of(problem, made);
+            const double nominal_s = simulator.times(candidate.schedule, candidate.stages).iteration_s;
             std::vector<double> end_s;
             if (!std::isfinite(nominal_s)) continue;
             QVERIFY(simulator.operation_ends(end_s));
             const auto still = draw_scenarios(problem, {}, seed);
-            const double still_s = TailCost(problem, still)(draft, end_s).iteration_s;
+            const double still_s = TailCost(problem, still)(candidate, end_s).iteration_s;
             QVERIFY2(std::abs(still_s - nominal_s) < 1e-9 * nominal_s,
                      fmt::format("seed {}: {} instead of {}", seed, still_s, nominal_s).c_str());
             if (problem.shared_links) continue;
@@ -218,7 +218,7 @@ private Q_SLOTS:
             std::sort(seconds.begin(), seconds.end(), std::greater<>());
             seconds.resize(Scenarios::lanes / 2);
             const double wanted_s = mean(seconds);
-            const double found_s = TailCost(problem, scenarios)(draft, end_s).iteration_s;
+            const double found_s = TailCost(problem, scenarios)(candidate, end_s).iteration_s;
             QVERIFY2(std::abs(found_s - wanted_s) < 1e-9 * wanted_s,
                      fmt::format("seed {}: {} instead of {}", seed, found_s, wanted_s).c_str());
             ++compared;

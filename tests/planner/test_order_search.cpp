@@ -7,7 +7,7 @@
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/joint/ladder.h"
+#include "plugins/planners/joint/replica_exchange.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/random_problems.h"
 
@@ -39,10 +39,10 @@ private Q_SLOTS:
             } catch (const InputError&) {
                 continue;  // no plan without the lines that are missing
             }
-            Draft draft = draft_of(problem, plan);
-            if (draft.schedule.order.empty()) draft.schedule.order = dispatch_order(problem, draft);
-            const double before_s = iteration_s(problem, draft);
-            OrderChain chain(problem, draft, seed, 1);
+            PlanCandidate candidate = candidate_of(problem, plan);
+            if (candidate.schedule.order.empty()) candidate.schedule.order = dispatch_order(problem, candidate);
+            const double before_s = iteration_s(problem, candidate);
+            OrderAnnealer chain(problem, candidate, seed, 1);
             QVERIFY(chain.best_s() == before_s);
             chain.run(3000, before_s * 0.02, before_s * 0.0005, {}, [](double) { return true; });
             const auto after = make_plan(problem, chain.best(), "orders", request, 0, "");
@@ -78,7 +78,7 @@ private Q_SLOTS:
     /// Chains that exchange what they have: exact, valid, never longer than what they began with, the same on any
     /// number of threads, and of as many steps as their rounds say, so that what the clock ended can be found again by
     /// steps.
-    void ladders() {
+    void replicas_exchange() {
         constexpr int rounds = 2;
         int tried = 0, shorter = 0;
         for (std::uint64_t seed = 1; tried < 6; ++seed) {
@@ -87,33 +87,33 @@ private Q_SLOTS:
             ++tried;
             PlanRequest request;
             request.steps = 20;
-            Draft draft = draft_of(problem, registry_.find("skippipe")->plan(problem, request));
-            if (draft.schedule.order.empty()) draft.schedule.order = dispatch_order(problem, draft);
-            const double before_s = iteration_s(problem, draft);
-            const auto climb = [&](int threads) {
-                Ladder ladder(problem, draft, before_s * 0.015, before_s * 0.0024, seed, 1);
-                for (int k = 0; k < rounds; ++k) ladder.round(threads);
-                ladder.finish(threads, nullptr, [] { return true; });
-                return ladder;
+            PlanCandidate candidate = candidate_of(problem, registry_.find("skippipe")->plan(problem, request));
+            if (candidate.schedule.order.empty()) candidate.schedule.order = dispatch_order(problem, candidate);
+            const double before_s = iteration_s(problem, candidate);
+            const auto search = [&](int threads) {
+                ReplicaExchange exchange(problem, candidate, before_s * 0.015, before_s * 0.0024, seed, 1);
+                for (int k = 0; k < rounds; ++k) exchange.round(threads);
+                exchange.finish(threads, nullptr, [] { return true; });
+                return exchange;
             };
-            const auto ladder = climb(1), again = climb(3);
-            const auto plan = make_plan(problem, ladder.best(), "ladder", request, 0, "");
+            const auto exchange = search(1), again = search(3);
+            const auto plan = make_plan(problem, exchange.best(), "exchange", request, 0, "");
             const auto timeline = evaluate(problem, plan);
-            QVERIFY(timeline.iteration_s == ladder.best_s() && check_plan(problem, plan, timeline).empty());
-            QVERIFY(make_plan(problem, again.best(), "ladder", request, 0, "") == plan);
-            QCOMPARE(ladder.steps(), rounds * Ladder::steps_a_round_in_all);
-            QVERIFY(ladder.best_s() <= before_s);
-            Ladder other(problem, draft, before_s * 0.015, before_s * 0.0024, seed, 2);
+            QVERIFY(timeline.iteration_s == exchange.best_s() && check_plan(problem, plan, timeline).empty());
+            QVERIFY(make_plan(problem, again.best(), "exchange", request, 0, "") == plan);
+            QCOMPARE(exchange.steps(), rounds * ReplicaExchange::steps_a_round_in_all);
+            QVERIFY(exchange.best_s() <= before_s);
+            ReplicaExchange other(problem, candidate, before_s * 0.015, before_s * 0.0024, seed, 2);
             other.round(1);
-            other.finish(1, &ladder.best(), [] { return true; });
-            QVERIFY(other.best_s() <= ladder.best_s());
-            shorter += ladder.best_s() < before_s ? 1 : 0;
+            other.finish(1, &exchange.best(), [] { return true; });
+            QVERIFY(other.best_s() <= exchange.best_s());
+            shorter += exchange.best_s() < before_s ? 1 : 0;
         }
         QVERIFY(shorter > 3);
     }
 
-    /// A large problem in cells: valid, the same on any number of threads, and shorter than what it started from.
-    void cells_make_a_plan() {
+    /// A large problem in partitions: valid, the same on any number of threads, and shorter than what it started from.
+    void partitions_make_a_plan() {
         for (std::uint64_t seed = 1; seed <= 2; ++seed) {
             const auto problem = examples::many_regions(seed);
             PlanRequest request;

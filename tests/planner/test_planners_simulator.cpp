@@ -8,7 +8,7 @@
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/simulator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/joint/order_search.h"
+#include "plugins/planners/joint/order_annealer.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 
@@ -132,14 +132,14 @@ private Q_SLOTS:
             PlanRequest request;
             request.seed = seed;
             request.steps = 20;
-            auto draft = draft_of(problem, registry.find("dtfm-skip")->plan(problem, request));
-            draft.schedule.order = dispatch_order(problem, draft);
+            auto candidate = candidate_of(problem, registry.find("dtfm-skip")->plan(problem, request));
+            candidate.schedule.order = dispatch_order(problem, candidate);
             Rng rng(seed, 5);
             for (int exchanges = 0; exchanges < 4; ++exchanges) {
-                const auto plan = make_plan(problem, draft, "orders", request, 0, "");
+                const auto plan = make_plan(problem, candidate, "orders", request, 0, "");
                 compare(problem, plan, "seed " + std::to_string(seed));
                 ++(evaluate(problem, plan).complete ? complete : stuck);
-                auto& order = draft.schedule.order[rng.below(draft.schedule.order.size())];
+                auto& order = candidate.schedule.order[rng.below(candidate.schedule.order.size())];
                 if (order.size() > 1) std::swap(order[rng.below(order.size())], order[rng.below(order.size())]);
             }
             if (problem.shared_links) ++(lines_are_apart(problem) ? apart : shared);

@@ -33,12 +33,12 @@ public:
         if (budget.by_clock()) genetic.offspring = std::numeric_limits<std::int64_t>::max();
         const auto found = genetic_placement(problem, cost, genetic, request.seed,
                                              [&](double fraction) { return budget.go_on(fraction); });
-        auto draft = make_draft(problem, found.placement, skips_ ? problem.path_length : problem.stages);
-        route(problem, network, sequences, {.aware = !skips_, .balanced = true}, request.seed, draft);
+        auto candidate = make_candidate(problem, found.placement, skips_ ? problem.path_length : problem.stages);
+        route(problem, network, sequences, {.aware = !skips_, .balanced = true}, request.seed, candidate);
         std::string note;
-        ensure_complete(problem, draft, note);
+        ensure_complete(problem, candidate, note);
         if (request.progress) request.progress({1, 0});
-        return make_plan(problem, draft, name(), request, found.offspring, note);
+        return make_plan(problem, candidate, name(), request, found.offspring, note);
     }
 
 private:

@@ -16,12 +16,13 @@ enum class Classic { gpipe, one_forward_one_backward, zero_bubble };
 
 /// Microbatches in flight on each node: 1F1B's warm-up is as deep as the stages that follow, times the pipelines that
 /// share the node.
-std::vector<int> warm_up(const Problem& problem, const Draft& draft) {
+std::vector<int> warm_up(const Problem& problem, const PlanCandidate& candidate) {
     std::vector<int> limit(problem.memory);
-    for (std::size_t s = 0; s < draft.stages.size(); ++s) {
-        const std::size_t pipelines = (draft.stages[0].size() + draft.stages[s].size() - 1) / draft.stages[s].size();
-        const int depth = static_cast<int>((draft.stages.size() - s) * pipelines);
-        for (const int node : draft.stages[s]) limit[at(node)] = std::min(limit[at(node)], depth);
+    for (std::size_t s = 0; s < candidate.stages.size(); ++s) {
+        const std::size_t pipelines =
+            (candidate.stages[0].size() + candidate.stages[s].size() - 1) / candidate.stages[s].size();
+        const int depth = static_cast<int>((candidate.stages.size() - s) * pipelines);
+        for (const int node : candidate.stages[s]) limit[at(node)] = std::min(limit[at(node)], depth);
     }
     return limit;
 }
@@ -35,16 +36,16 @@ public:
     bool full_pipeline() const override { return true; }
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
-        auto draft = full_pipeline_draft(problem, request);
+        auto candidate = full_pipeline_candidate(problem, request);
         auto note = throttle_note(problem);
-        if (kind_ == Classic::zero_bubble) draft.schedule.split_backward = true;
+        if (kind_ == Classic::zero_bubble) candidate.schedule.split_backward = true;
         if (kind_ == Classic::gpipe)
-            draft.schedule.order = wave_order(problem, draft.schedule);
+            candidate.schedule.order = wave_order(problem, candidate.schedule);
         else
-            draft.schedule.order =
-                list_order(problem, draft.schedule, {warm_up(problem, draft), kind_ == Classic::zero_bubble, false});
+            candidate.schedule.order = list_order(problem, candidate.schedule,
+                                                  {warm_up(problem, candidate), kind_ == Classic::zero_bubble, false});
         if (request.progress) request.progress({1, 0});
-        return make_plan(problem, draft, name_, request, 0, note);
+        return make_plan(problem, candidate, name_, request, 0, note);
     }
 
 private:

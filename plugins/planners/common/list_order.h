@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
 

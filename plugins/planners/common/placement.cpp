@@ -177,7 +177,7 @@ double PlacementCost::seconds(const Placement& placement) const {
         if (problem_.charge_all_reduce)
             for (std::size_t i = 0; stage.size() > 1 && i < stage.size(); ++i)
                 closed = closed && problem_.reachable(stage[i], stage[(i + 1) % stage.size()]);
-        reduce_s = std::max(reduce_s, closed ? all_reduce_seconds(problem_, stage, s) : no_way_s);
+        reduce_s = std::max(reduce_s, closed ? all_reduce_seconds(problem_, stage, s) : unreachable_s);
     }
     // A node holds M microbatches at once, so that paths follow one another T / (|stage 0| M) times.
     const double own = static_cast<double>(problem_.microbatches) / static_cast<double>(placement[0].size());

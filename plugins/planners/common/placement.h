@@ -5,7 +5,7 @@
 #include <functional>
 #include <stop_token>
 
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
 

@@ -15,20 +15,21 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Local search over exchanges that keep CC1-CC3. Cost: seconds of each path on an idle network, plus what unevenly
-/// loaded nodes cost, plus no_way_s for each missing line.
+/// loaded nodes cost, plus unreachable_s for each missing line.
 class Router {
 public:
-    Router(const Problem& problem, const Network& network, const RouteRules& rules, std::uint64_t seed, Draft& draft)
+    Router(const Problem& problem, const Network& network, const RouteRules& rules, std::uint64_t seed,
+           PlanCandidate& candidate)
         : problem_(problem),
           network_(network),
           rules_(rules),
           rng_(seed, 0x207),
-          draft_(draft),
-          length_(draft.schedule.length) {
+          candidate_(candidate),
+          length_(candidate.schedule.length) {
         loads_.assign(at(problem.nodes()), 0);
         // Even load costs nothing much; a node that carries too much delays what waits for it by its work each time.
         for (int n = 0; n < problem.nodes(); ++n) {
-            const int stage = draft.schedule.stage_of[at(n)];
+            const int stage = candidate.schedule.stage_of[at(n)];
             work_s_.push_back(stage < 0 ? 0 : problem.forward_s(n, stage) * (1 + problem.backward_factor));
             fair_.push_back(0);
         }
@@ -36,35 +37,35 @@ public:
 
     void run(const std::vector<std::vector<int>>& sequences) {
         set_fair(sequences);
-        const auto& data_nodes = draft_.stages[0];
+        const auto& data_nodes = candidate_.stages[0];
         const int least = std::accumulate(data_nodes.begin(), data_nodes.end(), unlimited_memory,
                                           [&](int m, int node) { return std::min(m, problem_.memory[at(node)]); });
         waves_ = std::ceil(static_cast<double>(count()) / static_cast<double>(data_nodes.size()) / least);
-        const auto starts = data_nodes_in_turn(problem_, draft_.stages);
+        const auto starts = data_nodes_in_turn(problem_, candidate_.stages);
         for (int i = 0; i < count(); ++i) first_path(i, sequences[at(i)], starts[at(i)]);
         if (length_ > 1) improve();
     }
 
 private:
-    int count() const { return draft_.schedule.count(); }
-    int* path(int index) { return draft_.schedule.path(index); }
-    int stage_of(int node) const { return draft_.schedule.stage_of[at(node)]; }
+    int count() const { return candidate_.schedule.count(); }
+    int* path(int index) { return candidate_.schedule.path(index); }
+    int stage_of(int node) const { return candidate_.schedule.stage_of[at(node)]; }
 
     void set_fair(const std::vector<std::vector<int>>& sequences) {
-        std::vector<int> visits(draft_.stages.size(), 0);
+        std::vector<int> visits(candidate_.stages.size(), 0);
         for (const auto& sequence : sequences)
             for (const int stage : sequence) ++visits[at(stage)];
-        for (std::size_t s = 0; s < draft_.stages.size(); ++s) {
+        for (std::size_t s = 0; s < candidate_.stages.size(); ++s) {
             double rate = 0;
-            for (const int n : draft_.stages[s]) rate += rules_.aware ? 1 / work_s_[at(n)] : 1;
-            for (const int n : draft_.stages[s])
+            for (const int n : candidate_.stages[s]) rate += rules_.aware ? 1 / work_s_[at(n)] : 1;
+            for (const int n : candidate_.stages[s])
                 fair_[at(n)] = visits[s] * (rules_.aware ? 1 / work_s_[at(n)] : 1) / rate;
         }
     }
 
-    double way_s(int from, int to) const {
+    double hop_s(int from, int to) const {
         const double seconds = network_.round_s(from, to);
-        return rules_.aware || seconds >= no_way_s ? seconds : 0;
+        return rules_.aware || seconds >= unreachable_s ? seconds : 0;
     }
 
     /// What the node costs when it carries `load` microbatches.
@@ -87,12 +88,12 @@ private:
         cost[0].assign(1, 0.0);
         const std::vector<int>* before = &origin;
         for (int hop = 1; hop < length_; ++hop) {
-            const auto& nodes = draft_.stages[at(sequence[at(hop)])];
+            const auto& nodes = candidate_.stages[at(sequence[at(hop)])];
             cost[at(hop)].assign(nodes.size(), 1e300);
             from[at(hop)].assign(nodes.size(), 0);
             for (std::size_t k = 0; k < nodes.size(); ++k) {
                 for (std::size_t b = 0; b < before->size(); ++b) {
-                    const double seconds = cost[at(hop - 1)][b] + way_s((*before)[b], nodes[k]);
+                    const double seconds = cost[at(hop - 1)][b] + hop_s((*before)[b], nodes[k]);
                     if (seconds >= cost[at(hop)][k]) continue;
                     cost[at(hop)][k] = seconds;
                     from[at(hop)][k] = static_cast<int>(b);
@@ -106,11 +107,11 @@ private:
         ++loads_[at(start)];
         std::size_t best = 0;
         for (std::size_t k = 1; k < before->size(); ++k)
-            if (cost[at(length_ - 1)][k] + way_s((*before)[k], start) <
-                cost[at(length_ - 1)][best] + way_s((*before)[best], start))
+            if (cost[at(length_ - 1)][k] + hop_s((*before)[k], start) <
+                cost[at(length_ - 1)][best] + hop_s((*before)[best], start))
                 best = k;
         for (int hop = length_ - 1; hop > 0; --hop) {
-            nodes[hop] = draft_.stages[at(sequence[at(hop)])][best];
+            nodes[hop] = candidate_.stages[at(sequence[at(hop)])][best];
             ++loads_[at(nodes[hop])];
             best = at(from[at(hop)][best]);
         }
@@ -118,8 +119,8 @@ private:
 
     double path_s(int index) {
         const int* nodes = path(index);
-        double seconds = way_s(nodes[length_ - 1], nodes[0]);
-        for (int hop = 1; hop < length_; ++hop) seconds += way_s(nodes[hop - 1], nodes[hop]);
+        double seconds = hop_s(nodes[length_ - 1], nodes[0]);
+        for (int hop = 1; hop < length_; ++hop) seconds += hop_s(nodes[hop - 1], nodes[hop]);
         return seconds;
     }
 
@@ -158,13 +159,13 @@ private:
 
     bool reaches_all() {
         for (int i = 0; i < count(); ++i)
-            if (path_s(i) >= no_way_s) return false;
+            if (path_s(i) >= unreachable_s) return false;
         return true;
     }
 
     void move_to_sibling(int i, int hop) {
         int& node = path(i)[hop];
-        const auto& siblings = draft_.stages[at(stage_of(node))];
+        const auto& siblings = candidate_.stages[at(stage_of(node))];
         const int old = node, other = siblings[rng_.below(siblings.size())];
         if (other == old) return;
         const double before_s = path_s(i) + load_s(old, loads_[at(old)]) - load_s(old, loads_[at(old)] - 1);
@@ -190,7 +191,7 @@ private:
     const Network& network_;
     const RouteRules& rules_;
     Rng rng_;
-    Draft& draft_;
+    PlanCandidate& candidate_;
     int length_;
     std::vector<int> loads_;
     std::vector<double> work_s_, fair_;
@@ -206,11 +207,11 @@ std::vector<int> data_nodes_in_turn(const Problem& problem, const Placement& sta
 }
 
 void route(const Problem& problem, const Network& network, const std::vector<std::vector<int>>& sequences,
-           const RouteRules& rules, std::uint64_t seed, Draft& draft) {
+           const RouteRules& rules, std::uint64_t seed, PlanCandidate& candidate) {
     auto shuffled = sequences;
     if (!rules.aware) Rng(seed, 0x5E9).shuffle(shuffled);
-    Router(problem, network, rules, seed, draft).run(shuffled);
-    check_reach(problem, draft);
+    Router(problem, network, rules, seed, candidate).run(shuffled);
+    check_reach(problem, candidate);
 }
 
 }  // namespace skippipe

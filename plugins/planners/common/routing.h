@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
 
@@ -14,9 +14,9 @@ struct RouteRules {
     std::int64_t trials = 0;  ///< exchanges tried; 0: by the problem's size
 };
 
-/// Fills the draft's paths. Throws InputError where no sequence of stages or no reachable path exists.
+/// Fills the candidate's paths. Throws InputError where no sequence of stages or no reachable path exists.
 void route(const Problem& problem, const Network& network, const std::vector<std::vector<int>>& sequences,
-           const RouteRules& rules, std::uint64_t seed, Draft& draft);
+           const RouteRules& rules, std::uint64_t seed, PlanCandidate& candidate);
 
 /// Data node of each microbatch in release order: each in turn.
 std::vector<int> data_nodes_in_turn(const Problem& problem, const Placement& stages);

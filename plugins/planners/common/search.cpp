@@ -65,28 +65,28 @@ void cool_down(std::int64_t steps, int operations, double first_s, double ratio,
     }
 }
 
-Draft full_pipeline_draft(const Problem& problem, const PlanRequest& request) {
+PlanCandidate full_pipeline_candidate(const Problem& problem, const PlanRequest& request) {
     check_solvable(problem);
     const Network network(problem);
     const auto sequences = balanced_sequences(problem, problem.stages);
     const RouteRules blind{.aware = false, .balanced = true};
-    auto draft = make_draft(problem, listed_placement(problem), problem.stages);
+    auto candidate = make_candidate(problem, listed_placement(problem), problem.stages);
     try {
-        route(problem, network, sequences, blind, request.seed, draft);
+        route(problem, network, sequences, blind, request.seed, candidate);
     } catch (const InputError&) {
         if (!problem.placement.empty()) throw;
         const PlacementCost cost(problem, network, stage_flow(problem, sequences));
         const auto found = genetic_placement(problem, cost, {50, 2000}, request.seed, [](double) { return true; });
-        draft = make_draft(problem, found.placement, problem.stages);
-        route(problem, network, sequences, blind, request.seed, draft);
+        candidate = make_candidate(problem, found.placement, problem.stages);
+        route(problem, network, sequences, blind, request.seed, candidate);
     }
-    return draft;
+    return candidate;
 }
 
-void ensure_complete(const Problem& problem, Draft& draft, std::string& note) {
-    if (std::isfinite(iteration_s(problem, draft))) return;
-    draft.schedule.order =
-        list_order(problem, draft.schedule, {.limit = problem.memory, .weights_last = false, .reserve = true});
+void ensure_complete(const Problem& problem, PlanCandidate& candidate, std::string& note) {
+    if (std::isfinite(iteration_s(problem, candidate))) return;
+    candidate.schedule.order =
+        list_order(problem, candidate.schedule, {.limit = problem.memory, .weights_last = false, .reserve = true});
     if (!note.empty()) note += "; ";
     note +=
         "first come, first served would deadlock on memory (TC1), so every node's order is bound, and a microbatch "

@@ -44,10 +44,10 @@ void cool_down(std::int64_t steps, int operations, double first_s, double ratio,
 
 /// Paths of stages 0..S-1 in order for every microbatch, every node of a stage as often as its siblings, blind to the
 /// network; on the listed placement, or, where lines are missing there, on one that has them.
-Draft full_pipeline_draft(const Problem& problem, const PlanRequest& request);
+PlanCandidate full_pipeline_candidate(const Problem& problem, const PlanRequest& request);
 
-/// Makes the draft complete: where dispatch deadlocks (TC1), a binding order that does not, noted in `note`.
-void ensure_complete(const Problem& problem, Draft& draft, std::string& note);
+/// Makes the candidate complete: where dispatch deadlocks (TC1), a binding order that does not, noted in `note`.
+void ensure_complete(const Problem& problem, PlanCandidate& candidate, std::string& note);
 
 /// "throttled by M = 3", with the range where nodes differ; empty where memory is ignored.
 std::string throttle_note(const Problem& problem);

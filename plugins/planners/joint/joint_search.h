@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How skippipe-joint goes about it: a start, rounds of annealing over paths and then over orders, and, where there is
-// time, ladders of chains that exchange what they have. What steps say is the same on any number of threads.
+// time, replica exchanges of chains that exchange what they have. What steps say is the same on any number of threads.
 #pragma once
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "plugins/planners/joint/anneal.h"
-#include "plugins/planners/joint/order_search.h"
+#include "plugins/planners/joint/path_annealer.h"
+#include "plugins/planners/joint/order_annealer.h"
 #include "plugins/planners/skippipe/skipping.h"
 
 namespace skippipe {
 
 /// How a search is divided.
-struct Division {
+struct SearchShares {
     int chains;          ///< of a search by steps: the smaller the problem, the more often it begins anew
     double paths_share;  ///< part of the steps that is spent on placement and paths; the rest is on the nodes' orders
     double paths_time;   ///< the same of the time
@@ -41,7 +41,7 @@ private:
 
     /// The figures that the search goes by are of the authors' 20 nodes: of so many operations.
     static constexpr double usual_operations = 270;
-    /// From so many on, cells are planned first.
+    /// From so many on, partitions are planned first.
     static constexpr double large = 1500;
 
     static constexpr double start_end = 0.1;  ///< of the time
@@ -49,15 +49,15 @@ private:
     void take_warm_start();
     bool sizes_are_open() const;
     void choose_sizes(const Budget& budget, std::int64_t steps);
-    bool plan_cells(const Budget& budget, std::int64_t steps);
+    bool plan_partitions(const Budget& budget, std::int64_t steps);
     void anneal_rounds(double plain_end);
     void anneal(const Round& round);
-    std::vector<Draft> anneal_paths(const Round& round, const Budget& budget, std::int64_t steps);
-    void anneal_orders(const Round& round, const Budget& budget, std::int64_t steps, std::vector<Draft> ends);
-    bool has_ladders(double plain_end) const;
-    void climb(double plain_end);
-    Draft start_of_ladder(int number) const;
-    std::int64_t climb_once(int number, Draft from, const Budget& budget, std::int64_t most_rounds);
+    std::vector<PlanCandidate> anneal_paths(const Round& round, const Budget& budget, std::int64_t steps);
+    void anneal_orders(const Round& round, const Budget& budget, std::int64_t steps, std::vector<PlanCandidate> ends);
+    bool uses_replicas(double plain_end) const;
+    void search_with_replicas(double plain_end);
+    PlanCandidate start_of_exchange(int number) const;
+    std::int64_t exchange_replicas(int number, PlanCandidate from, const Budget& budget, std::int64_t most_rounds);
     /// Where steps say how far the search is.
     double fraction_of(std::int64_t steps) const {
         return first_.by_clock() ? 0 : static_cast<double>(steps) / static_cast<double>(steps_);
@@ -65,7 +65,7 @@ private:
     double operations() const { return static_cast<double>(problem_.microbatches) * (2 * problem_.path_length + 1); }
     double scale() const { return std::max(1.0, operations() / usual_operations); }
     void make_robust(const Budget& budget);
-    static Division division_of(const Problem& problem, double operations);
+    static SearchShares shares_of(const Problem& problem, double operations);
     std::int64_t default_steps() const;
     std::int64_t steps_in(double seconds) const;
     std::int64_t paths_steps(std::int64_t steps) const;
@@ -76,21 +76,21 @@ private:
                  double shown_s = 0) const;
     template <typename Chain>
     void take_best(const std::vector<std::unique_ptr<Chain>>& all);
-    void take(const Draft& draft, double seconds);
+    void take(const PlanCandidate& candidate, double seconds);
 
     const Problem& problem_;
     const PlanRequest& request_;
     const Budget first_;
-    const Division division_;
-    const Cooling cooling_;
-    SkipDraft best_;
+    const SearchShares shares_;
+    const TemperatureSchedule temperatures_;
+    SkipCandidate best_;
     double best_s_;
     bool warm_ = false;
     Network network_;
     std::int64_t steps_, done_ = 0;
-    std::vector<Draft> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth it,
-                                 ///< some with stages of other sizes
-    Draft paths_;                ///< the best without a bound order
+    std::vector<PlanCandidate> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth
+                                         ///< it, some with stages of other sizes
+    PlanCandidate paths_;  ///< the best without a bound order
     double paths_s_;
 };
 

@@ -20,14 +20,14 @@ constexpr int most_a_side = 2;
 constexpr double near_start = 1.3;
 
 /// With so many data nodes, where that is possible.
-std::optional<Draft> start_with(const Problem& problem, int data_nodes, const PlanRequest& request,
-                                const Budget& budget) {
+std::optional<PlanCandidate> start_with(const Problem& problem, int data_nodes, const PlanRequest& request,
+                                        const Budget& budget) {
     Problem sized = problem;
     sized.stage_sizes = problem.stage_sizes_with(data_nodes);
     try {
-        Draft draft = any_start(sized, request, budget).draft;
-        draft.schedule.order.clear();
-        return draft;
+        PlanCandidate candidate = any_start(sized, request, budget).candidate;
+        candidate.schedule.order.clear();
+        return candidate;
     } catch (const InputError&) {
         return std::nullopt;
     }
@@ -35,9 +35,9 @@ std::optional<Draft> start_with(const Problem& problem, int data_nodes, const Pl
 
 }  // namespace
 
-std::vector<Draft> starts_of_several_sizes(const Problem& problem, const Draft& usual, const PlanRequest& request,
-                                           const Budget& budget) {
-    std::vector<Draft> starts{usual};
+std::vector<PlanCandidate> starts_of_several_sizes(const Problem& problem, const PlanCandidate& usual,
+                                                   const PlanRequest& request, const Budget& budget) {
+    std::vector<PlanCandidate> starts{usual};
     const int data_nodes = static_cast<int>(usual.stages[0].size()), most = problem.nodes() - (problem.stages - 1);
     for (const int step : {-1, 1}) {
         int tried = 0;
@@ -49,21 +49,22 @@ std::vector<Draft> starts_of_several_sizes(const Problem& problem, const Draft& 
     }
     double best_s = std::numeric_limits<double>::infinity();
     for (const auto& start : starts) best_s = std::min(best_s, iteration_s(problem, start));
-    std::erase_if(starts, [&](const Draft& start) { return !(iteration_s(problem, start) <= best_s * near_start); });
+    std::erase_if(starts,
+                  [&](const PlanCandidate& start) { return !(iteration_s(problem, start) <= best_s * near_start); });
     return starts;
 }
 
-std::vector<Draft> by_promise(const Problem& problem, std::vector<Draft> drafts) {
-    const auto promise_s = [&](const Draft& draft) {
+std::vector<PlanCandidate> by_promise(const Problem& problem, std::vector<PlanCandidate> candidates) {
+    const auto promise_s = [&](const PlanCandidate& candidate) {
         Problem sized = problem;
-        sized.stage_sizes = sizes_of(draft.stages);
-        return iteration_s(problem, draft) + lower_bound(sized, problem.path_length).seconds;
+        sized.stage_sizes = sizes_of(candidate.stages);
+        return iteration_s(problem, candidate) + lower_bound(sized, problem.path_length).seconds;
     };
-    std::vector<std::pair<double, Draft>> promises;
-    for (auto& draft : drafts) promises.emplace_back(promise_s(draft), std::move(draft));
+    std::vector<std::pair<double, PlanCandidate>> promises;
+    for (auto& candidate : candidates) promises.emplace_back(promise_s(candidate), std::move(candidate));
     std::stable_sort(promises.begin(), promises.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::size_t k = 0; k < drafts.size(); ++k) drafts[k] = std::move(promises[k].second);
-    return drafts;
+    for (std::size_t k = 0; k < candidates.size(); ++k) candidates[k] = std::move(promises[k].second);
+    return candidates;
 }
 
 }  // namespace skippipe

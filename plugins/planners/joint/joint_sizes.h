@@ -9,13 +9,13 @@
 
 namespace skippipe {
 
-/// `usual` and drafts with a few data nodes more and less, without those that begin far behind the best. No order is
-/// bound.
-std::vector<Draft> starts_of_several_sizes(const Problem& problem, const Draft& usual, const PlanRequest& request,
-                                           const Budget& budget);
+/// `usual` and candidates with a few data nodes more and less, without those that begin far behind the best. No order
+/// is bound.
+std::vector<PlanCandidate> starts_of_several_sizes(const Problem& problem, const PlanCandidate& usual,
+                                                   const PlanRequest& request, const Budget& budget);
 
 /// Those first that promise most, by how long they are and by what cannot be ruled out for their sizes. The sizes in
 /// `problem` are free.
-std::vector<Draft> by_promise(const Problem& problem, std::vector<Draft> drafts);
+std::vector<PlanCandidate> by_promise(const Problem& problem, std::vector<PlanCandidate> candidates);
 
 }  // namespace skippipe

@@ -13,65 +13,66 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int operations_a_sort = 8;
 }  // namespace
 
-OrderTimes::OrderTimes(const Problem& problem, const Draft& draft)
+OrderTimes::OrderTimes(const Problem& problem, const PlanCandidate& candidate)
     : problem_(problem),
-      length_(draft.schedule.length),
+      length_(candidate.schedule.length),
       steps_(2 * length_ + 1),
-      operations_(draft.schedule.count() * (steps_ + (draft.schedule.split_backward ? length_ : 0))),
+      operations_(candidate.schedule.count() * (steps_ + (candidate.schedule.split_backward ? length_ : 0))),
       simulator_(problem) {
-    const auto count = at(draft.schedule.count());
+    const auto count = at(candidate.schedule.count());
     start_s_.assign(count * at(steps_) * 2, 0.0);
     trial_s_ = start_s_;
     after_s_.assign(count * at(steps_), 0.0);
     row_duration_s_ = after_s_;
-    way_.resize(after_s_.size());
-    place_.resize(start_s_.size());
+    transfers_.resize(after_s_.size());
+    position_.resize(start_s_.size());
     rank_.resize(start_s_.size());
     duration_s_.assign(at(problem.nodes()) * 4, 0.0);
     node_end_s_.resize(at(problem.nodes()));
     size_.resize(count);
-    set_stages(draft);
+    set_stages(candidate);
 }
 
-void OrderTimes::set_stages(const Draft& draft) {
-    for (int n = 0; n < problem_.nodes(); ++n) set_node(draft, n);
-    set_rings(draft);
-    for (int i = 0; i < draft.schedule.count(); ++i) set_path(draft, i);
+void OrderTimes::set_stages(const PlanCandidate& candidate) {
+    for (int n = 0; n < problem_.nodes(); ++n) set_node(candidate, n);
+    set_rings(candidate);
+    for (int i = 0; i < candidate.schedule.count(); ++i) set_path(candidate, i);
 }
 
-void OrderTimes::set_node(const Draft& draft, int node) {
-    const int stage = draft.schedule.stage_of[at(node)];
+void OrderTimes::set_node(const PlanCandidate& candidate, int node) {
+    const int stage = candidate.schedule.stage_of[at(node)];
     if (stage < 0) return;
     const double forward_s = problem_.forward_s(node, stage), backward_s = problem_.backward_factor * forward_s;
     duration_s_[at(node) * 4] = forward_s;
     duration_s_[at(node) * 4 + 1] = problem_.loss_factor * forward_s;
-    duration_s_[at(node) * 4 + 2] = draft.schedule.split_backward ? backward_s / 2 : backward_s;
+    duration_s_[at(node) * 4 + 2] = candidate.schedule.split_backward ? backward_s / 2 : backward_s;
 }
 
-void OrderTimes::set_rings(const Draft& draft) {
+void OrderTimes::set_rings(const PlanCandidate& candidate) {
     reduce_s_.clear();
-    for (int s = 0; s < problem_.stages; ++s) reduce_s_.push_back(all_reduce_seconds(problem_, draft.stages[at(s)], s));
+    for (int s = 0; s < problem_.stages; ++s)
+        reduce_s_.push_back(all_reduce_seconds(problem_, candidate.stages[at(s)], s));
 }
 
-void OrderTimes::set_path(const Draft& draft, int index) {
-    const double size = size_[at(index)] = problem_.relative_size(draft.schedule.microbatches[at(index)]);
-    const int* path = draft.schedule.path(index);
+void OrderTimes::set_path(const PlanCandidate& candidate, int index) {
+    const double size = size_[at(index)] = problem_.relative_size(candidate.schedule.microbatches[at(index)]);
+    const int* path = candidate.schedule.path(index);
     const std::size_t first = at(index) * at(steps_);
     for (int step = 0; step < steps_; ++step) {
         const int to = step_node(path, length_, step), from = step > 0 ? step_node(path, length_, step - 1) : to;
         row_duration_s_[first + at(step)] = duration_s(to, pack(index, step));
-        Way& way = way_[first + at(step)] = {};
+        Transfer& transfer = transfers_[first + at(step)] = {};
         if (from == to) continue;
         const Hop& hop = problem_.hop(from, to);
-        way = {hop.latency_s, problem_.overhead_s,
-               (step <= length_ ? hop.seconds_per_forward : hop.seconds_per_backward) * size};
+        transfer = {hop.latency_s, problem_.overhead_s,
+                    (step <= length_ ? hop.seconds_per_forward : hop.seconds_per_backward) * size};
     }
     double* after_s = &after_s_[first];
-    after_s[steps_ - 1] = draft.schedule.split_backward ? row_duration_s_[first + at(steps_) - 1] : 0;
+    after_s[steps_ - 1] = candidate.schedule.split_backward ? row_duration_s_[first + at(steps_) - 1] : 0;
     for (int step = steps_ - 2; step >= 0; --step) {
-        const Way& way = way_[first + at(step) + 1];
-        after_s[step] = (way.latency_s + way.overhead_s + way.transfer_s + row_duration_s_[first + at(step) + 1] +
-                         after_s[step + 1]) *
+        const Transfer& transfer = transfers_[first + at(step) + 1];
+        after_s[step] = (transfer.latency_s + transfer.overhead_s + transfer.transfer_s +
+                         row_duration_s_[first + at(step) + 1] + after_s[step + 1]) *
                         (1 - 1e-12);  // sums differ in their last bits
     }
 }
@@ -82,33 +83,33 @@ inline void OrderTimes::mark(std::uint32_t operation) {
     word_ = std::min(word_, rank / 64);
 }
 
-void OrderTimes::set_places(const Draft& draft, int node) {
-    const auto& order = draft.schedule.order[at(node)];
-    for (std::size_t k = 0; k < order.size(); ++k) place_[slot(order[k])] = static_cast<int>(k);
+void OrderTimes::set_positions(const PlanCandidate& candidate, int node) {
+    const auto& order = candidate.schedule.order[at(node)];
+    for (std::size_t k = 0; k < order.size(); ++k) position_[slot(order[k])] = static_cast<int>(k);
 }
 
 /// Marks what runs after something else than before, and the changed paths; places become those of the changed orders.
-void OrderTimes::mark_change(const Draft& draft, const OrderChange& change) {
+void OrderTimes::mark_change(const PlanCandidate& candidate, const OrderChange& change) {
     constexpr std::uint32_t none = ~std::uint32_t{0};
     for (int c = 0; c < change.orders; ++c) {
         const auto& [node, before] = (*change.before)[at(c)];
-        const auto& order = draft.schedule.order[at(node)];
+        const auto& order = candidate.schedule.order[at(node)];
         for (std::size_t k = 0; k < order.size(); ++k) {
             if (k < before.size() && before[k] == order[k] && (k == 0 || before[k - 1] == order[k - 1])) continue;
-            const auto place = static_cast<std::size_t>(place_[slot(order[k])]);
-            const bool here = place < before.size() && before[place] == order[k];
-            const auto predecessor = here && place > 0 ? before[place - 1] : none;
+            const auto position = static_cast<std::size_t>(position_[slot(order[k])]);
+            const bool here = position < before.size() && before[position] == order[k];
+            const auto predecessor = here && position > 0 ? before[position - 1] : none;
             if (!here || predecessor != (k > 0 ? order[k - 1] : none)) mark(order[k]);
         }
     }
-    for (int c = 0; c < change.orders; ++c) set_places(draft, (*change.before)[at(c)].first);
+    for (int c = 0; c < change.orders; ++c) set_positions(candidate, (*change.before)[at(c)].first);
     for (const int i : *change.paths)
         for (int step = 0; step < steps_; ++step) mark(pack(i, step));
 }
 
 /// Computes what is marked, and what that reaches, mostly from early to late. Orders that wait for each other only ever
 /// get later.
-bool OrderTimes::work_off(const Draft& draft, double cutoff_s) {
+bool OrderTimes::work_off(const PlanCandidate& candidate, double cutoff_s) {
     for (int left = 4 * operations_; word_ < marked_.size();) {
         auto& word = marked_[word_];
         if (word == 0) {
@@ -121,59 +122,59 @@ bool OrderTimes::work_off(const Draft& draft, double cutoff_s) {
         const int i = packed_index(operation), step = packed_step(operation) & ~weight_gradient_bit;
         const bool weight = (packed_step(operation) & weight_gradient_bit) != 0;
         const auto here = slot(operation), in_row = row(operation);
-        const auto& order = draft.schedule.order[at(step_node(draft.schedule.path(i), length_, step))];
-        const int place = place_[here];
-        double start_s = place > 0 ? end_s(order[at(place) - 1]) : 0;
+        const auto& order = candidate.schedule.order[at(step_node(candidate.schedule.path(i), length_, step))];
+        const int position = position_[here];
+        double start_s = position > 0 ? end_s(order[at(position) - 1]) : 0;
         if (!weight && step > 0) {
-            const Way& way = way_[in_row];
-            start_s = std::max(start_s, start_s_[here - 2] + row_duration_s_[in_row - 1] + way.latency_s +
-                                            way.overhead_s + way.transfer_s);
+            const Transfer& transfer = transfers_[in_row];
+            start_s = std::max(start_s, start_s_[here - 2] + row_duration_s_[in_row - 1] + transfer.latency_s +
+                                            transfer.overhead_s + transfer.transfer_s);
         }
         if (start_s == start_s_[here]) continue;
         undo_.push_back({here, start_s_[here]});
         start_s_[here] = start_s;
         if (!weight && !(start_s + row_duration_s_[in_row] + after_s_[in_row] < cutoff_s)) return false;
-        if (at(place) + 1 < order.size()) mark(order[at(place) + 1]);
+        if (at(position) + 1 < order.size()) mark(order[at(position) + 1]);
         if (!weight && step + 1 < steps_) mark(pack(i, step + 1));
     }
     return true;
 }
 
-bool OrderTimes::spread(const Draft& draft, double cutoff_s, const OrderChange& change) {
+bool OrderTimes::spread(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change) {
     undo_.clear();
     word_ = marked_.size();
-    mark_change(draft, change);
-    if (work_off(draft, cutoff_s)) return true;
+    mark_change(candidate, change);
+    if (work_off(candidate, cutoff_s)) return true;
     std::fill(marked_.begin(), marked_.end(), 0);
     return false;
 }
 
 /// When the last stage has stepped.
-double OrderTimes::last_s(const Draft& draft) {
+double OrderTimes::last_s(const PlanCandidate& candidate) {
     double last_s = 0;
     for (int n = 0; n < problem_.nodes(); ++n) {
-        const auto& order = draft.schedule.order[at(n)];
+        const auto& order = candidate.schedule.order[at(n)];
         node_end_s_[at(n)] = order.empty() ? -1 : whole_ ? simulator_.node_end_s()[at(n)] : end_s(order.back());
         if (!order.empty())
             last_s = std::max(
-                last_s, node_end_s_[at(n)] + reduce_s_[at(draft.schedule.stage_of[at(n)])] + problem_.step_seconds);
+                last_s, node_end_s_[at(n)] + reduce_s_[at(candidate.schedule.stage_of[at(n)])] + problem_.step_seconds);
     }
     return last_s;
 }
 
-double OrderTimes::iteration_s(const Draft& draft, double cutoff_s, const OrderChange& change) {
+double OrderTimes::iteration_s(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change) {
     whole_ = change.all || problem_.shared_links;
-    if (!(whole_ ? simulator_.follow_orders(draft.schedule, cutoff_s, after_s_.data(), trial_s_.data())
-                 : spread(draft, cutoff_s, change)))
+    if (!(whole_ ? simulator_.follow_orders(candidate.schedule, cutoff_s, after_s_.data(), trial_s_.data())
+                 : spread(candidate, cutoff_s, change)))
         return infinite;
-    const double seconds = last_s(draft);
+    const double seconds = last_s(candidate);
     return seconds < cutoff_s ? seconds : infinite;
 }
 
-void OrderTimes::sort(const Draft& draft) {
+void OrderTimes::sort(const PlanCandidate& candidate) {
     accepted_ = 0;
     ranked_.clear();
-    for (const auto& order : draft.schedule.order) ranked_.insert(ranked_.end(), order.begin(), order.end());
+    for (const auto& order : candidate.schedule.order) ranked_.insert(ranked_.end(), order.begin(), order.end());
     std::sort(ranked_.begin(), ranked_.end(), [&](std::uint32_t a, std::uint32_t b) {
         return start_s(a) != start_s(b) ? start_s(a) < start_s(b) : a < b;
     });
@@ -181,19 +182,19 @@ void OrderTimes::sort(const Draft& draft) {
     marked_.assign(ranked_.size() / 64 + 1, 0);
 }
 
-void OrderTimes::accept(const Draft& draft) {
+void OrderTimes::accept(const PlanCandidate& candidate) {
     if (whole_) {
         start_s_ = trial_s_;
-        for (int n = 0; n < problem_.nodes(); ++n) set_places(draft, n);
+        for (int n = 0; n < problem_.nodes(); ++n) set_positions(candidate, n);
     }
     if (problem_.shared_links) return;
-    if (whole_ || ++accepted_ * operations_a_sort > operations_) sort(draft);
+    if (whole_ || ++accepted_ * operations_a_sort > operations_) sort(candidate);
 }
 
-void OrderTimes::reject(const Draft& draft, const OrderChange& change) {
+void OrderTimes::reject(const PlanCandidate& candidate, const OrderChange& change) {
     if (whole_) return;
     for (std::size_t k = undo_.size(); k-- > 0;) start_s_[undo_[k].slot] = undo_[k].start_s;
-    for (int c = 0; c < change.orders; ++c) set_places(draft, (*change.before)[at(c)].first);
+    for (int c = 0; c < change.orders; ++c) set_positions(candidate, (*change.before)[at(c)].first);
 }
 
 }  // namespace skippipe

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
 
-/// How a draft differs from the accepted one.
+/// How a candidate differs from the accepted one.
 struct OrderChange {
     using Order = std::pair<int, std::vector<std::uint32_t>>;
     bool all = false;                            ///< anywhere: blocks, sizes
@@ -25,29 +25,29 @@ class OrderTimes {
 public:
     /// The times are exact where lines_are_apart(); else they are those of unlimited lines. Keeps a reference to the
     /// problem.
-    OrderTimes(const Problem& problem, const Draft& draft);
+    OrderTimes(const Problem& problem, const PlanCandidate& candidate);
 
-    /// Of a changed draft, to the last bit as Simulator::times; infinite where the orders wait for each other, or where
-    /// it lasts until `cutoff_s` or is taken to. Every path that has changed was given to set_path. To be followed by
-    /// accept or reject.
-    double iteration_s(const Draft& draft, double cutoff_s, const OrderChange& change);
+    /// Of a changed candidate, to the last bit as Simulator::times; infinite where the orders wait for each other, or
+    /// where it lasts until `cutoff_s` or is taken to. Every path that has changed was given to set_path. To be
+    /// followed by accept or reject.
+    double iteration_s(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change);
     /// After a finite iteration_s(): of each node's last operation, negative where it has none.
     const std::vector<double>& node_end_s() const { return node_end_s_; }
-    /// Takes the last draft as the one that later ones are changed from.
-    void accept(const Draft& draft);
-    /// Goes back to the accepted draft, which is `draft` again.
-    void reject(const Draft& draft, const OrderChange& change);
+    /// Takes the last candidate as the one that later ones are changed from.
+    void accept(const PlanCandidate& candidate);
+    /// Goes back to the accepted candidate, which is `candidate` again.
+    void reject(const PlanCandidate& candidate, const OrderChange& change);
 
     /// Follows a change of a microbatch's path, or of which microbatch takes it.
-    void set_path(const Draft& draft, int index);
+    void set_path(const PlanCandidate& candidate, int index);
     /// Follows a change of what a node hosts, but for the paths through it.
-    void set_node(const Draft& draft, int node);
+    void set_node(const PlanCandidate& candidate, int node);
     /// Follows a change of the rings.
-    void set_rings(const Draft& draft);
+    void set_rings(const PlanCandidate& candidate);
     /// Follows a change of the problem's blocks.
-    void set_stages(const Draft& draft);
+    void set_stages(const PlanCandidate& candidate);
 
-    /// When an operation started in the accepted draft.
+    /// When an operation started in the accepted candidate.
     double start_s(std::uint32_t operation) const { return start_s_[slot(operation)]; }
     double duration_s(int node, std::uint32_t operation) const {
         return duration_s_[static_cast<std::size_t>(node) * 4 + kind(operation)] *
@@ -55,8 +55,8 @@ public:
     }
 
 private:
-    /// The way to an operation's node, seconds; nothing where it stays on the node.
-    struct Way {
+    /// The transfer to an operation's node, seconds; nothing where it stays on the node.
+    struct Transfer {
         double latency_s = 0, overhead_s = 0, transfer_s = 0;
     };
     struct Undo {
@@ -76,13 +76,13 @@ private:
         return step < length_ ? 0 : step == length_ ? 1 : 2;
     }
     double end_s(std::uint32_t operation) const { return start_s_[slot(operation)] + row_duration_s_[row(operation)]; }
-    bool spread(const Draft& draft, double cutoff_s, const OrderChange& change);
+    bool spread(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change);
     void mark(std::uint32_t operation);
-    void mark_change(const Draft& draft, const OrderChange& change);
-    bool work_off(const Draft& draft, double cutoff_s);
-    void set_places(const Draft& draft, int node);
-    void sort(const Draft& draft);
-    double last_s(const Draft& draft);
+    void mark_change(const PlanCandidate& candidate, const OrderChange& change);
+    bool work_off(const PlanCandidate& candidate, double cutoff_s);
+    void set_positions(const PlanCandidate& candidate, int node);
+    void sort(const PlanCandidate& candidate);
+    double last_s(const PlanCandidate& candidate);
 
     const Problem& problem_;
     int length_, steps_, operations_;
@@ -92,14 +92,14 @@ private:
     std::vector<double> size_;        ///< [T] Problem::relative_size
     std::vector<double> after_s_;  ///< [T x (2p + 1)] the least time from the end of a step to that of the microbatch
     std::vector<double> row_duration_s_;     ///< [T x (2p + 1)]
-    std::vector<Way> way_;                   ///< [T x (2p + 1)]
+    std::vector<Transfer> transfers_;        ///< [T x (2p + 1)]
     std::vector<double> reduce_s_;           ///< [stages] all-reduce and step
     std::vector<double> start_s_, trial_s_;  ///< [slot]; what is tried anew as a whole
     bool whole_ = false;                     ///< the last iteration_s() was of everything
     // What a change reaches:
     std::vector<Undo> undo_;
-    std::vector<int> place_;  ///< [slot] in its node's order
-    std::vector<int> rank_;   ///< [slot] about in the order of starts, so that an operation is mostly computed once
+    std::vector<int> position_;  ///< [slot] in its node's order
+    std::vector<int> rank_;      ///< [slot] about in the order of starts, so that an operation is mostly computed once
     std::vector<std::uint32_t> ranked_;  ///< operations by rank
     std::vector<std::uint64_t> marked_;  ///< bit for each rank: to be computed
     std::size_t word_ = 0;               ///< no bit is set before this word

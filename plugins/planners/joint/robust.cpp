@@ -117,8 +117,8 @@ void TailCost::add_all_reduce(const std::vector<int>& ring, int stage, Lanes& en
     for (int k = 0; k < lanes; ++k) end.of[k] += 2 * (r - 1) * slowest.of[k];
 }
 
-TailCost::Value TailCost::operator()(const Draft& draft, const std::vector<double>& end_s) {
-    const Schedule& schedule = draft.schedule;
+TailCost::Value TailCost::operator()(const PlanCandidate& candidate, const std::vector<double>& end_s) {
+    const Schedule& schedule = candidate.schedule;
     sort_operations(schedule, end_s);
     node_free_.assign(at(problem_.nodes()), Lanes{});
     arrival_.assign(at(schedule.count()), Lanes{});
@@ -130,42 +130,42 @@ TailCost::Value TailCost::operator()(const Draft& draft, const std::vector<doubl
     Value value;
     for (int s = 0; s < problem_.stages; ++s) {
         Lanes end{};
-        for (const int node : draft.stages[at(s)])
+        for (const int node : candidate.stages[at(s)])
             for (int k = 0; k < lanes; ++k) end.of[k] = std::max(end.of[k], node_free_[at(node)].of[k]);
         if (end.of[0] == 0) continue;  // not visited
-        add_all_reduce(draft.stages[at(s)], s, end);
+        add_all_reduce(candidate.stages[at(s)], s, end);
         for (int k = 0; k < lanes; ++k) iteration.of[k] = std::max(iteration.of[k], end.of[k] + problem_.step_seconds);
     }
-    for (const int node : draft.stages[0])
+    for (const int node : candidate.stages[0])
         value.mean_end_s += std::accumulate(node_free_[at(node)].of, node_free_[at(node)].of + lanes, 0.0);
-    value.mean_end_s /= lanes * static_cast<double>(draft.stages[0].size());
+    value.mean_end_s /= lanes * static_cast<double>(candidate.stages[0].size());
     std::nth_element(iteration.of, iteration.of + tail, iteration.of + lanes, std::greater<>());
     value.iteration_s = std::accumulate(iteration.of, iteration.of + tail, 0.0) / tail;
     return value;
 }
 
-Draft most_robust(const Problem& problem, const std::vector<Draft>& drafts, const PlanRequest& request,
-                  std::string& note) {
+PlanCandidate most_robust(const Problem& problem, const std::vector<PlanCandidate>& candidates,
+                          const PlanRequest& request, std::string& note) {
     const auto p95_s = [&](const Plan& plan) {
         const auto& [jitter, samples] = *request.robust;
         return distribution(problem, plan, jitter, samples, request.seed, request.threads).p95_s;
     };
     double best_s = infinite, first_s = infinite;
-    const Draft* best = &drafts.front();
-    Draft bound_best;
-    for (const auto& draft : drafts) {
-        const Plan plan = make_plan(problem, draft, {}, request, 0, {});
+    const PlanCandidate* best = &candidates.front();
+    PlanCandidate bound_best;
+    for (const auto& candidate : candidates) {
+        const Plan plan = make_plan(problem, candidate, {}, request, 0, {});
         const double seconds = p95_s(plan);
-        if (&draft == &drafts.front()) first_s = seconds;
+        if (&candidate == &candidates.front()) first_s = seconds;
         if (seconds < best_s) {
             best_s = seconds;
-            best = &draft;
+            best = &candidate;
         }
         if (!plan.order.empty()) continue;
         const Plan in_order = bound(problem, plan);
         if (const double bound_s = p95_s(in_order); bound_s < best_s) {
             best_s = bound_s;
-            bound_best = draft_of(problem, in_order);
+            bound_best = candidate_of(problem, in_order);
             best = &bound_best;
         }
     }
@@ -173,7 +173,7 @@ Draft most_robust(const Problem& problem, const std::vector<Draft>& drafts, cons
         return std::isfinite(seconds) ? fmt::format("{:.2f} s", seconds) : std::string("deadlock");
     };
     const auto& jitter = request.robust->jitter;
-    if (best != &drafts.front() && best != &bound_best) note.clear();
+    if (best != &candidates.front() && best != &bound_best) note.clear();
     note += fmt::format(
         "{}robust: 95th percentile {} under jitter of {} in compute and {} in links; {} for the plan without --robust",
         note.empty() ? "" : "; ", text(best_s), format_percent(jitter.compute), format_percent(jitter.links),

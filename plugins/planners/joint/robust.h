@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
 
@@ -38,7 +38,7 @@ public:
     };
     /// `end_s` [release index x (2p+1) + step]: end of each operation on the network as drawn
     /// (Simulator::operation_ends).
-    Value operator()(const Draft& draft, const std::vector<double>& end_s);
+    Value operator()(const PlanCandidate& candidate, const std::vector<double>& end_s);
 
 private:
     using Lanes = Scenarios::Lanes;
@@ -60,9 +60,9 @@ private:
     std::uint32_t evaluation_ = 0;
 };
 
-/// Of these complete drafts, and of each with its dispatch order bound, the one with the least 95th percentile over the
-/// request's sample, the first of equals; `note` says what came out against the first.
-Draft most_robust(const Problem& problem, const std::vector<Draft>& drafts, const PlanRequest& request,
-                  std::string& note);
+/// Of these complete candidates, and of each with its dispatch order bound, the one with the least 95th percentile over
+/// the request's sample, the first of equals; `note` says what came out against the first.
+PlanCandidate most_robust(const Problem& problem, const std::vector<PlanCandidate>& candidates,
+                          const PlanRequest& request, std::string& note);
 
 }  // namespace skippipe

@@ -6,7 +6,7 @@
 #include <limits>
 #include <memory>
 
-#include "plugins/planners/skippipe/traveller.h"
+#include "plugins/planners/skippipe/path_finder.h"
 
 namespace skippipe {
 
@@ -22,10 +22,10 @@ struct Agent {
 
 enum class Conflict { none, uniform_execution, memory, collision };
 
-/// A node of the constraint tree: everyone's bans and ways, and what is still in conflict.
+/// A node of the constraint tree: everyone's constraints and paths, and what is still in conflict.
 struct Branch {
-    std::vector<std::shared_ptr<const Ban>> bans;
-    std::vector<std::shared_ptr<const Way>> ways;
+    std::vector<std::shared_ptr<const PathConstraints>> constraints;
+    std::vector<std::shared_ptr<const TimedPath>> paths;
     double conflicts = 0, end_s = 0;
     Conflict kind = Conflict::none;  ///< the one to settle next
     int place = 0;                   ///< its stage (CC2) or node
@@ -34,11 +34,11 @@ struct Branch {
 
 class ConflictSearch {
 public:
-    ConflictSearch(const Problem& problem, const Network& network, const Draft& base)
+    ConflictSearch(const Problem& problem, const Network& network, const PlanCandidate& base)
         : problem_(problem),
           base_(base),
           length_(base.schedule.length),
-          traveller_(problem, network, base.stages, length_),
+          path_finder_(problem, network, base.stages, length_),
           simulator_(problem) {
         choose_wave();
     }
@@ -47,10 +47,10 @@ public:
         ConflictResult result;
         Branch root;
         for (const auto& agent : agents_) {
-            root.bans.push_back(std::make_shared<Ban>());
-            root.ways.push_back(
-                std::make_shared<Way>(traveller_.best_way(agent.data_node, agent.release_s, *root.bans.back())));
-            if (root.ways.back()->nodes.empty()) return result;
+            root.constraints.push_back(std::make_shared<PathConstraints>());
+            root.paths.push_back(std::make_shared<TimedPath>(
+                path_finder_.best_path(agent.data_node, agent.release_s, *root.constraints.back())));
+            if (root.paths.back()->nodes.empty()) return result;
         }
         find_conflicts(root);
         open_.push_back(std::move(root));
@@ -113,7 +113,7 @@ private:
         branch.conflicts = 0;
         branch.end_s = 0;
         branch.kind = Conflict::none;
-        for (const auto& way : branch.ways) branch.end_s = std::max(branch.end_s, way->end_s);
+        for (const auto& path : branch.paths) branch.end_s = std::max(branch.end_s, path->end_s);
         find_stage_conflicts(branch);
         struct Use {
             double from_s, to_s;
@@ -121,13 +121,13 @@ private:
             bool holds;  ///< from the start of F to the end of B
         };
         std::vector<std::vector<Use>> uses(at(problem_.nodes()));
-        for (std::size_t a = 0; a < branch.ways.size(); ++a) {
-            const auto& way = *branch.ways[a];
-            for (const auto& work : way.works)
+        for (std::size_t a = 0; a < branch.paths.size(); ++a) {
+            const auto& path = *branch.paths[a];
+            for (const auto& work : path.works)
                 uses[at(work.node)].push_back({work.from_s, work.to_s, static_cast<int>(a), false});
             for (int hop = 0; hop < length_; ++hop)
-                uses[at(way.nodes[at(hop)])].push_back(
-                    {way.works[at(hop)].from_s, way.works[at(2 * length_ - hop)].to_s, static_cast<int>(a), true});
+                uses[at(path.nodes[at(hop)])].push_back(
+                    {path.works[at(hop)].from_s, path.works[at(2 * length_ - hop)].to_s, static_cast<int>(a), true});
         }
         for (int n = 0; n < problem_.nodes(); ++n) {
             auto& node = uses[at(n)];
@@ -150,9 +150,9 @@ private:
 
     void find_stage_conflicts(Branch& branch) const {
         std::vector<std::vector<int>> visitors(at(problem_.stages));
-        for (std::size_t a = 0; a < branch.ways.size(); ++a)
+        for (std::size_t a = 0; a < branch.paths.size(); ++a)
             for (int hop = 1; hop < length_; ++hop)
-                visitors[at(stage_of(branch.ways[a]->nodes[at(hop)]))].push_back(static_cast<int>(a));
+                visitors[at(stage_of(branch.paths[a]->nodes[at(hop)]))].push_back(static_cast<int>(a));
         for (int s = 1; s < problem_.stages; ++s)
             if (const int excess = static_cast<int>(visitors[at(s)].size()) - cap_; excess > 0)
                 note(branch, Conflict::uniform_execution, s, visitors[at(s)], 100.0 * excess);
@@ -166,64 +166,67 @@ private:
         branch.involved = involved;
     }
 
-    /// The branches that settle the conflict: each puts a ban on one agent; those that cost least.
+    /// The branches that settle the conflict: each constrains one agent; those that cost least.
     std::vector<Branch> children(const Branch& branch) {
         struct Choice {
             double delay_s;
             int agent;
-            Ban ban;
-            Way way;
+            PathConstraints constraints;
+            TimedPath path;
         };
         std::vector<Choice> choices;
         for (std::size_t k = 0; k < std::min(most_asked, branch.involved.size()) && branch.kind != Conflict::none;
              ++k) {
             const int agent = branch.involved[k];
-            Ban ban = *branch.bans[at(agent)];
-            if (branch.kind == Conflict::uniform_execution) ban.stages.push_back(branch.place);
-            if (branch.kind == Conflict::memory) ban.nodes.push_back(branch.place);
-            if (branch.kind == Conflict::collision) reserve(branch, branch.involved[1 - k], branch.place, ban);
-            Way way = traveller_.best_way(agents_[at(agent)].data_node, agents_[at(agent)].release_s, ban);
-            if (way.nodes.empty()) continue;
-            choices.push_back({way.end_s - branch.ways[at(agent)]->end_s, agent, std::move(ban), std::move(way)});
+            PathConstraints constraints = *branch.constraints[at(agent)];
+            if (branch.kind == Conflict::uniform_execution) constraints.stages.push_back(branch.place);
+            if (branch.kind == Conflict::memory) constraints.nodes.push_back(branch.place);
+            if (branch.kind == Conflict::collision) reserve(branch, branch.involved[1 - k], branch.place, constraints);
+            TimedPath path =
+                path_finder_.best_path(agents_[at(agent)].data_node, agents_[at(agent)].release_s, constraints);
+            if (path.nodes.empty()) continue;
+            choices.push_back(
+                {path.end_s - branch.paths[at(agent)]->end_s, agent, std::move(constraints), std::move(path)});
         }
         std::stable_sort(choices.begin(), choices.end(),
                          [](const Choice& a, const Choice& b) { return a.delay_s < b.delay_s; });
         std::vector<Branch> result;
         for (std::size_t k = 0; k < std::min(most_children, choices.size()); ++k) {
             Branch child = branch;
-            child.bans[at(choices[k].agent)] = std::make_shared<Ban>(std::move(choices[k].ban));
-            child.ways[at(choices[k].agent)] = std::make_shared<Way>(std::move(choices[k].way));
+            child.constraints[at(choices[k].agent)] =
+                std::make_shared<PathConstraints>(std::move(choices[k].constraints));
+            child.paths[at(choices[k].agent)] = std::make_shared<TimedPath>(std::move(choices[k].path));
             find_conflicts(child);
             result.push_back(std::move(child));
         }
         return result;
     }
 
-    void reserve(const Branch& branch, int other, int node, Ban& ban) const {
-        for (const auto& work : branch.ways[at(other)]->works)
-            if (work.node == node) ban.reservations.push_back({node, work.from_s, work.to_s});
+    void reserve(const Branch& branch, int other, int node, PathConstraints& constraints) const {
+        for (const auto& work : branch.paths[at(other)]->works)
+            if (work.node == node) constraints.reservations.push_back({node, work.from_s, work.to_s});
     }
 
     /// The exact timeline of the branch's paths, used again in each round.
     void judge(const Branch& branch, ConflictResult& result) {
-        Draft draft = base_;
-        draft.schedule.order.clear();
-        for (int i = 0; i < draft.schedule.count(); ++i) {
-            const auto& nodes = branch.ways[at(i) % branch.ways.size()]->nodes;
-            std::copy(nodes.begin(), nodes.end(), draft.schedule.path(i));
+        PlanCandidate candidate = base_;
+        candidate.schedule.order.clear();
+        for (int i = 0; i < candidate.schedule.count(); ++i) {
+            const auto& nodes = branch.paths[at(i) % branch.paths.size()]->nodes;
+            std::copy(nodes.begin(), nodes.end(), candidate.schedule.path(i));
         }
         const double best_s = result.found ? result.iteration_s : std::numeric_limits<double>::infinity();
-        const double seconds = simulator_.times(draft.schedule, draft.stages, best_s).iteration_s;
+        const double seconds = simulator_.times(candidate.schedule, candidate.stages, best_s).iteration_s;
         if (!(seconds < best_s)) return;
         result.found = true;
-        result.draft = std::move(draft);
+        result.candidate = std::move(candidate);
         result.iteration_s = seconds;
     }
 
     const Problem& problem_;
-    const Draft& base_;
+    const PlanCandidate& base_;
     int length_;
-    Traveller traveller_;
+    PathFinder path_finder_;
     Simulator simulator_;
     std::vector<Agent> agents_;
     std::vector<Branch> open_;
@@ -232,7 +235,7 @@ private:
 
 }  // namespace
 
-ConflictResult conflict_search(const Problem& problem, const Network& network, const Draft& base,
+ConflictResult conflict_search(const Problem& problem, const Network& network, const PlanCandidate& base,
                                const ConflictRules& rules, const std::function<bool(double)>& go_on) {
     if (base.schedule.length < 2) return {};
     return ConflictSearch(problem, network, base).run(rules, go_on);

@@ -23,7 +23,7 @@
 #pragma once
 #include <functional>
 
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
 
@@ -33,13 +33,13 @@ struct ConflictRules {
 
 struct ConflictResult {
     bool found = false;
-    Draft draft;
+    PlanCandidate candidate;
     double iteration_s = 0;
     std::int64_t expansions = 0;
 };
 
 /// Searches paths on the placement of `base`. `go_on` is asked with the fraction done before each expansion.
-ConflictResult conflict_search(const Problem& problem, const Network& network, const Draft& base,
+ConflictResult conflict_search(const Problem& problem, const Network& network, const PlanCandidate& base,
                                const ConflictRules& rules, const std::function<bool(double)>& go_on);
 
 }  // namespace skippipe

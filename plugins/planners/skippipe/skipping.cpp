@@ -10,34 +10,34 @@
 
 namespace skippipe {
 
-SkipDraft cheapest_paths(const Problem& problem, const PlanRequest& request, const Budget& budget) {
+SkipCandidate cheapest_paths(const Problem& problem, const PlanRequest& request, const Budget& budget) {
     check_solvable(problem);
     const Network network(problem);
     const auto sequences = balanced_sequences(problem, problem.path_length);
     const PlacementCost cost(problem, network, stage_flow(problem, sequences));
     const auto found = genetic_placement(problem, cost, {100, 1500}, request.seed,
                                          [&](double fraction) { return budget.go_on(0.5 * fraction); });
-    SkipDraft result{make_draft(problem, found.placement, problem.path_length), found.offspring, {}};
-    route(problem, network, sequences, {.aware = true, .balanced = false}, request.seed, result.draft);
-    ensure_complete(problem, result.draft, result.note);
+    SkipCandidate result{make_candidate(problem, found.placement, problem.path_length), found.offspring, {}};
+    route(problem, network, sequences, {.aware = true, .balanced = false}, request.seed, result.candidate);
+    ensure_complete(problem, result.candidate, result.note);
     return result;
 }
 
-SkipDraft conflict_free_paths(const Problem& problem, const PlanRequest& request, const Budget& budget,
-                              std::int64_t expansions) {
+SkipCandidate conflict_free_paths(const Problem& problem, const PlanRequest& request, const Budget& budget,
+                                  std::int64_t expansions) {
     auto result = cheapest_paths(problem, request, budget);
     const Network network(problem);
-    auto even = make_draft(problem, result.draft.stages, problem.path_length);
+    auto even = make_candidate(problem, result.candidate.stages, problem.path_length);
     route(problem, network, balanced_sequences(problem, problem.path_length), {.aware = true, .balanced = true},
           request.seed, even);
     std::string note;
     ensure_complete(problem, even, note);
-    if (iteration_s(problem, even) < iteration_s(problem, result.draft)) result = {even, result.steps, note};
-    const double before_s = iteration_s(problem, result.draft);
+    if (iteration_s(problem, even) < iteration_s(problem, result.candidate)) result = {even, result.steps, note};
+    const double before_s = iteration_s(problem, result.candidate);
     auto found = conflict_search(problem, network, even, {expansions},
                                  [&](double fraction) { return budget.go_on(0.5 + 0.5 * fraction, before_s); });
     result.steps = found.expansions;
-    if (found.found && found.iteration_s < before_s) result = {std::move(found.draft), found.expansions, {}};
+    if (found.found && found.iteration_s < before_s) result = {std::move(found.candidate), found.expansions, {}};
     return result;
 }
 
@@ -60,8 +60,8 @@ public:
         if (budget.by_clock()) expansions = std::numeric_limits<std::int64_t>::max();
         const auto found = collisions_ ? conflict_free_paths(problem, request, budget, expansions)
                                        : cheapest_paths(problem, request, budget);
-        if (request.progress) request.progress({1, iteration_s(problem, found.draft)});
-        return make_plan(problem, found.draft, name(), request, found.steps, found.note);
+        if (request.progress) request.progress({1, iteration_s(problem, found.candidate)});
+        return make_plan(problem, found.candidate, name(), request, found.steps, found.note);
     }
 
 private:

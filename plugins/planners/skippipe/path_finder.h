@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
 
@@ -14,29 +14,29 @@ struct Reservation {
     double from_s = 0, to_s = 0;
 };
 
-struct Ban {
+struct PathConstraints {
     std::vector<int> stages;                ///< stages it must not visit (CC2)
     std::vector<int> nodes;                 ///< nodes it must not visit (TC1)
     std::vector<Reservation> reservations;  ///< when it must wait (TC2)
 };
 
-/// An operation of its way: when its node works on it.
-struct Work {
+/// An operation of its path: when its node works on it.
+struct WorkSpan {
     int node = 0;
     double from_s = 0, to_s = 0;
 };
 
-struct Way {
-    std::vector<int> nodes;   ///< empty: none is left
-    std::vector<Work> works;  ///< F of each hop, L, B of each hop on the way back
+struct TimedPath {
+    std::vector<int> nodes;       ///< empty: none is left
+    std::vector<WorkSpan> works;  ///< F of each hop, L, B of each hop on the way back
     double end_s = 0;
 };
 
-/// Finds ways by a beam search over the hops, ranked by the time there and the least time back.
-class Traveller {
+/// Finds paths by a beam search over the hops, ranked by the time there and the least time back.
+class PathFinder {
 public:
-    Traveller(const Problem& problem, const Network& network, const Placement& stages, int length);
-    Way best_way(int data_node, double release_s, const Ban& ban);
+    PathFinder(const Problem& problem, const Network& network, const Placement& stages, int length);
+    TimedPath best_path(int data_node, double release_s, const PathConstraints& constraints);
 
 private:
     struct Label {
@@ -44,10 +44,10 @@ private:
         double time_s = 0, back_s = 0;
     };
 
-    double free_from(const Ban& ban, int node, double time_s, double duration_s) const;
-    void close_stages(int hop, int parent, const Ban& ban);
-    void extend(int hop, int parent, int data_node, const Ban& ban);
-    Way walk(int data_node, double release_s, int label, const Ban& ban) const;
+    double free_from(const PathConstraints& constraints, int node, double time_s, double duration_s) const;
+    void close_stages(int hop, int parent, const PathConstraints& constraints);
+    void extend(int hop, int parent, int data_node, const PathConstraints& constraints);
+    TimedPath walk(int data_node, double release_s, int label, const PathConstraints& constraints) const;
 
     const Problem& problem_;
     const Network& network_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of skippipe-joint that plans a large problem in cells of near nodes.
+// The part of skippipe-joint that plans a large problem in partitions of near nodes.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
 
 #include "core/base/fault.h"
-#include "plugins/planners/joint/cells.h"
+#include "plugins/planners/joint/partitions.h"
 #include "plugins/planners/joint/joint_search.h"
 
 namespace skippipe {
@@ -15,22 +15,23 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Operations of a cell, at least.
-constexpr int least_cell = 250;
-constexpr double least_seconds_a_cell = 0.05;
+/// Operations of a partition, at least.
+constexpr int least_operations = 250;
+constexpr double least_seconds_each = 0.05;
 
 }  // namespace
 
-/// Plans every cell on its own and takes over what they make together where it is better. Returns whether it did.
-bool JointSearch::plan_cells(const Budget& budget, std::int64_t steps) {
+/// Plans every partition on its own and takes over what they make together where it is better. Returns whether it did.
+bool JointSearch::plan_partitions(const Budget& budget, std::int64_t steps) {
     if (operations() < large || !lines_are_apart(problem_) || warm_ || request_.stop.stop_requested()) return false;
-    const auto cells = divide(problem_, network_, sizes_of(best_.draft.stages), least_cell, request_.seed);
-    const auto count = static_cast<int>(cells.size());
+    const auto partitions =
+        make_partitions(problem_, network_, sizes_of(best_.candidate.stages), least_operations, request_.seed);
+    const auto count = static_cast<int>(partitions.size());
     if (count < 2) return false;
     const int threads = std::min(std::max(request_.threads, 1), count), waves = (count + threads - 1) / threads;
     const double seconds = budget.seconds_left() / waves;
-    if (budget.by_clock() && seconds < least_seconds_a_cell) return false;
-    std::vector<Draft> drafts(cells.size());
+    if (budget.by_clock() && seconds < least_seconds_each) return false;
+    std::vector<PlanCandidate> candidates(partitions.size());
     std::atomic<int> next{0}, ready{0};
     std::atomic<std::int64_t> taken{0};
     std::mutex one_at_a_time;
@@ -45,16 +46,16 @@ bool JointSearch::plan_cells(const Budget& budget, std::int64_t steps) {
                 const std::lock_guard lock(one_at_a_time);
                 budget.go_on((ready + progress.fraction) / count, best_s_);
             };
-            const Problem& cell = cells[at(k)].problem;
+            const Problem& partition = partitions[at(k)].problem;
             try {
-                const Plan plan = JointSearch(cell, own).plan({});
-                Draft draft = draft_of(cell, plan);
-                if (draft.schedule.order.empty()) draft.schedule.order = dispatch_order(cell, draft);
+                const Plan plan = JointSearch(partition, own).plan({});
+                PlanCandidate candidate = candidate_of(partition, plan);
+                if (candidate.schedule.order.empty()) candidate.schedule.order = dispatch_order(partition, candidate);
                 taken += plan.steps;
-                drafts[at(k)] = std::move(draft);
+                candidates[at(k)] = std::move(candidate);
                 ++ready;
             } catch (const InputError&) {
-                return;  // no plan without lines to other cells
+                return;  // no plan without lines to other partitions
             }
         }
     };
@@ -64,7 +65,7 @@ bool JointSearch::plan_cells(const Budget& budget, std::int64_t steps) {
         work();
     }
     if (ready < count) return false;
-    const Draft whole = unite(problem_, cells, drafts);
+    const PlanCandidate whole = merge_partitions(problem_, partitions, candidates);
     const double whole_s = fits_everywhere(problem_, whole) ? iteration_s(problem_, whole) : best_s_;
     if (!(whole_s < best_s_)) return false;
     take(whole, whole_s);

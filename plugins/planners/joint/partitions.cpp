@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/joint/cells.h"
+#include "plugins/planners/joint/partitions.h"
 
 #include <algorithm>
 #include <numeric>
@@ -12,12 +12,12 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Exchanges tried between two cells, a node.
+/// Exchanges tried between two partitions, a node.
 constexpr int exchanges_a_node = 300;
 
-/// How many cells: the most that leave each a whole number of data nodes, microbatches and visits, and about as many
-/// nodes of every stage.
-int cells_of(const Problem& problem, const std::vector<int>& sizes, int least_operations) {
+/// How many partitions: the most that leave each a whole number of data nodes, microbatches and visits, and about as
+/// many nodes of every stage.
+int partition_count(const Problem& problem, const std::vector<int>& sizes, int least_operations) {
     const int fewest = *std::min_element(sizes.begin(), sizes.end());
     int best = 1;
     for (int count = 2; count <= fewest; ++count) {
@@ -32,20 +32,25 @@ int cells_of(const Problem& problem, const std::vector<int>& sizes, int least_op
     return best;
 }
 
-class Division {
+class NodeClustering {
 public:
-    Division(const Problem& problem, const Network& network, std::vector<int> room)
-        : network_(network), cell_of_(at(problem.nodes()), -1), members_(room.size()), left_s_(cell_of_.size(), 0) {
+    NodeClustering(const Problem& problem, const Network& network, std::vector<int> room)
+        : network_(network),
+          partition_of_(at(problem.nodes()), -1),
+          members_(room.size()),
+          left_s_(partition_of_.size(), 0) {
         for (int n = 0; n < problem.nodes(); ++n)
             for (int other = 0; other < problem.nodes(); ++other) left_s_[at(n)] += both_s(n, other);
-        for (std::size_t cell = 0; cell < room.size(); ++cell)
-            for (int left = room[cell]; left > 0; --left) add(left == room[cell] ? remotest() : nearest(cell), cell);
+        for (std::size_t partition = 0; partition < room.size(); ++partition)
+            for (int left = room[partition]; left > 0; --left)
+                add(left == room[partition] ? remotest() : nearest(partition), partition);
     }
 
-    /// Exchanges nodes of two cells where both come nearer to their neighbours.
+    /// Exchanges nodes of two partitions where both come nearer to their neighbours.
     std::vector<std::vector<int>> improved(Rng rng) {
-        const auto nodes = std::accumulate(members_.begin(), members_.end(), std::size_t{0},
-                                           [](std::size_t sum, const auto& cell) { return sum + cell.size(); });
+        const auto nodes =
+            std::accumulate(members_.begin(), members_.end(), std::size_t{0},
+                            [](std::size_t sum, const auto& partition) { return sum + partition.size(); });
         for (std::size_t k = 0; k < nodes * exchanges_a_node; ++k) {
             const auto a = rng.below(members_.size()), b = rng.below(members_.size());
             int &u = members_[a][rng.below(members_[a].size())], &v = members_[b][rng.below(members_[b].size())];
@@ -58,28 +63,28 @@ public:
 
 private:
     double both_s(int u, int v) const { return network_.round_s(u, v) + network_.round_s(v, u); }
-    double far_s(int node, std::size_t cell) const {
-        return std::accumulate(members_[cell].begin(), members_[cell].end(), 0.0,
+    double far_s(int node, std::size_t partition) const {
+        return std::accumulate(members_[partition].begin(), members_[partition].end(), 0.0,
                                [&](double sum_s, int other) { return sum_s + both_s(node, other); });
     }
-    void add(int node, std::size_t cell) {
-        cell_of_[at(node)] = static_cast<int>(cell);
-        members_[cell].push_back(node);
+    void add(int node, std::size_t partition) {
+        partition_of_[at(node)] = static_cast<int>(partition);
+        members_[partition].push_back(node);
         for (std::size_t n = 0; n < left_s_.size(); ++n) left_s_[n] -= both_s(static_cast<int>(n), node);
     }
     /// Of the nodes left, the one that is farthest from the others.
     int remotest() const {
         int found = -1;
-        for (int n = 0; n < static_cast<int>(cell_of_.size()); ++n)
-            if (cell_of_[at(n)] < 0 && (found < 0 || left_s_[at(n)] > left_s_[at(found)])) found = n;
+        for (int n = 0; n < static_cast<int>(partition_of_.size()); ++n)
+            if (partition_of_[at(n)] < 0 && (found < 0 || left_s_[at(n)] > left_s_[at(found)])) found = n;
         return found;
     }
-    int nearest(std::size_t cell) const {
+    int nearest(std::size_t partition) const {
         int found = -1;
         double least_s = 0;
-        for (int n = 0; n < static_cast<int>(cell_of_.size()); ++n) {
-            if (cell_of_[at(n)] >= 0) continue;
-            const double seconds = far_s(n, cell);
+        for (int n = 0; n < static_cast<int>(partition_of_.size()); ++n) {
+            if (partition_of_[at(n)] >= 0) continue;
+            const double seconds = far_s(n, partition);
             if (found >= 0 && seconds >= least_s) continue;
             least_s = seconds;
             found = n;
@@ -88,12 +93,12 @@ private:
     }
 
     const Network& network_;
-    std::vector<int> cell_of_;
+    std::vector<int> partition_of_;
     std::vector<std::vector<int>> members_;
     std::vector<double> left_s_;  ///< of each node to all that are left, there and back
 };
 
-Problem part_of(const Problem& problem, const std::vector<int>& nodes, const std::vector<int>& sizes, int cells) {
+Problem part_of(const Problem& problem, const std::vector<int>& nodes, const std::vector<int>& sizes, int partitions) {
     Problem part = problem;
     part.node_ids.clear();
     part.seconds_per_sample_per_block.clear();
@@ -106,56 +111,57 @@ Problem part_of(const Problem& problem, const std::vector<int>& nodes, const std
         part.memory.push_back(problem.memory[at(n)]);
         for (const int other : nodes) part.hops.push_back(problem.hop(n, other));
     }
-    part.microbatches = problem.microbatches / cells;
+    part.microbatches = problem.microbatches / partitions;
     part.stage_sizes = sizes;
-    part.charge_all_reduce = false;  // stages reach beyond the cell
+    part.charge_all_reduce = false;  // stages reach beyond the partition
     return part;
 }
 
 }  // namespace
 
-std::vector<Cell> divide(const Problem& problem, const Network& network, const std::vector<int>& sizes,
-                         int least_operations, std::uint64_t seed) {
+std::vector<Partition> make_partitions(const Problem& problem, const Network& network, const std::vector<int>& sizes,
+                                       int least_operations, std::uint64_t seed) {
     if (!problem.placement.empty() || problem.plan_blocks || problem.sizes.size() > 1 || !problem.balance_data_nodes)
         return {};
-    const int count = cells_of(problem, sizes, least_operations);
+    const int count = partition_count(problem, sizes, least_operations);
     if (count < 2) return {};
     std::vector<std::vector<int>> own(at(count), std::vector<int>(sizes.size()));
     std::vector<int> room(at(count), 0);
-    int turn = 0;  // what is left over of a stage goes to the cells in turn
+    int turn = 0;  // what is left over of a stage goes to the partitions in turn
     for (std::size_t s = 0; s < sizes.size(); ++s) {
         for (int k = 0; k < count; ++k) own[at(k)][s] = sizes[s] / count;
         for (int left = sizes[s] % count; left > 0; --left) ++own[at(turn++ % count)][s];
         for (int k = 0; k < count; ++k) room[at(k)] += own[at(k)][s];
     }
-    std::vector<Cell> cells;
-    const auto members = Division(problem, network, room).improved(Rng(seed, 0xCE11));
+    std::vector<Partition> partitions;
+    const auto members = NodeClustering(problem, network, room).improved(Rng(seed, 0xCE11));
     for (int k = 0; k < count; ++k)
-        cells.push_back({members[at(k)], part_of(problem, members[at(k)], own[at(k)], count)});
-    return cells;
+        partitions.push_back({members[at(k)], part_of(problem, members[at(k)], own[at(k)], count)});
+    return partitions;
 }
 
-Draft unite(const Problem& problem, const std::vector<Cell>& cells, const std::vector<Draft>& drafts) {
-    Draft whole = make_draft(problem, Placement(at(problem.stages)), problem.path_length);
+PlanCandidate merge_partitions(const Problem& problem, const std::vector<Partition>& partitions,
+                               const std::vector<PlanCandidate>& candidates) {
+    PlanCandidate whole = make_candidate(problem, Placement(at(problem.stages)), problem.path_length);
     whole.schedule.split_backward = problem.split_backward;
     whole.schedule.order.resize(at(problem.nodes()));
     int first = 0;
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-        const auto& [nodes, part] = cells[k];
-        const Draft& draft = drafts[k];
-        for (std::size_t s = 0; s < draft.stages.size(); ++s)
-            for (const int node : draft.stages[s]) {
+    for (std::size_t k = 0; k < partitions.size(); ++k) {
+        const auto& [nodes, part] = partitions[k];
+        const PlanCandidate& candidate = candidates[k];
+        for (std::size_t s = 0; s < candidate.stages.size(); ++s)
+            for (const int node : candidate.stages[s]) {
                 whole.stages[s].push_back(nodes[at(node)]);
                 whole.schedule.stage_of[at(nodes[at(node)])] = static_cast<int>(s);
             }
-        for (int i = 0; i < draft.schedule.count(); ++i)
-            for (int hop = 0; hop < draft.schedule.length; ++hop)
-                whole.schedule.path(first + i)[hop] = nodes[at(draft.schedule.path(i)[hop])];
+        for (int i = 0; i < candidate.schedule.count(); ++i)
+            for (int hop = 0; hop < candidate.schedule.length; ++hop)
+                whole.schedule.path(first + i)[hop] = nodes[at(candidate.schedule.path(i)[hop])];
         for (std::size_t n = 0; n < nodes.size(); ++n)
-            for (const auto operation : draft.schedule.order[n])
+            for (const auto operation : candidate.schedule.order[n])
                 whole.schedule.order[at(nodes[n])].push_back(
                     pack(first + packed_index(operation), packed_step(operation)));
-        first += draft.schedule.count();
+        first += candidate.schedule.count();
     }
     for (std::size_t s = 0; s < whole.stages.size(); ++s) order_ring(problem, whole.stages[s], static_cast<int>(s));
     return whole;

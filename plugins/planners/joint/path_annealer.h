@@ -11,31 +11,31 @@
 
 namespace skippipe {
 
-struct Cooling {
+struct TemperatureSchedule {
     double first = 0.004,
            last = 0.0002;  ///< temperatures, as parts of the start's iteration time (found by trial, 300,000 steps)
 
     /// The fewer operations a problem has, the more of the iteration one change of a path is.
-    static Cooling of(const Problem& problem);
+    static TemperatureSchedule of(const Problem& problem);
 };
 
-class AnnealingChain {
+class PathAnnealer {
 public:
     /// `start` is complete and within CC1-CC3, without a binding order. Keeps a reference to the problem.
     /// With `scenarios` (kept by reference) their TailCost is minimised instead of the iteration on the network as
     /// drawn, and best_s is that.
-    AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed,
-                   std::uint64_t stream, const Scenarios* scenarios = nullptr);
+    PathAnnealer(const Problem& problem, const Network& network, const PlanCandidate& start, std::uint64_t seed,
+                 std::uint64_t stream, const Scenarios* scenarios = nullptr);
 
     /// The blocks of the stages stay as they are.
     void hold_blocks();
 
     /// Takes up to `steps` steps; `clock_fraction` (may be empty) sets the temperature by the clock instead. `go_on` is
     /// asked every few hundred steps with the fraction done.
-    void run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
+    void run(std::int64_t steps, const TemperatureSchedule& temperatures, const std::function<double()>& clock_fraction,
              const std::function<bool(double)>& go_on);
 
-    const Draft& best() const { return best_; }
+    const PlanCandidate& best() const { return best_; }
     double best_s() const { return best_s_; }
     std::int64_t steps() const { return steps_; }
 
@@ -92,17 +92,17 @@ private:
     void shift(int from, int to);
     bool fits(int index) const;
     int pick(std::size_t n) { return static_cast<int>(rng_.below(n)); }
-    int* path(int index) { return draft_.schedule.path(index); }
-    int stage_of(int node) const { return draft_.schedule.stage_of[static_cast<std::size_t>(node)]; }
+    int* path(int index) { return candidate_.schedule.path(index); }
+    int stage_of(int node) const { return candidate_.schedule.stage_of[static_cast<std::size_t>(node)]; }
     void keep_best();
 
-    std::optional<Problem> own_;  ///< where blocks are planned: with the draft's
+    std::optional<Problem> own_;  ///< where blocks are planned: with the candidate's
     const Problem& problem_;
     Rng rng_;
     Simulator simulator_;
     std::optional<TailCost> tail_cost_;
     std::vector<double> operation_end_s_;  ///< for tail_cost_
-    Draft draft_, best_;
+    PlanCandidate candidate_, best_;
     Cost current_;
     double best_s_ = 0;
     std::int64_t steps_ = 0;
@@ -113,7 +113,7 @@ private:
     std::vector<int> place_;      ///< [nodes] index within its stage
     std::vector<int> all_nodes_;  ///< candidates for an exchange of places
     std::vector<Move> moves_;     ///< drawn from uniformly
-    Draft before_;                ///< what a resize started from
+    PlanCandidate before_;        ///< what a resize started from
 };
 
 }  // namespace skippipe

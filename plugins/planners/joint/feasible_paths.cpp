@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/joint/any_paths.h"
+#include "plugins/planners/joint/feasible_paths.h"
 
 #include <algorithm>
 #include <numeric>
@@ -15,14 +15,14 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 constexpr int placements = 200, most_expansions = 4000;
 
-class PathFinder {
+class FeasiblePathSearch {
 public:
-    PathFinder(const Problem& problem, Rng& rng) : problem_(problem), rng_(rng) {}
+    FeasiblePathSearch(const Problem& problem, Rng& rng) : problem_(problem), rng_(rng) {}
 
-    std::optional<Draft> find(Placement stages) {
+    std::optional<PlanCandidate> find(Placement stages) {
         if (problem_.charge_all_reduce)
             for (int s = 0; s < problem_.stages; ++s) order_ring(problem_, stages[at(s)], s);
-        draft_ = make_draft(problem_, stages, problem_.path_length);
+        candidate_ = make_candidate(problem_, stages, problem_.path_length);
         if (!rings_exist()) return {};
         visits_.assign(at(problem_.stages), 0);
         cap_ =
@@ -31,10 +31,10 @@ public:
         const auto& data = stages[0];
         if (problem_.balance_data_nodes && problem_.microbatches % static_cast<int>(data.size()) != 0) return {};
         for (int i = 0; i < problem_.microbatches; ++i) {
-            draft_.schedule.path(i)[0] = data[at(i) % data.size()];
+            candidate_.schedule.path(i)[0] = data[at(i) % data.size()];
             if (!extend(i, 1, Progress{})) return {};
         }
-        return draft_;
+        return candidate_;
     }
 
 private:
@@ -42,31 +42,31 @@ private:
 
     bool rings_exist() const {
         if (!problem_.charge_all_reduce) return true;
-        for (const auto& ring : draft_.stages)
+        for (const auto& ring : candidate_.stages)
             for (std::size_t k = 0; ring.size() > 1 && k < ring.size(); ++k)
                 if (!problem_.reachable(ring[k], ring[(k + 1) % ring.size()])) return false;
         return true;
     }
 
     bool extend(int index, int hop, Progress progress) {
-        int* path = draft_.schedule.path(index);
+        int* path = candidate_.schedule.path(index);
         if (hop == problem_.path_length) return hop == 1 || both(path[hop - 1], path[0]);
         if (++expansions_ > most_expansions) return false;
         std::vector<int> next;
         for (int s = 1; s < problem_.stages; ++s) {
-            const auto seen =
-                std::any_of(path + 1, path + hop, [&](int node) { return draft_.schedule.stage_of[at(node)] == s; });
+            const auto seen = std::any_of(path + 1, path + hop,
+                                          [&](int node) { return candidate_.schedule.stage_of[at(node)] == s; });
             if (!seen && visits_[at(s)] < cap_)
-                for (const int node : draft_.stages[at(s)])
+                for (const int node : candidate_.stages[at(s)])
                     if (both(path[hop - 1], node)) next.push_back(node);
         }
         rng_.shuffle(next);
         // Stages that were visited less go first, so that the caps (CC2) are reached together.
         std::stable_sort(next.begin(), next.end(), [&](int a, int b) {
-            return visits_[at(draft_.schedule.stage_of[at(a)])] < visits_[at(draft_.schedule.stage_of[at(b)])];
+            return visits_[at(candidate_.schedule.stage_of[at(a)])] < visits_[at(candidate_.schedule.stage_of[at(b)])];
         });
         for (const int node : next) {
-            const int stage = draft_.schedule.stage_of[at(node)];
+            const int stage = candidate_.schedule.stage_of[at(node)];
             Progress further = progress;
             if (!advance(problem_.constraints, further, stage)) continue;
             path[hop] = node;
@@ -79,7 +79,7 @@ private:
 
     const Problem& problem_;
     Rng& rng_;
-    Draft draft_;
+    PlanCandidate candidate_;
     std::vector<int> visits_;
     int cap_ = 0, expansions_ = 0;
 };
@@ -105,10 +105,10 @@ Placement random_placement(const Problem& problem, Rng& rng) {
 
 }  // namespace
 
-std::optional<Draft> any_paths(const Problem& problem, std::uint64_t seed) {
+std::optional<PlanCandidate> feasible_paths(const Problem& problem, std::uint64_t seed) {
     if (problem.nodes() < problem.stages) return {};
     Rng rng(seed, 7);
-    PathFinder finder(problem, rng);
+    FeasiblePathSearch finder(problem, rng);
     for (int k = 0; k < placements; ++k)
         if (auto found = finder.find(problem.placement.empty() ? random_placement(problem, rng) : problem.placement))
             return found;

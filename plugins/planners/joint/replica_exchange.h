@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "core/base/rng.h"
-#include "plugins/planners/joint/order_search.h"
+#include "plugins/planners/joint/order_annealer.h"
 
 namespace skippipe {
 
-class Ladder {
+class ReplicaExchange {
 public:
-    static constexpr int rungs = 10;
+    static constexpr int replicas = 10;
     static constexpr std::int64_t steps_a_turn = 2000;  ///< of each chain between exchanges
-    static constexpr std::int64_t steps_a_round = rungs * steps_a_turn;
+    static constexpr std::int64_t steps_a_round = replicas * steps_a_turn;
     /// The ends of so many chains are heated up again and cooled down at last, the better half of them longer.
     static constexpr int elites = 4;
     static constexpr std::int64_t reheated_a_round =
@@ -27,29 +27,30 @@ public:
 
     /// `start` has a binding order on every node and is complete. The temperatures lie between `hot_s` and `cold_s`
     /// seconds. Keeps a reference to the problem.
-    Ladder(const Problem& problem, const Draft& start, double hot_s, double cold_s, std::uint64_t seed,
-           std::uint64_t stream);
+    ReplicaExchange(const Problem& problem, const PlanCandidate& start, double hot_s, double cold_s, std::uint64_t seed,
+                    std::uint64_t stream);
 
     /// Every chain takes its steps, on up to so many threads, then neighbours exchange. The same on any number of
     /// threads.
     void round(int threads);
-    /// Heats the best drafts of the chains a little and cools them down, again and again, each time from the best that
-    /// came of it: what the ladder leaves a second above what can be had. `go_on` is asked by one thread at a time.
-    /// `besides`, with a binding order on every node: another draft to be among them, may be null.
-    void finish(int threads, const Draft* besides, const std::function<bool()>& go_on);
+    /// Heats the best candidates of the chains a little and cools them down, again and again, each time from the best
+    /// that came of it: a replica exchange alone ends about a second above what can be had. `go_on` is asked by one
+    /// thread at a time. `besides`, with a binding order on every node: another candidate to be among them, may be
+    /// null.
+    void finish(int threads, const PlanCandidate* besides, const std::function<bool()>& go_on);
 
-    const Draft& best() const { return best_; }
+    const PlanCandidate& best() const { return best_; }
     double best_s() const { return best_s_; }
     std::int64_t rounds() const { return rounds_; }
     std::int64_t steps() const { return steps_; }
 
 private:
-    using Chains = std::vector<std::unique_ptr<OrderChain>>;
+    using Chains = std::vector<std::unique_ptr<OrderAnnealer>>;
     struct Elite {
-        Draft draft;
+        PlanCandidate candidate;
         double seconds;
     };
-    void exchange();
+    void swap_neighbours();
     std::vector<Elite> best_ends() const;
     void reheat(std::vector<Elite>& ends, int count, std::int64_t steps, int threads,
                 const std::function<bool()>& go_on);
@@ -60,7 +61,7 @@ private:
     Rng rng_;
     Chains chains_;                       ///< from hot to cold
     std::vector<double> temperatures_s_;  ///< [chains]
-    Draft best_;
+    PlanCandidate best_;
     double best_s_;
     std::int64_t rounds_ = 0, steps_ = 0;
     std::uint64_t reheats_ = 0;

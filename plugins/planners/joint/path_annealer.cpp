@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/joint/anneal.h"
+#include "plugins/planners/joint/path_annealer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,19 +16,19 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Cooling Cooling::of(const Problem& problem) {
+TemperatureSchedule TemperatureSchedule::of(const Problem& problem) {
     const double operations = static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
     const double factor = operations < 270 ? 270 / operations : std::max(0.25, std::sqrt(270 / operations));
     return {0.004 * factor, 0.0002 * factor};
 }
 
-AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, const Draft& start, std::uint64_t seed,
-                               std::uint64_t stream, const Scenarios* scenarios)
+PathAnnealer::PathAnnealer(const Problem& problem, const Network& network, const PlanCandidate& start,
+                           std::uint64_t seed, std::uint64_t stream, const Scenarios* scenarios)
     : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt),
       problem_(own_ ? *own_ : problem),
       rng_(seed, stream),
       simulator_(problem_),
-      draft_(start),
+      candidate_(start),
       best_(start) {
     if (own_) own_->set_blocks(start.blocks);
     if (scenarios != nullptr) tail_cost_.emplace(problem_, *scenarios);
@@ -38,14 +38,15 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     current_ = cost(std::numeric_limits<double>::infinity());
     best_s_ = current_.iteration_s;
     visits_.assign(at(problem.stages), 0);
-    for (const int node : draft_.schedule.nodes) ++visits_[at(stage_of(node))];
+    for (const int node : candidate_.schedule.nodes) ++visits_[at(stage_of(node))];
     place_.assign(at(problem.nodes()), -1);
-    for (const auto& stage : draft_.stages)
+    for (const auto& stage : candidate_.stages)
         for (std::size_t k = 0; k < stage.size(); ++k) place_[at(stage[k])] = static_cast<int>(k);
     all_nodes_.resize(at(problem.nodes()));
     std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
     for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b) missing_lines_ = missing_lines_ || network.round_s(a, b) >= no_way_s;
+        for (int b = 0; b < problem.nodes(); ++b)
+            missing_lines_ = missing_lines_ || network.round_s(a, b) >= unreachable_s;
     const auto& rules = problem.constraints;
     const bool skips = length_ < problem.stages;
     may_reorder_ = length_ > 2 && (!rules.bounded_disorder || (rules.max_swaps > 0 && rules.max_swap_distance > 0));
@@ -57,7 +58,7 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     };
     add(Move::exchange_hops, 12, several && length_ > 1);
     add(Move::reorder, 2, may_reorder_);
-    add(Move::exchange_data, 2, several && draft_.stages[0].size() > 1);
+    add(Move::exchange_data, 2, several && candidate_.stages[0].size() > 1);
     add(Move::exchange_priority, 3, several);
     add(Move::shift_priority, 2, several);
     add(Move::sibling, 4, length_ > 1 || !problem.balance_data_nodes);
@@ -68,62 +69,64 @@ AnnealingChain::AnnealingChain(const Problem& problem, const Network& network, c
     add(Move::resize, 2, free_sizes);
     add(Move::turn_ring, 1,
         problem.placement.empty() && problem.charge_all_reduce &&
-            std::any_of(draft_.stages.begin(), draft_.stages.end(), [](const auto& ring) { return ring.size() > 2; }));
+            std::any_of(candidate_.stages.begin(), candidate_.stages.end(),
+                        [](const auto& ring) { return ring.size() > 2; }));
     may_move_blocks_ = own_ && problem.stages > 1;
     add(Move::move_blocks, 4, may_move_blocks_);
     add(Move::exchange_sizes, 3, several && problem.sizes.size() > 1);
 }
 
-void AnnealingChain::run(std::int64_t steps, const Cooling& cooling, const std::function<double()>& clock_fraction,
-                         const std::function<bool(double)>& go_on) {
+void PathAnnealer::run(std::int64_t steps, const TemperatureSchedule& temperatures,
+                       const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on) {
     if (moves_.empty() || !std::isfinite(best_s_)) return;
-    cool_down(steps, count_ * (2 * length_ + 1), best_s_ * cooling.first, cooling.last / cooling.first, clock_fraction,
-              go_on, [this](double temperature_s) { step(temperature_s); });
+    cool_down(steps, count_ * (2 * length_ + 1), best_s_ * temperatures.first, temperatures.last / temperatures.first,
+              clock_fraction, go_on, [this](double temperature_s) { step(temperature_s); });
 }
 
-bool AnnealingChain::step(double temperature_s) {
+bool PathAnnealer::step(double temperature_s) {
     ++steps_;
     Change change;
     if (!propose(change)) return false;
     const double threshold_s = current_.seconds() - temperature_s * std::log(1 - rng_.uniform());
     // Data nodes that end a tenth sooner on the mean, by one step, do not happen: past that, the iteration alone rules
     // a candidate out.
-    const Cost candidate = cost(threshold_s - mean_weight * 0.9 * current_.mean_end_s);
-    if (!(candidate.seconds() < threshold_s)) {
+    const Cost proposed = cost(threshold_s - mean_weight * 0.9 * current_.mean_end_s);
+    if (!(proposed.seconds() < threshold_s)) {
         undo(change);
         return false;
     }
-    current_ = candidate;
-    if (candidate.iteration_s < best_s_) keep_best();
+    current_ = proposed;
+    if (proposed.iteration_s < best_s_) keep_best();
     return true;
 }
 
-AnnealingChain::Cost AnnealingChain::cost(double cutoff_s) {
+PathAnnealer::Cost PathAnnealer::cost(double cutoff_s) {
     if (tail_cost_) return robust_cost(cutoff_s);
-    const double seconds = simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s;
-    return {seconds, mean_end_s(draft_.stages[0], simulator_.node_end_s())};
+    const double seconds = simulator_.times(candidate_.schedule, candidate_.stages, cutoff_s).iteration_s;
+    return {seconds, mean_end_s(candidate_.stages[0], simulator_.node_end_s())};
 }
 
 /// What takes longer on the network as drawn than it may in the worse half of the drawn networks is ruled out by that
 /// alone.
-AnnealingChain::Cost AnnealingChain::robust_cost(double cutoff_s) {
+PathAnnealer::Cost PathAnnealer::robust_cost(double cutoff_s) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
-    if (!std::isfinite(simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s)) return {infinite, 0};
+    if (!std::isfinite(simulator_.times(candidate_.schedule, candidate_.stages, cutoff_s).iteration_s))
+        return {infinite, 0};
     if (!simulator_.operation_ends(operation_end_s_)) return {infinite, 0};
-    const auto value = (*tail_cost_)(draft_, operation_end_s_);
+    const auto value = (*tail_cost_)(candidate_, operation_end_s_);
     return {value.iteration_s, value.mean_end_s};
 }
 
-void AnnealingChain::keep_best() {
+void PathAnnealer::keep_best() {
     best_s_ = current_.iteration_s;
-    std::copy(draft_.schedule.nodes.begin(), draft_.schedule.nodes.end(), best_.schedule.nodes.begin());
-    best_.schedule.stage_of = draft_.schedule.stage_of;
-    best_.stages = draft_.stages;
-    best_.blocks = draft_.blocks;
-    best_.schedule.microbatches = draft_.schedule.microbatches;
+    std::copy(candidate_.schedule.nodes.begin(), candidate_.schedule.nodes.end(), best_.schedule.nodes.begin());
+    best_.schedule.stage_of = candidate_.schedule.stage_of;
+    best_.stages = candidate_.stages;
+    best_.blocks = candidate_.blocks;
+    best_.schedule.microbatches = candidate_.schedule.microbatches;
 }
 
-bool AnnealingChain::propose(Change& change) {
+bool PathAnnealer::propose(Change& change) {
     change.move = moves_[rng_.below(moves_.size())];
     switch (change.move) {
         case Move::exchange_hops: return propose_exchange(change);
@@ -152,7 +155,7 @@ bool AnnealingChain::propose(Change& change) {
     return false;
 }
 
-bool AnnealingChain::propose_exchange(Change& change) {
+bool PathAnnealer::propose_exchange(Change& change) {
     change.i = pick(at(count_));
     change.j = pick(at(count_));
     change.a = 1 + pick(at(length_ - 1));
@@ -165,7 +168,7 @@ bool AnnealingChain::propose_exchange(Change& change) {
     return false;
 }
 
-bool AnnealingChain::propose_reorder(Change& change) {
+bool PathAnnealer::propose_reorder(Change& change) {
     change.i = pick(at(count_));
     change.a = 1 + pick(at(length_ - 1));
     change.b = 1 + pick(at(length_ - 1));
@@ -177,7 +180,7 @@ bool AnnealingChain::propose_reorder(Change& change) {
     return false;
 }
 
-bool AnnealingChain::propose_data(Change& change) {
+bool PathAnnealer::propose_data(Change& change) {
     change.i = pick(at(count_));
     change.j = pick(at(count_));
     int &first = path(change.i)[0], &second = path(change.j)[0];
@@ -188,12 +191,12 @@ bool AnnealingChain::propose_data(Change& change) {
     return false;
 }
 
-bool AnnealingChain::propose_sibling(Change& change) {
+bool PathAnnealer::propose_sibling(Change& change) {
     change.i = pick(at(count_));
     const int first = problem_.balance_data_nodes ? 1 : 0;
     change.a = first + pick(at(length_ - first));
     int& node = path(change.i)[change.a];
-    const auto& siblings = draft_.stages[at(stage_of(node))];
+    const auto& siblings = candidate_.stages[at(stage_of(node))];
     const int other = siblings[rng_.below(siblings.size())];
     if (other == node) return false;
     change.b = node;
@@ -203,23 +206,23 @@ bool AnnealingChain::propose_sibling(Change& change) {
     return false;
 }
 
-bool AnnealingChain::propose_nodes(Change& change) {
+bool PathAnnealer::propose_nodes(Change& change) {
     change.i = pick(all_nodes_.size());
     change.j = pick(all_nodes_.size());
     if (change.i == change.j || stage_of(change.i) == stage_of(change.j)) return false;
     exchange_nodes(change.i, change.j);
-    if (!missing_lines_ || fits_everywhere(problem_, draft_)) return true;
+    if (!missing_lines_ || fits_everywhere(problem_, candidate_)) return true;
     exchange_nodes(change.i, change.j);
     return false;
 }
 
-bool AnnealingChain::propose_restage(Change& change) {
+bool PathAnnealer::propose_restage(Change& change) {
     change.i = pick(at(count_));
     change.a = 1 + pick(at(length_ - 1));
     const int stage = 1 + pick(at(problem_.stages - 1));
     int& node = path(change.i)[change.a];
     if (visits_[at(stage)] >= cap_ || stage == stage_of(node)) return false;
-    const auto& nodes = draft_.stages[at(stage)];
+    const auto& nodes = candidate_.stages[at(stage)];
     change.b = node;
     node = nodes[rng_.below(nodes.size())];
     if (fits(change.i)) {
@@ -231,7 +234,7 @@ bool AnnealingChain::propose_restage(Change& change) {
     return false;
 }
 
-void AnnealingChain::undo(const Change& change) {
+void PathAnnealer::undo(const Change& change) {
     switch (change.move) {
         case Move::exchange_hops: std::swap(path(change.i)[change.a], path(change.j)[change.b]); break;
         case Move::reorder: std::swap(path(change.i)[change.a], path(change.i)[change.b]); break;
@@ -242,12 +245,12 @@ void AnnealingChain::undo(const Change& change) {
         case Move::exchange_nodes: exchange_nodes(change.i, change.j); break;
         case Move::resize: restore(); break;
         case Move::turn_ring:
-            std::swap(draft_.stages[at(change.i)][at(change.a)], draft_.stages[at(change.i)][at(change.b)]);
+            std::swap(candidate_.stages[at(change.i)][at(change.a)], candidate_.stages[at(change.i)][at(change.b)]);
             set_places(change.i);
             break;
         case Move::move_blocks: move_blocks(change.j, change.i, change.a); break;
         case Move::exchange_sizes:
-            std::swap(draft_.schedule.microbatches[at(change.i)], draft_.schedule.microbatches[at(change.j)]);
+            std::swap(candidate_.schedule.microbatches[at(change.i)], candidate_.schedule.microbatches[at(change.j)]);
             break;
         case Move::restage: {
             int& node = path(change.i)[change.a];
@@ -259,18 +262,18 @@ void AnnealingChain::undo(const Change& change) {
 }
 
 /// The two nodes change places: stage, ring place and every visit.
-void AnnealingChain::exchange_nodes(int u, int v) {
-    for (int& node : draft_.schedule.nodes) node = node == u ? v : node == v ? u : node;
+void PathAnnealer::exchange_nodes(int u, int v) {
+    for (int& node : candidate_.schedule.nodes) node = node == u ? v : node == v ? u : node;
     const int stage_u = stage_of(u), stage_v = stage_of(v);
-    if (stage_u >= 0) draft_.stages[at(stage_u)][at(place_[at(u)])] = v;
-    if (stage_v >= 0) draft_.stages[at(stage_v)][at(place_[at(v)])] = u;
-    std::swap(draft_.schedule.stage_of[at(u)], draft_.schedule.stage_of[at(v)]);
+    if (stage_u >= 0) candidate_.stages[at(stage_u)][at(place_[at(u)])] = v;
+    if (stage_v >= 0) candidate_.stages[at(stage_v)][at(place_[at(v)])] = u;
+    std::swap(candidate_.schedule.stage_of[at(u)], candidate_.schedule.stage_of[at(v)]);
     std::swap(place_[at(u)], place_[at(v)]);
 }
 
 /// Moves a path to another place in the release order; what lies between moves up by one.
-void AnnealingChain::shift(int from, int to) {
-    const auto nodes = draft_.schedule.nodes.begin();
+void PathAnnealer::shift(int from, int to) {
+    const auto nodes = candidate_.schedule.nodes.begin();
     const auto row = [&](int index) { return nodes + static_cast<std::ptrdiff_t>(index) * length_; };
     if (from < to)
         std::rotate(row(from), row(from + 1), row(to + 1));
@@ -279,9 +282,9 @@ void AnnealingChain::shift(int from, int to) {
 }
 
 /// Whether a path that was changed is within CC1-CC3 and has its lines.
-bool AnnealingChain::fits(int index) const {
-    return fits_stages(problem_, draft_.schedule, index) &&
-           (!missing_lines_ || has_lines(problem_, draft_.schedule, index));
+bool PathAnnealer::fits(int index) const {
+    return fits_stages(problem_, candidate_.schedule, index) &&
+           (!missing_lines_ || has_lines(problem_, candidate_.schedule, index));
 }
 
 }  // namespace skippipe

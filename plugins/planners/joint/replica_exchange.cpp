@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/joint/ladder.h"
+#include "plugins/planners/joint/replica_exchange.h"
 
 #include <algorithm>
 #include <atomic>
@@ -38,28 +38,28 @@ void share(int count, int threads, const Work& work) {
 
 }  // namespace
 
-Ladder::Ladder(const Problem& problem, const Draft& start, double hot_s, double cold_s, std::uint64_t seed,
-               std::uint64_t stream)
+ReplicaExchange::ReplicaExchange(const Problem& problem, const PlanCandidate& start, double hot_s, double cold_s,
+                                 std::uint64_t seed, std::uint64_t stream)
     : problem_(problem), seed_(seed), stream_(stream), rng_(seed, stream), best_(start) {
-    for (int k = 0; k < rungs; ++k) {
-        chains_.push_back(std::make_unique<OrderChain>(problem, start, seed, stream + 1 + at(k)));
-        temperatures_s_.push_back(hot_s * std::pow(cold_s / hot_s, k / (rungs - 1.0)));
+    for (int k = 0; k < replicas; ++k) {
+        chains_.push_back(std::make_unique<OrderAnnealer>(problem, start, seed, stream + 1 + at(k)));
+        temperatures_s_.push_back(hot_s * std::pow(cold_s / hot_s, k / (replicas - 1.0)));
     }
     best_s_ = chains_.front()->best_s();
 }
 
-void Ladder::round(int threads) {
-    share(rungs, threads, [&](int k) { chains_[at(k)]->stay(steps_a_turn, temperatures_s_[at(k)]); });
+void ReplicaExchange::round(int threads) {
+    share(replicas, threads, [&](int k) { chains_[at(k)]->stay(steps_a_turn, temperatures_s_[at(k)]); });
     ++rounds_;
     steps_ += steps_a_round;
     take_best(chains_);
-    exchange();
+    swap_neighbours();
 }
 
-/// By turns of the even pairs and of the odd: so that each chain still visits its drafts as often as its temperature
-/// says.
-void Ladder::exchange() {
-    for (int k = static_cast<int>(rounds_ % 2); k + 1 < rungs; k += 2) {
+/// By turns of the even pairs and of the odd: so that each chain still visits its candidates as often as its
+/// temperature says.
+void ReplicaExchange::swap_neighbours() {
+    for (int k = static_cast<int>(rounds_ % 2); k + 1 < replicas; k += 2) {
         auto &hot = chains_[at(k)], &cold = chains_[at(k) + 1];
         const double gain =
             (1 / temperatures_s_[at(k) + 1] - 1 / temperatures_s_[at(k)]) * (cold->current_s() - hot->current_s());
@@ -67,7 +67,7 @@ void Ladder::exchange() {
     }
 }
 
-void Ladder::take_best(const Chains& chains) {
+void ReplicaExchange::take_best(const Chains& chains) {
     for (const auto& chain : chains) {
         if (!(chain->best_s() < best_s_)) continue;
         best_s_ = chain->best_s();
@@ -75,8 +75,8 @@ void Ladder::take_best(const Chains& chains) {
     }
 }
 
-std::vector<Ladder::Elite> Ladder::best_ends() const {
-    std::vector<const OrderChain*> order;
+std::vector<ReplicaExchange::Elite> ReplicaExchange::best_ends() const {
+    std::vector<const OrderAnnealer*> order;
     for (const auto& chain : chains_) order.push_back(chain.get());
     std::stable_sort(order.begin(), order.end(),
                      [](const auto* a, const auto* b) { return a->best_s() < b->best_s(); });
@@ -85,7 +85,7 @@ std::vector<Ladder::Elite> Ladder::best_ends() const {
     return ends;
 }
 
-void Ladder::finish(int threads, const Draft* besides, const std::function<bool()>& go_on) {
+void ReplicaExchange::finish(int threads, const PlanCandidate* besides, const std::function<bool()>& go_on) {
     auto ends = best_ends();
     if (besides != nullptr) {
         ends.pop_back();
@@ -98,14 +98,14 @@ void Ladder::finish(int threads, const Draft* besides, const std::function<bool(
 }
 
 /// The first `count` of the ends; they are sorted after that.
-void Ladder::reheat(std::vector<Elite>& ends, int count, std::int64_t steps, int threads,
-                    const std::function<bool()>& go_on) {
+void ReplicaExchange::reheat(std::vector<Elite>& ends, int count, std::int64_t steps, int threads,
+                             const std::function<bool()>& go_on) {
     const double cold_s = temperatures_s_.back();
     Chains chains;
     std::vector<double> first_s;
     for (int k = 0; k < count; ++k) {
-        chains.push_back(
-            std::make_unique<OrderChain>(problem_, ends[at(k)].draft, seed_, stream_ + 1 + rungs + reheats_++));
+        chains.push_back(std::make_unique<OrderAnnealer>(problem_, ends[at(k)].candidate, seed_,
+                                                         stream_ + 1 + replicas + reheats_++));
         first_s.push_back(cold_s * least_heat * std::pow(most_heat / least_heat, rng_.uniform()));
     }
     std::mutex one_at_a_time;

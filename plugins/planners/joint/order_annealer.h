@@ -11,13 +11,14 @@
 
 namespace skippipe {
 
-/// The order in which each node runs its operations in the draft's timeline. Empty where the timeline is incomplete.
-std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const Draft& draft);
+/// The order in which each node runs its operations in the candidate's timeline. Empty where the timeline is
+/// incomplete.
+std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate);
 
-class OrderChain {
+class OrderAnnealer {
 public:
     /// `start` has a binding order on every node and is complete. Keeps a reference to the problem.
-    OrderChain(const Problem& problem, const Draft& start, std::uint64_t seed, std::uint64_t stream);
+    OrderAnnealer(const Problem& problem, const PlanCandidate& start, std::uint64_t seed, std::uint64_t stream);
 
     /// Takes up to `steps` steps, the temperature falling from `first_s` to `last_s` seconds; by the clock where
     /// `clock_fraction` is given. `go_on` is asked every few hundred steps with the fraction done.
@@ -26,9 +27,9 @@ public:
     /// Takes so many steps at one temperature.
     void stay(std::int64_t steps, double temperature_s);
 
-    const Draft& best() const { return best_; }
+    const PlanCandidate& best() const { return best_; }
     double best_s() const { return best_s_; }
-    /// What is minimised, of the draft at hand; infinite where the start was incomplete.
+    /// What is minimised, of the candidate at hand; infinite where the start was incomplete.
     double current_s() const { return current_s_; }
     std::int64_t steps() const { return steps_; }
 
@@ -74,12 +75,12 @@ private:
     bool admissible(int node, int first, int last) const;
     double cost_s(double cutoff_s);
     int pick(std::size_t n) { return static_cast<int>(rng_.below(n)); }
-    int stage_of(int node) const { return draft_.schedule.stage_of[static_cast<std::size_t>(node)]; }
+    int stage_of(int node) const { return candidate_.schedule.stage_of[static_cast<std::size_t>(node)]; }
 
-    std::optional<Problem> own_;  ///< where blocks are planned: with the draft's
+    std::optional<Problem> own_;  ///< where blocks are planned: with the candidate's
     const Problem& problem_;
     Rng rng_;
-    Draft draft_, best_;
+    PlanCandidate candidate_, best_;
     OrderTimes times_;
     bool exact_;  ///< times_ are; else the simulator's count, and times_ only say about when what runs
     Simulator simulator_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/joint/order_search.h"
+#include "plugins/planners/joint/order_annealer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +16,11 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const Draft& draft) {
-    const Schedule& schedule = draft.schedule;
+std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate) {
+    const Schedule& schedule = candidate.schedule;
     Plan plan;
-    plan.stages = draft.stages;
-    const auto timeline = Simulator(PlannedProblem(problem, draft.blocks).get()).timeline(schedule, plan);
+    plan.stages = candidate.stages;
+    const auto timeline = Simulator(PlannedProblem(problem, candidate.blocks).get()).timeline(schedule, plan);
     if (!timeline.complete) return {};
     std::vector<int> index_of(at(problem.microbatches), 0);
     for (int i = 0; i < schedule.count(); ++i) index_of[at(schedule.microbatches[at(i)])] = i;
@@ -43,18 +43,19 @@ std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, c
     return order;
 }
 
-OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t seed, std::uint64_t stream)
+OrderAnnealer::OrderAnnealer(const Problem& problem, const PlanCandidate& start, std::uint64_t seed,
+                             std::uint64_t stream)
     : own_(problem.plan_blocks ? std::optional(problem) : std::nullopt),
       problem_(own_ ? *own_ : problem),
       rng_(seed, stream),
-      draft_(start),
+      candidate_(start),
       best_(start),
       times_(problem_, start),
       exact_(lines_are_apart(problem)),
       simulator_(problem_) {
     if (own_) own_->set_blocks(start.blocks);
-    times_.set_stages(draft_);
-    const auto& schedule = draft_.schedule;
+    times_.set_stages(candidate_);
+    const auto& schedule = candidate_.schedule;
     cap_ = problem.constraints.uniform_execution ? problem.visits_cap(schedule.length) : schedule.count();
     visits_.assign(at(problem.stages), 0);
     for (const int node : schedule.nodes) ++visits_[at(stage_of(node))];
@@ -82,32 +83,32 @@ OrderChain::OrderChain(const Problem& problem, const Draft& start, std::uint64_t
     if (std::isfinite(best_s_)) accept();
 }
 
-void OrderChain::run(std::int64_t steps, double first_s, double last_s, const std::function<double()>& clock_fraction,
-                     const std::function<bool(double)>& go_on) {
+void OrderAnnealer::run(std::int64_t steps, double first_s, double last_s,
+                        const std::function<double()>& clock_fraction, const std::function<bool(double)>& go_on) {
     if (!std::isfinite(best_s_)) return;
-    cool_down(steps, draft_.schedule.count() * (2 * draft_.schedule.length + 1), first_s, last_s / first_s,
+    cool_down(steps, candidate_.schedule.count() * (2 * candidate_.schedule.length + 1), first_s, last_s / first_s,
               clock_fraction, go_on, [this](double temperature_s) { step(temperature_s); });
 }
 
-void OrderChain::stay(std::int64_t steps, double temperature_s) {
+void OrderAnnealer::stay(std::int64_t steps, double temperature_s) {
     if (!std::isfinite(best_s_)) return;
     for (std::int64_t k = 0; k < steps; ++k) step(temperature_s);
 }
 
-double OrderChain::cost_s(double cutoff_s) {
-    iteration_s_ = exact_ ? times_.iteration_s(draft_, cutoff_s, change_)
-                          : simulator_.times(draft_.schedule, draft_.stages, cutoff_s).iteration_s;
+double OrderAnnealer::cost_s(double cutoff_s) {
+    iteration_s_ = exact_ ? times_.iteration_s(candidate_, cutoff_s, change_)
+                          : simulator_.times(candidate_.schedule, candidate_.stages, cutoff_s).iteration_s;
     if (!std::isfinite(iteration_s_)) return infinite;
-    mean_end_s_ = mean_end_s(draft_.stages[0], exact_ ? times_.node_end_s() : simulator_.node_end_s());
+    mean_end_s_ = mean_end_s(candidate_.stages[0], exact_ ? times_.node_end_s() : simulator_.node_end_s());
     return iteration_s_ + mean_end_weight * mean_end_s_;
 }
 
-void OrderChain::accept() {
-    if (!exact_) times_.iteration_s(draft_, infinite, change_);
-    times_.accept(draft_);
+void OrderAnnealer::accept() {
+    if (!exact_) times_.iteration_s(candidate_, infinite, change_);
+    times_.accept(candidate_);
 }
 
-bool OrderChain::step(double temperature_s) {
+bool OrderAnnealer::step(double temperature_s) {
     ++steps_;
     change_.all = false;
     change_.orders = 0;
@@ -122,7 +123,7 @@ bool OrderChain::step(double temperature_s) {
     const double candidate_s = cost_s(threshold_s - mean_end_weight * (0.99 * before_mean_s - temperature_s));
     if (!(candidate_s < threshold_s)) {
         undo();
-        if (exact_) times_.reject(draft_, change_);
+        if (exact_) times_.reject(candidate_, change_);
         mean_end_s_ = before_mean_s;
         return false;
     }
@@ -130,25 +131,25 @@ bool OrderChain::step(double temperature_s) {
     accept();
     if (iteration_s_ < best_s_) {
         best_s_ = iteration_s_;
-        best_ = draft_;
+        best_ = candidate_;
     }
     return true;
 }
 
-void OrderChain::save(int node) {
+void OrderAnnealer::save(int node) {
     for (int k = 0; k < change_.orders; ++k)
         if (orders_[at(k)].first == node) return;
     if (at(change_.orders) == orders_.size()) orders_.emplace_back();
     orders_[at(change_.orders)].first = node;
-    orders_[at(change_.orders++)].second = draft_.schedule.order[at(node)];
+    orders_[at(change_.orders++)].second = candidate_.schedule.order[at(node)];
 }
 
-void OrderChain::change_path(int index) {
+void OrderAnnealer::change_path(int index) {
     if (std::find(paths_.begin(), paths_.end(), index) == paths_.end()) paths_.push_back(index);
 }
 
-void OrderChain::set_hop(int index, int hop, int node) {
-    int& place = draft_.schedule.path(index)[hop];
+void OrderAnnealer::set_hop(int index, int hop, int node) {
+    int& place = candidate_.schedule.path(index)[hop];
     hops_.push_back({index, hop, place});
     change_path(index);
     --visits_[at(stage_of(place))];
@@ -156,20 +157,20 @@ void OrderChain::set_hop(int index, int hop, int node) {
     place = node;
 }
 
-void OrderChain::undo() {
+void OrderAnnealer::undo() {
     if (u_ >= 0) return exchange_places(u_, v_);
     if (blocks_from_ >= 0) return move_blocks(blocks_to_, blocks_from_, blocks_moved_);
     if (size_i_ >= 0) return exchange_sizes(size_i_, size_j_);
     for (int k = 0; k < change_.orders; ++k)
-        draft_.schedule.order[at(orders_[at(k)].first)].swap(orders_[at(k)].second);
+        candidate_.schedule.order[at(orders_[at(k)].first)].swap(orders_[at(k)].second);
     for (std::size_t k = hops_.size(); k-- > 0;) {
         const auto& saved = hops_[k];
-        int& place = draft_.schedule.path(saved.index)[saved.hop];
+        int& place = candidate_.schedule.path(saved.index)[saved.hop];
         --visits_[at(stage_of(place))];
         ++visits_[at(stage_of(saved.node))];
         place = saved.node;
     }
-    for (const int index : paths_) times_.set_path(draft_, index);
+    for (const int index : paths_) times_.set_path(candidate_, index);
 }
 
 }  // namespace skippipe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/common/draft.h"
+#include "plugins/planners/common/plan_candidate.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ Operation operation_of(const Schedule& schedule, std::uint32_t packed) {
 void nearest_neighbours(const Problem& problem, std::vector<int>& ring) {
     const auto cost_s = [&](int a, int b) {
         return problem.reachable(a, b) ? problem.hop(a, b).latency_s + 1 / problem.hop(a, b).bandwidth_bytes_per_s
-                                       : no_way_s;
+                                       : unreachable_s;
     };
     for (std::size_t i = 1; i + 1 < ring.size(); ++i) {
         const auto next =
@@ -44,7 +44,7 @@ Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
     round_s_.resize(nodes_ * nodes_);
     const auto one_way = [&](int from, int to, bool forward) {
         const Hop& hop = problem.hop(from, to);
-        if (hop.line == no_line) return no_way_s;
+        if (hop.line == no_line) return unreachable_s;
         return hop.latency_s + problem.overhead_s + (forward ? hop.seconds_per_forward : hop.seconds_per_backward);
     };
     for (int a = 0; a < problem.nodes(); ++a)
@@ -77,7 +77,7 @@ void order_ring(const Problem& problem, std::vector<int>& ring, int stage) {
     const auto cost_s = [&](const std::vector<int>& order) {
         double missing_s = 0;
         for (std::size_t i = 0; i < order.size(); ++i)
-            if (!problem.reachable(order[i], order[(i + 1) % order.size()])) missing_s += no_way_s;
+            if (!problem.reachable(order[i], order[(i + 1) % order.size()])) missing_s += unreachable_s;
         return missing_s > 0 ? missing_s : all_reduce_seconds(problem, order, stage);
     };
     if (ring.size() > 7) {
@@ -137,7 +137,7 @@ std::string islands_text(const Problem& problem) {
 
 }  // namespace
 
-void check_reach(const Problem& problem, const Draft& draft) {
+void check_reach(const Problem& problem, const PlanCandidate& candidate) {
     const auto need = [&](int from, int to) {
         if (from == to || problem.reachable(from, to)) return;
         throw InputError("/topology/links",
@@ -146,24 +146,24 @@ void check_reach(const Problem& problem, const Draft& draft) {
                              islands_text(problem),
                          "Draw a link between them (both ways), or change placement or stage sizes");
     };
-    std::vector<bool> visited(draft.stages.size(), false);
-    for (int i = 0; i < draft.schedule.count(); ++i) {
-        const int* path = draft.schedule.path(i);
-        for (int hop = 0; hop < draft.schedule.length; ++hop) {
-            need(path[hop], path[(hop + 1) % draft.schedule.length]);
-            need(path[(hop + 1) % draft.schedule.length], path[hop]);
-            visited[at(draft.schedule.stage_of[at(path[hop])])] = true;
+    std::vector<bool> visited(candidate.stages.size(), false);
+    for (int i = 0; i < candidate.schedule.count(); ++i) {
+        const int* path = candidate.schedule.path(i);
+        for (int hop = 0; hop < candidate.schedule.length; ++hop) {
+            need(path[hop], path[(hop + 1) % candidate.schedule.length]);
+            need(path[(hop + 1) % candidate.schedule.length], path[hop]);
+            visited[at(candidate.schedule.stage_of[at(path[hop])])] = true;
         }
     }
     if (!problem.charge_all_reduce) return;
-    for (std::size_t s = 0; s < draft.stages.size(); ++s)
-        for (std::size_t i = 0; visited[s] && i < draft.stages[s].size(); ++i)
-            need(draft.stages[s][i], draft.stages[s][(i + 1) % draft.stages[s].size()]);
+    for (std::size_t s = 0; s < candidate.stages.size(); ++s)
+        for (std::size_t i = 0; visited[s] && i < candidate.stages[s].size(); ++i)
+            need(candidate.stages[s][i], candidate.stages[s][(i + 1) % candidate.stages[s].size()]);
 }
 
-Draft make_draft(const Problem& problem, const Placement& stages, int length) {
-    Draft draft{stages, {}, problem.blocks};
-    auto& schedule = draft.schedule;
+PlanCandidate make_candidate(const Problem& problem, const Placement& stages, int length) {
+    PlanCandidate candidate{stages, {}, problem.blocks};
+    auto& schedule = candidate.schedule;
     schedule.length = length;
     schedule.split_backward = problem.split_backward;
     schedule.stage_of.assign(at(problem.nodes()), -1);
@@ -171,31 +171,31 @@ Draft make_draft(const Problem& problem, const Placement& stages, int length) {
         for (const int node : stages[s]) schedule.stage_of[at(node)] = static_cast<int>(s);
     for (int m = 0; m < problem.microbatches; ++m) schedule.microbatches.push_back(m);
     schedule.nodes.assign(at(problem.microbatches) * at(length), -1);
-    return draft;
+    return candidate;
 }
 
-Draft draft_of(const Problem& problem, const Plan& plan) {
+PlanCandidate candidate_of(const Problem& problem, const Plan& plan) {
     return {plan.stages, make_schedule(problem, plan), plan.blocks};
 }
 
-Plan make_plan(const Problem& problem, const Draft& draft, const std::string& planner, const PlanRequest& request,
-               std::int64_t steps, std::string note) {
+Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std::string& planner,
+               const PlanRequest& request, std::int64_t steps, std::string note) {
     Plan plan;
     plan.planner = planner;
     plan.seed = request.seed;
     plan.steps = steps;
     plan.experiment_hash = problem.experiment_hash;
-    plan.split_backward = draft.schedule.split_backward;
-    plan.stages = draft.stages;
-    plan.blocks = draft.blocks;
-    for (int i = 0; i < draft.schedule.count(); ++i) {
-        const int* path = draft.schedule.path(i);
+    plan.split_backward = candidate.schedule.split_backward;
+    plan.stages = candidate.stages;
+    plan.blocks = candidate.blocks;
+    for (int i = 0; i < candidate.schedule.count(); ++i) {
+        const int* path = candidate.schedule.path(i);
         plan.paths.push_back(
-            {draft.schedule.microbatches[at(i)], std::vector<int>(path, path + draft.schedule.length)});
+            {candidate.schedule.microbatches[at(i)], std::vector<int>(path, path + candidate.schedule.length)});
     }
-    for (const auto& node : draft.schedule.order) {
+    for (const auto& node : candidate.schedule.order) {
         auto& order = plan.order.emplace_back();
-        for (const auto packed : node) order.push_back(operation_of(draft.schedule, packed));
+        for (const auto packed : node) order.push_back(operation_of(candidate.schedule, packed));
     }
     plan.note = std::move(note);
     return plan;
@@ -225,15 +225,15 @@ bool has_lines(const Problem& problem, const Schedule& schedule, int index) {
     return true;
 }
 
-bool fits_everywhere(const Problem& problem, const Draft& draft) {
-    for (int i = 0; i < draft.schedule.count(); ++i)
-        if (!fits_stages(problem, draft.schedule, i) || !has_lines(problem, draft.schedule, i)) return false;
-    return has_ring_lines(problem, draft);
+bool fits_everywhere(const Problem& problem, const PlanCandidate& candidate) {
+    for (int i = 0; i < candidate.schedule.count(); ++i)
+        if (!fits_stages(problem, candidate.schedule, i) || !has_lines(problem, candidate.schedule, i)) return false;
+    return has_ring_lines(problem, candidate);
 }
 
-bool has_ring_lines(const Problem& problem, const Draft& draft) {
+bool has_ring_lines(const Problem& problem, const PlanCandidate& candidate) {
     if (!problem.charge_all_reduce) return true;
-    for (const auto& ring : draft.stages)
+    for (const auto& ring : candidate.stages)
         for (std::size_t k = 0; ring.size() > 1 && k < ring.size(); ++k)
             if (!problem.reachable(ring[k], ring[(k + 1) % ring.size()])) return false;
     return true;
@@ -245,8 +245,10 @@ double mean_end_s(const std::vector<int>& data_nodes, const std::vector<double>&
     return sum_s / static_cast<double>(data_nodes.size());
 }
 
-double iteration_s(const Problem& problem, const Draft& draft) {
-    return Simulator(PlannedProblem(problem, draft.blocks).get()).times(draft.schedule, draft.stages).iteration_s;
+double iteration_s(const Problem& problem, const PlanCandidate& candidate) {
+    return Simulator(PlannedProblem(problem, candidate.blocks).get())
+        .times(candidate.schedule, candidate.stages)
+        .iteration_s;
 }
 
 }  // namespace skippipe
