@@ -16,9 +16,9 @@ namespace skippipe {
 
 /// FLOPs of one token through one block, forward, a multiply-add counted as two: 8 D^2 for the projections of queries,
 /// keys, values and output, 6 D F for SwiGLU's three matrices, 4 T D for attention's two products with the sequence of
-/// T tokens (the whole square: the causal mask saves nothing here). Norms, softmax, rotations and residual sums are
-/// left out, as is usual: Kaplan et al. 2020 (arXiv 2001.08361, table 1) and Chowdhery et al. 2022 (PaLM, arXiv
-/// 2204.02311, appendix B), whose 6 N + 12 L H Q T a token is three times this.
+/// T tokens (the whole square, as is usual; the kernels leave out what the causal mask hides). Norms, softmax,
+/// rotations and residual sums are left out, as is usual: Kaplan et al. 2020 (arXiv 2001.08361, table 1) and Chowdhery
+/// et al. 2022 (PaLM, arXiv 2204.02311, appendix B), whose 6 N + 12 L H Q T a token is three times this.
 double block_flops_per_token(const ModelSpec& model);
 /// The same for the head: 2 D V. The embedding looks rows up and multiplies nothing: 0.
 double head_flops_per_token(const ModelSpec& model);
