@@ -83,21 +83,22 @@ std::vector<Waiting> waiting_before(const std::vector<const Span*>& busy) {
 
 /// The microbatch stood at its previous node from `before.ready_s` to `before.start_s`: busy there, or held.
 void cut_upstream_wait(const SpanIndex& index, const Span& before, int microbatch, Cutter& cut) {
-    for (const auto& stand : index.stands(before)) {
-        if (!(stand.end_s > cut.at())) continue;
+    for (const auto& interval : index.wait_intervals(before)) {
+        if (!(interval.end_s > cut.at())) continue;
         const IdleCause cause =
-            stand.running ? IdleCause::collision
-                          : held_by(index, before, std::midpoint(std::max(cut.at(), stand.start_s), stand.end_s));
-        cut.until(stand.end_s, cause, microbatch, before.node);
+            interval.running
+                ? IdleCause::collision
+                : held_by(index, before, std::midpoint(std::max(cut.at(), interval.start_s), interval.end_s));
+        cut.until(interval.end_s, cause, microbatch, before.node);
     }
 }
 
 /// Idle before the node's first operation.
 void cut_head(const SpanIndex& index, const Span& next, Cutter& cut) {
-    const auto origin = index.origin(next);
-    if (origin.transfer) {
-        cut.until(origin.transfer->ready_s, IdleCause::fill_drain, next.microbatch, origin.transfer->node);
-        cut.until(cut.end(), IdleCause::link, next.microbatch, origin.transfer->node);
+    const auto source = index.input_source(next);
+    if (source.transfer) {
+        cut.until(source.transfer->ready_s, IdleCause::fill_drain, next.microbatch, source.transfer->node);
+        cut.until(cut.end(), IdleCause::link, next.microbatch, source.transfer->node);
     } else {
         cut.until(cut.end(), IdleCause::fill_drain, next.microbatch);
     }
@@ -107,15 +108,15 @@ void cut_head(const SpanIndex& index, const Span& next, Cutter& cut) {
 void cut_between(const SpanIndex& index, const Span& next, Cutter& cut) {
     const bool activation = next.kind == SpanKind::forward || next.kind == SpanKind::loss;
     const IdleCause input = activation ? IdleCause::activation : IdleCause::gradient;
-    const auto origin = index.origin(next);
-    const int from = origin.transfer ? origin.transfer->node : -1;
-    if (origin.before) {
-        cut.until(origin.before->ready_s, input, next.microbatch, from);
-        cut_upstream_wait(index, *origin.before, next.microbatch, cut);
-        cut.until(origin.before->end_s, input, next.microbatch, from);
+    const auto source = index.input_source(next);
+    const int from = source.transfer ? source.transfer->node : -1;
+    if (source.before) {
+        cut.until(source.before->ready_s, input, next.microbatch, from);
+        cut_upstream_wait(index, *source.before, next.microbatch, cut);
+        cut.until(source.before->end_s, input, next.microbatch, from);
     }
-    if (origin.transfer) {
-        cut.until(origin.transfer->ready_s, input, next.microbatch, from);
+    if (source.transfer) {
+        cut.until(source.transfer->ready_s, input, next.microbatch, from);
         cut.until(next.ready_s, IdleCause::link, next.microbatch, from);
     }
     cut.until(cut.end(), input, next.microbatch, from);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/timeline/jitter.h"
 #include "core/planner/plan/plan.h"
+#include "core/planner/timeline/jitter.h"
 
 namespace skippipe {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/planner/bounds/bounds.h"
-#include "core/planner/timeline/evaluator.h"
-#include "core/planner/planner.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/planner.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
 

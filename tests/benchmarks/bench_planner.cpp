@@ -70,7 +70,7 @@ void print(const Figure& figure) {
 /// Times of plans that each differ from the one before by an exchange of two paths, with every operation simulated.
 void timelines(const authors::Authors& authors, bool recorded) {
     const auto plan = authors.plan("skippipe");
-    auto schedule = make_schedule(authors.problem, plan);
+    auto schedule = flatten(authors.problem, plan);
     Simulator simulator(authors.problem);
     Rng rng(1);
     double best_s = 1e300, sum_s = 0;
@@ -273,7 +273,7 @@ Grown measure(const authors::Authors& authors, const PlannerRegistry& registry, 
     const auto problem = grown(authors, nodes);
     result.first_s = first_plan_s(*registry.find("skippipe-joint"), problem);
     const auto plan = dealt(problem);
-    const auto schedule = make_schedule(problem, plan);
+    const auto schedule = flatten(problem, plan);
     Simulator simulator(problem);
     const int count = std::max(3, 1'000'000 / problem.microbatches / nodes);
     result.timeline_s = 1e300;

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/planner/plan/plan.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe::enumerate {
 
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
-inline std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 struct Optimum {
     double iteration_s = infinite;  ///< infinite: no plan exists
@@ -74,7 +74,7 @@ public:
 private:
     void build() {
         ops_.clear();
-        const Schedule places = make_schedule_of_paths();
+        const FlatPlan places = flat_paths();
         const int length = places.length;
         finish_s_.assign(at(problem_.stages), problem_.step_seconds);
         for (int s = 0; s < problem_.stages; ++s) finish_s_[at(s)] += all_reduce_seconds(problem_, stages_[at(s)], s);
@@ -130,8 +130,8 @@ private:
         return index;
     }
 
-    Schedule make_schedule_of_paths() const {
-        Schedule schedule;
+    FlatPlan flat_paths() const {
+        FlatPlan schedule;
         schedule.length = static_cast<int>(paths_.front().size());
         schedule.split_backward = problem_.split_backward;
         schedule.stage_of.assign(at(problem_.nodes()), -1);
@@ -242,7 +242,7 @@ private:
         plan.order.resize(at(problem_.nodes()));
         for (const int k : sequence_)
             plan.order[at(ops_[at(k)].node)].push_back({ops_[at(k)].kind, ops_[at(k)].microbatch});
-        const double seconds = simulator_.times(make_schedule(problem_, plan), stages_).iteration_s;
+        const double seconds = simulator_.times(flatten(problem_, plan), stages_).iteration_s;
         if (seconds < best_.ordered.iteration_s) best_.ordered = {seconds, plan};
     }
 
@@ -396,7 +396,7 @@ private:
         for (int s = 0; s < problem_.stages; ++s)
             if ((s == 0 || visits_[at(s)] > 0) && !ring_reaches(stages_[at(s)])) return;
         const double bound_s = alone_s();
-        Schedule schedule;
+        FlatPlan schedule;
         schedule.length = length_;
         schedule.split_backward = problem_.split_backward;
         schedule.stage_of = stage_of_;
@@ -424,7 +424,7 @@ private:
         OrderSearch(problem_, stages_, *best_, limits_).run(paths);
     }
 
-    Plan plan_of(const Schedule& schedule) const {
+    Plan plan_of(const FlatPlan& schedule) const {
         Plan plan;
         plan.split_backward = schedule.split_backward;
         plan.stages = stages_;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe::examples {
 

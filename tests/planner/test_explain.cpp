@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "core/base/format.h"
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/explain/explain.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"

@@ -216,7 +216,7 @@ private Q_SLOTS:
                             request.changes = {
                                 {.kind = NetworkChange::Kind::node_down, .node = ring[rng.below(ring.size())]}};
                         const auto result = replan(network, before, request);
-                        hash.add(result.plan).add(result.changes).add(result.repaired_s).add(result.rest);
+                        hash.add(result.plan).add(result.changes).add(result.repaired_s).add(result.timeline);
                         hash.add(result.redone_forwards).add(result.redone_backwards).add(result.lost_gradients);
                         ++planned;
                         const double at_s = result.at_s + rng.uniform() * (result.iteration_s - result.at_s);

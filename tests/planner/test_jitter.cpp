@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "core/base/statistics.h"
+#include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/jitter.h"
 #include "core/planner/timeline/simulator.h"
-#include "core/planner/plan/validator.h"
 #include "plugins/planners/all.h"
 #include "plugins/planners/joint/robust.h"
 #include "tests/planner/authors.h"

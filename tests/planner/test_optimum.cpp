@@ -6,8 +6,8 @@
 
 #include "core/base/fault.h"
 #include "core/planner/bounds/bounds.h"
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/enumerate.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/fault.h"
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "plugins/planners/joint/replica_exchange.h"
 #include "tests/planner/examples.h"
@@ -52,7 +52,7 @@ private Q_SLOTS:
             QVERIFY2(chain.best_s() == timeline.iteration_s, say.c_str());
             const auto found = check_plan(problem, after, timeline);
             QVERIFY2(found.empty(), (say + ", " + (found.empty() ? "" : found.front().what)).c_str());
-            ++(lines_are_apart(problem) ? exact : shared);
+            ++(has_dedicated_lines(problem) ? exact : shared);
             shorter += chain.best_s() < before_s ? 1 : 0;
             split += problem.split_backward ? 1 : 0;
             blocks += problem.plan_blocks ? 1 : 0;
@@ -83,7 +83,7 @@ private Q_SLOTS:
         int tried = 0, shorter = 0;
         for (std::uint64_t seed = 1; tried < 6; ++seed) {
             const auto problem = examples::random_problem(seed);
-            if (!lines_are_apart(problem) || problem.microbatches < 15) continue;
+            if (!has_dedicated_lines(problem) || problem.microbatches < 15) continue;
             ++tried;
             PlanRequest request;
             request.steps = 20;

@@ -7,9 +7,9 @@
 
 #include "core/base/fault.h"
 #include "core/planner/bounds/bounds.h"
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/paths.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"

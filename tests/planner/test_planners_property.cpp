@@ -5,8 +5,8 @@
 
 #include "core/base/fault.h"
 #include "core/planner/bounds/bounds.h"
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/faults.h"
 #include "tests/planner/random_problems.h"

@@ -20,7 +20,7 @@ class TestPlannersSimulator : public QObject {
 
     static void compare(const Problem& problem, const Plan& plan, const std::string& where) {
         const auto timeline = evaluate(problem, plan);
-        const auto schedule = make_schedule(problem, plan);
+        const auto schedule = flatten(problem, plan);
         const PlannedProblem planned(problem, plan.blocks);
         Simulator simulator(planned.get());
         for (int repeat = 0; repeat < 2; ++repeat) {
@@ -142,7 +142,7 @@ private Q_SLOTS:
                 auto& order = candidate.schedule.order[rng.below(candidate.schedule.order.size())];
                 if (order.size() > 1) std::swap(order[rng.below(order.size())], order[rng.below(order.size())]);
             }
-            if (problem.shared_links) ++(lines_are_apart(problem) ? apart : shared);
+            if (problem.shared_links) ++(has_dedicated_lines(problem) ? apart : shared);
         }
         const auto say = std::to_string(complete) + " complete, " + std::to_string(stuck) + " stuck, " +
                          std::to_string(apart) + " with a line a sender, " + std::to_string(shared) + " shared";

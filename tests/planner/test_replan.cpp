@@ -6,8 +6,9 @@
 #include <ctime>
 
 #include "core/base/fault.h"
-#include "core/planner/timeline/evaluator.h"
+#include "core/base/index.h"
 #include "core/planner/replan/replan.h"
+#include "core/planner/timeline/evaluator.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/faults.h"
@@ -17,8 +18,6 @@ using examples::text_of;
 using Kind = NetworkChange::Kind;
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 double cpu_s() {
     timespec time{};
@@ -50,7 +49,7 @@ private Q_SLOTS:
                                   .changes = {{.kind = Kind::node_down, .node = 2}}};
         QCOMPARE(again.progress.redo, (std::vector<std::pair<int, int>>{{0, 1}}));
         const auto second = replan(problem, first.plan, again);
-        QCOMPARE(text_of(check_rest(problem, first.plan, again.progress, {2}, second.plan, second.rest)),
+        QCOMPARE(text_of(check_residual(problem, first.plan, again.progress, {2}, second.plan, second.timeline)),
                  std::string());
         QVERIFY(std::abs(second.iteration_s - 12.7) < 1e-12);
         QCOMPARE(second.plan.paths[0].nodes, (std::vector<int>{0, 3}));
@@ -68,7 +67,7 @@ private Q_SLOTS:
         const ReplanRequest again{.progress = progress_at(problem, plan, request, first, 4.8),
                                   .changes = {{.kind = Kind::node_down, .node = 2}}};
         const auto second = replan(problem, first.plan, again);
-        QCOMPARE(text_of(check_rest(problem, first.plan, again.progress, {2}, second.plan, second.rest)),
+        QCOMPARE(text_of(check_residual(problem, first.plan, again.progress, {2}, second.plan, second.timeline)),
                  std::string());
         QCOMPARE(second.plan.paths[0].nodes, (std::vector<int>{0, 3, 4}));
         QCOMPARE(second.iteration_s, 19.0);
@@ -88,7 +87,7 @@ private Q_SLOTS:
         auto result = replan(problem, plan, request);
         QVERIFY(result.changes.front().find("from A until 4.5 s") != std::string::npos);
         QCOMPARE(result.iteration_s, 12.5);  // no use: F1 on C could not begin before 4.5
-        for (const auto& span : result.rest.spans)
+        for (const auto& span : result.timeline.spans)
             QVERIFY(!is_compute(span.kind) || span.node != 3 || span.start_s >= 4.5);
         // With more to do it takes its part, from 4.5 on.
         auto many = problem;
@@ -100,7 +99,7 @@ private Q_SLOTS:
         request.progress = progress_at(many, eight, evaluate(many, eight), 0.5);
         result = replan(many, eight, request);
         double first_s = 1e9;
-        for (const auto& span : result.rest.spans)
+        for (const auto& span : result.timeline.spans)
             if (is_compute(span.kind) && span.node == 3) first_s = std::min(first_s, span.start_s);
         QVERIFY(result.iteration_s < result.repaired_s);
         QCOMPARE(first_s, 4.5);
@@ -126,15 +125,15 @@ private Q_SLOTS:
         const ReplanRequest request{.progress = progress_at(problem, plan, timeline, 0.5),
                                     .changes = {{.kind = Kind::node_slower, .node = 1, .factor = 3}}};
         const auto moved = replan(problem, plan, request);
-        QCOMPARE(text_of(check_rest(changed_network(problem, request.changes), plan, request.progress, {}, moved.plan,
-                                    moved.rest)),
+        QCOMPARE(text_of(check_residual(changed_network(problem, request.changes), plan, request.progress, {},
+                                        moved.plan, moved.timeline)),
                  std::string());
         QCOMPARE(moved.plan.paths[3].nodes, (std::vector<int>{0, 2}));
         QVERIFY(moved.iteration_s < moved.repaired_s);
         problem.balance_data_nodes = true;
         const auto balanced = replan(problem, plan, request);
-        QCOMPARE(text_of(check_rest(changed_network(problem, request.changes), plan, request.progress, {},
-                                    balanced.plan, balanced.rest)),
+        QCOMPARE(text_of(check_residual(changed_network(problem, request.changes), plan, request.progress, {},
+                                        balanced.plan, balanced.timeline)),
                  std::string());
     }
 
@@ -148,7 +147,8 @@ private Q_SLOTS:
             .progress = progress_at(problem, plan, evaluate(problem, plan), 0.5),
             .changes = {{.kind = Kind::node_down, .node = 4}, {.kind = Kind::node_down, .node = 5}}};
         const auto result = replan(problem, plan, request);
-        QCOMPARE(text_of(check_rest(problem, plan, request.progress, {4, 5}, result.plan, result.rest)), std::string());
+        QCOMPARE(text_of(check_residual(problem, plan, request.progress, {4, 5}, result.plan, result.timeline)),
+                 std::string());
         QVERIFY(!result.plan.order.empty() && std::isfinite(result.iteration_s));
         QVERIFY(evaluate(problem, result.plan).complete);  // also from the start
     }
@@ -167,7 +167,8 @@ private Q_SLOTS:
                                     .changes = {{.kind = Kind::node_down, .node = node}},
                                     .keep_gradients = keep_gradients};
         auto result = replan(problem, plan, request);
-        const auto found = text_of(check_rest(problem, plan, request.progress, {node}, result.plan, result.rest));
+        const auto found =
+            text_of(check_residual(problem, plan, request.progress, {node}, result.plan, result.timeline));
         if (!found.empty()) throw std::runtime_error(found);
         return result;
     }
@@ -227,7 +228,8 @@ private Q_SLOTS:
         const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), 3.5),
                                     .changes = {{.kind = Kind::node_down, .node = 0}}};
         const auto result = replan(problem, plan, request);
-        QCOMPARE(text_of(check_rest(problem, plan, request.progress, {0}, result.plan, result.rest)), std::string());
+        QCOMPARE(text_of(check_residual(problem, plan, request.progress, {0}, result.plan, result.timeline)),
+                 std::string());
         QCOMPARE(result.iteration_s, 14.0);
         QCOMPARE(result.redone_forwards, 2);
         QCOMPARE(result.plan.paths[0].nodes, (std::vector<int>{1, 2}));
@@ -253,7 +255,8 @@ private Q_SLOTS:
         ReplanRequest request{.progress = progress_at(problem, plan, timeline, 0.5),
                               .changes = {{.kind = Kind::node_down, .node = 2}}};
         auto result = replan(problem, plan, request);
-        QCOMPARE(text_of(check_rest(problem, plan, request.progress, {2}, result.plan, result.rest)), std::string());
+        QCOMPARE(text_of(check_residual(problem, plan, request.progress, {2}, result.plan, result.timeline)),
+                 std::string());
         QVERIFY(result.plan.stages[2].empty() && result.plan.paths[1].nodes[1] != 2);
         QCOMPARE(result.forced_paths, 1);
 
@@ -290,7 +293,8 @@ private Q_SLOTS:
             const ReplanRequest request{.progress = progress_at(problem, plan, timeline, 10),
                                         .changes = {{.kind = Kind::node_joins, .node = spare, .stage = stage}}};
             const auto result = replan(problem, plan, request);
-            QCOMPARE(text_of(check_rest(problem, plan, request.progress, {}, result.plan, result.rest)), std::string());
+            QCOMPARE(text_of(check_residual(problem, plan, request.progress, {}, result.plan, result.timeline)),
+                     std::string());
             QVERIFY(result.improved_paths > 0 && result.iteration_s < 0.99 * result.repaired_s);
             QCOMPARE(result.forced_paths, 0);
         }
@@ -309,7 +313,8 @@ private Q_SLOTS:
             const ReplanRequest request{.progress = progress_at(problem, plan, timeline, 15), .changes = {change}};
             const auto result = replan(problem, plan, request);
             const auto network = changed_network(problem, {change});
-            QCOMPARE(text_of(check_rest(network, plan, request.progress, {}, result.plan, result.rest)), std::string());
+            QCOMPARE(text_of(check_residual(network, plan, request.progress, {}, result.plan, result.timeline)),
+                     std::string());
             QVERIFY(result.unchanged_s > timeline.iteration_s && result.repaired_s == result.unchanged_s);
             QVERIFY(result.iteration_s < result.unchanged_s && result.improved_paths > 0 &&
                     result.improved_paths <= static_cast<int>(result.changes.size()));
@@ -324,9 +329,10 @@ private Q_SLOTS:
         ReplanRequest request{.progress = progress_from_steps(problem, plan, steps, 20),
                               .changes = {{.kind = Kind::node_down, .node = plan.stages[2][0]}}};
         const auto result = replan(problem, plan, request);
-        QCOMPARE(text_of(check_rest(problem, plan, request.progress, {plan.stages[2][0]}, result.plan, result.rest)),
-                 std::string());
-        QVERIFY(result.rest.spans.size() > 0 && result.iteration_s > 20);
+        QCOMPARE(
+            text_of(check_residual(problem, plan, request.progress, {plan.stages[2][0]}, result.plan, result.timeline)),
+            std::string());
+        QVERIFY(result.timeline.spans.size() > 0 && result.iteration_s > 20);
         steps[0] = 99;
         try {
             progress_from_steps(problem, plan, steps, 20);
@@ -397,7 +403,8 @@ private Q_SLOTS:
             "1,000 nodes x 5,000 microbatches: %.2f s, %d paths forced, %d more; %.2f s, repaired %.2f s, then %.2f s",
             seconds, result.forced_paths, result.improved_paths, timeline.iteration_s, result.repaired_s,
             result.iteration_s);
-        QCOMPARE(text_of(check_rest(problem, plan, request.progress, {502}, result.plan, result.rest)), std::string());
+        QCOMPARE(text_of(check_residual(problem, plan, request.progress, {502}, result.plan, result.timeline)),
+                 std::string());
         QVERIFY(seconds < 10 && result.forced_paths > 0);
     }
 };

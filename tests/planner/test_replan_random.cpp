@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "core/base/fault.h"
-#include "core/planner/timeline/evaluator.h"
+#include "core/base/index.h"
 #include "core/planner/replan/replan.h"
-#include "core/planner/replan/rest_simulator.h"
+#include "core/planner/replan/residual_simulator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "tests/engine/random_plans.h"
 #include "tests/planner/faults.h"
@@ -18,13 +19,11 @@ using Kind = NetworkChange::Kind;
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// Iteration time of the rest with the given paths: `stages` as replanned.
 double rest_seconds(const Problem& network, const Problem& before, const Plan& plan, const Plan& after,
-                    const Rest& rest) {
-    RestSimulator simulator(network, rest, before, plan.stages);
-    RestPlan way{.stages = after.stages, .stage_of = stage_of_nodes(plan, before.nodes())};
+                    const Residual& residual) {
+    ResidualSimulator simulator(network, residual, before, plan.stages);
+    ResidualPlan way{.stages = after.stages, .stage_of = stage_of_nodes(plan, before.nodes())};
     for (std::size_t s = 0; s < after.stages.size(); ++s)
         for (const int node : after.stages[s]) way.stage_of[at(node)] = static_cast<int>(s);
     for (const auto& path : after.paths) way.nodes.insert(way.nodes.end(), path.nodes.begin(), path.nodes.end());
@@ -72,10 +71,10 @@ class TestReplanRandom : public QObject {
         const auto result = replan(problem, plan, {.progress = progress});
         if (!(result.plan == plan) || !result.changes.empty()) return "the plan changed";
         if (result.iteration_s != timeline.iteration_s || result.unchanged_s != timeline.iteration_s ||
-            result.rest.makespan_s != timeline.makespan_s)
+            result.timeline.makespan_s != timeline.makespan_s)
             return fmt_times(result.iteration_s, timeline.iteration_s);
-        if (left_of(result.rest, at_s) != left_of(timeline, at_s)) return "other operations, or at other times";
-        return text_of(check_rest(problem, plan, progress, {}, result.plan, result.rest));
+        if (left_of(result.timeline, at_s) != left_of(timeline, at_s)) return "other operations, or at other times";
+        return text_of(check_residual(problem, plan, progress, {}, result.plan, result.timeline));
     }
     static std::string fmt_times(double a, double b) {
         return std::to_string(a) + " s instead of " + std::to_string(b) + " s";
@@ -120,14 +119,14 @@ class TestReplanRandom : public QObject {
     static double naive_seconds(const Scene& s, const Problem& network, const Replan& result) {
         std::vector<char> keeps;
         for (const auto& ring : result.plan.stages) keeps.push_back(!ring.empty());
-        const auto rest = make_rest(s.problem, s.plan, s.request.progress, s.down, keeps);
+        const auto residual = make_residual(s.problem, s.plan, s.request.progress, s.down, keeps);
         auto plan = s.plan;
         plan.stages = result.plan.stages;
         const auto stage_of = stage_of_nodes(s.plan, s.problem.nodes());
         std::vector<std::size_t> turn(s.plan.stages.size(), 0);
         for (std::size_t i = 0; i < plan.paths.size(); ++i)
-            for (int hop = 0; hop < rest.length; ++hop) {
-                if (rest.forced[i * at(rest.length) + at(hop)] == 0) continue;
+            for (int hop = 0; hop < residual.length; ++hop) {
+                if (residual.forced[i * at(residual.length) + at(hop)] == 0) continue;
                 const auto stage = at(stage_of[at(plan.paths[i].nodes[at(hop)])]);
                 if (plan.stages[stage].empty()) return std::numeric_limits<double>::infinity();
                 plan.paths[i].nodes[at(hop)] = plan.stages[stage][turn[stage]++ % plan.stages[stage].size()];
@@ -138,7 +137,7 @@ class TestReplanRandom : public QObject {
                 if (from != to && (!network.reachable(from, to) || !network.reachable(to, from)))
                     return std::numeric_limits<double>::infinity();
             }
-        return rest_seconds(network, s.problem, s.plan, plan, rest);
+        return rest_seconds(network, s.problem, s.plan, plan, residual);
     }
 
 private Q_SLOTS:
@@ -205,10 +204,10 @@ private Q_SLOTS:
             redone += result.redone_forwards;
             bound += s.plan.order.empty() && !result.plan.order.empty() ? 1 : 0;
             const auto found =
-                text_of(check_rest(network, s.plan, s.request.progress, s.down, result.plan, result.rest));
+                text_of(check_residual(network, s.plan, s.request.progress, s.down, result.plan, result.timeline));
             QVERIFY2(found.empty(), say(found).c_str());
             QVERIFY2(std::isfinite(result.iteration_s) && result.iteration_s <= result.repaired_s &&
-                         result.rest.iteration_s == result.iteration_s,
+                         result.timeline.iteration_s == result.iteration_s,
                      say("times").c_str());
             QVERIFY2(result.improved_paths == 0 ||
                          result.repaired_s - result.iteration_s >
@@ -255,7 +254,7 @@ private Q_SLOTS:
                 QVERIFY2(same.iteration_s == first.iteration_s && same.plan.paths == first.plan.paths &&
                              same.changes.empty(),
                          say(fmt_times(same.iteration_s, first.iteration_s)).c_str());
-                QVERIFY2(left_of(same.rest, at_s) == left_of(first.rest, at_s),
+                QVERIFY2(left_of(same.timeline, at_s) == left_of(first.timeline, at_s),
                          say("other operations, or at other times").c_str());
                 const auto& ring = first.plan.stages[rng.below(first.plan.stages.size())];
                 if (ring.empty()) continue;
@@ -264,8 +263,8 @@ private Q_SLOTS:
                     .changes = {{.kind = Kind::node_down, .node = ring[rng.below(ring.size())]}},
                     .operations = 20'000};
                 const auto second = replan(network, first.plan, request);
-                const auto found = text_of(
-                    check_rest(network, first.plan, progress, {request.changes[0].node}, second.plan, second.rest));
+                const auto found = text_of(check_residual(network, first.plan, progress, {request.changes[0].node},
+                                                          second.plan, second.timeline));
                 QVERIFY2(found.empty(), say(found).c_str());
                 if (second.lost_gradients > 0) continue;  // a stage has lost its last node
                 ++again;
@@ -273,8 +272,8 @@ private Q_SLOTS:
                 backwards += second.redone_backwards;
                 std::map<std::tuple<int, int, SpanKind>, int> ended;
                 count(s.timeline, first.at_s, ended);
-                count(first.rest, at_s, ended);
-                count(second.rest, second.iteration_s, ended);
+                count(first.timeline, at_s, ended);
+                count(second.timeline, second.iteration_s, ended);
                 const auto last = s.plan.split_backward ? SpanKind::weight_gradient : SpanKind::backward;
                 for (const auto& path : second.plan.paths)
                     for (const int node : path.nodes) {
@@ -314,7 +313,7 @@ private Q_SLOTS:
             try {
                 const auto result = replan(problem, plan, request);
                 const auto found =
-                    text_of(check_rest(problem, plan, request.progress, {node}, result.plan, result.rest));
+                    text_of(check_residual(problem, plan, request.progress, {node}, result.plan, result.timeline));
                 QVERIFY2(found.empty(), ("seed " + std::to_string(seed) + ": " + found).c_str());
                 ++planned;
                 bound += result.plan.order.empty() ? 0 : 1;

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "core/planner/bounds/bounds.h"
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/explain/explain.h"
-#include "core/planner/timeline/jitter.h"
-#include "core/planner/replan/replan.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/replan/replan.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/jitter.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/faults.h"
 #include "tests/planner/random_problems.h"
@@ -105,8 +105,8 @@ private Q_SLOTS:
                                         .changes = {{.kind = NetworkChange::Kind::node_down, .node = down}}};
             try {
                 const auto result = replan(problem, plan, request);
-                const auto found =
-                    examples::text_of(check_rest(problem, plan, request.progress, {down}, result.plan, result.rest));
+                const auto found = examples::text_of(
+                    check_residual(problem, plan, request.progress, {down}, result.plan, result.timeline));
                 QVERIFY2(found.empty(), (text(k) + ": " + found).c_str());
                 ++lost;
             } catch (const InputError&) {  // memory does not take it

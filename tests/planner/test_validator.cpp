@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "tests/planner/examples.h"
 
 using namespace skippipe;

@@ -8,7 +8,8 @@
 #include <memory>
 #include <numeric>
 
-#include "core/planner/bounds/bounds_sharing.h"
+#include "core/base/index.h"
+#include "core/planner/bounds/lagrangian_bound.h"
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe {
@@ -16,7 +17,6 @@ namespace skippipe {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// What is summed over microbatches and blocks whatever each of them is: the problem of the bounds itself has, where
@@ -305,8 +305,8 @@ private:
                                 length_ * (shortest_forward_s_ + shortest_backward_s_));
             return loops;
         }
-        const bounds::Walks walks(problem_, length_, spare_way_s());
-        for (const int d : candidates(0)) loops.push_back(walks.shortest_s(d));
+        const bounds::ShortestCycles cycles(problem_, length_, spare_way_s());
+        for (const int d : candidates(0)) loops.push_back(cycles.shortest_s(d));
         return loops;
     }
 
@@ -380,8 +380,8 @@ private:
 
     double shared_s(double from_s, double effort) const {
         const double finish_s = reduce_s_ + problem_.step_seconds;
-        return bounds::sharing_s(problem_, length_, data_nodes_, finish_s, spare_way_s(),
-                                 from_s + problem_.step_seconds, effort) -
+        return bounds::lagrangian_bound_s(problem_, length_, data_nodes_, finish_s, spare_way_s(),
+                                          from_s + problem_.step_seconds, effort) -
                problem_.step_seconds;
     }
 

@@ -12,13 +12,12 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
+#include "core/base/index.h"
 #include "core/planner/explain/explain_ways.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The two directions of what is drawn as one link.
 class LinkNames {
@@ -160,8 +159,8 @@ std::vector<WhatIf> questions(const Problem& problem, const Explanation& why, co
 
 void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, const ExplainOptions& options,
             Explanation& why) {
-    const auto as_it_is = make_schedule(problem, plan),
-               bound = make_schedule(problem, with_executed_order(plan, problem, timeline));
+    const auto as_it_is = flatten(problem, plan),
+               bound = flatten(problem, with_executed_order(plan, problem, timeline));
     Problem with = problem;
     for (auto& what_if : questions(problem, why, options)) {
         if (options.stop.stop_requested()) break;

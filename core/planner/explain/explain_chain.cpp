@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/base/index.h"
 #include "core/planner/explain/explain_ways.h"
 
 namespace skippipe {
@@ -9,7 +10,6 @@ namespace {
 
 using Kind = ChainPiece::Kind;
 using Start = ChainPiece::Start;
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Goes back from the end of the iteration; every piece ends where the one added before it starts.
 class ChainWalk {

@@ -5,11 +5,12 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/base/index.h"
+
 namespace skippipe {
 namespace {
 
 constexpr std::size_t most_others = 8;
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 void add_other(std::vector<int>& others, int microbatch) {
     if (others.size() < most_others && std::find(others.begin(), others.end(), microbatch) == others.end())
@@ -113,27 +114,29 @@ double Ways::occupied_s(const Span& transfer) const {
            problem_.relative_size(transfer.microbatch);
 }
 
-WaitCause Ways::cause_of(const Span& operation, const Stand& stand) const {
+WaitCause Ways::cause_of(const Span& operation, const WaitInterval& interval) const {
     const bool forward = operation.kind == SpanKind::forward;
-    if (!stand.running) {
-        const bool full = forward && index_.memory_is_full(operation.node, std::midpoint(stand.start_s, stand.end_s));
+    if (!interval.running) {
+        const bool full =
+            forward && index_.memory_is_full(operation.node, std::midpoint(interval.start_s, interval.end_s));
         return full ? WaitCause::memory : WaitCause::order;
     }
     // Where the node was dispatched while this one stood there: was there no room, or did the other go first?
-    const bool passed_over = operation.ready_s <= stand.running->start_s && stand.running->kind != SpanKind::forward;
-    return forward && passed_over && index_.memory_is_full(operation.node, stand.running->start_s)
+    const bool passed_over =
+        operation.ready_s <= interval.running->start_s && interval.running->kind != SpanKind::forward;
+    return forward && passed_over && index_.memory_is_full(operation.node, interval.running->start_s)
                ? WaitCause::memory
                : WaitCause::collision;
 }
 
 std::vector<Wait> Ways::node_waits(const Span& operation) const {
     std::vector<Wait> waits;
-    for (const auto& stand : index_.stands(operation)) {
-        const WaitCause cause = cause_of(operation, stand);
+    for (const auto& interval : index_.wait_intervals(operation)) {
+        const WaitCause cause = cause_of(operation, interval);
         if (waits.empty() || waits.back().cause != cause)
-            waits.push_back({cause, kind_of(operation), operation.node, no_line, stand.start_s, stand.end_s, {}});
-        waits.back().end_s = stand.end_s;
-        if (cause == WaitCause::collision) add_other(waits.back().others, stand.running->microbatch);
+            waits.push_back({cause, kind_of(operation), operation.node, no_line, interval.start_s, interval.end_s, {}});
+        waits.back().end_s = interval.end_s;
+        if (cause == WaitCause::collision) add_other(waits.back().others, interval.running->microbatch);
     }
     const auto& busy = index_.busy(operation.node);
     for (auto& wait : waits) {

@@ -54,7 +54,7 @@ private:
     }
     Place place(const Span& span) const;
     void add(const Span& span);
-    WaitCause cause_of(const Span& operation, const Stand& stand) const;
+    WaitCause cause_of(const Span& operation, const WaitInterval& interval) const;
 
     const Problem& problem_;
     const Plan& plan_;

@@ -84,7 +84,7 @@ void SpanIndex::hold() {
     }
 }
 
-Origin SpanIndex::origin(const Span& operation) const {
+InputSource SpanIndex::input_source(const Span& operation) const {
     const Span* transfer = last_ended(found(arrivals_, Key{operation.microbatch, operation.node}), operation.ready_s);
     const Span* here = last_ended(found(operations_, Key{operation.microbatch, operation.node}), operation.ready_s);
     if (here == &operation) here = nullptr;
@@ -93,13 +93,13 @@ Origin SpanIndex::origin(const Span& operation) const {
     return {transfer, last_ended(found(operations_, Key{operation.microbatch, transfer->node}), transfer->ready_s)};
 }
 
-std::vector<Stand> SpanIndex::stands(const Span& operation) const {
-    std::vector<Stand> stands;
+std::vector<WaitInterval> SpanIndex::wait_intervals(const Span& operation) const {
+    std::vector<WaitInterval> intervals;
     double at_s = operation.ready_s;
     const auto until = [&](double time_s, const Span* running) {
         const double to_s = std::min(time_s, operation.start_s);
         if (!(to_s > at_s)) return;
-        stands.push_back({at_s, to_s, running});
+        intervals.push_back({at_s, to_s, running});
         at_s = to_s;
     };
     const auto& spans = busy(operation.node);
@@ -110,7 +110,7 @@ std::vector<Stand> SpanIndex::stands(const Span& operation) const {
         until((*span)->end_s, *span);
     }
     until(operation.start_s, nullptr);
-    return stands;
+    return intervals;
 }
 
 bool SpanIndex::memory_is_full(int node, double time_s) const {

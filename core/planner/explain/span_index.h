@@ -9,14 +9,14 @@
 namespace skippipe {
 
 /// Where an operation's input came from.
-struct Origin {
+struct InputSource {
     const Span* transfer =
         nullptr;  ///< that brought it; null: it was there (first forward, loss and weight gradient on the same node)
     const Span* before = nullptr;  ///< the operation of the microbatch that handed it over; null: none
 };
 
 /// A stretch of an operation's wait for its node: input there, not yet started.
-struct Stand {
+struct WaitInterval {
     double start_s = 0, end_s = 0;
     const Span* running = nullptr;  ///< what the node did meanwhile; null: it was free
 };
@@ -30,9 +30,9 @@ public:
 
     /// Compute spans of a node by start.
     const std::vector<const Span*>& busy(int node) const { return busy_[static_cast<std::size_t>(node)]; }
-    Origin origin(const Span& operation) const;
+    InputSource input_source(const Span& operation) const;
     /// From its ready_s to its start_s, tiled, in order of time; one stretch for each thing the node did or did not do.
-    std::vector<Stand> stands(const Span& operation) const;
+    std::vector<WaitInterval> wait_intervals(const Span& operation) const;
     /// True where the node holds as many microbatches as it may (TC1), seconds from the iteration's start.
     bool memory_is_full(int node, double time_s) const;
     /// Start and end over the stage's nodes; both 0 where the stage has none.

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
+#include "core/base/index.h"
 
 namespace skippipe {
 
 namespace {
 
 constexpr double impossible = -1e300;
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The ascending sequence of `length` stages with the greatest sum of values, by dynamic programming; empty where CC3
 /// leaves none.
@@ -139,7 +139,7 @@ int passing_needed(Problem problem, int length) {
 
 bool allowed_sequence(const Problem& problem, const std::vector<int>& stages) {
     if (stages.empty() || stages.front() != 0) return false;
-    Progress progress;
+    PathProgress progress;
     for (std::size_t hop = 1; hop < stages.size(); ++hop) {
         if (std::find(stages.begin(), stages.begin() + static_cast<std::ptrdiff_t>(hop), stages[hop]) !=
             stages.begin() + static_cast<std::ptrdiff_t>(hop))

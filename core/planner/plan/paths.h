@@ -8,12 +8,12 @@
 namespace skippipe {
 
 /// A path on its way from stage 0, as far as CC3 looks at it.
-struct Progress {
+struct PathProgress {
     int furthest = 0, swaps = 0;
 };
 
 /// Takes the hop to `stage`, which was not visited yet; false where CC1 or CC3 forbids it.
-inline bool advance(const Constraints& rules, Progress& progress, int stage) {
+inline bool advance(const Constraints& rules, PathProgress& progress, int stage) {
     if (stage == 0) return false;
     if (!rules.bounded_disorder) return true;
     if (stage < progress.furthest)

@@ -10,11 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
+
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 using Violations = std::vector<Violation>;
 
 const std::string& id(const Problem& problem, int node) { return problem.node_ids[at(node)]; }
@@ -259,10 +260,10 @@ void check_causes(const Plan& plan, const Timeline& timeline, Violations& found)
 }
 
 /// What ran after the cut against what had run before it.
-class RestCheck {
+class ResidualCheck {
 public:
-    RestCheck(const Problem& problem, const Plan& before, const IterationProgress& progress, const std::set<int>& lost,
-              const Plan& after, const Timeline& rest)
+    ResidualCheck(const Problem& problem, const Plan& before, const IterationProgress& progress,
+                  const std::set<int>& lost, const Plan& after, const Timeline& rest)
         : problem_(problem),
           before_(before),
           progress_(progress),
@@ -426,8 +427,8 @@ std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, cons
     return found;
 }
 
-std::vector<Violation> check_rest(const Problem& network, const Plan& before, const IterationProgress& progress,
-                                  const std::vector<int>& down, const Plan& after, const Timeline& rest) {
+std::vector<Violation> check_residual(const Problem& network, const Plan& before, const IterationProgress& progress,
+                                      const std::vector<int>& down, const Plan& after, const Timeline& rest) {
     Violations found;
     // Lost nodes stand in the paths of what they have finished.
     Plan whole = after;
@@ -472,7 +473,7 @@ std::vector<Violation> check_rest(const Problem& network, const Plan& before, co
     check_disorder(network, whole, stage_of, found);
     if (!rest.complete) found.push_back({"deadlock", "events run out before all operations ran"});
     const PlannedProblem planned(network, after.blocks);
-    RestCheck(planned.get(), before, progress, lost, after, rest).run(found);
+    ResidualCheck(planned.get(), before, progress, lost, after, rest).run(found);
     return found;
 }
 

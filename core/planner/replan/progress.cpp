@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 constexpr int none = -1;
 
 /// The spans of a timeline by operation, and the order in which the events behind them were created.
@@ -24,14 +24,14 @@ public:
           at_s_(at_s),
           length_(static_cast<int>(plan.paths.front().nodes.size())),
           split_(plan.split_backward),
-          schedule_(make_schedule(problem, plan)),
+          flat_(flatten(problem, plan)),
           place_(spans_.size()),
           before_(spans_.size(), none) {
         steps_ = 2 * length_ + 1;
-        compute_.assign(at(schedule_.count()) * at(steps_) * 2, none);
-        transfer_.assign(at(schedule_.count()) * at(steps_), none);
+        compute_.assign(at(flat_.count()) * at(steps_) * 2, none);
+        transfer_.assign(at(flat_.count()) * at(steps_), none);
         std::unordered_map<int, int> index_of;
-        for (int i = 0; i < schedule_.count(); ++i) index_of[schedule_.microbatches[at(i)]] = i;
+        for (int i = 0; i < flat_.count(); ++i) index_of[flat_.microbatches[at(i)]] = i;
         std::vector<int> last(at(problem.nodes()), none);
         for (int k = 0; k < static_cast<int>(spans_.size()); ++k) {
             const auto& span = spans_[at(k)];
@@ -51,7 +51,7 @@ public:
 
     IterationProgress progress() {
         IterationProgress progress{.at_s = at_s_, .stage_end_s = std::vector<double>(at(problem_.stages), -1.0)};
-        for (int i = 0; i < schedule_.count(); ++i) add(i, progress);
+        for (int i = 0; i < flat_.count(); ++i) add(i, progress);
         std::sort(open_.begin(), open_.end(),
                   [&](const Open& a, const Open& b) { return earlier(event_of(a), event_of(b)); });
         for (const auto& open : open_) progress.open.push_back(open.operation);
@@ -78,11 +78,11 @@ private:
     std::size_t slot(const Place& place) const {
         return (at(place.index) * at(steps_) + at(place.step)) * 2 + (place.weight ? 1 : 0);
     }
-    int node_of(int index, int step) const { return step_node(schedule_.path(index), length_, step); }
+    int node_of(int index, int step) const { return step_node(flat_.path(index), length_, step); }
     bool ended(int k) const { return k != none && spans_[at(k)].end_s <= at_s_; }
 
     int step_of(int index, const Span& span) const {
-        const int* path = schedule_.path(index);
+        const int* path = flat_.path(index);
         const int node = is_transfer(span.kind) ? span.to_node : span.node;
         const int hop = static_cast<int>(std::find(path, path + length_, node) - path);
         if (hop == length_) return none;
@@ -95,7 +95,7 @@ private:
     void add(int i, IterationProgress& progress) {
         int done = 0;
         while (done < steps_ && ended(compute_[slot({i, done, false})])) {
-            auto& end_s = progress.stage_end_s[at(schedule_.stage_of[at(node_of(i, done))])];
+            auto& end_s = progress.stage_end_s[at(flat_.stage_of[at(node_of(i, done))])];
             end_s = std::max(end_s, spans_[at(compute_[slot({i, done, false})])].end_s);
             if (split_ && done > length_) add_weight(i, done, progress);
             ++done;
@@ -117,7 +117,7 @@ private:
     void add_weight(int i, int step, IterationProgress& progress) {
         const int k = compute_[slot({i, step, true})];
         if (ended(k)) {
-            auto& end_s = progress.stage_end_s[at(schedule_.stage_of[at(node_of(i, step))])];
+            auto& end_s = progress.stage_end_s[at(flat_.stage_of[at(node_of(i, step))])];
             end_s = std::max(end_s, spans_[at(k)].end_s);
             return;
         }
@@ -211,7 +211,7 @@ private:
     double at_s_;
     int length_, steps_ = 0;
     bool split_;
-    Schedule schedule_;
+    FlatPlan flat_;
     std::vector<Place> place_;   ///< of each span
     std::vector<int> before_;    ///< of each compute span: the one before it on its node
     std::vector<int> compute_;   ///< span of each operation

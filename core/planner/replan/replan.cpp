@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
 #include "core/planner/replan/replan_state.h"
 
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 using Kind = NetworkChange::Kind;
 
 void check(const Problem& problem, const std::vector<NetworkChange>& changes) {
@@ -82,40 +82,41 @@ public:
     void finish(Replan& result, const std::vector<int>& repaired) {
         s_.best_s = s_.try_out(s_.best.nodes);
         const auto started = s_.simulator().started();
-        s_.simulator().times(s_.trial(), ReplanState::infinite, &result.rest);
+        s_.simulator().times(s_.trial(), ReplanState::infinite, &result.timeline);
         result.iteration_s = s_.best_s;
-        for (const auto& ring : s_.best.stages) result.rest.used_nodes += static_cast<int>(ring.size());
+        for (const auto& ring : s_.best.stages) result.timeline.used_nodes += static_cast<int>(ring.size());
         auto& made = result.plan;
         made = s_.plan;
         made.stages = s_.best.stages;
-        for (int i = 0; i < s_.rest.count(); ++i)
+        for (int i = 0; i < s_.residual.count(); ++i)
             made.paths[at(i)].nodes.assign(s_.path(s_.best.nodes, i), s_.path(s_.best.nodes, i) + s_.length);
         made.order.clear();
         if (!s_.order.empty()) made.order = whole_order(started);
         result.changes = s_.said;
-        result.rest.spans.insert(result.rest.spans.end(), s_.fetches.begin(), s_.fetches.end());
-        for (const auto& span : s_.fetches) result.rest.bytes += span.bytes;
+        result.timeline.spans.insert(result.timeline.spans.end(), s_.fetches.begin(), s_.fetches.end());
+        for (const auto& span : s_.fetches) result.timeline.bytes += span.bytes;
         for (int s = 0; s < s_.problem.stages; ++s)
             if (s_.best.stages[at(s)].empty() && !s_.plan.stages[at(s)].empty())
                 result.changes.push_back(fmt::format("stage {} has no node left: it is passed over", s));
-        for (int i = 0; i < s_.rest.count(); ++i) describe(i, repaired, result);
+        for (int i = 0; i < s_.residual.count(); ++i) describe(i, repaired, result);
         if (s_.plan.order.empty() && !s_.order.empty())
             result.changes.push_back("nodes work in a bound order: first come, first served would deadlock (TC1)");
         if (made != s_.plan)
-            made.note = fmt::format("replanned at {:.6g} s: {} paths changed", s_.rest.at_s,
+            made.note = fmt::format("replanned at {:.6g} s: {} paths changed", s_.residual.at_s,
                                     result.forced_paths + result.improved_paths);
     }
 
 private:
     void describe(int i, const std::vector<int>& repaired, Replan& result) const {
-        const int *was = s_.path(s_.rest.before, i), *is = s_.path(s_.best.nodes, i), *forced = s_.path(repaired, i);
+        const int *was = s_.path(s_.residual.before, i), *is = s_.path(s_.best.nodes, i),
+                  *forced = s_.path(repaired, i);
         if (std::equal(was, was + s_.length, is)) return;
         const bool had_to = !std::equal(was, was + s_.length, forced);
         ++(had_to ? result.forced_paths : result.improved_paths);
         const auto same_stages = [&] {
             return std::equal(was, was + s_.length, is, [&](int a, int b) { return s_.stage_of(a) == s_.stage_of(b); });
         };
-        const int m = s_.rest.microbatches[at(i)];
+        const int m = s_.residual.microbatches[at(i)];
         if (!same_stages()) {
             const auto words = [&](const int* way) {
                 std::string text;
@@ -129,9 +130,9 @@ private:
         for (int hop = 0; hop < s_.length; ++hop) {
             if (was[hop] == is[hop]) continue;
             const std::string why = s_.living(was[hop]) ? "the rest is shorter"
-                                    : s_.rest.redone(i, 2 * s_.length - hop)
+                                    : s_.residual.redone(i, 2 * s_.length - hop)
                                         ? fmt::format("{} is down, forward and backward run again", s_.name(was[hop]))
-                                    : s_.rest.redone(i, hop)
+                                    : s_.residual.redone(i, hop)
                                         ? fmt::format("{} is down, the forward runs again", s_.name(was[hop]))
                                         : fmt::format("{} is down", s_.name(was[hop]));
             result.changes.push_back(fmt::format("microbatch {}: {} -> {} at stage {} ({})", m, s_.name(was[hop]),
@@ -155,21 +156,21 @@ private:
     std::vector<std::vector<Operation>> what_has_run(const std::vector<std::vector<int>>& started) const {
         std::vector<std::vector<Operation>> order(at(s_.problem.nodes()));
         const auto slot = [&](int i, int step, bool weight) {
-            return (at(i) * at(s_.rest.steps()) + at(step)) * 2 + (weight ? 1 : 0);
+            return (at(i) * at(s_.residual.steps()) + at(step)) * 2 + (weight ? 1 : 0);
         };
-        std::vector<char> ran(at(s_.rest.count()) * at(s_.rest.steps()) * 2, 1);
+        std::vector<char> ran(at(s_.residual.count()) * at(s_.residual.steps()) * 2, 1);
         const auto still_runs = [&](int id) {
             ran[slot(s_.simulator().index_of(id), s_.simulator().step_of(id),
-                     RestSimulator::variant_of(id) == RestSimulator::weight)] = 0;
+                     ResidualSimulator::variant_of(id) == ResidualSimulator::weight)] = 0;
         };
         for (const auto& ids : started) std::for_each(ids.begin(), ids.end(), still_runs);
         std::for_each(s_.running().begin(), s_.running().end(), still_runs);
-        for (int i = 0; i < s_.rest.count(); ++i)
-            for (int step = 0; step < s_.rest.steps(); ++step) {
+        for (int i = 0; i < s_.residual.count(); ++i)
+            for (int step = 0; step < s_.residual.steps(); ++step) {
                 auto& mine = order[at(step_node(s_.path(s_.best.nodes, i), s_.length, step))];
                 if (ran[slot(i, step, false)] != 0) mine.push_back(s_.operation_of(s_.simulator().id(i, step)));
-                if (s_.rest.split_backward && step > s_.length && ran[slot(i, step, true)] != 0)
-                    mine.push_back({OpKind::W, s_.rest.microbatches[at(i)]});
+                if (s_.residual.split_backward && step > s_.length && ran[slot(i, step, true)] != 0)
+                    mine.push_back({OpKind::W, s_.residual.microbatches[at(i)]});
             }
         for (std::size_t n = 0; n < std::min(order.size(), s_.plan.order.size()); ++n) {
             std::map<std::pair<OpKind, int>, std::size_t> place;  // what ran on a lost node has none, and comes first
@@ -209,10 +210,10 @@ Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& reque
     check(problem, request.changes);
     check_start(problem, plan, request.progress);
     ReplanState state(problem, plan, request);
-    Replan result{.at_s = state.rest.at_s,
-                  .redone_forwards = state.rest.redone_forwards,
-                  .redone_backwards = state.rest.redone_backwards,
-                  .lost_gradients = state.rest.lost_gradients};
+    Replan result{.at_s = state.residual.at_s,
+                  .redone_forwards = state.residual.redone_forwards,
+                  .redone_backwards = state.residual.redone_backwards,
+                  .lost_gradients = state.residual.lost_gradients};
     result.unchanged_s = state.stuck() ? ReplanState::infinite : state.try_out(state.best.nodes);
     state.update_stages();
     check_rings(state);
@@ -221,8 +222,8 @@ Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& reque
     const auto repaired = state.best.nodes;
     if (!request.changes.empty() && std::isfinite(state.best_s)) improve(state);
     Answer(state).finish(result, repaired);
-    result.state = std::move(state.rest);
-    result.way = state.trial();
+    result.residual = std::move(state.residual);
+    result.residual_plan = state.trial();
     return result;
 }
 
@@ -231,7 +232,7 @@ IterationProgress progress_at(const Problem& given, const Plan& plan, const Repl
     const PlannedProblem planned(given, plan.blocks);
     const Problem& problem = planned.get();
     const auto network = changed_network(problem, request.changes);
-    return RestSimulator(network, result.state, problem, plan.stages).progress(result.way, at_s);
+    return ResidualSimulator(network, result.residual, problem, plan.stages).progress(result.residual_plan, at_s);
 }
 
 }  // namespace skippipe

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/planner/replan/progress.h"
-#include "core/planner/replan/rest_simulator.h"
+#include "core/planner/replan/residual_simulator.h"
 
 namespace skippipe {
 
@@ -55,10 +55,10 @@ struct Replan {
     int redone_backwards = 0;  ///< backwards that had ended and run again: their weight gradients were lost
     int lost_gradients = 0;    ///< backwards that had ended on nodes that are down and do not run again: their stage
                                ///< steps on the mean over the others
-    Timeline rest;  ///< what ends after at_s (transfers: what is handed over from then on; weights that are fetched:
-                    ///< microbatch -1)
-    Rest state;     ///< from which the rest goes on
-    RestPlan way;   ///< on which it goes on
+    Timeline timeline;         ///< what ends after at_s (transfers: what is handed over from then on; weights that are
+                               ///< fetched: microbatch -1)
+    Residual residual;         ///< from which the rest goes on
+    ResidualPlan residual_plan;  ///< on which it goes on
 };
 
 /// The network after the changes. Throws InputError where one names no node, line or stage, or a factor is not
@@ -70,10 +70,10 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
 /// stage that they would have skipped, within CC3, and within CC2 counted over the stages that are left. Then
 /// microbatches that have not started are moved, one by one and in groups, where that is worth the threshold. A
 /// microbatch stays with its data node, unless that is down, or it has not started and the data nodes stay balanced.
-/// What a rest means: core/planner/replan/rest.h. A node that joins first fetches weights and optimizer state (3 x its
-/// stage's gradient bytes) from the sibling that can send them first, over their line, and works from then on. Where
-/// the stage has no node left, it must bring them (from a checkpoint) and works at once. Throws InputError where no
-/// rest can be: a stage has no node left and cannot be passed over, a line is missing, memory blocks (TC1).
+/// What a rest means: core/planner/replan/residual.h. A node that joins first fetches weights and optimizer state (3 x
+/// its stage's gradient bytes) from the sibling that can send them first, over their line, and works from then on.
+/// Where the stage has no node left, it must bring them (from a checkpoint) and works at once. Throws InputError where
+/// no rest can be: a stage has no node left and cannot be passed over, a line is missing, memory blocks (TC1).
 Replan replan(const Problem& problem, const Plan& plan, const ReplanRequest& request);
 
 /// How far the rest that `result` plans (replan(problem, plan, request)) has come at `at_s`: what replanning it again

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/index.h"
 #include "core/planner/replan/replan_state.h"
 
 #include <algorithm>
@@ -9,7 +10,6 @@ namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 using Kind = NetworkChange::Kind;
 
 class Improvement {
@@ -17,7 +17,7 @@ public:
     explicit Improvement(ReplanState& state) : s_(state) {}
 
     void run() {
-        threshold_s_ = s_.request.threshold * (s_.best_s - s_.rest.at_s);
+        threshold_s_ = s_.request.threshold * (s_.best_s - s_.residual.at_s);
         for (const auto& change : s_.request.changes) {
             if (change.kind == Kind::node_joins) fill(change.node);
             if (change.kind == Kind::node_slower && change.factor > 1 && s_.living(change.node))
@@ -49,7 +49,7 @@ private:
     bool accept(const std::vector<int>& nodes) {
         if (s_.spent()) return false;
         int changed = 0;
-        for (int i = 0; i < s_.rest.count(); ++i)
+        for (int i = 0; i < s_.residual.count(); ++i)
             changed += std::equal(s_.path(nodes, i), s_.path(nodes, i) + s_.length, s_.path(s_.best.nodes, i)) ? 0 : 1;
         if (changed == 0) return false;
         const double limit_s = s_.best_s - changed * threshold_s_;
@@ -64,7 +64,7 @@ private:
     /// Takes microbatches off what has become slow: all that have not started, half of them, a quarter, ...
     void relieve(const Concerns& concerns) {
         std::vector<std::pair<int, int>> hops;
-        for (int i = s_.rest.count() - 1; i >= 0; --i)
+        for (int i = s_.residual.count() - 1; i >= 0; --i)
             for (int hop = first_hop(); s_.fresh(i) && hop < s_.length; ++hop)
                 if (concerns(s_.best.nodes, i, hop, s_.path(s_.best.nodes, i)[hop])) hops.emplace_back(i, hop);
         for (std::size_t count = hops.size(); count > 0 && !s_.spent(); count /= 2) {
@@ -89,7 +89,7 @@ private:
     void fill(int joined) {
         const int stage = s_.stage_of(joined);
         std::vector<std::pair<double, std::pair<int, int>>> hops;
-        for (int i = 0; i < s_.rest.count(); ++i)
+        for (int i = 0; i < s_.residual.count(); ++i)
             for (int hop = first_hop(); s_.fresh(i) && hop < s_.length; ++hop)
                 if (const int node = s_.path(s_.best.nodes, i)[hop];
                     s_.stage_of(node) == stage && node != joined &&
@@ -109,7 +109,7 @@ private:
         s_.try_out(s_.best.nodes);
         const auto end_s = s_.simulator().microbatch_end_s();
         std::vector<int> late;
-        for (int i = 0; i < s_.rest.count(); ++i)
+        for (int i = 0; i < s_.residual.count(); ++i)
             if (s_.fresh(i)) late.push_back(i);
         std::stable_sort(late.begin(), late.end(), [&](int a, int b) { return end_s[at(a)] > end_s[at(b)]; });
         return late;

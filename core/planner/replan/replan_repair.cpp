@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/index.h"
 #include "core/planner/replan/replan_state.h"
 
 #include <algorithm>
@@ -13,10 +14,9 @@ namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 constexpr double infinite = ReplanState::infinite;
 
-[[noreturn]] void refuse_memory(const Problem& problem, const RestPlan& plan) {
+[[noreturn]] void refuse_memory(const Problem& problem, const ResidualPlan& plan) {
     int tightest = 0;
     for (const auto& ring : plan.stages)
         for (const int node : ring)
@@ -33,10 +33,10 @@ public:
 
     void run() {
         auto nodes = s_.best.nodes;
-        for (int i = 0; i < s_.rest.count(); ++i)
+        for (int i = 0; i < s_.residual.count(); ++i)
             if (!s_.finished(i)) pass_over_lost_stages(nodes, i);
         std::vector<std::pair<int, int>> hops;
-        for (int i = 0; i < s_.rest.count(); ++i)
+        for (int i = 0; i < s_.residual.count(); ++i)
             for (int hop = 0; !s_.finished(i) && hop < s_.length; ++hop)
                 if (const int node = s_.path(nodes, i)[hop]; !s_.living(node) && s_.forced(i, hop))
                     hops.emplace_back(i, hop);
@@ -73,16 +73,17 @@ private:
         if (s_.best.stages[at(stage)].empty()) refuse_stage(stage, i);
         throw InputError("replan",
                          fmt::format("microbatch {}: no node of stage {} that is left can take over from {}",
-                                     s_.rest.microbatches[at(i)], stage, s_.name(lost)),
+                                     s_.residual.microbatches[at(i)], stage, s_.name(lost)),
                          "the others have no line to and from its neighbours on the path, or no memory",
                          fmt::format("Draw a link to one of them, or let a node join stage {}", stage));
     }
 
     [[noreturn]] void refuse_stage(int stage, int i) const {
-        const bool passed = stage > 0 && s_.rest.next_step[at(i)] > 0 && !s_.fresh(i);
+        const bool passed = stage > 0 && s_.residual.next_step[at(i)] > 0 && !s_.fresh(i);
         throw InputError(
             "replan",
-            fmt::format("stage {} has no node left, and microbatch {} needs it", stage, s_.rest.microbatches[at(i)]),
+            fmt::format("stage {} has no node left, and microbatch {} needs it", stage,
+                        s_.residual.microbatches[at(i)]),
             stage == 0 ? std::string("stage 0 holds tokens, head and loss: no path passes over it")
             : passed   ? std::string("it is underway, and CC2, CC3 or what has run already leave it no other way")
                        : fmt::format("no path of {} stages within CC2 and CC3 passes over it", s_.length),
@@ -114,7 +115,7 @@ private:
         std::vector<std::vector<int>> started;
         const int data_nodes = std::max(1, static_cast<int>(s_.best.stages[0].size()));
         for (const int window : {2 * data_nodes, data_nodes, 2, 1}) {
-            RestPlan throttled = s_.best;
+            ResidualPlan throttled = s_.best;
             throttled.window = window;
             const double seconds = s_.simulator().times(throttled, s_.best_s).iteration_s;
             if (seconds >= s_.best_s) continue;
@@ -135,8 +136,8 @@ private:
         for (int hop = 1; hop < s_.length; ++hop) {
             const int lost = s_.path(nodes, i)[hop], stage = s_.stage_of(lost);
             if (s_.living(lost) || !s_.forced(i, hop) || !s_.best.stages[at(stage)].empty()) continue;
-            if (hop < s_.rest.fixed_hops(i) || !pass_over(nodes, i, hop)) refuse_stage(stage, i);
-            hop = std::max(0, s_.rest.fixed_hops(i) - 1);  // the others may have changed places
+            if (hop < s_.residual.fixed_hops(i) || !pass_over(nodes, i, hop)) refuse_stage(stage, i);
+            hop = std::max(0, s_.residual.fixed_hops(i) - 1);  // the others may have changed places
         }
     }
 
@@ -150,7 +151,7 @@ private:
                             : s_.problem.microbatches;
         std::vector<int> best;
         double best_s = infinite;
-        const int first = std::max(1, s_.rest.fixed_hops(i));
+        const int first = std::max(1, s_.residual.fixed_hops(i));
         for (int s = 1; s < s_.problem.stages; ++s) {
             if (s_.best.stages[at(s)].empty() || s_.visits[at(s)] >= cap) continue;
             for (int place = first; place < s_.length; ++place) {
@@ -180,10 +181,11 @@ private:
                 ++s_.visits[at(s_.stage_of(node))];
                 s_.load_s[at(node)] += s_.work_s(i, k, node);
             }
-            forced[at(k)] = !s_.living(node) && (s_.fresh(i) || k >= s_.rest.next_step[at(i)] || s_.forced(i, k));
+            forced[at(k)] = !s_.living(node) && (s_.fresh(i) || k >= s_.residual.next_step[at(i)] || s_.forced(i, k));
         }
         std::copy(best.begin(), best.end(), s_.path(nodes, i));
-        std::copy(forced.begin(), forced.end(), s_.rest.forced.begin() + static_cast<std::ptrdiff_t>(i) * s_.length);
+        std::copy(forced.begin(), forced.end(),
+                  s_.residual.forced.begin() + static_cast<std::ptrdiff_t>(i) * s_.length);
         return true;
     }
 

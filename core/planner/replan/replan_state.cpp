@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
+#include "core/base/index.h"
 
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 using Kind = NetworkChange::Kind;
 
 /// Weights and the two moments of the optimizer, each as many bytes as the gradient.
@@ -31,9 +31,9 @@ ReplanState::ReplanState(const Problem& the_problem, const Plan& the_plan, const
     best.stage_of = stage_of_nodes(plan, request.progress, problem.nodes());
     for (const auto& change : request.changes)
         if (change.kind == Kind::node_joins) joins_.push_back(change.stage);
-    make_rest_with_joins();
-    best.nodes = rest.before;
-    simulator_.emplace(network(), rest, problem, plan.stages);
+    make_residual_with_joins();
+    best.nodes = residual.before;
+    simulator_.emplace(network(), residual, problem, plan.stages);
     order = plan.order;
     index_operations();
     limit_ = request.operations > 0 ? request.operations : 250'000 + 2'500 * static_cast<std::int64_t>(problem.nodes());
@@ -41,16 +41,16 @@ ReplanState::ReplanState(const Problem& the_problem, const Plan& the_plan, const
 
 /// Lost gradients are computed again where the stage has a node left, or gets one. Which that is can depend on what is
 /// left.
-void ReplanState::make_rest_with_joins() {
+void ReplanState::make_residual_with_joins() {
     auto stages = plan.stages;
     for (auto& ring : stages)
         std::erase_if(ring, [&](int node) { return std::find(down_.begin(), down_.end(), node) != down_.end(); });
     const auto make = [&] {
         std::vector<char> keeps;
         for (const auto& ring : stages) keeps.push_back(request.keep_gradients && !ring.empty());
-        rest = make_rest(problem, plan, request.progress, down_, keeps);
-        length = rest.length;
-        best.nodes = rest.before;
+        residual = make_residual(problem, plan, request.progress, down_, keeps);
+        length = residual.length;
+        best.nodes = residual.before;
     };
     make();
     constexpr int some_node = 0;  // only how many there are matters
@@ -100,13 +100,13 @@ void ReplanState::fetch_weights(int node, int stage) {
         return;
     }
     const double bytes = fetched_per_gradient_byte * problem.gradient_bytes[at(stage)];
-    auto& free_s = rest.line_free_s;
+    auto& free_s = residual.line_free_s;
     if (network().shared_links) free_s.resize(network().line_names.size(), 0.0);
-    Span best_fetch{SpanKind::transfer_forward, -1, node, stage, -1, rest.at_s, 0, infinite, bytes};
+    Span best_fetch{SpanKind::transfer_forward, -1, node, stage, -1, residual.at_s, 0, infinite, bytes};
     for (const int sibling : ring) {
         const Hop& hop = network().hop(sibling, node);
         if (hop.line == no_line) continue;
-        const double begin_s = std::max(rest.at_s, network().shared_links ? free_s[at(hop.line)] : 0.0);
+        const double begin_s = std::max(residual.at_s, network().shared_links ? free_s[at(hop.line)] : 0.0);
         const double end_s = begin_s + bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network().overhead_s;
         if (end_s >= best_fetch.end_s) continue;
         best_fetch.node = sibling;
@@ -119,21 +119,22 @@ void ReplanState::fetch_weights(int node, int stage) {
                          "Draw a link to one of them, or let it join another stage");
     const Hop& hop = network().hop(best_fetch.node, node);
     if (network().shared_links) free_s[at(hop.line)] = best_fetch.start_s + bytes / hop.bandwidth_bytes_per_s;
-    rest.available_s[at(node)] = best_fetch.end_s;
+    residual.available_s[at(node)] = best_fetch.end_s;
     fetches.push_back(best_fetch);
     said.push_back(fmt::format("{} joins stage {}: it fetches {} from {} until {:.6g} s", name(node), stage,
                                format_si(bytes, "B"), name(best_fetch.node), best_fetch.end_s));
 }
 
 bool ReplanState::stuck() const {
-    if (std::find(rest.forced.begin(), rest.forced.end(), 1) != rest.forced.end()) return true;
+    if (std::find(residual.forced.begin(), residual.forced.end(), 1) != residual.forced.end()) return true;
     for (const int node : down_) {
         const int s = stage_of(node);
-        const bool visited = s >= 0 && std::any_of(rest.before.begin(), rest.before.end(),
+        const bool visited = s >= 0 && std::any_of(residual.before.begin(), residual.before.end(),
                                                    [&](int other) { return stage_of(other) == s; });
         if (!visited) continue;
-        const double end_s = rest.stage_end_s[at(s)];
-        if (end_s < 0 || end_s + all_reduce_seconds(problem, plan.stages[at(s)], s) + problem.step_seconds > rest.at_s)
+        const double end_s = residual.stage_end_s[at(s)];
+        if (end_s < 0 ||
+            end_s + all_reduce_seconds(problem, plan.stages[at(s)], s) + problem.step_seconds > residual.at_s)
             return true;
     }
     return false;
@@ -142,7 +143,7 @@ bool ReplanState::stuck() const {
 /// Where most work is left for each node; a stage without a node before all.
 int ReplanState::neediest_stage(const std::vector<std::vector<int>>& stages) const {
     std::vector<double> work(at(problem.stages), 0.0);
-    for (int i = 0; i < rest.count(); ++i)
+    for (int i = 0; i < residual.count(); ++i)
         for (int hop = 0; !finished(i) && hop < length; ++hop) {
             const int node = path(best.nodes, i)[hop];
             work[at(stage_of(node))] += work_s(i, hop, node);
@@ -163,12 +164,12 @@ int ReplanState::neediest_stage(const std::vector<std::vector<int>>& stages) con
 
 double ReplanState::work_s(int i, int hop, int node) const {
     const auto& net = network();
-    const int next = rest.next_step[at(i)], back = 2 * length - hop;
+    const int next = residual.next_step[at(i)], back = 2 * length - hop;
     const double forward_s =
-        net.forward_s(node, std::max(0, stage_of(node))) * net.relative_size(rest.microbatches[at(i)]);
-    double seconds = hop >= next || rest.redone(i, hop) ? forward_s : 0;
-    if (hop == 0 && (next <= length || rest.redone(i, length))) seconds += net.loss_factor * forward_s;
-    if (back >= next || rest.redone(i, back)) seconds += net.backward_factor * forward_s;
+        net.forward_s(node, std::max(0, stage_of(node))) * net.relative_size(residual.microbatches[at(i)]);
+    double seconds = hop >= next || residual.redone(i, hop) ? forward_s : 0;
+    if (hop == 0 && (next <= length || residual.redone(i, length))) seconds += net.loss_factor * forward_s;
+    if (back >= next || residual.redone(i, back)) seconds += net.backward_factor * forward_s;
     return seconds;
 }
 
@@ -182,7 +183,8 @@ double ReplanState::round_s(int from, int to) const {
 
 double ReplanState::cost_s(const std::vector<int>& nodes, int i, int hop, int node) const {
     const int before = path(nodes, i)[(hop + length - 1) % length], after = path(nodes, i)[(hop + 1) % length];
-    double seconds = load_s[at(node)] + work_s(i, hop, node) + std::max(0.0, rest.available_s[at(node)] - rest.at_s);
+    double seconds =
+        load_s[at(node)] + work_s(i, hop, node) + std::max(0.0, residual.available_s[at(node)] - residual.at_s);
     if (length > 1 && living(before)) seconds += round_s(before, node);
     if (length > 1 && living(after)) seconds += round_s(node, after);
     return seconds;
@@ -211,7 +213,7 @@ void ReplanState::move(std::vector<int>& nodes, int i, int hop, int node) {
 
 void ReplanState::count_load() {
     load_s.assign(at(problem.nodes()), 0.0);
-    for (int i = 0; i < rest.count(); ++i)
+    for (int i = 0; i < residual.count(); ++i)
         for (int hop = 0; !finished(i) && hop < length; ++hop)
             if (const int node = path(best.nodes, i)[hop]; living(node)) load_s[at(node)] += work_s(i, hop, node);
 }
@@ -234,16 +236,16 @@ double ReplanState::try_out(const std::vector<int>& nodes, double cutoff_s) {
 }
 
 void ReplanState::index_operations() {
-    for (int i = 0; i < rest.count(); ++i) {
-        const int m = rest.microbatches[at(i)];
+    for (int i = 0; i < residual.count(); ++i) {
+        const int m = residual.microbatches[at(i)];
         if (m >= static_cast<int>(index_of_.size())) index_of_.resize(at(m + 1), -1);
         index_of_[at(m)] = i;
     }
-    for (const auto& open : rest.open) {
+    for (const auto& open : residual.open) {
         const int id = simulator_->id(open.index, open.step,
-                                      open.weight ? RestSimulator::weight
-                                      : open.redo ? RestSimulator::redo
-                                                  : RestSimulator::plain);
+                                      open.weight ? ResidualSimulator::weight
+                                      : open.redo ? ResidualSimulator::redo
+                                                  : ResidualSimulator::plain);
         if (open.running)
             begun_.push_back(id);
         else if (open.weight)
@@ -261,16 +263,16 @@ int ReplanState::id_of(const std::vector<int>& nodes, int node, const Operation&
     if (hop == length) return -1;
     const int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : 2 * length - hop;
     return simulator_->id(i, step,
-                          operation.kind == OpKind::W ? RestSimulator::weight
-                          : rest.redone(i, step)      ? RestSimulator::redo
-                                                      : RestSimulator::plain);
+                          operation.kind == OpKind::W ? ResidualSimulator::weight
+                          : residual.redone(i, step)  ? ResidualSimulator::redo
+                                                      : ResidualSimulator::plain);
 }
 
 /// Whether it has yet to start (a weight gradient: also where only that is left).
 bool ReplanState::is_left(int id) const {
     if (std::binary_search(begun_.begin(), begun_.end(), id)) return false;
     const int i = simulator_->index_of(id), step = simulator_->step_of(id);
-    return step >= rest.next_step[at(i)] || rest.redone(i, step) ||
+    return step >= residual.next_step[at(i)] || residual.redone(i, step) ||
            std::binary_search(weights_.begin(), weights_.end(), id);
 }
 
@@ -289,12 +291,12 @@ std::vector<std::vector<int>> ReplanState::bound_order(const std::vector<int>& n
 }
 
 Operation ReplanState::operation_of(int id) const {
-    const int step = simulator_->step_of(id), m = rest.microbatches[at(simulator_->index_of(id))];
-    const OpKind kind = RestSimulator::variant_of(id) == RestSimulator::weight ? OpKind::W
-                        : step < length                                        ? OpKind::F
-                        : step == length                                       ? OpKind::L
-                        : rest.split_backward                                  ? OpKind::I
-                                                                               : OpKind::B;
+    const int step = simulator_->step_of(id), m = residual.microbatches[at(simulator_->index_of(id))];
+    const OpKind kind = ResidualSimulator::variant_of(id) == ResidualSimulator::weight ? OpKind::W
+                        : step < length                                                ? OpKind::F
+                        : step == length                                               ? OpKind::L
+                        : residual.split_backward                                      ? OpKind::I
+                                                                                       : OpKind::B;
     return {kind, m};
 }
 

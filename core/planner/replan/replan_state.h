@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/planner/replan/replan.h"
-#include "core/planner/replan/rest_simulator.h"
+#include "core/planner/replan/residual_simulator.h"
 
 namespace skippipe {
 
@@ -23,11 +23,11 @@ public:
 
     const Problem& network() const { return changed_ ? *changed_ : problem; }
     const std::string& name(int node) const { return problem.node_ids[static_cast<std::size_t>(node)]; }
-    bool living(int node) const { return rest.down[static_cast<std::size_t>(node)] == 0; }
+    bool living(int node) const { return residual.down[static_cast<std::size_t>(node)] == 0; }
     int stage_of(int node) const { return best.stage_of[static_cast<std::size_t>(node)]; }
-    bool finished(int i) const { return rest.begin[static_cast<std::size_t>(i)] == Rest::Begin::finished; }
-    bool fresh(int i) const { return rest.begin[static_cast<std::size_t>(i)] == Rest::Begin::fresh; }
-    bool forced(int i, int hop) const { return rest.forced[static_cast<std::size_t>(i * length + hop)] != 0; }
+    bool finished(int i) const { return residual.begin[static_cast<std::size_t>(i)] == Residual::Begin::finished; }
+    bool fresh(int i) const { return residual.begin[static_cast<std::size_t>(i)] == Residual::Begin::fresh; }
+    bool forced(int i, int hop) const { return residual.forced[static_cast<std::size_t>(i * length + hop)] != 0; }
     int* path(std::vector<int>& nodes, int i) const { return nodes.data() + static_cast<std::ptrdiff_t>(i) * length; }
     const int* path(const std::vector<int>& nodes, int i) const {
         return nodes.data() + static_cast<std::ptrdiff_t>(i) * length;
@@ -63,17 +63,17 @@ public:
     Operation operation_of(int id) const;
     /// What the order binds with these paths; a node that takes a microbatch over runs it when it can.
     std::vector<std::vector<int>> bound_order(const std::vector<int>& nodes) const;
-    RestSimulator& simulator() { return *simulator_; }
-    const RestSimulator& simulator() const { return *simulator_; }
-    const RestPlan& trial() const { return trial_; }
+    ResidualSimulator& simulator() { return *simulator_; }
+    const ResidualSimulator& simulator() const { return *simulator_; }
+    const ResidualPlan& trial() const { return trial_; }
     const std::vector<int>& running() const { return begun_; }
 
     const Problem& problem;
     const Plan& plan;
     const ReplanRequest& request;
-    Rest rest;
+    Residual residual;
     int length = 1;
-    RestPlan best;
+    ResidualPlan best;
     double best_s = infinite;
     std::vector<std::vector<Operation>> order;  ///< empty: dispatch decides
     std::vector<double> load_s;                 ///< of each node: work left with the best paths
@@ -82,7 +82,7 @@ public:
     std::vector<Span> fetches;                  ///< of weights
 
 private:
-    void make_rest_with_joins();
+    void make_residual_with_joins();
     int neediest_stage(const std::vector<std::vector<int>>& stages) const;
     void join(int node, int stage);
     void fetch_weights(int node, int stage);
@@ -93,8 +93,8 @@ private:
 
     std::optional<Problem> changed_;
     std::vector<int> down_, joins_;  ///< nodes lost now; stages of those that join
-    std::optional<RestSimulator> simulator_;
-    RestPlan trial_;
+    std::optional<ResidualSimulator> simulator_;
+    ResidualPlan trial_;
     std::int64_t limit_ = 0;
     std::vector<int> index_of_;         ///< release index of each microbatch's number
     std::vector<int> begun_, weights_;  ///< ids that run; weight gradients that wait after their step

@@ -5,13 +5,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "core/base/index.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
-
-namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-}  // namespace
 
 std::string_view to_string(SpanKind kind) {
     switch (kind) {
@@ -28,39 +25,39 @@ std::string_view to_string(SpanKind kind) {
     return "?";
 }
 
-Schedule make_schedule(const Problem& problem, const Plan& plan) {
-    Schedule schedule;
-    schedule.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
-    schedule.split_backward = plan.split_backward;
-    schedule.stage_of = stage_of_nodes(plan, problem.nodes());
+FlatPlan flatten(const Problem& problem, const Plan& plan) {
+    FlatPlan flat;
+    flat.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
+    flat.split_backward = plan.split_backward;
+    flat.stage_of = stage_of_nodes(plan, problem.nodes());
     std::unordered_map<int, int> index_of;
     for (const auto& path : plan.paths) {
-        index_of[path.microbatch] = schedule.count();
-        schedule.microbatches.push_back(path.microbatch);
-        schedule.nodes.insert(schedule.nodes.end(), path.nodes.begin(), path.nodes.end());
+        index_of[path.microbatch] = flat.count();
+        flat.microbatches.push_back(path.microbatch);
+        flat.nodes.insert(flat.nodes.end(), path.nodes.begin(), path.nodes.end());
     }
-    if (plan.order.empty()) return schedule;
-    schedule.order.resize(at(problem.nodes()));
-    const int length = schedule.length;
+    if (plan.order.empty()) return flat;
+    flat.order.resize(at(problem.nodes()));
+    const int length = flat.length;
     for (int n = 0; n < problem.nodes() && at(n) < plan.order.size(); ++n) {
         for (const auto& operation : plan.order[at(n)]) {
             const int index = index_of.at(operation.microbatch);
-            const int* path = schedule.path(index);
+            const int* path = flat.path(index);
             const int hop = static_cast<int>(std::find(path, path + length, n) - path);
             if (hop == length) throw std::logic_error("order names an operation of another node");
             const int backward = hop == 0 ? 2 * length : 2 * length - hop;
             int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : backward;
             if (operation.kind == OpKind::W) step |= weight_gradient_bit;
-            schedule.order[at(n)].push_back(pack(index, step));
+            flat.order[at(n)].push_back(pack(index, step));
         }
     }
-    return schedule;
+    return flat;
 }
 
 Timeline evaluate(const Problem& problem, const Plan& plan) {
     const PlannedProblem planned(problem, plan.blocks);
     Simulator simulator(planned.get());
-    return simulator.timeline(make_schedule(problem, plan), plan);
+    return simulator.timeline(flatten(problem, plan), plan);
 }
 
 double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage) {

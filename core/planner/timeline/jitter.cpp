@@ -7,14 +7,13 @@
 #include <numbers>
 #include <thread>
 
+#include "core/base/index.h"
 #include "core/base/statistics.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Keeps these streams apart from those that planners draw from with the same seed.
 constexpr std::uint64_t jitter_streams = 0x6A69'7474'6572'0000;
@@ -75,7 +74,7 @@ Problem sample_problem(const Problem& problem, const Jitter& jitter, Rng& rng) {
 std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
                                         std::uint64_t seed, int threads) {
     const PlannedProblem planned(problem, plan.blocks);
-    const Schedule schedule = make_schedule(problem, plan);
+    const FlatPlan flat = flatten(problem, plan);
     std::vector<double> seconds(at(samples));
     std::atomic<int> next{0};
     const auto work = [&] {
@@ -83,7 +82,7 @@ std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan
         for (int i = next++; i < samples; i = next++) {
             Rng rng(seed, jitter_streams + at(i));
             const Problem& drawn = sampler.draw(rng);
-            seconds[at(i)] = Simulator(drawn).times(schedule, plan.stages).iteration_s;
+            seconds[at(i)] = Simulator(drawn).times(flat, plan.stages).iteration_s;
         }
     };
     std::vector<std::jthread> helpers;
@@ -97,9 +96,8 @@ Distribution distribution(const Problem& problem, const Plan& plan, const Jitter
                           std::uint64_t seed, int threads) {
     const auto seconds = sampled_iteration_s(problem, plan, jitter, samples, seed, threads);
     Distribution result{.jitter = jitter, .samples = samples, .seed = seed};
-    result.nominal_s = Simulator(PlannedProblem(problem, plan.blocks).get())
-                           .times(make_schedule(problem, plan), plan.stages)
-                           .iteration_s;
+    result.nominal_s =
+        Simulator(PlannedProblem(problem, plan.blocks).get()).times(flatten(problem, plan), plan.stages).iteration_s;
     result.deadlocks =
         static_cast<int>(std::count_if(seconds.begin(), seconds.end(), [](double s) { return std::isinf(s); }));
     const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());

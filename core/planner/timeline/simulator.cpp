@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "core/planner/timeline/simulator_keys.h"
 
 // One event a node suffices: the end of what it runs, or, while it is free, the arrival that could start something. An
@@ -14,7 +15,6 @@ namespace skippipe {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The least of a multiple of four.
 inline Key least(const Key* keys, std::size_t count) {
@@ -42,29 +42,28 @@ Simulator::Simulator(const Problem& problem) : problem_(problem) {
     last_end_.resize(at(problem.nodes()));
 }
 
-void Simulator::prepare(const Schedule& schedule) {
-    length_ = schedule.length;
-    split_ = schedule.split_backward;
-    const int count = schedule.count(), steps = 2 * length_ + 1;
+void Simulator::prepare(const FlatPlan& flat) {
+    length_ = flat.length;
+    split_ = flat.split_backward;
+    const int count = flat.count(), steps = 2 * length_ + 1;
     std::fill(events_.begin(), events_.end(), never);
     std::fill(group_events_.begin(), group_events_.end(), never);
     if (problem_.shared_links) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
     std::fill(visits_.begin(), visits_.end(), 0);
-    for (const int node : schedule.nodes) ++visits_[at(node)];
+    for (const int node : flat.nodes) ++visits_[at(node)];
     route_.resize(at(count) * at(steps));
     for (int i = 0; i < count; ++i)
-        for (int step = 0; step < steps; ++step)
-            route_[at(i * steps + step)] = step_node(schedule.path(i), length_, step);
+        for (int step = 0; step < steps; ++step) route_[at(i * steps + step)] = step_node(flat.path(i), length_, step);
     prepare_nodes();
     number_ = static_cast<std::uint32_t>(count);
     operations_left_ = count * steps + (split_ ? count * length_ : 0);
     makespan_ = 0;
-    if (!schedule.order.empty()) prepare_order();
+    if (!flat.order.empty()) prepare_order();
 }
 
 void Simulator::prepare_nodes() {
     // A slice a queue: forwards; losses and backwards (own microbatches bring two); what was made ready locally.
-    const int count = schedule_->count(), local = length_ == 1 ? 3 : 1;
+    const int count = flat_->count(), local = length_ == 1 ? 3 : 1;
     items_.resize(at(count) * at(length_) * at(3 + local) + nodes_.size() * 3);
     own_.resize(at(count));
     int item = 0, own = 0;
@@ -75,7 +74,7 @@ void Simulator::prepare_nodes() {
     };
     for (int n = 0; n < problem_.nodes(); ++n) {
         auto& state = nodes_[at(n)];
-        const int visits = visits_[at(n)], stage = schedule_->stage_of[at(n)];
+        const int visits = visits_[at(n)], stage = flat_->stage_of[at(n)];
         slice(state.forward, visits);
         slice(state.other, 2 * visits);
         slice(state.local, local * visits);
@@ -92,12 +91,12 @@ void Simulator::prepare_nodes() {
         state.own_next = state.own_end = own;
         own += visits;
     }
-    for (int i = 0; i < count; ++i) own_[at(nodes_[at(schedule_->path(i)[0])].own_end++)] = i;
+    for (int i = 0; i < count; ++i) own_[at(nodes_[at(flat_->path(i)[0])].own_end++)] = i;
 }
 
 void Simulator::prepare_order() {
-    order_keys_.assign(at(schedule_->count()) * at(2 * length_ + 1) * 2, never);
-    for (int i = 0; i < schedule_->count(); ++i) {
+    order_keys_.assign(at(flat_->count()) * at(2 * length_ + 1) * 2, never);
+    for (int i = 0; i < flat_->count(); ++i) {
         const auto operation = pack(i, 0);
         order_keys_[slot(operation)] = make_key(0, static_cast<std::uint32_t>(i), operation);
     }
@@ -145,7 +144,7 @@ inline void Simulator::dispatch(int node, Key now) {
     auto& state = nodes_[at(node)];
     const bool admits = state.held < state.memory;
     if constexpr (Ordered) {
-        const auto& order = schedule_->order[at(node)];
+        const auto& order = flat_->order[at(node)];
         set_event(node, never);
         if (at(state.order_next) >= order.size()) return;
         const auto operation = order[at(state.order_next)];
@@ -212,14 +211,14 @@ inline void Simulator::hand_over(int from, std::uint32_t operation, double now_s
     }
     if constexpr (Record)
         record_->spans.push_back(
-            {forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, schedule_->stage_of[at(to)],
-             schedule_->microbatches[at(index)], now_s, start_s, arrival_s,
+            {forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, flat_->stage_of[at(to)],
+             flat_->microbatches[at(index)], now_s, start_s, arrival_s,
              (forwards ? problem_.forward_bytes : problem_.backward_bytes) * (sized_ ? size_[at(index)] : 1)});
     const Key key = make_key(arrival_s, number_++, operation);
     auto& target = nodes_[at(to)];
     if constexpr (Ordered) {
         order_keys_[slot(operation)] = key;
-        const auto& order = schedule_->order[at(to)];
+        const auto& order = flat_->order[at(to)];
         if (target.busy || at(target.order_next) >= order.size() || order[at(target.order_next)] != operation) return;
     } else {
         insert(step < length_ ? target.forward : target.other, key);
@@ -237,8 +236,8 @@ void Simulator::record_operation(int node, double now_s) {
                       : step == length_ ? SpanKind::loss
                       : split_          ? SpanKind::input_gradient
                                         : SpanKind::backward;
-    record_->spans.push_back({kind, node, -1, schedule_->stage_of[at(node)], schedule_->microbatches[at(index)],
-                              state.ready_s, state.started_s, now_s, 0});
+    record_->spans.push_back({kind, node, -1, flat_->stage_of[at(node)], flat_->microbatches[at(index)], state.ready_s,
+                              state.started_s, now_s, 0});
     record_->busy_s += now_s - state.started_s;
 }
 
@@ -264,8 +263,8 @@ inline void Simulator::handle(int node, Key now) {
 
 template <bool Ordered, bool Local, bool Record>
 bool Simulator::run(double cutoff_s) {
-    for (int i = 0; i < schedule_->count(); ++i) {
-        const int node = schedule_->path(i)[0];
+    for (int i = 0; i < flat_->count(); ++i) {
+        const int node = flat_->path(i)[0];
         if (!nodes_[at(node)].busy) dispatch<Ordered, Local>(node, make_key(0, static_cast<std::uint32_t>(i), 0));
     }
     const Key cutoff = make_key(cutoff_s, 0, 0);
@@ -282,15 +281,15 @@ void Simulator::prepare_sizes() {
     sized_ = !problem_.sizes.empty();
     if (!sized_) return;
     size_.clear();
-    for (const int microbatch : schedule_->microbatches) size_.push_back(problem_.relative_size(microbatch));
+    for (const int microbatch : flat_->microbatches) size_.push_back(problem_.relative_size(microbatch));
 }
 
-bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
+bool Simulator::simulate(const FlatPlan& flat, double cutoff_s) {
     bare_done_ = false;
-    schedule_ = &schedule;
+    flat_ = &flat;
     prepare_sizes();
-    if (schedule.order.empty() && !schedule.split_backward && schedule.length > 1 && record_ == nullptr) {
-        prepare_bare(schedule);
+    if (flat.order.empty() && !flat.split_backward && flat.length > 1 && record_ == nullptr) {
+        prepare_bare(flat);
         const auto outcome = run_bare(cutoff_s);
         if (outcome != Outcome::too_fine) {
             set_stage_ends();
@@ -298,9 +297,9 @@ bool Simulator::simulate(const Schedule& schedule, double cutoff_s) {
             return bare_done_;
         }
     }
-    if (!schedule.order.empty() && record_ == nullptr && orders_decide()) return simulate_ordered(cutoff_s);
-    prepare(schedule);
-    const bool ordered = !schedule.order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
+    if (!flat.order.empty() && record_ == nullptr && orders_decide()) return simulate_ordered(cutoff_s);
+    prepare(flat);
+    const bool ordered = !flat.order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
     const bool done = record    ? (ordered ? run<true, true, true>(cutoff_s) : run<false, true, true>(cutoff_s))
                       : ordered ? run<true, true, false>(cutoff_s)
                       : local   ? run<false, true, false>(cutoff_s)
@@ -321,16 +320,15 @@ void Simulator::set_stage_ends() {
     stage_end_.assign(at(problem_.stages), -1.0);
     makespan_ = 0;
     for (int n = 0; n < problem_.nodes(); ++n) {
-        if (schedule_->stage_of[at(n)] < 0) continue;
-        auto& end_s = stage_end_[at(schedule_->stage_of[at(n)])];
+        if (flat_->stage_of[at(n)] < 0) continue;
+        auto& end_s = stage_end_[at(flat_->stage_of[at(n)])];
         end_s = std::max(end_s, last_end_[at(n)]);
         makespan_ = std::max(makespan_, end_s);
     }
 }
 
-SimulatedTimes Simulator::times(const Schedule& schedule, const std::vector<std::vector<int>>& stages,
-                                double cutoff_s) {
-    if (!simulate(schedule, cutoff_s)) return {};
+SimulatedTimes Simulator::times(const FlatPlan& flat, const std::vector<std::vector<int>>& stages, double cutoff_s) {
+    if (!simulate(flat, cutoff_s)) return {};
     SimulatedTimes result{makespan_, makespan_};
     for (int s = 0; s < problem_.stages; ++s)
         if (stage_end_[at(s)] >= 0)
@@ -340,11 +338,11 @@ SimulatedTimes Simulator::times(const Schedule& schedule, const std::vector<std:
     return result;
 }
 
-Timeline Simulator::timeline(const Schedule& schedule, const Plan& plan) {
+Timeline Simulator::timeline(const FlatPlan& flat, const Plan& plan) {
     Timeline timeline;
-    timeline.spans.reserve(at(schedule.count()) * at(schedule.length) * 5);
+    timeline.spans.reserve(at(flat.count()) * at(flat.length) * 5);
     record_ = &timeline;
-    timeline.complete = simulate(schedule, infinite);
+    timeline.complete = simulate(flat, infinite);
     record_ = nullptr;
     timeline.makespan_s = makespan_;
     if (!timeline.complete) describe_blocked(timeline);
@@ -360,15 +358,15 @@ void Simulator::describe_blocked(Timeline& timeline) const {
                            : (step & weight_gradient_bit) != 0 ? "W"
                            : split_                            ? "I"
                                                                : "B";
-        return kind + std::to_string(schedule_->microbatches[at(packed_index(operation))]);
+        return kind + std::to_string(flat_->microbatches[at(packed_index(operation))]);
     };
     for (int n = 0; n < problem_.nodes(); ++n) {
         const auto& state = nodes_[at(n)];
         const std::string held = " waits for memory: it holds " + std::to_string(state.held) + " of " +
                                  std::to_string(state.memory) + " microbatches (TC1)";
         std::string waits;
-        if (!schedule_->order.empty()) {
-            const auto& order = schedule_->order[at(n)];
+        if (!flat_->order.empty()) {
+            const auto& order = flat_->order[at(n)];
             if (at(state.order_next) >= order.size()) continue;
             const auto operation = order[at(state.order_next)];
             waits = "its order puts " + name(operation) + " next, which" +

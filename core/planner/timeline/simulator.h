@@ -11,7 +11,7 @@
 namespace skippipe {
 
 /// A plan without its words, for the simulator: flat, cheap to copy and to change in place.
-struct Schedule {
+struct FlatPlan {
     int length = 0;  ///< p
     bool split_backward = false;
     std::vector<int> microbatches;  ///< [T] in release order
@@ -37,14 +37,14 @@ inline std::uint32_t pack(int index, int step) {
 inline int packed_index(std::uint32_t packed) { return static_cast<int>(packed >> 15); }
 inline int packed_step(std::uint32_t packed) { return static_cast<int>(packed & 0x7FFFu); }
 
-/// A plan as a schedule. `plan` must have passed check_structure.
-Schedule make_schedule(const Problem& problem, const Plan& plan);
+/// A plan without its words. `plan` must have passed check_structure.
+FlatPlan flatten(const Problem& problem, const Plan& plan);
 
 /// Of each line, whether several nodes hand to it, so that one's transfers wait for another's. Empty where lines are
 /// unlimited.
-std::vector<bool> lines_of_several(const Problem& problem);
+std::vector<bool> contended_lines(const Problem& problem);
 /// None is: what waits for what hangs on orders alone.
-bool lines_are_apart(const Problem& problem);
+bool has_dedicated_lines(const Problem& problem);
 
 /// What one simulation gives; times in seconds. Incomplete (deadlock) or cut off: infinite.
 struct SimulatedTimes {
@@ -57,28 +57,28 @@ class Simulator {
 public:
     explicit Simulator(const Problem& problem);
 
-    /// Times of a schedule; stops early, with infinite times, as soon as the makespan is sure to reach `cutoff_s`.
+    /// Times of a plan; stops early, with infinite times, as soon as the makespan is sure to reach `cutoff_s`.
     /// `stages`: nodes of each stage in ring order, for the all-reduce.
-    SimulatedTimes times(const Schedule& schedule, const std::vector<std::vector<int>>& stages,
+    SimulatedTimes times(const FlatPlan& flat, const std::vector<std::vector<int>>& stages,
                          double cutoff_s = std::numeric_limits<double>::infinity());
 
     /// The whole timeline, every span recorded; what is blocked is named where it is incomplete.
-    Timeline timeline(const Schedule& schedule, const Plan& plan);
+    Timeline timeline(const FlatPlan& flat, const Plan& plan);
 
     /// After times(): end of each stage's last operation, negative where it was not visited.
     const std::vector<double>& stage_end_s() const { return stage_end_; }
     /// After times(): end of each node's last operation, negative where nothing ran.
     const std::vector<double>& node_end_s() const { return last_end_; }
-    /// After times() that were finite, of a schedule without order and split: end of each operation, [release index x
-    /// (2p+1) + step]. False, and `end_s` as it was, where that is not known (other schedules; times too small for the
+    /// After times() that were finite, of a plan without order and split: end of each operation, [release index x
+    /// (2p+1) + step]. False, and `end_s` as it was, where that is not known (other plans; times too small for the
     /// quick way).
     bool operation_ends(std::vector<double>& end_s) const;
 
-    /// Follows the orders of a schedule that has them, and notes in `start_s` [(release index x (2p+1) + step) x 2, + 1
+    /// Follows the orders of a plan that has them, and notes in `start_s` [(release index x (2p+1) + step) x 2, + 1
     /// for W] when what starts. `after_s` [release index x (2p+1) + step]: the least time from an operation's end to
     /// that of all. False where the orders wait for each other, or as soon as the end is sure to reach `cutoff_s`. Then
     /// node_end_s() holds. Where lines are not apart, as if they were unlimited.
-    bool follow_orders(const Schedule& schedule, double cutoff_s, const double* after_s, double* start_s);
+    bool follow_orders(const FlatPlan& flat, double cutoff_s, const double* after_s, double* start_s);
 
 private:
     /// (time, number, operation or node) in one integer that sorts as the events do: the bits of a time >= 0 sort as it
@@ -160,7 +160,7 @@ private:
     template <bool Lines, bool Sized>
     Outcome run_windows(double cutoff_s);
     Outcome finish_bare(int left, double cutoff_s);
-    void prepare_bare(const Schedule& schedule);
+    void prepare_bare(const FlatPlan& flat);
     void prepare_sizes();
     void prepare_bare_hops();
     bool starts_by_arrival(int slot) const;
@@ -188,9 +188,9 @@ private:
     void hand_over(int from, std::uint32_t operation, double now_s);
     template <bool Ordered>
     void ready_at_once(int node, std::uint32_t operation, double now_s);
-    bool simulate(const Schedule& schedule, double cutoff_s);
+    bool simulate(const FlatPlan& flat, double cutoff_s);
     void set_stage_ends();
-    void prepare(const Schedule& schedule);
+    void prepare(const FlatPlan& flat);
     void prepare_nodes();
     void prepare_order();
     void insert(Queue& queue, Key key);
@@ -201,7 +201,7 @@ private:
     void describe_blocked(Timeline& timeline) const;
 
     const Problem& problem_;
-    const Schedule* schedule_ = nullptr;
+    const FlatPlan* flat_ = nullptr;
     Timeline* record_ = nullptr;
     int length_ = 0;  ///< p
     bool split_ = false;
@@ -227,7 +227,7 @@ private:
     std::vector<double> bare_gates_;    ///< infinite, then 0 for as many microbatches as a node may still take
     double open_ = 0;                   ///< gate of a queue that memory does not limit
     bool lines_wait_ = false;           ///< some line has several sources, which wait for each other
-    /// Of each slot: where in Schedule::nodes its node is, and in the low bits its kind: 0 forward, 1 loss, 2 backward,
+    /// Of each slot: where in FlatPlan::nodes its node is, and in the low bits its kind: 0 forward, 1 loss, 2 backward,
     /// 3 the last backward of a microbatch.
     std::vector<std::uint32_t> slot_place_;
     std::vector<BareRecord> bare_records_;  ///< of each slot
@@ -238,7 +238,7 @@ private:
     std::vector<OrderedNode> ordered_nodes_;
     std::vector<OrderedPath> ordered_paths_;  ///< [T]
     std::vector<int> ordered_ready_;          ///< nodes whose next operation has its input
-    std::optional<bool> apart_;               ///< lines_are_apart(), once it was asked for
+    std::optional<bool> apart_;               ///< has_dedicated_lines(), once it was asked for
     bool queue_ = false;                      ///< transfers of bound orders wait for their line
     bool bare_done_ = false;                  ///< bare_records_ are those of the last run
     std::uint32_t number_ = 0;

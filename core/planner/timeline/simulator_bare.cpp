@@ -10,7 +10,7 @@ using namespace bare;
 
 /// A line with a single sender is handed its transfers in the order in which that node runs: no need to wait for their
 /// ends.
-std::vector<bool> lines_of_several(const Problem& problem) {
+std::vector<bool> contended_lines(const Problem& problem) {
     if (!problem.shared_links) return {};
     std::vector<int> sender(problem.line_names.size(), -1);
     std::vector<bool> several(problem.line_names.size(), false);
@@ -24,8 +24,8 @@ std::vector<bool> lines_of_several(const Problem& problem) {
     return several;
 }
 
-bool lines_are_apart(const Problem& problem) {
-    const auto several = lines_of_several(problem);
+bool has_dedicated_lines(const Problem& problem) {
+    const auto several = contended_lines(problem);
     return std::find(several.begin(), several.end(), true) == several.end();
 }
 
@@ -49,7 +49,7 @@ void Simulator::prepare_bare_slots(int count, int length) {
 void Simulator::prepare_bare_hops() {
     bare_nodes_.resize(nodes_.size());
     shortest_way_out_s_.assign(nodes_.size(), std::numeric_limits<double>::infinity());
-    const auto several = lines_of_several(problem_);
+    const auto several = contended_lines(problem_);
     shortest_hop_s_ = std::numeric_limits<double>::infinity();
     const double smallest = problem_.smallest_size();
     for (int a = 0; a < problem_.nodes(); ++a)
@@ -77,10 +77,10 @@ void Simulator::prepare_bare_hops() {
     ahead_s_.assign(due_s_.size(), never_s);
 }
 
-void Simulator::prepare_bare(const Schedule& schedule) {
-    length_ = schedule.length;
+void Simulator::prepare_bare(const FlatPlan& flat) {
+    length_ = flat.length;
     if (bare_hops_.empty()) prepare_bare_hops();
-    prepare_bare_slots(schedule.count(), schedule.length);
+    prepare_bare_slots(flat.count(), flat.length);
     if (sized_) {
         slot_size_.clear();
         for (const double size : size_) slot_size_.insert(slot_size_.end(), at(2 * length_ + 1), size);
@@ -88,20 +88,20 @@ void Simulator::prepare_bare(const Schedule& schedule) {
     if (problem_.shared_links) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
     int* visits = visits_.data();
     std::fill(visits_.begin(), visits_.end(), 0);
-    for (const int node : schedule.nodes) ++visits[node];
+    for (const int node : flat.nodes) ++visits[node];
     prepare_bare_nodes();
-    operations_left_ = schedule.count() * (2 * length_ + 1);
+    operations_left_ = flat.count() * (2 * length_ + 1);
 }
 
 void Simulator::prepare_bare_nodes() {
-    const Schedule& schedule = *schedule_;
+    const FlatPlan& flat = *flat_;
     const double smallest = sized_ ? problem_.smallest_size() : 1;
     double last_backward_s = never_s;
     shortest_operation_s_ = never_s;
     BareItem* item = bare_items_.data();
     std::vector<double> load(sized_ ? nodes_.size() : 0, 0);
-    for (int i = 0; sized_ && i < schedule.count(); ++i)
-        for (int hop = 0; hop < length_; ++hop) load[at(schedule.path(i)[hop])] += size_[at(i)];
+    for (int i = 0; sized_ && i < flat.count(); ++i)
+        for (int hop = 0; hop < length_; ++hop) load[at(flat.path(i)[hop])] += size_[at(i)];
     // A queue lies between a guard earlier than all and one later than all.
     const auto queue = [&](BareNode& node, int which, int size) {
         item[0].arrival_s = 0;
@@ -111,7 +111,7 @@ void Simulator::prepare_bare_nodes() {
     };
     for (int n = 0; n < problem_.nodes(); ++n) {
         auto& node = bare_nodes_[at(n)];
-        const int visits = visits_[at(n)], stage = schedule.stage_of[at(n)];
+        const int visits = visits_[at(n)], stage = flat.stage_of[at(n)];
         queue(node, 0, visits);
         queue(node, 1, (stage == 0 ? 2 : 1) * visits);
         node.head[2] = item;
@@ -137,11 +137,11 @@ void Simulator::prepare_bare_nodes() {
         if (stage == 0) last_backward_s = least(last_backward_s, backward_s * smallest);
     }
     for (int n = 0; n < problem_.nodes(); ++n)
-        if (schedule.stage_of[at(n)] > 0) bare_nodes_[at(n)].left_s += shortest_way_out_s_[at(n)] + last_backward_s;
+        if (flat.stage_of[at(n)] > 0) bare_nodes_[at(n)].left_s += shortest_way_out_s_[at(n)] + last_backward_s;
     const auto steps = static_cast<std::uint32_t>(2 * length_ + 1);
-    for (int i = schedule.count() - 1; i >= 0; --i) {
-        auto& own = visits_[at(schedule.path(i)[0])];
-        bare_nodes_[at(schedule.path(i)[0])].head[2][--own] = {0, static_cast<std::uint32_t>(i) * steps << 2};
+    for (int i = flat.count() - 1; i >= 0; --i) {
+        auto& own = visits_[at(flat.path(i)[0])];
+        bare_nodes_[at(flat.path(i)[0])].head[2][--own] = {0, static_cast<std::uint32_t>(i) * steps << 2};
     }
 }
 

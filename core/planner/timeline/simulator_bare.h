@@ -9,6 +9,7 @@
 // What counts here is instructions, branches that cannot be predicted and chains of dependent loads: choices are made
 // without branches.
 #pragma once
+#include "core/base/index.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
@@ -21,7 +22,6 @@ inline constexpr std::uint32_t kind_mask = 3, last_kind = 3;
 /// What an operation of each kind does to the microbatches that its node may still take.
 inline constexpr std::ptrdiff_t room_freed[] = {-1, 0, 1, 1};
 
-inline std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// std::min takes references, which compilers turn into a choice between addresses.
 inline double least(double a, double b) { return a < b ? a : b; }
 inline double most(double a, double b) { return a < b ? b : a; }
@@ -35,7 +35,7 @@ struct Simulator::BareRun {
     explicit BareRun(Simulator& of)
         : simulator(of),
           nodes(of.bare_nodes_.data()),
-          path_nodes(of.schedule_->nodes.data()),
+          path_nodes(of.flat_->nodes.data()),
           places(of.slot_place_.data()),
           records(of.bare_records_.data()),
           line_free_s(of.line_free_s_.data()),
@@ -80,7 +80,7 @@ struct Simulator::BareRun {
     template <typename Wake>
     [[gnu::always_inline]] void hand_over(const BareNode& node, std::uint32_t slot, const Wake& wake) const {
         const std::uint32_t place = places[slot], kind = place & bare::kind_mask, queue = kind > 0 ? 1 : 0;
-        const auto to = bare::at(path_nodes[place >> 2]);
+        const auto to = at(path_nodes[place >> 2]);
         const BareHop& hop = node.hops[to];
         double transfer_s = hop.transfer_s[kind >> 1];
         if constexpr (Sized) transfer_s *= slot_sizes[slot];

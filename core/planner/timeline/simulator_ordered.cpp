@@ -11,21 +11,21 @@ namespace skippipe {
 using namespace bare;
 
 bool Simulator::orders_decide() {
-    if (!apart_) apart_ = lines_are_apart(problem_);
+    if (!apart_) apart_ = has_dedicated_lines(problem_);
     return *apart_;
 }
 
 void Simulator::prepare_ordered() {
-    const Schedule& schedule = *schedule_;
-    length_ = schedule.length;
-    split_ = schedule.split_backward;
+    const FlatPlan& flat = *flat_;
+    length_ = flat.length;
+    split_ = flat.split_backward;
     queue_ = problem_.shared_links && orders_decide();
     if (queue_) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
     ordered_nodes_.resize(nodes_.size());
     for (int n = 0; n < problem_.nodes(); ++n) {
         auto& node = ordered_nodes_[at(n)];
-        const auto& order = schedule.order[at(n)];
-        const int stage = schedule.stage_of[at(n)];
+        const auto& order = flat.order[at(n)];
+        const int stage = flat.stage_of[at(n)];
         const double forward_s = stage < 0 ? 0 : problem_.forward_s(n, stage),
                      backward_s = problem_.backward_factor * forward_s;
         node = {order.data(),
@@ -35,9 +35,9 @@ void Simulator::prepare_ordered() {
                 {forward_s, problem_.loss_factor * forward_s, split_ ? backward_s / 2 : backward_s},
                 problem_.memory[at(n)]};
     }
-    ordered_paths_.resize(at(schedule.count()));
-    for (int i = 0; i < schedule.count(); ++i) ordered_paths_[at(i)] = {0, schedule.path(i), 0};
-    operations_left_ = schedule.count() * (2 * length_ + 1 + (split_ ? length_ : 0));
+    ordered_paths_.resize(at(flat.count()));
+    for (int i = 0; i < flat.count(); ++i) ordered_paths_[at(i)] = {0, flat.path(i), 0};
+    operations_left_ = flat.count() * (2 * length_ + 1 + (split_ ? length_ : 0));
 }
 
 /// Hands a microbatch's next step over at `now_s`. Returns its node.
@@ -99,7 +99,7 @@ bool Simulator::run_ordered(double cutoff_s, const double* after_s, double* star
     prepare_ordered();
     ordered_ready_.clear();
     for (int n = problem_.nodes() - 1; n >= 0; --n)
-        if (!schedule_->order[at(n)].empty()) ordered_ready_.push_back(n);
+        if (!flat_->order[at(n)].empty()) ordered_ready_.push_back(n);
     bool in_time = true;
     while (in_time && !ordered_ready_.empty()) {
         const int n = ordered_ready_.back();
@@ -107,13 +107,13 @@ bool Simulator::run_ordered(double cutoff_s, const double* after_s, double* star
         in_time = run_ordered_node<Noted>(n, cutoff_s, after_s, start_s);
     }
     for (std::size_t n = 0; n < nodes_.size(); ++n)
-        last_end_[n] = ordered_nodes_[n].next == schedule_->order[n].data() ? -1 : ordered_nodes_[n].free_s;
+        last_end_[n] = ordered_nodes_[n].next == flat_->order[n].data() ? -1 : ordered_nodes_[n].free_s;
     return in_time && operations_left_ == 0;
 }
 
-bool Simulator::follow_orders(const Schedule& schedule, double cutoff_s, const double* after_s, double* start_s) {
+bool Simulator::follow_orders(const FlatPlan& flat, double cutoff_s, const double* after_s, double* start_s) {
     bare_done_ = false;
-    schedule_ = &schedule;
+    flat_ = &flat;
     prepare_sizes();
     return run_ordered<true>(cutoff_s, after_s, start_s);
 }

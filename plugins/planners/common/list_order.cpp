@@ -32,7 +32,7 @@ struct Station {
 
 class ListScheduler {
 public:
-    ListScheduler(const Problem& problem, const Schedule& schedule, const ListRules& rules)
+    ListScheduler(const Problem& problem, const FlatPlan& schedule, const ListRules& rules)
         : problem_(problem),
           schedule_(schedule),
           rules_(rules),
@@ -166,7 +166,7 @@ private:
     }
 
     const Problem& problem_;
-    const Schedule& schedule_;
+    const FlatPlan& schedule_;
     const ListRules& rules_;
     std::vector<Station> stations_;
     std::vector<double> line_free_s_;
@@ -178,7 +178,7 @@ private:
 };
 
 /// One wave of gpipe: microbatches first..last-1 of the release order.
-void append_wave(const Schedule& schedule, int first, int last, Order& order) {
+void append_wave(const FlatPlan& schedule, int first, int last, Order& order) {
     const int length = schedule.length;
     for (int i = first; i < last; ++i)
         for (int hop = 0; hop < length; ++hop) order[at(schedule.path(i)[hop])].push_back(pack(i, hop));
@@ -193,11 +193,11 @@ void append_wave(const Schedule& schedule, int first, int last, Order& order) {
 
 }  // namespace
 
-Order list_order(const Problem& problem, const Schedule& schedule, const ListRules& rules) {
+Order list_order(const Problem& problem, const FlatPlan& schedule, const ListRules& rules) {
     return ListScheduler(problem, schedule, rules).run();
 }
 
-Order wave_order(const Problem& problem, const Schedule& schedule) {
+Order wave_order(const Problem& problem, const FlatPlan& schedule) {
     Order order(at(problem.nodes()));
     std::vector<int> held(at(problem.nodes()), 0);
     int first = 0;

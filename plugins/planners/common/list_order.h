@@ -19,11 +19,11 @@ struct ListRules {
 
 /// Binding order of each node, found by running the schedule once under these rules. Empty where it deadlocks, which
 /// needs paths that go back to an earlier stage and `reserve` off.
-std::vector<std::vector<std::uint32_t>> list_order(const Problem& problem, const Schedule& schedule,
+std::vector<std::vector<std::uint32_t>> list_order(const Problem& problem, const FlatPlan& schedule,
                                                    const ListRules& rules);
 
 /// GPipe's order: waves in which no node holds more than its memory takes; all forwards of a wave, its losses, its
 /// backwards.
-std::vector<std::vector<std::uint32_t>> wave_order(const Problem& problem, const Schedule& schedule);
+std::vector<std::vector<std::uint32_t>> wave_order(const Problem& problem, const FlatPlan& schedule);
 
 }  // namespace skippipe

@@ -14,7 +14,7 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-Operation operation_of(const Schedule& schedule, std::uint32_t packed) {
+Operation operation_of(const FlatPlan& schedule, std::uint32_t packed) {
     const int step = packed_step(packed), plain = step & ~weight_gradient_bit;
     const OpKind backward = schedule.split_backward ? OpKind::I : OpKind::B;
     const OpKind kind = (step & weight_gradient_bit) != 0 ? OpKind::W
@@ -175,7 +175,7 @@ PlanCandidate make_candidate(const Problem& problem, const Placement& stages, in
 }
 
 PlanCandidate candidate_of(const Problem& problem, const Plan& plan) {
-    return {plan.stages, make_schedule(problem, plan), plan.blocks};
+    return {plan.stages, flatten(problem, plan), plan.blocks};
 }
 
 Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std::string& planner,
@@ -201,10 +201,10 @@ Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std
     return plan;
 }
 
-bool fits_stages(const Problem& problem, const Schedule& schedule, int index) {
+bool fits_stages(const Problem& problem, const FlatPlan& schedule, int index) {
     const int* path = schedule.path(index);
     const auto stage = [&](int hop) { return schedule.stage_of[at(path[hop])]; };
-    Progress progress;
+    PathProgress progress;
     std::uint64_t seen = 0;  // the stages, modulo 64
     for (int hop = 1; hop < schedule.length; ++hop) {
         const auto bit = std::uint64_t{1} << (stage(hop) % 64);
@@ -216,7 +216,7 @@ bool fits_stages(const Problem& problem, const Schedule& schedule, int index) {
     return true;
 }
 
-bool has_lines(const Problem& problem, const Schedule& schedule, int index) {
+bool has_lines(const Problem& problem, const FlatPlan& schedule, int index) {
     const int* path = schedule.path(index);
     for (int hop = 0; schedule.length > 1 && hop < schedule.length; ++hop) {
         const int next = path[(hop + 1) % schedule.length];

@@ -13,7 +13,7 @@ using Placement = std::vector<std::vector<int>>;  ///< nodes of each stage, in r
 
 struct PlanCandidate {
     Placement stages;
-    Schedule schedule;
+    FlatPlan schedule;
     std::vector<int> blocks;  ///< of each stage: the problem's, or chosen where they are planned
 };
 
@@ -56,9 +56,9 @@ Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std
                const PlanRequest& request, std::int64_t steps, std::string note);
 
 /// Whether a path's stages are allowed (CC1, CC3).
-bool fits_stages(const Problem& problem, const Schedule& schedule, int index);
+bool fits_stages(const Problem& problem, const FlatPlan& schedule, int index);
 /// Whether every two neighbours on a path have lines both ways.
-bool has_lines(const Problem& problem, const Schedule& schedule, int index);
+bool has_lines(const Problem& problem, const FlatPlan& schedule, int index);
 /// Whether charged all-reduces have their lines.
 bool has_ring_lines(const Problem& problem, const PlanCandidate& candidate);
 /// Whether all paths are allowed, and they and charged all-reduces have their lines.

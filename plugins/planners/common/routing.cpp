@@ -125,7 +125,7 @@ private:
     }
 
     bool allowed(int index) {
-        Progress progress;
+        PathProgress progress;
         const int* nodes = path(index);
         std::uint64_t seen[16] = {};
         for (int hop = 1; hop < length_; ++hop) {

@@ -32,7 +32,7 @@ public:
         if (problem_.balance_data_nodes && problem_.microbatches % static_cast<int>(data.size()) != 0) return {};
         for (int i = 0; i < problem_.microbatches; ++i) {
             candidate_.schedule.path(i)[0] = data[at(i) % data.size()];
-            if (!extend(i, 1, Progress{})) return {};
+            if (!extend(i, 1, PathProgress{})) return {};
         }
         return candidate_;
     }
@@ -48,7 +48,7 @@ private:
         return true;
     }
 
-    bool extend(int index, int hop, Progress progress) {
+    bool extend(int index, int hop, PathProgress progress) {
         int* path = candidate_.schedule.path(index);
         if (hop == problem_.path_length) return hop == 1 || both(path[hop - 1], path[0]);
         if (++expansions_ > most_expansions) return false;
@@ -67,7 +67,7 @@ private:
         });
         for (const int node : next) {
             const int stage = candidate_.schedule.stage_of[at(node)];
-            Progress further = progress;
+            PathProgress further = progress;
             if (!advance(problem_.constraints, further, stage)) continue;
             path[hop] = node;
             ++visits_[at(stage)];

@@ -23,7 +23,7 @@ constexpr double least_seconds_each = 0.05;
 
 /// Plans every partition on its own and takes over what they make together where it is better. Returns whether it did.
 bool JointSearch::plan_partitions(const Budget& budget, std::int64_t steps) {
-    if (operations() < large || !lines_are_apart(problem_) || warm_ || request_.stop.stop_requested()) return false;
+    if (operations() < large || !has_dedicated_lines(problem_) || warm_ || request_.stop.stop_requested()) return false;
     const auto partitions =
         make_partitions(problem_, network_, sizes_of(best_.candidate.stages), least_operations, request_.seed);
     const auto count = static_cast<int>(partitions.size());

@@ -17,7 +17,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate) {
-    const Schedule& schedule = candidate.schedule;
+    const FlatPlan& schedule = candidate.schedule;
     Plan plan;
     plan.stages = candidate.stages;
     const auto timeline = Simulator(PlannedProblem(problem, candidate.blocks).get()).timeline(schedule, plan);
@@ -51,7 +51,7 @@ OrderAnnealer::OrderAnnealer(const Problem& problem, const PlanCandidate& start,
       candidate_(start),
       best_(start),
       times_(problem_, start),
-      exact_(lines_are_apart(problem)),
+      exact_(has_dedicated_lines(problem)),
       simulator_(problem_) {
     if (own_) own_->set_blocks(start.blocks);
     times_.set_stages(candidate_);

@@ -14,7 +14,7 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 constexpr int widest_shift = 6;
 
 /// What holds and what frees a place (TC1): +1 where a forward starts, -1 where the microbatch leaves the node.
-int places_taken(const Schedule& schedule, std::uint32_t operation) {
+int places_taken(const FlatPlan& schedule, std::uint32_t operation) {
     const int step = packed_step(operation);
     if (step < schedule.length) return 1;
     const bool weight = (step & weight_gradient_bit) != 0;
@@ -22,7 +22,7 @@ int places_taken(const Schedule& schedule, std::uint32_t operation) {
 }
 
 /// Order of one microbatch's operations on one node: F, L, B or I, W.
-int rank(const Schedule& schedule, std::uint32_t operation) {
+int rank(const FlatPlan& schedule, std::uint32_t operation) {
     const int step = packed_step(operation);
     if ((step & weight_gradient_bit) != 0) return 3;
     return step < schedule.length ? 0 : step == schedule.length ? 1 : 2;

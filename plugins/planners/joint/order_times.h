@@ -23,8 +23,8 @@ struct OrderChange {
 
 class OrderTimes {
 public:
-    /// The times are exact where lines_are_apart(); else they are those of unlimited lines. Keeps a reference to the
-    /// problem.
+    /// The times are exact where has_dedicated_lines(); else they are those of unlimited lines. Keeps a reference to
+    /// the problem.
     OrderTimes(const Problem& problem, const PlanCandidate& candidate);
 
     /// Of a changed candidate, to the last bit as Simulator::times; infinite where the orders wait for each other, or

@@ -57,7 +57,7 @@ Scenarios draw_scenarios(const Problem& problem, const Jitter& jitter, std::uint
 }
 
 /// By their ends: every operation after those it waits for, and transfers as lines are handed them.
-void TailCost::sort_operations(const Schedule& schedule, const std::vector<double>& end_s) {
+void TailCost::sort_operations(const FlatPlan& schedule, const std::vector<double>& end_s) {
     const int steps = 2 * schedule.length + 1;
     moments_.resize(end_s.size());
     std::size_t slot = 0;
@@ -83,7 +83,7 @@ void TailCost::hand_over(const Hop& hop, double transfer_s, const Lanes& end, La
     }
 }
 
-void TailCost::run(const Schedule& schedule) {
+void TailCost::run(const FlatPlan& schedule) {
     const int length = schedule.length;
     for (const Moment& moment : moments_) {
         const int* path = schedule.path(moment.index);
@@ -118,7 +118,7 @@ void TailCost::add_all_reduce(const std::vector<int>& ring, int stage, Lanes& en
 }
 
 TailCost::Value TailCost::operator()(const PlanCandidate& candidate, const std::vector<double>& end_s) {
-    const Schedule& schedule = candidate.schedule;
+    const FlatPlan& schedule = candidate.schedule;
     sort_operations(schedule, end_s);
     node_free_.assign(at(problem_.nodes()), Lanes{});
     arrival_.assign(at(schedule.count()), Lanes{});

@@ -46,8 +46,8 @@ private:
         double end_s;
         int index, step;
     };
-    void sort_operations(const Schedule& schedule, const std::vector<double>& end_s);
-    void run(const Schedule& schedule);
+    void sort_operations(const FlatPlan& schedule, const std::vector<double>& end_s);
+    void run(const FlatPlan& schedule);
     void hand_over(const Hop& hop, double transfer_s, const Lanes& end, Lanes& arrival);
     void add_all_reduce(const std::vector<int>& ring, int stage, Lanes& end) const;
 

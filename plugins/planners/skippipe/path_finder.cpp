@@ -47,7 +47,7 @@ void PathFinder::extend(int hop, int parent, int data_node, const PathConstraint
     close_stages(hop, parent, constraints);
     for (int stage = 1; stage < problem_.stages; ++stage) {
         if (closed_[at(stage)] != 0) continue;
-        Progress progress{label.furthest, label.swaps};
+        PathProgress progress{label.furthest, label.swaps};
         if (!advance(problem_.constraints, progress, stage)) continue;
         for (const int node : stages_[at(stage)]) {
             const double round_s = network_.round_s(label.node, node);

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/planner/replan/rest.h"
+#include "core/planner/replan/residual.h"
 
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
 
 namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 constexpr int none = -1;
 
 /// Works out what the lost nodes leave of each microbatch.
-class RestMaker {
+class ResidualMaker {
 public:
-    RestMaker(const Problem& problem, const Plan& plan, const IterationProgress& progress, const std::vector<int>& down,
-              const std::vector<char>& keeps)
+    ResidualMaker(const Problem& problem, const Plan& plan, const IterationProgress& progress,
+                  const std::vector<int>& down, const std::vector<char>& keeps)
         : progress_(progress), keeps_(keeps), stage_of_(stage_of_nodes(plan, progress, problem.nodes())) {
-        rest_.at_s = progress.at_s;
-        rest_.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
-        rest_.split_backward = plan.split_backward;
-        rest_.down.assign(at(problem.nodes()), 0);
-        for (const int node : down) rest_.down[at(node)] = 1;
-        for (const auto& [node, stage] : progress.lost) rest_.down[at(node)] = 1;
-        rest_.held.assign(at(problem.nodes()), 0);
-        rest_.line_free_s = progress.line_free_s;
-        rest_.stage_end_s = progress.stage_end_s;
-        rest_.stage_stepped_s = progress.stage_stepped_s;
-        rest_.available_s = progress.available_s;
-        rest_.available_s.resize(at(problem.nodes()), 0.0);
+        residual_.at_s = progress.at_s;
+        residual_.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
+        residual_.split_backward = plan.split_backward;
+        residual_.down.assign(at(problem.nodes()), 0);
+        for (const int node : down) residual_.down[at(node)] = 1;
+        for (const auto& [node, stage] : progress.lost) residual_.down[at(node)] = 1;
+        residual_.held.assign(at(problem.nodes()), 0);
+        residual_.line_free_s = progress.line_free_s;
+        residual_.stage_end_s = progress.stage_end_s;
+        residual_.stage_stepped_s = progress.stage_stepped_s;
+        residual_.available_s = progress.available_s;
+        residual_.available_s.resize(at(problem.nodes()), 0.0);
         const auto count = plan.paths.size();
         for (const auto& path : plan.paths) {
-            rest_.microbatches.push_back(path.microbatch);
-            rest_.before.insert(rest_.before.end(), path.nodes.begin(), path.nodes.end());
+            residual_.microbatches.push_back(path.microbatch);
+            residual_.before.insert(residual_.before.end(), path.nodes.begin(), path.nodes.end());
         }
-        rest_.begin.assign(count, Rest::Begin::underway);
-        rest_.next_step = progress.steps_done;
-        rest_.fresh_s.assign(count, 0.0);
-        rest_.forced.assign(count * at(rest_.length), 0);
-        rest_.redo.assign(count * at(rest_.steps()), 0);
-        rest_.resend.assign(count, 0);
+        residual_.begin.assign(count, Residual::Begin::underway);
+        residual_.next_step = progress.steps_done;
+        residual_.fresh_s.assign(count, 0.0);
+        residual_.forced.assign(count * at(residual_.length), 0);
+        residual_.redo.assign(count * at(residual_.steps()), 0);
+        residual_.resend.assign(count, 0);
         next_.assign(count, none);
-        pending_ = rest_.redo;
-        redo_open_.assign(rest_.redo.size(), none);
+        pending_ = residual_.redo;
+        redo_open_.assign(residual_.redo.size(), none);
         for (const auto& [i, step] : progress.redo) pending_[slot(i, step)] = 1;
         for (int k = 0; k < static_cast<int>(progress.open.size()); ++k) {
             const auto& open = progress.open[at(k)];
@@ -53,26 +53,27 @@ public:
         }
     }
 
-    Rest make() {
-        for (int i = 0; i < rest_.count(); ++i) {
+    Residual make() {
+        for (int i = 0; i < residual_.count(); ++i) {
             find_next(i);
             find_again(i);
-            for (int hop = 0; hop < rest_.length; ++hop) mark_hop(i, hop);
-            const auto* redo = rest_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
-            if (rest_.next_step[at(i)] == rest_.steps() &&
-                std::find(redo, redo + rest_.steps(), 1) == redo + rest_.steps())
-                rest_.begin[at(i)] = Rest::Begin::finished;
+            for (int hop = 0; hop < residual_.length; ++hop) mark_hop(i, hop);
+            const auto* redo = residual_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
+            if (residual_.next_step[at(i)] == residual_.steps() &&
+                std::find(redo, redo + residual_.steps(), 1) == redo + residual_.steps())
+                residual_.begin[at(i)] = Residual::Begin::finished;
         }
         for (int k = 0; k < static_cast<int>(progress_.open.size()); ++k) keep_open(k);
-        return std::move(rest_);
+        return std::move(residual_);
     }
 
 private:
-    std::size_t slot(int i, int step) const { return at(i) * at(rest_.steps()) + at(step); }
+    std::size_t slot(int i, int step) const { return at(i) * at(residual_.steps()) + at(step); }
     int node_of(int i, int step) const {
-        return step_node(rest_.before.data() + static_cast<std::ptrdiff_t>(i) * rest_.length, rest_.length, step);
+        return step_node(residual_.before.data() + static_cast<std::ptrdiff_t>(i) * residual_.length, residual_.length,
+                         step);
     }
-    bool lost(int i, int step) const { return rest_.down[at(node_of(i, step))] != 0; }
+    bool lost(int i, int step) const { return residual_.down[at(node_of(i, step))] != 0; }
     /// Whether the result of a step that has been run can be sent again.
     bool has_result(int i, int step) const { return !lost(i, step) && pending_[slot(i, step)] == 0; }
     /// Whether what has been handed to a step goes on: it has come, or the node that sent it lives.
@@ -84,9 +85,9 @@ private:
 
     /// The first step whose input can still be had: it is there, or the node before it lives and sends it again.
     void find_next(int i) {
-        int& step = rest_.next_step[at(i)];
+        int& step = residual_.next_step[at(i)];
         int& open = next_[at(i)];
-        if (step == rest_.steps()) return;
+        if (step == residual_.steps()) return;
         if (open == none || !kept(open)) {
             const int was = step;
             open = none;
@@ -97,16 +98,16 @@ private:
         }
         const bool runs = open != none && progress_.open[at(open)].running;
         if (step == 0 && !runs) {
-            rest_.begin[at(i)] = Rest::Begin::fresh;
-            if (open != none) rest_.fresh_s[at(i)] = progress_.open[at(open)].ready_s;
+            residual_.begin[at(i)] = Residual::Begin::fresh;
+            if (open != none) residual_.fresh_s[at(i)] = progress_.open[at(open)].ready_s;
             open = none;
         } else if (open == none) {
-            rest_.resend[at(i)] = 1;
+            residual_.resend[at(i)] = 1;
         }
     }
 
-    bool ended(int i, int hop) const { return back(hop) < rest_.next_step[at(i)]; }
-    int back(int hop) const { return 2 * rest_.length - hop; }
+    bool ended(int i, int hop) const { return back(hop) < residual_.next_step[at(i)]; }
+    int back(int hop) const { return 2 * residual_.length - hop; }
     /// Whether a step needs its input once more to be redone.
     bool lacks_input(int i, int step) const {
         const int open = redo_open_[slot(i, step)];
@@ -122,15 +123,15 @@ private:
     /// Which of the hops that had ended are redone as a whole, that is their gradients kept: those whose stage has a
     /// node and whose neighbours have, or get, what they handed on.
     void find_again(int i) {
-        again_.assign(at(rest_.length), 0);
-        for (int hop = 0; hop < rest_.length; ++hop)
+        again_.assign(at(residual_.length), 0);
+        for (int hop = 0; hop < residual_.length; ++hop)
             again_[at(hop)] = ended(i, hop) && would_redo(i, hop) &&
                               (!lost(i, hop) || keeps_[at(stage_of_[at(node_of(i, hop))])] != 0);
         for (bool changed = true; changed;) {
             changed = false;
-            for (int hop = 0; hop < rest_.length; ++hop) {
+            for (int hop = 0; hop < residual_.length; ++hop) {
                 const bool no_forward = hop > 0 && lacks_input(i, hop) && broken(i, hop - 1);
-                const bool no_gradient = lacks_input(i, back(hop)) && broken(i, (hop + 1) % rest_.length);
+                const bool no_gradient = lacks_input(i, back(hop)) && broken(i, (hop + 1) % residual_.length);
                 if (again_[at(hop)] == 0 || !(no_forward || no_gradient)) continue;
                 again_[at(hop)] = 0;
                 changed = true;
@@ -139,35 +140,35 @@ private:
     }
 
     void mark_hop(int i, int hop) {
-        const int next = rest_.next_step[at(i)], loss = rest_.length;
+        const int next = residual_.next_step[at(i)], loss = residual_.length;
         const bool over = ended(i, hop), gone = lost(i, hop),
                    redone = would_redo(i, hop) && (!over || again_[at(hop)] != 0);
         const auto redo = [&](int step) { return step < next && redone && (gone || pending_[slot(i, step)] != 0); };
-        auto* flags = rest_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
+        auto* flags = residual_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
         flags[hop] = redo(hop);
         flags[back(hop)] = redo(back(hop));
         int lost_here = broken(i, hop) ? 1 : 0;
         if (hop == 0 && loss < next && (gone || pending_[slot(i, loss)] != 0)) {
-            flags[loss] = (!gone || keeps_[0] != 0) && !(lacks_input(i, loss) && broken(i, rest_.length - 1));
+            flags[loss] = (!gone || keeps_[0] != 0) && !(lacks_input(i, loss) && broken(i, residual_.length - 1));
             if (flags[loss] == 0) lost_here = 1;
         }
-        rest_.lost_gradients += lost_here;
-        rest_.forced[at(i * rest_.length + hop)] = gone && (!over || again_[at(hop)] != 0);
+        residual_.lost_gradients += lost_here;
+        residual_.forced[at(i * residual_.length + hop)] = gone && (!over || again_[at(hop)] != 0);
         if (!gone) return hold(i, hop, !over || flags[back(hop)] != 0);
         const bool ran = hop < progress_.steps_done[at(i)] && pending_[slot(i, hop)] == 0;
-        rest_.redone_forwards += (!over || redone) && ran ? 1 : 0;
-        rest_.redone_backwards += over && redone && pending_[slot(i, back(hop))] == 0 ? 1 : 0;
+        residual_.redone_forwards += (!over || redone) && ran ? 1 : 0;
+        residual_.redone_backwards += over && redone && pending_[slot(i, back(hop))] == 0 ? 1 : 0;
     }
 
     /// A living node holds what it has run forward, or runs, and not backward.
     void hold(int i, int hop, bool backward_left) {
-        const int next = rest_.next_step[at(i)], plain = next_[at(i)], redone = redo_open_[slot(i, hop)];
-        const bool again = rest_.redone(i, hop),
+        const int next = residual_.next_step[at(i)], plain = next_[at(i)], redone = redo_open_[slot(i, hop)];
+        const bool again = residual_.redone(i, hop),
                    runs_plain = next == hop && plain != none && progress_.open[at(plain)].running;
         const bool runs_again = again && redone != none && progress_.open[at(redone)].running;
-        if (rest_.begin[at(i)] == Rest::Begin::underway && backward_left &&
+        if (residual_.begin[at(i)] == Residual::Begin::underway && backward_left &&
             ((hop < next && !again) || runs_plain || runs_again))
-            ++rest_.held[at(node_of(i, hop))];
+            ++residual_.held[at(node_of(i, hop))];
     }
 
     void keep_open(int k) {
@@ -175,19 +176,19 @@ private:
         const int i = open.index;
         if (open.weight) {
             if (lost(i, open.step)) return;
-            ++rest_.held[at(node_of(i, open.step))];  // it has yet to free its memory
+            ++residual_.held[at(node_of(i, open.step))];  // it has yet to free its memory
         } else if (next_[at(i)] == k) {
             open.redo = false;
-        } else if (!open.redo || !rest_.redone(i, open.step) || !kept(k)) {
+        } else if (!open.redo || !residual_.redone(i, open.step) || !kept(k)) {
             return;
         }
-        rest_.open.push_back(open);
+        residual_.open.push_back(open);
     }
 
     const IterationProgress& progress_;
     const std::vector<char>& keeps_;
     std::vector<int> stage_of_;
-    Rest rest_;
+    Residual residual_;
     std::vector<char> again_;     ///< [p] of the microbatch in hand: runs again though it had ended
     std::vector<char> pending_;   ///< [T x (2p + 1)] was still to be redone
     std::vector<int> redo_open_;  ///< [T x (2p + 1)] place in progress_.open
@@ -196,7 +197,7 @@ private:
 
 }  // namespace
 
-int Rest::fixed_hops(int index) const {
+int Residual::fixed_hops(int index) const {
     if (begin[at(index)] == Begin::fresh) return 0;
     return std::min(length, next_step[at(index)] + (resend[at(index)] != 0 ? 0 : 1));
 }
@@ -207,9 +208,9 @@ std::vector<int> stage_of_nodes(const Plan& plan, const IterationProgress& progr
     return stage_of;
 }
 
-Rest make_rest(const Problem& problem, const Plan& plan, const IterationProgress& progress,
-               const std::vector<int>& down, const std::vector<char>& keeps) {
-    return RestMaker(problem, plan, progress, down, keeps).make();
+Residual make_residual(const Problem& problem, const Plan& plan, const IterationProgress& progress,
+                       const std::vector<int>& down, const std::vector<char>& keeps) {
+    return ResidualMaker(problem, plan, progress, down, keeps).make();
 }
 
 }  // namespace skippipe

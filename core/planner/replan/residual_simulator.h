@@ -5,18 +5,18 @@
 #include <limits>
 #include <vector>
 
-#include "core/planner/replan/rest.h"
+#include "core/planner/replan/residual.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
 
 /// Who holds what, and in which order nodes work, while the rest is simulated.
-struct RestPlan {
+struct ResidualPlan {
     std::vector<int> nodes;                ///< [T x p]
     std::vector<std::vector<int>> stages;  ///< ring order; a stage may have no node left
     std::vector<int> stage_of;             ///< [nodes], of lost nodes too
-    /// Operations left of each node, bound in this order (see RestSimulator::id); operations that it does not list run
-    /// when they are ready and the node would otherwise wait, or are earlier. Empty: dispatch decides.
+    /// Operations left of each node, bound in this order (see ResidualSimulator::id); operations that it does not list
+    /// run when they are ready and the node would otherwise wait, or are earlier. Empty: dispatch decides.
     std::vector<std::vector<int>> order;
     /// Forwards start only for as many unfinished microbatches as this: those that have come furthest first, then in
     /// release order.
@@ -24,20 +24,20 @@ struct RestPlan {
 };
 
 /// Simulates rests; reuses its memory. The rules are those of a whole iteration (README, "What a plan means").
-class RestSimulator {
+class ResidualSimulator {
 public:
     /// `network`: with its changes. `before`, the network and the stages as they were, tells which all-reduces run on.
     /// All outlive the simulator.
-    RestSimulator(const Problem& network, const Rest& rest, const Problem& before,
-                  const std::vector<std::vector<int>>& stages_before);
+    ResidualSimulator(const Problem& network, const Residual& residual, const Problem& before,
+                      const std::vector<std::vector<int>>& stages_before);
 
     /// From the iteration's start; infinite where it deadlocks or is sure to last until `cutoff_s`. All forced hops
     /// must have living nodes, all hops lines. `timeline` (may be null) takes the spans of all that ends after at_s.
-    SimulatedTimes times(const RestPlan& plan, double cutoff_s = std::numeric_limits<double>::infinity(),
+    SimulatedTimes times(const ResidualPlan& plan, double cutoff_s = std::numeric_limits<double>::infinity(),
                          Timeline* timeline = nullptr);
 
     /// The state at `at_s` of a rest that ends: going on from there gives what is left of it to the last tie.
-    IterationProgress progress(const RestPlan& plan, double at_s);
+    IterationProgress progress(const ResidualPlan& plan, double at_s);
 
     /// After times(): ids of the operations that each node started after at_s, in order.
     const std::vector<std::vector<int>>& started() const { return started_; }
@@ -53,7 +53,7 @@ public:
     int id(int index, int step, Variant variant = plain) const { return (index * steps_ + step) * 3 + variant; }
     int index_of(int id) const { return id / 3 / steps_; }
     double relative_size(int index) const {
-        return network_.relative_size(rest_.microbatches[static_cast<std::size_t>(index)]);
+        return network_.relative_size(residual_.microbatches[static_cast<std::size_t>(index)]);
     }
     int step_of(int id) const { return id / 3 % steps_; }
     static Variant variant_of(int id) { return static_cast<Variant>(id % 3); }
@@ -84,7 +84,7 @@ private:
         std::vector<Item> forward, other, own;  ///< heaps, earliest first
     };
 
-    void prepare(const RestPlan& plan);
+    void prepare(const ResidualPlan& plan);
     void restore_open();
     void release_fresh();
     void send_again();
@@ -107,28 +107,29 @@ private:
     void send(int from, int index, int step, Variant variant, double now_s);
     void push(const Event& event);
     int node_of(int index, int step) const {
-        return step_node(plan_->nodes.data() + static_cast<std::ptrdiff_t>(index) * rest_.length, rest_.length, step);
+        return step_node(plan_->nodes.data() + static_cast<std::ptrdiff_t>(index) * residual_.length, residual_.length,
+                         step);
     }
     double duration_s(int node, int id) const;
-    bool is_forward(int id) const { return variant_of(id) != weight && step_of(id) < rest_.length; }
+    bool is_forward(int id) const { return variant_of(id) != weight && step_of(id) < residual_.length; }
     bool is_fresh(int id) const { return variant_of(id) == plain && step_of(id) == 0; }
     void record(int node, int id, double now_s);
     struct Ring {
         double begin_s = 0, reduced_s = 0, stepped_s = 0;
     };
     Ring ring_of(int stage) const;
-    double iteration_s(const RestPlan& plan, Timeline* timeline) const;
+    double iteration_s(const ResidualPlan& plan, Timeline* timeline) const;
     std::size_t slot(int index, int step) const {
         return static_cast<std::size_t>(index) * static_cast<std::size_t>(steps_) + static_cast<std::size_t>(step);
     }
     /// The step after which a backward may run: its node's own forward.
-    int forward_of(int step) const { return 2 * rest_.length - step; }
+    int forward_of(int step) const { return 2 * residual_.length - step; }
 
     const Problem& network_;
-    const Rest& rest_;
+    const Residual& residual_;
     const Problem& before_;
     const std::vector<std::vector<int>>& stages_before_;
-    const RestPlan* plan_ = nullptr;
+    const ResidualPlan* plan_ = nullptr;
     Timeline* timeline_ = nullptr;
     int steps_ = 1, left_at_start_ = 0, left_ = 0;
     bool windowed_ = false;

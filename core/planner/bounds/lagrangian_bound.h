@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// For the files of the lower bounds alone: cheapest walks, what one data node needs, and what the sharing of nodes
+// For the files of the lower bounds alone: cheapest cycles, what one data node needs, and what the sharing of nodes
 // adds.
 #pragma once
 #include <vector>
@@ -8,25 +8,25 @@
 
 namespace skippipe::bounds {
 
-/// Cheapest closed walks of a microbatch from a data node over `length` - 1 others and back. A walk may repeat nodes,
+/// Cheapest closed cycles of a microbatch from a data node over `length` - 1 others and back. A cycle may repeat nodes,
 /// though not at once nor with one between: less than a path costs, so that it bounds it from below. Seconds count an
 /// activation and a gradient on each edge.
-class Walks {
+class ShortestCycles {
 public:
-    /// `besides_s`: what every walk takes at least besides what the problem says.
-    Walks(const Problem& problem, int length, double besides_s = 0);
+    /// `besides_s`: what every cycle takes at least besides what the problem says.
+    ShortestCycles(const Problem& problem, int length, double besides_s = 0);
 
-    /// Sets who is a data node (`data` [nodes]): no walk passes through one, but for its own.
+    /// Sets who is a data node (`data` [nodes]): no cycle passes through one, but for its own.
     void set_data_nodes(const std::vector<bool>& data) { data_ = data; }
 
-    struct Walk {
+    struct Cycle {
         double price = 0;        ///< seconds x time_price + prices of its nodes; infinite: there is none
         double seconds = 0;      ///< from the start of F on the data node until it releases the memory
         std::vector<int> nodes;  ///< without the data node
     };
-    /// The walk of the least price. `prices` [nodes]: of a visit.
-    Walk cheapest(int data_node, double time_price, const std::vector<double>& prices) const;
-    /// The shortest walk, in seconds.
+    /// The cycle of the least price. `prices` [nodes]: of a visit.
+    Cycle cheapest(int data_node, double time_price, const std::vector<double>& prices) const;
+    /// The shortest cycle, in seconds.
     double shortest_s(int data_node) const;
 
 private:
@@ -46,8 +46,8 @@ double data_node_s(const Problem& problem, int node, int own, double loop_s);
 
 /// A bound that no set of `data_nodes` data nodes undercuts, seen together with what the other nodes can serve; at
 /// least `from_s`, which must be a bound itself. `finish_s`: least time from the last operation of stage 0 to the end
-/// of the iteration; `besides_s`: as for Walks. Takes up to `effort` x 0.2 s.
-double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double from_s,
-                 double effort = 1);
+/// of the iteration; `besides_s`: as for ShortestCycles. Takes up to `effort` x 0.2 s.
+double lagrangian_bound_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s,
+                          double from_s, double effort = 1);
 
 }  // namespace skippipe::bounds

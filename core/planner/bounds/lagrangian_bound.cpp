@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/planner/bounds/bounds_sharing.h"
+#include "core/planner/bounds/lagrangian_bound.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,13 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/index.h"
+
 namespace skippipe::bounds {
 
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Stage of each node where placement is given, else empty.
 std::vector<int> stages_given(const Problem& problem) {
@@ -34,7 +35,7 @@ double least_forward_s(const Problem& problem, int node, const std::vector<int>&
 
 }  // namespace
 
-Walks::Walks(const Problem& problem, int length, double besides_s)
+ShortestCycles::ShortestCycles(const Problem& problem, int length, double besides_s)
     : problem_(problem),
       length_(length),
       besides_s_(besides_s),
@@ -56,17 +57,18 @@ Walks::Walks(const Problem& problem, int length, double besides_s)
         for (int b = 0; b < n; ++b) edges_s_.push_back(seconds(a, b));
 }
 
-double Walks::own_s(int data_node) const {
+double ShortestCycles::own_s(int data_node) const {
     return problem_.forward_s(data_node, 0) * (1 + problem_.backward_factor + problem_.loss_factor) + besides_s_;
 }
 
-double Walks::shortest_s(int data_node) const {
+double ShortestCycles::shortest_s(int data_node) const {
     return length_ == 1 ? own_s(data_node) : cheapest(data_node, 1, free_).seconds;
 }
 
 /// Dynamic programming by hops: for each node the best way to it, and the best one that comes from another node than
 /// that.
-Walks::Walk Walks::cheapest(int data_node, double time_price, const std::vector<double>& prices) const {
+ShortestCycles::Cycle ShortestCycles::cheapest(int data_node, double time_price,
+                                               const std::vector<double>& prices) const {
     struct Way {
         double price = infinite;
         int from = -1, rank = 0;  ///< node before, and which of its two ways
@@ -105,27 +107,27 @@ Walks::Walk Walks::cheapest(int data_node, double time_price, const std::vector<
                     to.offer(before.best[rank].price + time_price * edge_s(a, b) + visit, a, rank);
             }
         }
-    Walk walk{infinite, infinite, {}};
+    Cycle cycle{infinite, infinite, {}};
     int last = -1;
     for (const int a : nodes) {
         if (!(edge_s(a, data_node) < infinite)) continue;
         const double price =
             ways_to(length_ - 1, a).best[0].price + time_price * (edge_s(a, data_node) + own_s(data_node));
-        if (price < walk.price) {
-            walk.price = price;
+        if (price < cycle.price) {
+            cycle.price = price;
             last = a;
         }
     }
-    if (last < 0) return walk;
-    walk.seconds = own_s(data_node) + edge_s(last, data_node);
+    if (last < 0) return cycle;
+    cycle.seconds = own_s(data_node) + edge_s(last, data_node);
     for (int hop = length_ - 1, node = last, rank = 0; hop >= 1; --hop) {
         const Way& way = ways_to(hop, node).best[rank];
-        walk.nodes.push_back(node);
-        walk.seconds += visit_s_[at(node)] + edge_s(way.from, node);
+        cycle.nodes.push_back(node);
+        cycle.seconds += visit_s_[at(node)] + edge_s(way.from, node);
         node = way.from;
         rank = way.rank;
     }
-    return walk;
+    return cycle;
 }
 
 /// Let S(1) <= S(2) .. be the starts of the node's F, E(1) <= E(2) .. the ends of its last B (of W, where split), m the
@@ -161,8 +163,8 @@ double data_node_s(const Problem& problem, int node, int own, double loop_s) {
 namespace {
 
 /// Refutes that an iteration takes no longer than a given time, for every choice of data nodes:
-///   a data node alone must be through in time (data_node_s with its shortest walk past the other data nodes), and
-///   all walks together must fit (`overloaded`).
+///   a data node alone must be through in time (data_node_s with its shortest cycle past the other data nodes), and
+///   all cycles together must fit (`overloaded`).
 /// The first prunes the choices, one data node after another; the second is asked for each complete choice that is
 /// left.
 class Sharing {
@@ -173,7 +175,7 @@ public:
           data_nodes_(data_nodes),
           own_(problem.microbatches / data_nodes),
           finish_s_(finish_s),
-          walks_(problem, length, besides_s),
+          cycles_(problem, length, besides_s),
           stage_of_(stages_given(problem)),
           most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
 
@@ -188,15 +190,15 @@ public:
             return !in_time(time_s) || overloaded(time_s);
         }
         candidates_.clear();
-        walks_.set_data_nodes(data_);
+        cycles_.set_data_nodes(data_);
         for (int d = 0; d < problem_.nodes(); ++d)
-            if (data_node_s(problem_, d, own_, walks_.shortest_s(d)) + finish_s_ <= time_s) candidates_.push_back(d);
+            if (data_node_s(problem_, d, own_, cycles_.shortest_s(d)) + finish_s_ <= time_s) candidates_.push_back(d);
         return all_refuted(0, time_s);
     }
     bool out_of_work() const { return work_ > most_work_; }
 
 private:
-    std::int64_t walk_work() const { return std::int64_t{problem_.nodes()} * problem_.nodes() * length_; }
+    std::int64_t cycle_work() const { return std::int64_t{problem_.nodes()} * problem_.nodes() * length_; }
     static constexpr int most_rounds = 100;
 
     bool all_refuted(std::size_t next, double time_s) {
@@ -215,10 +217,10 @@ private:
     }
 
     bool in_time(double time_s) {
-        walks_.set_data_nodes(data_);
-        work_ += static_cast<std::int64_t>(chosen_.size()) * walk_work();
+        cycles_.set_data_nodes(data_);
+        work_ += static_cast<std::int64_t>(chosen_.size()) * cycle_work();
         return std::all_of(chosen_.begin(), chosen_.end(), [&](int d) {
-            return data_node_s(problem_, d, own_, walks_.shortest_s(d)) + finish_s_ <= time_s;
+            return data_node_s(problem_, d, own_, cycles_.shortest_s(d)) + finish_s_ <= time_s;
         });
     }
 
@@ -256,7 +258,7 @@ private:
         }
     }
 
-    /// Seconds that the walks of a data node may take together, if it is to be through in time. With m places, its c
+    /// Seconds that the cycles of a data node may take together, if it is to be through in time. With m places, its c
     /// holds end at E(1) <= ..
     /// <= E(c) and start at S(1) <= .. <= S(c); as S(j+m) >= E(j), all holds together are sum E - sum S <= the last m E
     /// - the first m S, and these lie at least B and F apart.
@@ -266,19 +268,19 @@ private:
         return m * (time_s - finish_s_) - 0.5 * m * (m - 1) * (problem_.forward_s(d, 0) + backward_s);
     }
 
-    /// Whether the chosen data nodes' microbatches need more than there is. If there were a plan in time, its walks
+    /// Whether the chosen data nodes' microbatches need more than there is. If there were a plan in time, its cycles
     /// would visit no node x more than capacity(x) times, and take each data node d no more than budget(d). So for any
     /// prices >= 0 of a visit and of a second
-    ///   sum over d of (own x least price of a walk of d - price of a second of d x budget(d)) - sum over x of price(x)
-    ///   x capacity(x) <= 0.
+    ///   sum over d of (own x least price of a cycle of d - price of a second of d x budget(d)) - sum over x of
+    ///   price(x) x capacity(x) <= 0.
     /// Prices that break this refute the plan; they are looked for by a subgradient method, in units of the shortest
-    /// walk.
+    /// cycle.
     bool overloaded(double time_s) {
         const int n = problem_.nodes();
-        walks_.set_data_nodes(data_);
+        cycles_.set_data_nodes(data_);
         std::vector<double> prices(at(n), 0), second(chosen_.size(), 1), slope(at(n)), second_slope(chosen_.size());
         double unit_s = infinite;
-        for (const int d : chosen_) unit_s = std::min(unit_s, walks_.shortest_s(d));
+        for (const int d : chosen_) unit_s = std::min(unit_s, cycles_.shortest_s(d));
         if (!(unit_s < infinite)) return true;
         for (int round = 0; round < most_rounds && !out_of_work(); ++round) {
             double excess = 0, size = 0;
@@ -288,14 +290,14 @@ private:
                 size += -slope[at(x)] * prices[at(x)];
             }
             for (std::size_t k = 0; k < chosen_.size(); ++k) {
-                const auto walk = walks_.cheapest(chosen_[k], second[k], prices);
-                work_ += walk_work();
-                if (!(walk.price < infinite)) return true;
+                const auto cycle = cycles_.cheapest(chosen_[k], second[k], prices);
+                work_ += cycle_work();
+                if (!(cycle.price < infinite)) return true;
                 const double budget = budget_s(chosen_[k], time_s);
-                excess += own_ * walk.price - second[k] * budget;
-                size += own_ * walk.price + second[k] * std::abs(budget);
-                second_slope[k] = (own_ * walk.seconds - budget) / unit_s;
-                for (const int x : walk.nodes) slope[at(x)] += own_;
+                excess += own_ * cycle.price - second[k] * budget;
+                size += own_ * cycle.price + second[k] * std::abs(budget);
+                second_slope[k] = (own_ * cycle.seconds - budget) / unit_s;
+                for (const int x : cycle.nodes) slope[at(x)] += own_;
             }
             if (excess > 1e-9 * size) return true;
             double norm = 1e-30;
@@ -313,7 +315,7 @@ private:
     const Problem& problem_;
     int length_, data_nodes_, own_;
     double finish_s_;
-    Walks walks_;
+    ShortestCycles cycles_;
     std::vector<int> stage_of_, capacity_, candidates_, chosen_;
     std::vector<bool> data_;
     std::int64_t most_work_, work_ = 0;  ///< hops looked at
@@ -321,8 +323,8 @@ private:
 
 }  // namespace
 
-double sharing_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double from_s,
-                 double effort) {
+double lagrangian_bound_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s,
+                          double from_s, double effort) {
     if (!problem.balance_data_nodes || problem.nodes() > 64 || length < 2 || !(from_s > 0)) return from_s;
     Sharing sharing(problem, length, data_nodes, finish_s, besides_s, effort);
     double refuted_s = from_s, open_s = 1.5 * from_s;

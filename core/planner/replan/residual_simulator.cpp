@@ -1,52 +1,51 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/planner/replan/rest_simulator.h"
+#include "core/planner/replan/residual_simulator.h"
 
 #include <algorithm>
 #include <functional>
 
+#include "core/base/index.h"
+
 namespace skippipe {
 
-namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-}  // namespace
-
-RestSimulator::RestSimulator(const Problem& network, const Rest& rest, const Problem& before,
-                             const std::vector<std::vector<int>>& stages_before)
+ResidualSimulator::ResidualSimulator(const Problem& network, const Residual& residual, const Problem& before,
+                                     const std::vector<std::vector<int>>& stages_before)
     : network_(network),
-      rest_(rest),
+      residual_(residual),
       before_(before),
       stages_before_(stages_before),
-      steps_(rest.steps()),
+      steps_(residual.steps()),
       nodes_(at(network.nodes())) {
-    for (int i = 0; i < rest.count(); ++i) {
-        int& left = left_of_at_start_.emplace_back(steps_ - rest.next_step[at(i)]);
-        if (rest.split_backward) left_at_start_ += steps_ - std::max(rest.next_step[at(i)], rest.length + 1);
+    for (int i = 0; i < residual.count(); ++i) {
+        int& left = left_of_at_start_.emplace_back(steps_ - residual.next_step[at(i)]);
+        if (residual.split_backward)
+            left_at_start_ += steps_ - std::max(residual.next_step[at(i)], residual.length + 1);
         for (int step = 0; step < steps_; ++step) {
-            left += rest.redone(i, step) ? 1 : 0;
-            left_at_start_ += rest.split_backward && step > rest.length && rest.redone(i, step) ? 1 : 0;
+            left += residual.redone(i, step) ? 1 : 0;
+            left_at_start_ += residual.split_backward && step > residual.length && residual.redone(i, step) ? 1 : 0;
         }
         left_at_start_ += left;
     }
-    for (const auto& open : rest.open) left_at_start_ += open.weight ? 1 : 0;
+    for (const auto& open : residual.open) left_at_start_ += open.weight ? 1 : 0;
     std::vector<int> furthest_first;
-    for (int i = 0; i < rest.count(); ++i)
-        if (rest.begin[at(i)] != Rest::Begin::finished) furthest_first.push_back(i);
+    for (int i = 0; i < residual.count(); ++i)
+        if (residual.begin[at(i)] != Residual::Begin::finished) furthest_first.push_back(i);
     std::stable_sort(furthest_first.begin(), furthest_first.end(),
-                     [&](int a, int b) { return rest.next_step[at(a)] > rest.next_step[at(b)]; });
-    rank_.assign(at(rest.count()), 0);
+                     [&](int a, int b) { return residual.next_step[at(a)] > residual.next_step[at(b)]; });
+    rank_.assign(at(residual.count()), 0);
     for (int r = 0; r < static_cast<int>(furthest_first.size()); ++r) rank_[at(furthest_first[at(r)])] = r;
 }
 
-void RestSimulator::push(const Event& event) {
+void ResidualSimulator::push(const Event& event) {
     events_.push_back(event);
     std::push_heap(events_.begin(), events_.end(), std::greater<>{});
 }
 
-void RestSimulator::prepare(const RestPlan& plan) {
+void ResidualSimulator::prepare(const ResidualPlan& plan) {
     plan_ = &plan;
     for (int n = 0; n < network_.nodes(); ++n) {
         auto& node = nodes_[at(n)];
-        node.held = rest_.held[at(n)];
+        node.held = residual_.held[at(n)];
         node.busy = false;
         node.order_next = 0;
         node.forward.clear();
@@ -54,36 +53,36 @@ void RestSimulator::prepare(const RestPlan& plan) {
         node.own.clear();
     }
     events_.clear();
-    number_ = static_cast<std::uint32_t>(std::max(rest_.open.size(), rest_.begin.size()));
+    number_ = static_cast<std::uint32_t>(std::max(residual_.open.size(), residual_.begin.size()));
     left_ = left_at_start_;
     operations_ += plan.order.empty() ? left_at_start_ / 8 : left_at_start_;  // what it costs to begin
     windowed_ = plan.window != std::numeric_limits<int>::max();
     window_end_ = plan.window;
     makespan_ = 0;
-    redo_ = rest_.redo;
+    redo_ = residual_.redo;
     left_of_ = left_of_at_start_;
     if (network_.shared_links) {
-        line_free_ = rest_.line_free_s;
+        line_free_ = residual_.line_free_s;
         line_free_.resize(network_.line_names.size(), 0.0);
     }
-    stage_end_ = rest_.stage_end_s;
+    stage_end_ = residual_.stage_end_s;
     for (const double end_s : stage_end_) makespan_ = std::max(makespan_, end_s);
-    microbatch_end_.assign(rest_.begin.size(), rest_.at_s);
+    microbatch_end_.assign(residual_.begin.size(), residual_.at_s);
     busy_.assign(nodes_.size(), 0.0);
     started_.resize(nodes_.size());
     for (auto& ids : started_) ids.clear();
     listed_.clear();
     if (plan.order.empty()) return;
-    listed_.assign(rest_.begin.size() * at(steps_) * 3, 0);
+    listed_.assign(residual_.begin.size() * at(steps_) * 3, 0);
     listed_ready_.assign(listed_.size(), {0, 0, -1});
     for (const auto& ids : plan.order)
         for (const int id : ids) listed_[at(id)] = 1;
 }
 
 /// What was on its way, waiting or running goes on.
-void RestSimulator::restore_open() {
-    for (std::uint32_t number = 0; number < rest_.open.size(); ++number) {
-        const auto& open = rest_.open[number];
+void ResidualSimulator::restore_open() {
+    for (std::uint32_t number = 0; number < residual_.open.size(); ++number) {
+        const auto& open = residual_.open[number];
         const int node = node_of(open.index, open.step), operation = id(open.index, open.step,
                                                                         open.weight ? weight
                                                                         : open.redo ? redo
@@ -93,9 +92,9 @@ void RestSimulator::restore_open() {
             nodes_[at(node)].busy = true;
             nodes_[at(node)].ready_s = open.ready_s;
             nodes_[at(node)].start_s = open.start_s;
-            busy_[at(node)] += open.end_s - rest_.at_s;
+            busy_[at(node)] += open.end_s - residual_.at_s;
             push({open.end_s, number, node, operation, false});
-        } else if (open.ready_s <= rest_.at_s) {
+        } else if (open.ready_s <= residual_.at_s) {
             if (open.weight)
                 ready(node, {open.ready_s, number, operation});
             else
@@ -107,28 +106,28 @@ void RestSimulator::restore_open() {
 }
 
 /// What has not started lies on its data node since the start, or since it was moved there.
-void RestSimulator::release_fresh() {
-    for (int i = 0; i < rest_.count(); ++i) {
-        if (rest_.begin[at(i)] != Rest::Begin::fresh) continue;
+void ResidualSimulator::release_fresh() {
+    for (int i = 0; i < residual_.count(); ++i) {
+        if (residual_.begin[at(i)] != Residual::Begin::fresh) continue;
         const int node = node_of(i, 0);
-        const bool moved = node != rest_.before[at(i * rest_.length)];
-        ready(node, {moved ? rest_.at_s : rest_.fresh_s[at(i)], static_cast<std::uint32_t>(i), id(i, 0)});
+        const bool moved = node != residual_.before[at(i * residual_.length)];
+        ready(node, {moved ? residual_.at_s : residual_.fresh_s[at(i)], static_cast<std::uint32_t>(i), id(i, 0)});
     }
 }
 
 /// Nodes that joined work once they have their weights.
-void RestSimulator::release_joined() {
+void ResidualSimulator::release_joined() {
     for (int n = 0; n < network_.nodes(); ++n) {
-        if (rest_.available_s[at(n)] <= rest_.at_s || rest_.down[at(n)] != 0) continue;
+        if (residual_.available_s[at(n)] <= residual_.at_s || residual_.down[at(n)] != 0) continue;
         nodes_[at(n)].busy = true;
-        push({rest_.available_s[at(n)], number_++, n, -1, false});
+        push({residual_.available_s[at(n)], number_++, n, -1, false});
     }
 }
 
 /// What was lost comes again from the nodes before; in release order.
-void RestSimulator::send_again() {
-    for (int i = 0; i < rest_.count(); ++i) {
-        if (rest_.begin[at(i)] != Rest::Begin::underway) continue;
+void ResidualSimulator::send_again() {
+    for (int i = 0; i < residual_.count(); ++i) {
+        if (residual_.begin[at(i)] != Residual::Begin::underway) continue;
         for (int step = 0; step < steps_; ++step) {
             auto& flags = redo_[slot(i, step)];
             if ((flags & pending) == 0 || (flags & input_sent) != 0 ||
@@ -136,24 +135,24 @@ void RestSimulator::send_again() {
                 continue;
             flags |= input_sent;
             if (step == 0)
-                ready(node_of(i, 0), {rest_.at_s, number_++, id(i, 0, redo)});
+                ready(node_of(i, 0), {residual_.at_s, number_++, id(i, 0, redo)});
             else
-                send(node_of(i, step - 1), i, step, redo, rest_.at_s);
+                send(node_of(i, step - 1), i, step, redo, residual_.at_s);
         }
-        const int step = rest_.next_step[at(i)];
-        if (rest_.resend[at(i)] != 0) send(node_of(i, step - 1), i, step, plain, rest_.at_s);
+        const int step = residual_.next_step[at(i)];
+        if (residual_.resend[at(i)] != 0) send(node_of(i, step - 1), i, step, plain, residual_.at_s);
     }
 }
 
-double RestSimulator::duration_s(int node, int id) const {
+double ResidualSimulator::duration_s(int node, int id) const {
     const double forward_s = network_.forward_s(node, plan_->stage_of[at(node)]), size = relative_size(index_of(id));
     if (is_forward(id)) return forward_s * size;
-    if (step_of(id) == rest_.length) return network_.loss_factor * forward_s * size;
+    if (step_of(id) == residual_.length) return network_.loss_factor * forward_s * size;
     const double backward_s = network_.backward_factor * forward_s;
-    return (rest_.split_backward ? backward_s / 2 : backward_s) * size;
+    return (residual_.split_backward ? backward_s / 2 : backward_s) * size;
 }
 
-void RestSimulator::ready(int node, const Item& item) {
+void ResidualSimulator::ready(int node, const Item& item) {
     if (!listed_.empty() && listed_[at(item.id)] != 0) {
         listed_ready_[at(item.id)] = item;
         return;
@@ -165,8 +164,8 @@ void RestSimulator::ready(int node, const Item& item) {
 }
 
 /// The input of an operation has come. A backward whose forward is still to be redone waits for that.
-void RestSimulator::arrive(int node, int id, double now_s, std::uint32_t number) {
-    if (step_of(id) > rest_.length) {
+void ResidualSimulator::arrive(int node, int id, double now_s, std::uint32_t number) {
+    if (step_of(id) > residual_.length) {
         auto& forward = redo_[slot(index_of(id), forward_of(step_of(id)))];
         if ((forward & pending) != 0) {
             forward |= gradient_waits;
@@ -176,11 +175,11 @@ void RestSimulator::arrive(int node, int id, double now_s, std::uint32_t number)
     ready(node, {now_s, number, id});
 }
 
-void RestSimulator::send(int from, int index, int step, Variant variant, double now_s) {
+void ResidualSimulator::send(int from, int index, int step, Variant variant, double now_s) {
     const int to = node_of(index, step);
     if (to == from) return arrive(to, id(index, step, variant), now_s, number_++);
     const Hop& hop = network_.hop(from, to);
-    const bool forwards = step <= rest_.length;
+    const bool forwards = step <= residual_.length;
     const double size = relative_size(index),
                  transfer_s = (forwards ? hop.seconds_per_forward : hop.seconds_per_backward) * size;
     double start_s = now_s, arrival_s = 0;
@@ -194,13 +193,13 @@ void RestSimulator::send(int from, int index, int step, Variant variant, double 
     }
     if (timeline_ != nullptr)
         timeline_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to,
-                                    plan_->stage_of[at(to)], rest_.microbatches[at(index)], now_s, start_s, arrival_s,
-                                    (forwards ? network_.forward_bytes : network_.backward_bytes) * size});
+                                    plan_->stage_of[at(to)], residual_.microbatches[at(index)], now_s, start_s,
+                                    arrival_s, (forwards ? network_.forward_bytes : network_.backward_bytes) * size});
     push({arrival_s, number_++, to, id(index, step, variant), true});
 }
 
 /// Next of the node's order, where its input is there and memory admits it.
-const RestSimulator::Item* RestSimulator::first_listed(int node) const {
+const ResidualSimulator::Item* ResidualSimulator::first_listed(int node) const {
     if (listed_.empty()) return nullptr;
     const auto& state = nodes_[at(node)];
     const auto& order = plan_->order[at(node)];
@@ -211,7 +210,7 @@ const RestSimulator::Item* RestSimulator::first_listed(int node) const {
 }
 
 /// The queue whose first item dispatch chooses among those that no order binds; null where none may run.
-std::vector<RestSimulator::Item>* RestSimulator::first_unlisted(Node& node, bool admits) const {
+std::vector<ResidualSimulator::Item>* ResidualSimulator::first_unlisted(Node& node, bool admits) const {
     std::vector<Item>* best = node.other.empty() ? nullptr : &node.other;
     if (admits && bring_to_front(node.forward) && (best == nullptr || best->front() > node.forward.front()))
         best = &node.forward;
@@ -220,7 +219,7 @@ std::vector<RestSimulator::Item>* RestSimulator::first_unlisted(Node& node, bool
 }
 
 /// With a window the forwards are no heap: the first that it allows is brought to the front. False where there is none.
-bool RestSimulator::bring_to_front(std::vector<Item>& items) const {
+bool ResidualSimulator::bring_to_front(std::vector<Item>& items) const {
     if (!windowed_ || items.empty()) return !items.empty();
     const auto first = std::min_element(items.begin(), items.end(), [&](const Item& a, const Item& b) {
         const bool may_a = in_window(a.id), may_b = in_window(b.id);
@@ -230,7 +229,7 @@ bool RestSimulator::bring_to_front(std::vector<Item>& items) const {
     return in_window(items.front().id);
 }
 
-void RestSimulator::dispatch(int node, double now_s) {
+void ResidualSimulator::dispatch(int node, double now_s) {
     auto& state = nodes_[at(node)];
     if (state.busy) return;
     auto* unlisted = first_unlisted(state, state.held < network_.memory[at(node)]);
@@ -253,7 +252,7 @@ void RestSimulator::dispatch(int node, double now_s) {
     start(node, item, now_s);
 }
 
-void RestSimulator::start(int node, const Item& item, double now_s) {
+void ResidualSimulator::start(int node, const Item& item, double now_s) {
     auto& state = nodes_[at(node)];
     state.held += is_forward(item.id) ? 1 : 0;
     state.busy = true;
@@ -265,20 +264,20 @@ void RestSimulator::start(int node, const Item& item, double now_s) {
     push({now_s + seconds, number_++, node, item.id, false});
 }
 
-void RestSimulator::record(int node, int id, double now_s) {
+void ResidualSimulator::record(int node, int id, double now_s) {
     const auto& state = nodes_[at(node)];
     const int step = step_of(id);
-    const auto kind = variant_of(id) == weight ? SpanKind::weight_gradient
-                      : is_forward(id)         ? SpanKind::forward
-                      : step == rest_.length   ? SpanKind::loss
-                      : rest_.split_backward   ? SpanKind::input_gradient
-                                               : SpanKind::backward;
-    timeline_->spans.push_back({kind, node, -1, plan_->stage_of[at(node)], rest_.microbatches[at(index_of(id))],
+    const auto kind = variant_of(id) == weight   ? SpanKind::weight_gradient
+                      : is_forward(id)           ? SpanKind::forward
+                      : step == residual_.length ? SpanKind::loss
+                      : residual_.split_backward ? SpanKind::input_gradient
+                                                 : SpanKind::backward;
+    timeline_->spans.push_back({kind, node, -1, plan_->stage_of[at(node)], residual_.microbatches[at(index_of(id))],
                                 state.ready_s, state.start_s, now_s, 0});
     timeline_->busy_s += now_s - state.start_s;
 }
 
-void RestSimulator::finish(const Event& event) {
+void ResidualSimulator::finish(const Event& event) {
     auto& state = nodes_[at(event.node)];
     state.busy = false;
     if (event.id < 0) return;  // it has its weights now
@@ -291,15 +290,15 @@ void RestSimulator::finish(const Event& event) {
     auto& stage_end_s = stage_end_[at(plan_->stage_of[at(event.node)])];
     stage_end_s = std::max(stage_end_s, event.time_s);
     microbatch_end_[at(index)] = event.time_s;
-    const bool backward = variant != weight && step > rest_.length;
-    state.held -= variant == weight || (backward && !rest_.split_backward) ? 1 : 0;
+    const bool backward = variant != weight && step > residual_.length;
+    state.held -= variant == weight || (backward && !residual_.split_backward) ? 1 : 0;
     if (variant != weight) finish_operation(index, step, variant, event);
-    if (backward && rest_.split_backward) ready(event.node, {event.time_s, number_++, id(index, step, weight)});
+    if (backward && residual_.split_backward) ready(event.node, {event.time_s, number_++, id(index, step, weight)});
     if (variant != weight && --left_of_[at(index)] == 0 && windowed_) ++window_end_;
 }
 
 /// Hands on what an operation leaves: a plain one to the next step, a redone one to what else is redone.
-void RestSimulator::finish_operation(int index, int step, Variant variant, const Event& event) {
+void ResidualSimulator::finish_operation(int index, int step, Variant variant, const Event& event) {
     if (variant == plain) {
         if (step + 1 < steps_) send(event.node, index, step + 1, plain, event.time_s);
         return;
@@ -317,7 +316,7 @@ void RestSimulator::finish_operation(int index, int step, Variant variant, const
           {event.time_s, number_++, id(index, back, (redo_[slot(index, back)] & pending) != 0 ? redo : plain)});
 }
 
-void RestSimulator::handle(const Event& event) {
+void ResidualSimulator::handle(const Event& event) {
     if (event.arrives) {
         arrive(event.node, event.id, event.time_s, event.number);
     } else {
@@ -329,7 +328,7 @@ void RestSimulator::handle(const Event& event) {
     dispatch(event.node, event.time_s);
 }
 
-SimulatedTimes RestSimulator::times(const RestPlan& plan, double cutoff_s, Timeline* timeline) {
+SimulatedTimes ResidualSimulator::times(const ResidualPlan& plan, double cutoff_s, Timeline* timeline) {
     timeline_ = timeline;
     prepare(plan);
     restore_open();
@@ -337,7 +336,7 @@ SimulatedTimes RestSimulator::times(const RestPlan& plan, double cutoff_s, Timel
     release_joined();
     send_again();
     for (int n = 0; n < network_.nodes(); ++n)
-        if (rest_.down[at(n)] == 0) dispatch(n, rest_.at_s);
+        if (residual_.down[at(n)] == 0) dispatch(n, residual_.at_s);
     while (!events_.empty()) {
         std::pop_heap(events_.begin(), events_.end(), std::greater<>{});
         const Event event = events_.back();
@@ -366,21 +365,21 @@ SimulatedTimes RestSimulator::times(const RestPlan& plan, double cutoff_s, Timel
 
 /// As at the end of any iteration; an all-reduce that had begun runs on, or begins anew at at_s where its ring has
 /// changed.
-RestSimulator::Ring RestSimulator::ring_of(int stage) const {
+ResidualSimulator::Ring ResidualSimulator::ring_of(int stage) const {
     const auto& ring = plan_->stages[at(stage)];
     const double end_s = stage_end_[at(stage)];
     Ring result{end_s, 0, 0};
     double reduce_s = all_reduce_seconds(network_, ring, stage);
-    if (end_s <= rest_.at_s) {
+    if (end_s <= residual_.at_s) {
         double reduce_before_s = all_reduce_seconds(before_, stages_before_[at(stage)], stage);
-        const bool known = !rest_.stage_stepped_s.empty() && rest_.stage_stepped_s[at(stage)] >= 0;
+        const bool known = !residual_.stage_stepped_s.empty() && residual_.stage_stepped_s[at(stage)] >= 0;
         const double stepped_s =
-            known ? rest_.stage_stepped_s[at(stage)] : end_s + reduce_before_s + before_.step_seconds;
+            known ? residual_.stage_stepped_s[at(stage)] : end_s + reduce_before_s + before_.step_seconds;
         if (known) reduce_before_s = stepped_s - before_.step_seconds - end_s;
-        if (ring == stages_before_[at(stage)] || stepped_s <= rest_.at_s)
+        if (ring == stages_before_[at(stage)] || stepped_s <= residual_.at_s)
             reduce_s = reduce_before_s;
         else
-            result.begin_s = rest_.at_s;
+            result.begin_s = residual_.at_s;
         result.stepped_s = result.begin_s == end_s ? stepped_s : 0;
     }
     result.reduced_s = result.begin_s + reduce_s;
@@ -388,14 +387,14 @@ RestSimulator::Ring RestSimulator::ring_of(int stage) const {
     return result;
 }
 
-double RestSimulator::iteration_s(const RestPlan& plan, Timeline* timeline) const {
+double ResidualSimulator::iteration_s(const ResidualPlan& plan, Timeline* timeline) const {
     double last_s = makespan_;
     for (int s = 0; s < network_.stages; ++s) {
         const auto& ring = plan.stages[at(s)];
         if (stage_end_[at(s)] < 0 || ring.empty()) continue;
         const auto [begin_s, reduced_s, stepped_s] = ring_of(s);
         last_s = std::max(last_s, stepped_s);
-        if (timeline == nullptr || stepped_s <= rest_.at_s) continue;
+        if (timeline == nullptr || stepped_s <= residual_.at_s) continue;
         const double r = static_cast<double>(ring.size());
         const double sent = network_.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * network_.gradient_bytes[at(s)] : 0;
         for (const int node : ring) {
@@ -406,7 +405,7 @@ double RestSimulator::iteration_s(const RestPlan& plan, Timeline* timeline) cons
     return last_s;
 }
 
-IterationProgress RestSimulator::progress(const RestPlan& plan, double at_s) {
+IterationProgress ResidualSimulator::progress(const ResidualPlan& plan, double at_s) {
     IterationProgress progress{.at_s = at_s};
     capture_ = &progress;
     times(plan);
@@ -415,7 +414,7 @@ IterationProgress RestSimulator::progress(const RestPlan& plan, double at_s) {
     return progress;
 }
 
-OpenOperation RestSimulator::open_of(int id, double ready_s) const {
+OpenOperation ResidualSimulator::open_of(int id, double ready_s) const {
     return {.index = index_of(id),
             .step = step_of(id),
             .weight = variant_of(id) == weight,
@@ -424,7 +423,7 @@ OpenOperation RestSimulator::open_of(int id, double ready_s) const {
 }
 
 /// All events up to the instant are handled.
-void RestSimulator::capture(IterationProgress& progress) const {
+void ResidualSimulator::capture(IterationProgress& progress) const {
     std::vector<std::pair<std::uint32_t, OpenOperation>> open;
     for (const auto& event : events_) {
         if (event.id < 0) continue;
@@ -440,9 +439,9 @@ void RestSimulator::capture(IterationProgress& progress) const {
     }
     capture_waiting(progress, open);
     std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    progress.steps_done.assign(rest_.begin.size(), steps_);
-    for (int i = 0; i < rest_.count(); ++i) {
-        if (rest_.begin[at(i)] == Rest::Begin::fresh && left_of_[at(i)] == steps_)
+    progress.steps_done.assign(residual_.begin.size(), steps_);
+    for (int i = 0; i < residual_.count(); ++i) {
+        if (residual_.begin[at(i)] == Residual::Begin::fresh && left_of_[at(i)] == steps_)
             progress.steps_done[at(i)] = 0;  // where its first forward runs, it is among the open
         for (int step = 0; step < steps_; ++step)
             if ((redo_[slot(i, step)] & pending) != 0) progress.redo.emplace_back(i, step);
@@ -452,15 +451,15 @@ void RestSimulator::capture(IterationProgress& progress) const {
         if (!operation.weight && !operation.redo) progress.steps_done[at(operation.index)] = operation.step;
     }
     if (network_.shared_links) progress.line_free_s = line_free_;
-    progress.available_s = rest_.available_s;
+    progress.available_s = residual_.available_s;
     for (int n = 0; n < network_.nodes(); ++n)
-        if (rest_.down[at(n)] != 0 && plan_->stage_of[at(n)] >= 0)
+        if (residual_.down[at(n)] != 0 && plan_->stage_of[at(n)] >= 0)
             progress.lost.emplace_back(n, plan_->stage_of[at(n)]);
     progress.stage_end_s = stage_end_;
 }
 
-void RestSimulator::capture_waiting(IterationProgress& progress,
-                                    std::vector<std::pair<std::uint32_t, OpenOperation>>& open) const {
+void ResidualSimulator::capture_waiting(IterationProgress& progress,
+                                        std::vector<std::pair<std::uint32_t, OpenOperation>>& open) const {
     const auto add = [&](const Item& item) {
         if (!is_fresh(item.id) || item.arrival_s > 0) open.emplace_back(item.number, open_of(item.id, item.arrival_s));
     };
@@ -474,8 +473,8 @@ void RestSimulator::capture_waiting(IterationProgress& progress,
             if (const Item& item = listed_ready_[at(order[k])]; item.id >= 0) add(item);
     }
     // A gradient that has come and waits for its forward.
-    for (int i = 0; i < rest_.count(); ++i)
-        for (int hop = 0; hop < rest_.length; ++hop) {
+    for (int i = 0; i < residual_.count(); ++i)
+        for (int hop = 0; hop < residual_.length; ++hop) {
             if ((redo_[slot(i, hop)] & gradient_waits) == 0) continue;
             const int back = forward_of(hop);
             open.emplace_back(
@@ -484,7 +483,7 @@ void RestSimulator::capture_waiting(IterationProgress& progress,
 }
 
 /// Once the rest has ended: which all-reduces had begun.
-void RestSimulator::capture_stages(IterationProgress& progress) const {
+void ResidualSimulator::capture_stages(IterationProgress& progress) const {
     progress.stage_stepped_s.assign(at(network_.stages), -1.0);
     for (int s = 0; s < network_.stages; ++s) {
         if (stage_end_[at(s)] < 0 || stage_end_[at(s)] > progress.at_s || plan_->stages[at(s)].empty()) continue;

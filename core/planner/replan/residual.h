@@ -27,7 +27,7 @@ namespace skippipe {
 /// would have.
 /// - A forward on its own data node that is redone is dispatched like one from upstream, not like a fresh one.
 /// - Nodes may be lost again during a rest: the same rules, a step that is still to be redone having no result.
-struct Rest {
+struct Residual {
     enum class Begin : std::uint8_t { fresh, underway, finished };
 
     double at_s = 0;
@@ -57,8 +57,8 @@ struct Rest {
 
 /// `stage_of` [nodes]: also of lost nodes. `keeps` [stages]: gradients that its lost nodes had added up are computed
 /// again.
-Rest make_rest(const Problem& problem, const Plan& plan, const IterationProgress& progress,
-               const std::vector<int>& down, const std::vector<char>& keeps);
+Residual make_residual(const Problem& problem, const Plan& plan, const IterationProgress& progress,
+                       const std::vector<int>& down, const std::vector<char>& keeps);
 
 /// Stage of each node, those lost before included.
 std::vector<int> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes);
