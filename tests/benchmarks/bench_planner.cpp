@@ -26,7 +26,8 @@
 #include "core/planner/timeline/simulator.h"
 #include "core/base/rng.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/joint/order_annealer.h"
+#include "plugins/planners/common/dispatch_order.h"
+#include "plugins/planners/joint/orders/order_annealer.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 
@@ -138,7 +139,8 @@ void order_candidates(const authors::Authors& authors) {
     for (int repeat = 0; repeat < repeats; ++repeat) {
         OrderAnnealer chain(authors.problem, candidate, 1, 1);
         const double begin_s = cpu_s();
-        chain.run(steps, start_s * 0.004, start_s * 0.0002, {}, [](double) { return true; });
+        chain.run(steps, TemperatureSchedule::between(start_s * 0.004, start_s * 0.0002), {},
+                  [](double) { return true; });
         best_s = std::min(best_s, (cpu_s() - begin_s) / steps);
     }
     print({"candidates of the order search, 20 nodes x 30 microbatches", "1/s of a core", 1 / best_s, "", 0, 1,

@@ -13,7 +13,7 @@
 #include "core/planner/timeline/jitter.h"
 #include "core/planner/timeline/simulator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/joint/robust.h"
+#include "plugins/planners/joint/paths/tail_cost.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/random_problems.h"

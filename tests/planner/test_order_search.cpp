@@ -7,7 +7,8 @@
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/joint/replica_exchange.h"
+#include "plugins/planners/common/dispatch_order.h"
+#include "plugins/planners/joint/orders/replica_exchange.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/random_problems.h"
 
@@ -44,7 +45,8 @@ private Q_SLOTS:
             const double before_s = iteration_s(problem, candidate);
             OrderAnnealer chain(problem, candidate, seed, 1);
             QVERIFY(chain.best_s() == before_s);
-            chain.run(3000, before_s * 0.02, before_s * 0.0005, {}, [](double) { return true; });
+            chain.run(3000, TemperatureSchedule::between(before_s * 0.02, before_s * 0.0005), {},
+                      [](double) { return true; });
             const auto after = make_plan(problem, chain.best(), "orders", request, 0, "");
             const auto timeline = evaluate(problem, after);
             const auto say = "seed " + std::to_string(seed) + ": " + std::to_string(chain.best_s()) +

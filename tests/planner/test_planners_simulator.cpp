@@ -8,7 +8,7 @@
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/simulator.h"
 #include "plugins/planners/all.h"
-#include "plugins/planners/joint/order_annealer.h"
+#include "plugins/planners/common/dispatch_order.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 

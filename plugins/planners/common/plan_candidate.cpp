@@ -7,6 +7,7 @@
 
 #include "core/base/fault.h"
 #include "core/planner/plan/paths.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
 
@@ -39,6 +40,13 @@ void nearest_neighbours(const Problem& problem, std::vector<int>& ring) {
 }
 
 }  // namespace
+
+bool operator==(const PlanCandidate& a, const PlanCandidate& b) {
+    return a.stages == b.stages && a.blocks == b.blocks && a.schedule.length == b.schedule.length &&
+           a.schedule.split_backward == b.schedule.split_backward &&
+           a.schedule.microbatches == b.schedule.microbatches && a.schedule.nodes == b.schedule.nodes &&
+           a.schedule.stage_of == b.schedule.stage_of && a.schedule.order == b.schedule.order;
+}
 
 Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
     round_s_.resize(nodes_ * nodes_);
@@ -249,6 +257,10 @@ double iteration_s(const Problem& problem, const PlanCandidate& candidate) {
     return Simulator(PlannedProblem(problem, candidate.blocks).get())
         .times(candidate.schedule, candidate.stages)
         .iteration_s;
+}
+
+double evaluated_s(const Problem& problem, const PlanCandidate& candidate) {
+    return evaluate(problem, make_plan(problem, candidate, {}, {}, 0, {})).iteration_s;
 }
 
 }  // namespace skippipe

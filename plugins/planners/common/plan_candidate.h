@@ -17,6 +17,8 @@ struct PlanCandidate {
     std::vector<int> blocks;  ///< of each stage: the problem's, or chosen where they are planned
 };
 
+bool operator==(const PlanCandidate& a, const PlanCandidate& b);
+
 /// Added for each hop that has no line: far above any time, and still a number to compare.
 inline constexpr double unreachable_s = 1e9;
 
@@ -70,5 +72,7 @@ double mean_end_s(const std::vector<int>& data_nodes, const std::vector<double>&
 
 /// Iteration time of a candidate; infinite where it deadlocks.
 double iteration_s(const Problem& problem, const PlanCandidate& candidate);
+/// The same by the evaluator, which records every span: slow, and apart from what searches ask.
+double evaluated_s(const Problem& problem, const PlanCandidate& candidate);
 
 }  // namespace skippipe

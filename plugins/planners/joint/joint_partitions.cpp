@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <thread>
 
 #include "core/base/fault.h"
+#include "core/base/parallel.h"
+#include "plugins/planners/common/dispatch_order.h"
 #include "plugins/planners/joint/partitions.h"
 #include "plugins/planners/joint/joint_search.h"
 
@@ -32,38 +33,31 @@ bool JointSearch::plan_partitions(const Budget& budget, std::int64_t steps) {
     const double seconds = budget.seconds_left() / waves;
     if (budget.by_clock() && seconds < least_seconds_each) return false;
     std::vector<PlanCandidate> candidates(partitions.size());
-    std::atomic<int> next{0}, ready{0};
+    std::atomic<int> ready{0};
     std::atomic<std::int64_t> taken{0};
     std::mutex one_at_a_time;
-    const auto work = [&] {
-        for (int k = next++; k < count; k = next++) {
-            PlanRequest own;
-            own.seed = request_.seed + 1'000'003 * static_cast<std::uint64_t>(k);
-            own.steps = steps;
-            own.seconds = budget.by_clock() ? seconds : 0;
-            own.stop = request_.stop;
-            own.progress = [&](const PlanProgress& progress) {
-                const std::lock_guard lock(one_at_a_time);
-                budget.go_on((ready + progress.fraction) / count, best_s_);
-            };
-            const Problem& partition = partitions[at(k)].problem;
-            try {
-                const Plan plan = JointSearch(partition, own).plan({});
-                PlanCandidate candidate = candidate_of(partition, plan);
-                if (candidate.schedule.order.empty()) candidate.schedule.order = dispatch_order(partition, candidate);
-                taken += plan.steps;
-                candidates[at(k)] = std::move(candidate);
-                ++ready;
-            } catch (const InputError&) {
-                return;  // no plan without lines to other partitions
-            }
+    parallel_for(count, threads, [&](int k) {
+        PlanRequest own;
+        own.seed = request_.seed + 1'000'003 * static_cast<std::uint64_t>(k);
+        own.steps = steps;
+        own.seconds = budget.by_clock() ? seconds : 0;
+        own.stop = request_.stop;
+        own.progress = [&](const PlanProgress& progress) {
+            const std::lock_guard lock(one_at_a_time);
+            budget.go_on((ready + progress.fraction) / count, best_s_);
+        };
+        const Problem& part = partitions[at(k)].problem;
+        try {
+            const Plan plan = JointSearch(part, own).plan({});
+            PlanCandidate candidate = candidate_of(part, plan);
+            if (candidate.schedule.order.empty()) candidate.schedule.order = dispatch_order(part, candidate);
+            taken += plan.steps;
+            candidates[at(k)] = std::move(candidate);
+            ++ready;
+        } catch (const InputError&) {
+            return;  // no plan without lines to other partitions
         }
-    };
-    {
-        std::vector<std::jthread> others;
-        for (int t = 1; t < threads; ++t) others.emplace_back(work);
-        work();
-    }
+    });
     if (ready < count) return false;
     const PlanCandidate whole = merge_partitions(problem_, partitions, candidates);
     const double whole_s = fits_everywhere(problem_, whole) ? iteration_s(problem_, whole) : best_s_;

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "plugins/planners/common/dispatch_order.h"
 #include "plugins/planners/joint/joint_search.h"
-#include "plugins/planners/joint/replica_exchange.h"
+#include "plugins/planners/joint/orders/replica_exchange.h"
 
 namespace skippipe {
 

@@ -4,14 +4,13 @@
 #include "plugins/planners/joint/joint_search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
-#include <thread>
 
+#include "plugins/planners/common/dispatch_order.h"
 #include "plugins/planners/joint/joint_sizes.h"
 #include "plugins/planners/joint/joint_start.h"
+#include "plugins/planners/joint/robust.h"
 
 namespace skippipe {
 
@@ -36,17 +35,13 @@ constexpr double partitions_share = 0.85;
 /// Chains begin anew, from other paths, rather than cool ever more slowly: what one ends in depends on its placement.
 constexpr double seconds_a_round = 30, steps_a_round = 60'000'000;
 
-/// How much hotter orders are begun with than paths, and end: as far as there are steps to cool again.
-struct Heat {
-    double first = 1, last = 1;
-    static Heat of(double steps, double operations) {
-        const double length = std::clamp(std::log(steps / (400 * operations)) / std::log(300.0), 0.0, 1.0);
-        return {1 + 3.5 * length, 1 + 1.5 * length};
-    }
-};
+/// Each chain by what it begins with.
+auto relative(const RelativeTemperatures& temperatures) {
+    return [temperatures](const PathAnnealer& chain) { return temperatures.times(chain.best_s()); };
+}
 
 /// The best of each chain that came near to the best of all, that one first.
-std::vector<PlanCandidate> ends_of(const std::vector<std::unique_ptr<PathAnnealer>>& all, double near_best) {
+std::vector<PlanCandidate> ends_of(const Chains<PathAnnealer>& all, double near_best) {
     std::vector<const PathAnnealer*> chains;
     for (const auto& chain : all) chains.push_back(chain.get());
     std::stable_sort(chains.begin(), chains.end(),
@@ -86,7 +81,7 @@ JointSearch::JointSearch(const Problem& problem, const PlanRequest& request)
       request_(request),
       first_(request, 0, start_end),
       shares_(shares_of(problem, operations())),
-      temperatures_(TemperatureSchedule::of(problem)),
+      temperatures_(RelativeTemperatures::of_paths(problem)),
       best_(any_start(problem, request, first_)),
       best_s_(iteration_s(problem, best_.candidate)),
       network_(problem),
@@ -127,7 +122,7 @@ void JointSearch::take(const PlanCandidate& candidate, double seconds) {
 
 /// Adds the steps of the chains, and takes over the best of them where it is better.
 template <typename Chain>
-void JointSearch::take_best(const std::vector<std::unique_ptr<Chain>>& all) {
+void JointSearch::take_best(const Chains<Chain>& all) {
     for (const auto& chain : all) {
         done_ += chain->steps();
         if (chain->best_s() < best_s_) take(chain->best(), chain->best_s());
@@ -161,13 +156,10 @@ void JointSearch::choose_sizes(const Budget& budget, std::int64_t steps) {
     if (!sizes_are_open() || !suffices_for(2)) return;
     const auto starts = starts_of_several_sizes(problem_, starts_.front(), request_, first_);
     if (starts.size() < 2 || !suffices_for(starts.size())) return;
-    std::vector<std::unique_ptr<PathAnnealer>> all;
+    Chains<PathAnnealer> all;
     for (std::size_t k = 0; k < starts.size(); ++k)
         all.push_back(std::make_unique<PathAnnealer>(problem_, network_, starts[k], request_.seed, 701 + k));
-    run_all(all, steps, budget.by_steps(),
-            [&](PathAnnealer& chain, std::int64_t own, const auto& clock, const auto& go_on) {
-                chain.run(own, temperatures_, clock, go_on);
-            });
+    run_chains(all, steps, request_.threads, budget.by_steps(), relative(temperatures_));
     take_best(all);
     starts_.clear();
     for (const auto& chain : all) starts_.push_back(chain->best());
@@ -218,19 +210,17 @@ Budget JointSearch::part(const Round& round, double begin, double end) const {
 /// Returns what orders are searched for.
 std::vector<PlanCandidate> JointSearch::anneal_paths(const Round& round, const Budget& budget, std::int64_t steps) {
     const int count = chains(budget);
-    std::vector<std::unique_ptr<PathAnnealer>> all;
+    Chains<PathAnnealer> all;
     for (int c = 0; c < count; ++c) {
         PlanCandidate from = starts_[at(c) % starts_.size()];
         if (c > 1) scatter(problem_, Rng(request_.seed, at(c) + 301 + 1000 * at(round.number)), from);
+        // Where there are several, the first searches as it would if the blocks were given: freedom to move them must
+        // not make a plan longer.
         all.push_back(std::make_unique<PathAnnealer>(problem_, network_, from, request_.seed,
-                                                     at(c) + 1 + 1000 * at(round.number)));
+                                                     at(c) + 1 + 1000 * at(round.number),
+                                                     PathOptions{.hold_blocks = count > 1 && c == 0}));
     }
-    // Where there are several, the first searches as it would if the blocks were given: freedom to move them must not
-    // make a plan longer.
-    if (count > 1) all.front()->hold_blocks();
-    run_all(all, steps, budget, [&](PathAnnealer& chain, std::int64_t own, const auto& clock, const auto& go_on) {
-        chain.run(own, temperatures_, clock, go_on);
-    });
+    run_chains(all, steps, request_.threads, budget, relative(temperatures_));
     const double before_s = best_s_;
     const PlanCandidate before = best_.candidate;
     take_best(all);
@@ -252,16 +242,15 @@ void JointSearch::anneal_orders(const Round& round, const Budget& budget, std::i
     std::erase_if(ends, [](const PlanCandidate& end) { return end.schedule.order.empty(); });
     if (ends.empty() || !std::isfinite(best_s_)) return;
     const int count = chains(budget);
-    const Heat heat = Heat::of(
+    const OrderHeat heat = OrderHeat::of(
         budget.by_clock() ? budget.seconds() * shares_.steps_per_s : static_cast<double>(steps) / count, operations());
-    std::vector<std::unique_ptr<OrderAnnealer>> all;
+    Chains<OrderAnnealer> all;
     for (int c = 0; c < count; ++c)
         all.push_back(std::make_unique<OrderAnnealer>(problem_, ends[at(c) % ends.size()], request_.seed,
                                                       at(c) + 101 + 1000 * at(round.number)));
-    run_all(all, steps, budget, [&](OrderAnnealer& chain, std::int64_t own, const auto& clock, const auto& go_on) {
-        chain.run(own, best_s_ * temperatures_.first * heat.first, best_s_ * temperatures_.last * heat.last, clock,
-                  go_on);
-    });
+    const auto schedule = TemperatureSchedule::between(best_s_ * temperatures_.first * heat.first,
+                                                       best_s_ * temperatures_.last * heat.last);
+    run_chains(all, steps, request_.threads, budget, [&](const OrderAnnealer&) { return schedule; });
     take_best(all);
 }
 
@@ -271,15 +260,12 @@ void JointSearch::make_robust(const Budget& budget) {
     const auto scenarios = draw_scenarios(problem_, request_.robust->jitter, request_.seed);
     PlanCandidate start = paths_;
     start.schedule.order.clear();
-    std::vector<std::unique_ptr<PathAnnealer>> all;
+    Chains<PathAnnealer> all;
     for (int c = 0; c < chains(budget); ++c)
-        all.push_back(
-            std::make_unique<PathAnnealer>(problem_, network_, start, request_.seed, at(c) + 201, &scenarios));
-    const TemperatureSchedule gentle{temperatures_.first / 2, temperatures_.last};  // not so hot as to lose the start
-    const auto run = [&](PathAnnealer& chain, std::int64_t own, const auto& clock, const auto& go_on) {
-        chain.run(own, gentle, clock, go_on);
-    };
-    run_all(all, steps_, budget, run, iteration_s(problem_, best_.candidate));
+        all.push_back(std::make_unique<PathAnnealer>(problem_, network_, start, request_.seed, at(c) + 201,
+                                                     PathOptions{.scenarios = &scenarios}));
+    const RelativeTemperatures gentle{temperatures_.first / 2, temperatures_.last};  // not so hot as to lose the start
+    run_chains(all, steps_, request_.threads, budget, relative(gentle), iteration_s(problem_, best_.candidate));
     std::vector<PlanCandidate> candidates{best_.candidate};
     std::int64_t taken = 0;
     for (const auto& chain : all) {
@@ -289,33 +275,6 @@ void JointSearch::make_robust(const Budget& budget) {
     done_ += taken;
     if (taken > 0 || !request_.stop.stop_requested())
         best_.candidate = most_robust(problem_, candidates, request_, best_.note);
-}
-
-/// Runs every chain, on as many threads as there are, each with its share of the steps. `shown_s`: what progress shows
-/// as the best so far; 0: the chain's own.
-template <typename Chain, typename Run>
-void JointSearch::run_all(std::vector<std::unique_ptr<Chain>>& all, std::int64_t steps, const Budget& budget,
-                          const Run& run, double shown_s) const {
-    const int count = static_cast<int>(all.size());
-    std::mutex one_at_a_time;
-    std::atomic<int> next{0};
-    const auto clock = budget.by_clock() ? std::function<double()>([&] { return budget.clock_fraction(); })
-                                         : std::function<double()>();
-    const auto work = [&] {
-        for (int c = next++; c < count; c = next++) {
-            auto& chain = *all[at(c)];
-            const std::int64_t own = budget.by_clock() ? std::numeric_limits<std::int64_t>::max()
-                                                       : steps / count + (c < steps % count ? 1 : 0);
-            const std::function<bool(double)> go_on = [&](double fraction) {
-                const std::lock_guard lock(one_at_a_time);
-                return budget.go_on(fraction, shown_s > 0 ? shown_s : chain.best_s());
-            };
-            run(chain, own, clock, go_on);
-        }
-    };
-    std::vector<std::jthread> threads;
-    for (int t = 1; t < std::min(request_.threads, count); ++t) threads.emplace_back(work);
-    work();
 }
 
 }  // namespace skippipe

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/planners/joint/path_annealer.h"
-#include "plugins/planners/joint/order_annealer.h"
+#include "plugins/planners/joint/paths/path_annealer.h"
+#include "plugins/planners/joint/orders/order_annealer.h"
+#include "plugins/planners/joint/run_chains.h"
 #include "plugins/planners/skippipe/skipping.h"
 
 namespace skippipe {
@@ -71,18 +72,15 @@ private:
     std::int64_t paths_steps(std::int64_t steps) const;
     Budget part(const Round& round, double begin, double end) const;
     int chains(const Budget& budget) const;
-    template <typename Chain, typename Run>
-    void run_all(std::vector<std::unique_ptr<Chain>>& all, std::int64_t steps, const Budget& budget, const Run& run,
-                 double shown_s = 0) const;
     template <typename Chain>
-    void take_best(const std::vector<std::unique_ptr<Chain>>& all);
+    void take_best(const Chains<Chain>& all);
     void take(const PlanCandidate& candidate, double seconds);
 
     const Problem& problem_;
     const PlanRequest& request_;
     const Budget first_;
     const SearchShares shares_;
-    const TemperatureSchedule temperatures_;
+    const RelativeTemperatures temperatures_;
     SkipCandidate best_;
     double best_s_;
     bool warm_ = false;
@@ -90,7 +88,7 @@ private:
     std::int64_t steps_, done_ = 0;
     std::vector<PlanCandidate> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth
                                          ///< it, some with stages of other sizes
-    PlanCandidate paths_;  ///< the best without a bound order
+    PlanCandidate paths_;                ///< the best without a bound order
     double paths_s_;
 };
 

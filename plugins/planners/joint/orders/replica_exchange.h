@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/rng.h"
-#include "plugins/planners/joint/order_annealer.h"
+#include "plugins/planners/joint/orders/order_annealer.h"
 
 namespace skippipe {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/joint/order_times.h"
+#include "plugins/planners/joint/orders/order_times.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,6 +37,13 @@ void OrderTimes::set_stages(const PlanCandidate& candidate) {
     for (int n = 0; n < problem_.nodes(); ++n) set_node(candidate, n);
     set_rings(candidate);
     for (int i = 0; i < candidate.schedule.count(); ++i) set_path(candidate, i);
+}
+
+void OrderTimes::follow(const PlanCandidate& candidate, const OrderChange& change) {
+    if (change.blocks) return set_stages(candidate);
+    for (const int node : change.nodes) set_node(candidate, node);
+    if (!change.nodes.empty()) set_rings(candidate);
+    for (const int index : change.paths) set_path(candidate, index);
 }
 
 void OrderTimes::set_node(const PlanCandidate& candidate, int node) {
@@ -91,9 +98,9 @@ void OrderTimes::set_positions(const PlanCandidate& candidate, int node) {
 /// Marks what runs after something else than before, and the changed paths; places become those of the changed orders.
 void OrderTimes::mark_change(const PlanCandidate& candidate, const OrderChange& change) {
     constexpr std::uint32_t none = ~std::uint32_t{0};
-    for (int c = 0; c < change.orders; ++c) {
-        const auto& [node, before] = (*change.before)[at(c)];
-        const auto& order = candidate.schedule.order[at(node)];
+    for (std::size_t c = 0; c < change.orders.size(); ++c) {
+        const auto& before = change.journal->order_before(c);
+        const auto& order = candidate.schedule.order[at(change.orders[c])];
         for (std::size_t k = 0; k < order.size(); ++k) {
             if (k < before.size() && before[k] == order[k] && (k == 0 || before[k - 1] == order[k - 1])) continue;
             const auto position = static_cast<std::size_t>(position_[slot(order[k])]);
@@ -102,8 +109,8 @@ void OrderTimes::mark_change(const PlanCandidate& candidate, const OrderChange& 
             if (!here || predecessor != (k > 0 ? order[k - 1] : none)) mark(order[k]);
         }
     }
-    for (int c = 0; c < change.orders; ++c) set_positions(candidate, (*change.before)[at(c)].first);
-    for (const int i : *change.paths)
+    for (const int node : change.orders) set_positions(candidate, node);
+    for (const int i : change.paths)
         for (int step = 0; step < steps_; ++step) mark(pack(i, step));
 }
 
@@ -163,7 +170,7 @@ double OrderTimes::last_s(const PlanCandidate& candidate) {
 }
 
 double OrderTimes::iteration_s(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change) {
-    whole_ = change.all || problem_.shared_links;
+    whole_ = change.reaches_all() || problem_.shared_links;
     if (!(whole_ ? simulator_.follow_orders(candidate.schedule, cutoff_s, after_s_.data(), trial_s_.data())
                  : spread(candidate, cutoff_s, change)))
         return infinite;
@@ -194,7 +201,21 @@ void OrderTimes::accept(const PlanCandidate& candidate) {
 void OrderTimes::reject(const PlanCandidate& candidate, const OrderChange& change) {
     if (whole_) return;
     for (std::size_t k = undo_.size(); k-- > 0;) start_s_[undo_[k].slot] = undo_[k].start_s;
-    for (int c = 0; c < change.orders; ++c) set_positions(candidate, (*change.before)[at(c)].first);
+    for (const int node : change.orders) set_positions(candidate, node);
+}
+
+bool OrderTimes::are_those_of(const PlanCandidate& candidate) const {
+    OrderTimes fresh(problem_, candidate);
+    OrderChange everything;
+    everything.blocks = true;
+    fresh.iteration_s(candidate, infinite, everything);
+    fresh.accept(candidate);
+    for (const auto& order : candidate.schedule.order)
+        for (std::size_t k = 0; k < order.size(); ++k)
+            if (start_s(order[k]) != fresh.start_s(order[k]) || position_[slot(order[k])] != static_cast<int>(k))
+                return false;
+    return transfers_ == fresh.transfers_ && row_duration_s_ == fresh.row_duration_s_ && after_s_ == fresh.after_s_ &&
+           reduce_s_ == fresh.reduce_s_ && size_ == fresh.size_;
 }
 
 }  // namespace skippipe

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/planners/joint/replica_exchange.h"
+#include "plugins/planners/joint/orders/replica_exchange.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <mutex>
-#include <thread>
+
+#include "core/base/parallel.h"
 
 namespace skippipe {
 
@@ -24,18 +24,6 @@ int waves_of(std::int64_t each) {
     return 1;
 }
 
-/// Does `work(k)` for each k below `count`, on up to so many threads.
-template <typename Work>
-void share(int count, int threads, const Work& work) {
-    std::atomic<int> next{0};
-    const auto take = [&] {
-        for (int k = next++; k < count; k = next++) work(k);
-    };
-    std::vector<std::jthread> others;
-    for (int t = 1; t < std::min(threads, count); ++t) others.emplace_back(take);
-    take();
-}
-
 }  // namespace
 
 ReplicaExchange::ReplicaExchange(const Problem& problem, const PlanCandidate& start, double hot_s, double cold_s,
@@ -49,7 +37,7 @@ ReplicaExchange::ReplicaExchange(const Problem& problem, const PlanCandidate& st
 }
 
 void ReplicaExchange::round(int threads) {
-    share(replicas, threads, [&](int k) { chains_[at(k)]->stay(steps_a_turn, temperatures_s_[at(k)]); });
+    parallel_for(replicas, threads, [&](int k) { chains_[at(k)]->stay(steps_a_turn, temperatures_s_[at(k)]); });
     ++rounds_;
     steps_ += steps_a_round;
     take_best(chains_);
@@ -109,8 +97,8 @@ void ReplicaExchange::reheat(std::vector<Elite>& ends, int count, std::int64_t s
         first_s.push_back(cold_s * least_heat * std::pow(most_heat / least_heat, rng_.uniform()));
     }
     std::mutex one_at_a_time;
-    share(count, threads, [&](int k) {
-        chains[at(k)]->run(steps, first_s[at(k)], cold_s * end_heat, {}, [&](double) {
+    parallel_for(count, threads, [&](int k) {
+        chains[at(k)]->run(steps, TemperatureSchedule::between(first_s[at(k)], cold_s * end_heat), {}, [&](double) {
             const std::lock_guard lock(one_at_a_time);
             return go_on();
         });

@@ -5,20 +5,28 @@
 #pragma once
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "plugins/planners/common/plan_candidate.h"
+#include "plugins/planners/joint/anneal/journal.h"
 
 namespace skippipe {
 
 /// How a candidate differs from the accepted one.
 struct OrderChange {
-    using Order = std::pair<int, std::vector<std::uint32_t>>;
-    bool all = false;                            ///< anywhere: blocks, sizes
-    int orders = 0;                              ///< so many of `before` count
-    const std::vector<Order>* before = nullptr;  ///< nodes whose order has changed, and what it was
-    const std::vector<int>* paths = nullptr;     ///< release indices whose path has changed
+    bool blocks = false, sizes = false;  ///< of stages moved; of microbatches exchanged: everything is computed anew
+    std::vector<int> orders;             ///< nodes whose order has changed: the k-th was journal->order_before(k)
+    std::vector<int> paths;              ///< release indices whose path or microbatch has changed
+    std::vector<int> nodes;              ///< that host something else; rings change with them
+    const Journal* journal = nullptr;
+
+    bool reaches_all() const { return blocks || sizes; }
+    void clear() {
+        blocks = sizes = false;
+        orders.clear();
+        paths.clear();
+        nodes.clear();
+    }
 };
 
 class OrderTimes {
@@ -27,9 +35,12 @@ public:
     /// the problem.
     OrderTimes(const Problem& problem, const PlanCandidate& candidate);
 
-    /// Of a changed candidate, to the last bit as Simulator::times; infinite where the orders wait for each other, or
-    /// where it lasts until `cutoff_s` or is taken to. Every path that has changed was given to set_path. To be
-    /// followed by accept or reject.
+    /// What a change says of paths, nodes and blocks, before iteration_s(), and again once the candidate is what it
+    /// was.
+    void follow(const PlanCandidate& candidate, const OrderChange& change);
+    /// Of a changed candidate that was followed, seconds, to the last bit as Simulator::times; infinite where the
+    /// orders wait for each other, or where it lasts until `cutoff_s` or is taken to. To be followed by accept or
+    /// reject.
     double iteration_s(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change);
     /// After a finite iteration_s(): of each node's last operation, negative where it has none.
     const std::vector<double>& node_end_s() const { return node_end_s_; }
@@ -37,15 +48,8 @@ public:
     void accept(const PlanCandidate& candidate);
     /// Goes back to the accepted candidate, which is `candidate` again.
     void reject(const PlanCandidate& candidate, const OrderChange& change);
-
-    /// Follows a change of a microbatch's path, or of which microbatch takes it.
-    void set_path(const PlanCandidate& candidate, int index);
-    /// Follows a change of what a node hosts, but for the paths through it.
-    void set_node(const PlanCandidate& candidate, int node);
-    /// Follows a change of the rings.
-    void set_rings(const PlanCandidate& candidate);
-    /// Follows a change of the problem's blocks.
-    void set_stages(const PlanCandidate& candidate);
+    /// Whether these are the times that it has from the beginning.
+    bool are_those_of(const PlanCandidate& candidate) const;
 
     /// When an operation started in the accepted candidate.
     double start_s(std::uint32_t operation) const { return start_s_[slot(operation)]; }
@@ -58,6 +62,7 @@ private:
     /// The transfer to an operation's node, seconds; nothing where it stays on the node.
     struct Transfer {
         double latency_s = 0, overhead_s = 0, transfer_s = 0;
+        bool operator==(const Transfer&) const = default;
     };
     struct Undo {
         std::size_t slot;
@@ -76,6 +81,10 @@ private:
         return step < length_ ? 0 : step == length_ ? 1 : 2;
     }
     double end_s(std::uint32_t operation) const { return start_s_[slot(operation)] + row_duration_s_[row(operation)]; }
+    void set_path(const PlanCandidate& candidate, int index);
+    void set_node(const PlanCandidate& candidate, int node);
+    void set_rings(const PlanCandidate& candidate);
+    void set_stages(const PlanCandidate& candidate);
     bool spread(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change);
     void mark(std::uint32_t operation);
     void mark_change(const PlanCandidate& candidate, const OrderChange& change);

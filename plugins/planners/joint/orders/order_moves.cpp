@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/joint/orders/order_moves.h"
+
+namespace skippipe {
+
+std::vector<const OrderMove*> all_order_moves() {
+    using namespace order_moves;
+    return {&shift,          &shift_critical, &exchange_in_place, &exchange_in_time, &reorder,       &exchange_stages,
+            &change_sibling, &change_stage,   &exchange_nodes,    &move_blocks,      &exchange_sizes};
+}
+
+}  // namespace skippipe

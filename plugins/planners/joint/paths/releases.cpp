@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Moves that change which path, or which microbatch, has which position in the release order.
+#include <algorithm>
+
+#include "plugins/planners/joint/paths/path_moves.h"
+
+namespace skippipe::path_moves {
+
+namespace {
+
+int if_several(const PathState& state, int weight) { return state.count() > 1 ? weight : 0; }
+
+bool propose_exchange(PathState& state, Rng& rng) {
+    const int i = pick(rng, state.count()), j = pick(rng, state.count());
+    const int *first = state.schedule().path(i), *second = state.schedule().path(j);
+    if (std::equal(first, first + state.length(), second)) return false;
+    state.swap_paths(i, j);
+    return true;
+}
+
+bool propose_move(PathState& state, Rng& rng) {
+    const int from = pick(rng, state.count()), to = pick(rng, state.count());
+    if (from == to) return false;
+    state.move_path(from, to);
+    return true;
+}
+
+bool propose_sizes(PathState& state, Rng& rng) {
+    const int i = pick(rng, state.count()), j = pick(rng, state.count());
+    const auto samples = [&](int index) {
+        return state.problem().samples_of(state.schedule().microbatches[static_cast<std::size_t>(index)]);
+    };
+    if (samples(i) == samples(j)) return false;
+    state.swap_microbatches(i, j);
+    return true;
+}
+
+}  // namespace
+
+constinit const PathMove exchange_paths{"exchange paths", [](const PathState& state) { return if_several(state, 3); },
+                                        propose_exchange};
+constinit const PathMove move_path{"move path", [](const PathState& state) { return if_several(state, 2); },
+                                   propose_move};
+/// Two microbatches of different sizes.
+constinit const PathMove exchange_sizes{
+    "exchange sizes",
+    [](const PathState& state) { return state.problem().sizes.size() > 1 ? if_several(state, 3) : 0; }, propose_sizes};
+
+}  // namespace skippipe::path_moves
