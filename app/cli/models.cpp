@@ -6,8 +6,8 @@
 #include "app/cli/verbs.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
+#include "core/experiment/model_size.h"
 #include "core/experiment/presets.h"
-#include "core/experiment/validate.h"
 
 namespace skippipe::cli {
 

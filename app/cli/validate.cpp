@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
+#include "core/experiment/counts.h"
 #include "core/experiment/io.h"
-#include "core/experiment/validate.h"
 
 namespace skippipe::cli {
 

@@ -9,9 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/experiment/validate.h"
-#include "core/planner/timeline/evaluator.h"
+#include "core/experiment/counts.h"
+#include "core/experiment/model_size.h"
 #include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/base/fault.h"
 #include "core/experiment/io.h"
+#include "core/experiment/model_size.h"
 #include "core/experiment/text.h"
-#include "core/experiment/validate.h"
 
 namespace skippipe {
 

@@ -6,83 +6,8 @@
 namespace skippipe {
 
 /// Faults of meaning over a document whose fields are each in range: references, counts that must divide, unreachable
-/// nodes, settings that contradict each other; outliers (a bandwidth far off its kind, like NL-London's factor 1,024)
-/// as warnings.
+/// nodes, settings that contradict each other. Outliers (a bandwidth 1,000 times that of other links of its kind: a
+/// unit mistaken) are warnings.
 Faults validate(const Experiment& experiment);
-
-/// Stages each microbatch visits: p = S (1 - k) rounded, a half upwards, computed from k's shortest decimal form
-/// (semantics.md, Counts). May be outside 2..S: that is for the validator to say.
-int path_length(int stages, double skip_ratio);
-
-/// Most microbatches a stage other than 0 executes (CC2): ceil(T (p-1)/(S-1)); T where S = 1.
-int uniform_cap(int microbatches, int path_length, int stages);
-
-/// Blocks of each stage: as given, or L / S each; where the planner may move them, the last L mod S stages begin with
-/// one more.
-std::vector<int> stage_blocks(const Experiment& experiment);
-
-/// Samples of microbatch m, from 0, and of the largest.
-int samples_of(const Pipeline& pipeline, int microbatch);
-int most_samples(const Pipeline& pipeline);
-
-/// Hidden width of SwiGLU: as given, or 8 D / 3 rounded up to a multiple of 8.
-int ffn_width(const ModelSpec& model);
-/// Heads of keys and values: as given, or as many as heads.
-int kv_heads(const ModelSpec& model);
-/// Parameters of one block: 2 D^2 + 2 D K + 3 D F + 2 D, where K is the width of keys and of values (D without
-/// grouping).
-double block_parameters(const ModelSpec& model);
-/// Parameters of a stage; stage 0 also holds embedding, final norm and head (2 V D + D).
-double stage_parameters(const ModelSpec& model, int blocks, bool first);
-
-/// Parameters of the whole model.
-double model_parameters(const ModelSpec& model);
-
-/// Bytes of a message of `rows` tokens: 4 or 2 a value, or, int8, 1 a value and a scale of 4 bytes a token.
-std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width);
-
-/// B over F: costs.backward_factor, and one forward more where training.recompute asks for it.
-double backward_factor(const Experiment& experiment);
-
-/// Bytes that the largest microbatch holds on a stage of `blocks` until its backward, as core/model keeps them on the
-/// CPU in fp32: per token the stage's input (D) and per block 6 D + 2 F + H, less the D of the first block's input;
-/// with `recompute` the input alone. A split backward may hold 4 D + F a block and the gradient (D) besides (as long as
-/// W waits), and, with `recompute`, what recomputing made.
-double activation_bytes(const Experiment& experiment, int blocks);
-/// What of these is held from the start of the input gradient to the end of the weight gradient alone; 0 where
-/// backwards are not split.
-double between_bytes(const Experiment& experiment, int blocks);
-
-/// Bytes that a node of such a stage holds whatever its microbatches: weights, gradients and two AdamW moments (16 a
-/// parameter).
-double state_bytes(const Experiment& experiment, int blocks, bool first);
-
-/// Scratch bytes of one worker on such a stage: one block's forward (also for validation) and backward, the messages at
-/// hand, on stage 0 the logits, and, with `recompute`, the stage's activations.
-double workspace_bytes(const Experiment& experiment, int blocks, bool first);
-
-/// What stages need of a node's memory, by their blocks.
-struct StageBytes {
-    double state_per_block = 0;        ///< state_bytes and workspace_bytes of one block more
-    double state_besides = 0;          ///< of stage 0's embedding, norm and head
-    double activations_per_block = 0;  ///< of the largest microbatch
-    double scratch = 0;                ///< whatever the blocks
-    double activations_besides = 0;    ///< a microbatch's, whatever the blocks
-    bool operator==(const StageBytes&) const = default;
-
-    /// Of the largest of stages with these blocks.
-    double state(const std::vector<int>& blocks) const;
-    double activations(const std::vector<int>& blocks) const;
-    /// Microbatches that a node of so many bytes holds whatever its stage; 0 where not even one fits.
-    int microbatches(double memory_bytes, const std::vector<int>& blocks) const;
-};
-StageBytes stage_bytes(const Experiment& experiment);
-
-/// M of TC1 for a node: its own memory_microbatches; else what its memory_bytes hold beside state and workspace of the
-/// largest stage, 0 where not even one fits; else the pipeline's.
-int memory_limit(const Experiment& experiment, const Node& node);
-
-/// Bytes that a node needs to hold one microbatch, whatever its stage.
-double memory_for_one(const Experiment& experiment);
 
 }  // namespace skippipe

@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include "core/experiment/checker.h"
+#include "core/experiment/counts.h"
+#include "core/experiment/model_size.h"
 #include "core/experiment/text.h"
-#include "core/experiment/validate.h"
 
 namespace skippipe {
 

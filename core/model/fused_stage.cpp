@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/experiment/model_size.h"
 #include "core/model/buffers.h"
 #include "core/model/matmul.h"
 #include "kernels/attention.h"
@@ -58,17 +59,17 @@ struct FusedStage::Between {
 
 std::int64_t activation_floats(const ModelSpec& model, int blocks, std::int64_t tokens) {
     return tokens *
-           (blocks * (6LL * model.width + 2LL * hidden_width(model) + model.heads) - (blocks > 0 ? model.width : 0));
+           (blocks * (6LL * model.width + 2LL * ffn_width(model) + model.heads) - (blocks > 0 ? model.width : 0));
 }
 
 std::int64_t split_floats(const ModelSpec& model, int blocks, std::int64_t tokens) {
-    return blocks * (tokens * (4LL * model.width + hidden_width(model)) + 2LL * model.width);
+    return blocks * (tokens * (4LL * model.width + ffn_width(model)) + 2LL * model.width);
 }
 
 FusedStage::FusedStage(Stage& stage, const ModelSpec& model, ProductType products)
     : products_(products),
       width_(model.width),
-      hidden_(hidden_width(model)),
+      hidden_(ffn_width(model)),
       heads_(model.heads),
       sequence_(model.sequence),
       vocabulary_(model.vocabulary) {

@@ -10,7 +10,7 @@
 
 #include "core/base/fault.h"
 #include "core/base/rng.h"
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 #include "core/model/layers.h"
 #include "core/model/torch_compat.h"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t weight_stream = 0x77656967;  // "weig": apart from the streams of the data
 
 std::vector<Segment> unplaced_segments(const ModelSpec& model, int stage, int blocks) {
-    const std::int64_t width = model.width, hidden = hidden_width(model), vocabulary = model.vocabulary;
+    const std::int64_t width = model.width, hidden = ffn_width(model), vocabulary = model.vocabulary;
     const double residual = 0.02 / std::sqrt(2.0 * model.blocks);
     std::vector<Segment> segments;
     if (stage == 0) {
@@ -68,8 +68,6 @@ torch::Tensor rotations(int sequence, int head_width, double base) {
 }
 
 }  // namespace
-
-int hidden_width(const ModelSpec& model) { return ffn_width(model); }
 
 std::int64_t Segment::size() const {
     std::int64_t size = 1;

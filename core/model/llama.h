@@ -14,9 +14,6 @@ namespace skippipe {
 
 inline constexpr double norm_epsilon = 1e-5;
 
-/// The hidden width of SwiGLU: as given, or 8 D / 3 rounded up to a multiple of 8.
-int hidden_width(const ModelSpec& model);
-
 /// A tensor's place in a stage's flat storage. Matrices are [input, output]: y = x W.
 struct Segment {
     std::string name;  ///< "block0.qkv"

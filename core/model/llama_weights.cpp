@@ -8,7 +8,7 @@
 
 #include "core/base/fault.h"
 #include "core/experiment/io.h"
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 #include "core/model/llama.h"
 
 namespace skippipe {
@@ -67,8 +67,7 @@ std::vector<Piece> pieces_of(const ModelSpec& model, int stage, const std::vecto
         const auto found = segment(from);
         pieces.push_back({std::move(name), {count, found.shape[0]}, found.offset + first, found.shape[1], layout});
     };
-    const std::int64_t width = model.width, hidden = hidden_width(model),
-                       kv_width = width / model.heads * kv_heads(model);
+    const std::int64_t width = model.width, hidden = ffn_width(model), kv_width = width / model.heads * kv_heads(model);
     if (stage == 0) add_same("model.embed_tokens.weight", "embedding");
     int first_block = 0;
     for (int s = 0; s < stage; ++s) first_block += blocks[static_cast<std::size_t>(s)];

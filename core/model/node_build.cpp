@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 #include "core/model/llama_weights.h"
 #include "core/model/matmul.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/node_state.h"
 
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 
 #include <algorithm>
 #include <utility>

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "core/experiment/counts.h"
+#include "core/experiment/model_size.h"
 #include "core/experiment/validate.h"
 #include "core/model/blas.h"
 #include "core/model/node_build.h"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 
 namespace skippipe {
 

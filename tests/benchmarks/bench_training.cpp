@@ -22,6 +22,7 @@
 #include "core/base/rng.h"
 #include "core/base/statistics.h"
 #include "core/engine/virtual_clock.h"
+#include "core/experiment/model_size.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "core/model/optimizer.h"
@@ -193,7 +194,7 @@ double memory_gb_per_s() {
 
 double total_flops(double blocks_visited) {
     const ModelSpec model = make_experiment().model;
-    const double d = model.width, f = hidden_width(model), t = model.sequence;
+    const double d = model.width, f = ffn_width(model), t = model.sequence;
     return 3 * tokens_of_iteration * (blocks_visited * (8 * d * d + 6 * d * f + 4 * t * d) + 2 * d * model.vocabulary);
 }
 

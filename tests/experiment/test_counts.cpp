@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
-#include "core/experiment/validate.h"
+#include "core/experiment/counts.h"
+#include "core/experiment/model_size.h"
 
 using namespace skippipe;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/experiment/io.h"
+#include "core/experiment/model_size.h"
 #include "core/experiment/presets.h"
 #include "core/experiment/validate.h"
 #include "samples.h"

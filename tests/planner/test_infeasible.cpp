@@ -6,7 +6,7 @@
 
 #include "core/base/fault.h"
 #include "core/experiment/io.h"
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "core/experiment/io.h"
+#include "core/experiment/model_size.h"
 #include "core/experiment/presets.h"
-#include "core/experiment/validate.h"
 #include "core/planner/timeline/memory.h"
 #include "plugins/planners/all.h"
 

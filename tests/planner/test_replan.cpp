@@ -8,6 +8,7 @@
 #include "core/base/fault.h"
 #include "core/base/index.h"
 #include "core/planner/replan/replan.h"
+#include "core/planner/replan/validate_residual.h"
 #include "core/planner/timeline/evaluator.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"
@@ -47,7 +48,7 @@ private Q_SLOTS:
         QCOMPARE(first.plan.paths[0].nodes, (std::vector<int>{0, 2}));
         const ReplanRequest again{.progress = progress_at(problem, plan, request, first, 5.7),
                                   .changes = {{.kind = Kind::node_down, .node = 2}}};
-        QCOMPARE(again.progress.redo, (std::vector<std::pair<int, int>>{{0, 1}}));
+        QCOMPARE(again.progress.redo, (std::vector<MicrobatchStep>{{0, 1}}));
         const auto second = replan(problem, first.plan, again);
         QCOMPARE(text_of(check_residual(problem, first.plan, again.progress, {2}, second.plan, second.timeline)),
                  std::string());

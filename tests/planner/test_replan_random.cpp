@@ -7,6 +7,7 @@
 #include "core/base/index.h"
 #include "core/planner/replan/replan.h"
 #include "core/planner/replan/residual_simulator.h"
+#include "core/planner/replan/validate_residual.h"
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "tests/engine/random_plans.h"

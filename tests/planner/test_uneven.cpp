@@ -7,6 +7,7 @@
 #include "core/planner/explain/explain.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/replan/replan.h"
+#include "core/planner/replan/validate_residual.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/jitter.h"
 #include "plugins/planners/all.h"

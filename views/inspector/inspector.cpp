@@ -8,8 +8,9 @@
 #include <QToolButton>
 
 #include "core/base/format.h"
+#include "core/experiment/counts.h"
+#include "core/experiment/model_size.h"
 #include "core/experiment/presets.h"
-#include "core/experiment/validate.h"
 #include "views/inspector/form.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"

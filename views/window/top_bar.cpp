@@ -4,7 +4,7 @@
 #include <QHBoxLayout>
 #include <QSignalBlocker>
 
-#include "core/experiment/validate.h"
+#include "core/experiment/counts.h"
 #include "views/inspector/inspector.h"
 #include "views/theme/theme.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/experiment/document.h"
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 
 namespace skippipe {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How far an iteration has come: what replanning starts from.
 #pragma once
-#include <utility>
+#include <compare>
 #include <vector>
 
 #include "core/planner/plan/timeline.h"
@@ -21,6 +21,18 @@ struct OpenOperation {
     bool operator==(const OpenOperation&) const = default;
 };
 
+/// A step of a microbatch, by its place in the release order.
+struct MicrobatchStep {
+    int index = 0, step = 0;
+    auto operator<=>(const MicrobatchStep&) const = default;
+};
+
+/// A node that is down, and the stage it held.
+struct LostNode {
+    int node = 0, stage = 0;
+    bool operator==(const LostNode&) const = default;
+};
+
 /// The state of an iteration at `at_s` seconds from its start, all events up to and with that instant handled.
 struct IterationProgress {
     double at_s = 0;
@@ -34,8 +46,8 @@ struct IterationProgress {
     std::vector<double> stage_end_s;  ///< of each stage: end of its last operation so far (where later: its all-reduce
                                       ///< began anew), negative: none
     /// Left by an earlier loss; all empty where there was none.
-    std::vector<std::pair<int, int>> redo;  ///< {release index, step} that is to be run again or runs
-    std::vector<std::pair<int, int>> lost;  ///< {node, the stage it held}
+    std::vector<MicrobatchStep> redo;  ///< that is to be run again or runs
+    std::vector<LostNode> lost;
     std::vector<double>
         stage_stepped_s;  ///< of each stage: when the all-reduce and step that have begun end; negative: none has
     std::vector<double> available_s;  ///< of each node: when one that joined has its weights

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/experiment/validate.h"
+#include "core/experiment/counts.h"
 #include "core/planner/plan/paths.h"
 
 namespace skippipe {

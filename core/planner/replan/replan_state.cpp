@@ -77,7 +77,7 @@ void ReplanState::update_stages() {
 bool ReplanState::may_unbalance() const {
     const auto& lost = request.progress.lost;
     return !problem.balance_data_nodes || best.stages[0] != plan.stages[0] ||
-           std::any_of(lost.begin(), lost.end(), [](const auto& node) { return node.second == 0; });
+           std::any_of(lost.begin(), lost.end(), [](const auto& node) { return node.stage == 0; });
 }
 
 void ReplanState::join(int node, int stage) {

@@ -1,101 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/planner/timeline/evaluator.h"
 
-#include <algorithm>
-#include <stdexcept>
-#include <unordered_map>
-
-#include "core/base/index.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
-
-std::string_view to_string(SpanKind kind) {
-    switch (kind) {
-        case SpanKind::forward: return "forward";
-        case SpanKind::loss: return "loss";
-        case SpanKind::backward: return "backward";
-        case SpanKind::input_gradient: return "input-gradient";
-        case SpanKind::weight_gradient: return "weight-gradient";
-        case SpanKind::transfer_forward: return "transfer-forward";
-        case SpanKind::transfer_backward: return "transfer-backward";
-        case SpanKind::all_reduce: return "all-reduce";
-        case SpanKind::step: return "step";
-    }
-    return "?";
-}
-
-FlatPlan flatten(const Problem& problem, const Plan& plan) {
-    FlatPlan flat;
-    flat.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
-    flat.split_backward = plan.split_backward;
-    flat.stage_of = stage_of_nodes(plan, problem.nodes());
-    std::unordered_map<int, int> index_of;
-    for (const auto& path : plan.paths) {
-        index_of[path.microbatch] = flat.count();
-        flat.microbatches.push_back(path.microbatch);
-        flat.nodes.insert(flat.nodes.end(), path.nodes.begin(), path.nodes.end());
-    }
-    if (plan.order.empty()) return flat;
-    flat.order.resize(at(problem.nodes()));
-    const int length = flat.length;
-    for (int n = 0; n < problem.nodes() && at(n) < plan.order.size(); ++n) {
-        for (const auto& operation : plan.order[at(n)]) {
-            const int index = index_of.at(operation.microbatch);
-            const int* path = flat.path(index);
-            const int hop = static_cast<int>(std::find(path, path + length, n) - path);
-            if (hop == length) throw std::logic_error("order names an operation of another node");
-            const int backward = hop == 0 ? 2 * length : 2 * length - hop;
-            int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : backward;
-            if (operation.kind == OpKind::W) step |= weight_gradient_bit;
-            flat.order[at(n)].push_back(pack(index, step));
-        }
-    }
-    return flat;
-}
 
 Timeline evaluate(const Problem& problem, const Plan& plan) {
     const PlannedProblem planned(problem, plan.blocks);
     Simulator simulator(planned.get());
     return simulator.timeline(flatten(problem, plan), plan);
-}
-
-double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage) {
-    const Hop& hop = problem.hop(ring[edge], ring[(edge + 1) % ring.size()]);
-    return hop.latency_s + problem.overhead_s +
-           (problem.gradient_bytes[at(stage)] / static_cast<int>(ring.size())) / hop.bandwidth_bytes_per_s;
-}
-
-double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, int stage) {
-    const int r = static_cast<int>(ring.size());
-    if (!problem.charge_all_reduce || r <= 1) return 0;
-    double slowest_s = 0;
-    for (std::size_t i = 0; i < ring.size(); ++i)
-        slowest_s = std::max(slowest_s, ring_edge_seconds(problem, ring, i, stage));
-    return 2 * (r - 1) * slowest_s;
-}
-
-void finish_iteration(const Problem& problem, const Plan& plan, const std::vector<double>& last_end_s,
-                      Timeline& timeline) {
-    timeline.iteration_s = timeline.makespan_s;
-    for (int s = 0; s < problem.stages; ++s) {
-        const auto& ring = plan.stages[at(s)];
-        timeline.used_nodes += static_cast<int>(ring.size());
-        if (last_end_s[at(s)] < 0) continue;
-        const double reduce_s = all_reduce_seconds(problem, ring, s);
-        const double reduced_s = last_end_s[at(s)] + reduce_s;
-        const double stepped_s = reduced_s + problem.step_seconds;
-        const double r = static_cast<double>(ring.size());
-        // Each node of a ring sends 2 (r-1) / r of the gradient.
-        const double sent = problem.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * problem.gradient_bytes[at(s)] : 0;
-        for (const int node : ring) {
-            timeline.spans.push_back(
-                {SpanKind::all_reduce, node, -1, s, -1, last_end_s[at(s)], last_end_s[at(s)], reduced_s, sent});
-            timeline.spans.push_back({SpanKind::step, node, -1, s, -1, reduced_s, reduced_s, stepped_s, 0});
-        }
-        timeline.iteration_s = std::max(timeline.iteration_s, stepped_s);
-    }
-    for (const auto& span : timeline.spans) timeline.bytes += span.bytes;
 }
 
 }  // namespace skippipe

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
-#include "core/experiment/validate.h"
+#include "core/experiment/model_size.h"
 #include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {

@@ -8,27 +8,6 @@ namespace skippipe {
 
 using namespace bare;
 
-/// A line with a single sender is handed its transfers in the order in which that node runs: no need to wait for their
-/// ends.
-std::vector<bool> contended_lines(const Problem& problem) {
-    if (!problem.shared_links) return {};
-    std::vector<int> sender(problem.line_names.size(), -1);
-    std::vector<bool> several(problem.line_names.size(), false);
-    for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b) {
-            const int line = problem.hop(a, b).line;
-            if (a == b || line == no_line) continue;
-            if (sender[at(line)] >= 0 && sender[at(line)] != a) several[at(line)] = true;
-            sender[at(line)] = a;
-        }
-    return several;
-}
-
-bool has_dedicated_lines(const Problem& problem) {
-    const auto several = contended_lines(problem);
-    return std::find(several.begin(), several.end(), true) == several.end();
-}
-
 void Simulator::prepare_bare_slots(int count, int length) {
     if (count == slots_count_ && length == slots_length_) return;
     slots_count_ = count;

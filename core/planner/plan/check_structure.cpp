@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads the rules afresh (docs/semantics.md), apart from planners and evaluator, so that it can catch both.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/planner/plan/checks.h"
+
+namespace skippipe {
+namespace validation {
+
+namespace {
+
+void check_blocks(const Problem& problem, const Plan& plan, Violations& found) {
+    const auto all = [](const std::vector<int>& blocks) { return std::accumulate(blocks.begin(), blocks.end(), 0LL); };
+    if (!problem.plan_blocks && plan.blocks != problem.blocks)
+        found.push_back({"structure", "the blocks of its stages are not those of the experiment"});
+    if (!problem.plan_blocks) return;
+    if (plan.blocks.size() != at(problem.stages))
+        return found.push_back({"structure", fmt::format("blocks of {} stages, the experiment has {}",
+                                                         plan.blocks.size(), problem.stages)});
+    for (std::size_t s = 0; s < plan.blocks.size(); ++s)
+        if (plan.blocks[s] < 1)
+            found.push_back({"structure", fmt::format("stage {} holds {} blocks, every stage holds at least one", s,
+                                                      plan.blocks[s])});
+    if (all(plan.blocks) != all(problem.blocks))
+        found.push_back({"structure", fmt::format("its stages hold {} blocks, the model has {}", all(plan.blocks),
+                                                  all(problem.blocks))});
+}
+
+}  // namespace
+
+bool check_stages(const Problem& problem, const Plan& plan, Violations& found) {
+    const auto before = found.size();
+    if (static_cast<int>(plan.stages.size()) != problem.stages) {
+        found.push_back({"structure",
+                         fmt::format("the plan has {} stages, the experiment {}", plan.stages.size(), problem.stages)});
+        return false;
+    }
+    std::vector<int> seen(at(problem.nodes()), -1);
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+        if (plan.stages[s].empty()) found.push_back({"structure", fmt::format("stage {} has no node", s)});
+        for (const int node : plan.stages[s]) {
+            if (node < 0 || node >= problem.nodes()) {
+                found.push_back({"structure", fmt::format("stage {} names a node that does not exist", s)});
+            } else if (seen[at(node)] >= 0) {
+                found.push_back({"structure", fmt::format("node {} stands in stages {} and {}", id(problem, node),
+                                                          seen[at(node)], s)});
+            } else {
+                seen[at(node)] = static_cast<int>(s);
+            }
+        }
+    }
+    check_blocks(problem, plan, found);
+    return found.size() == before;
+}
+
+void check_path(const Problem& problem, const Path& path, const std::vector<int>& stage_of, Violations& found) {
+    const auto say = [&](const char* rule, const std::string& what) {
+        found.push_back({rule, fmt::format("microbatch {}: {}", path.microbatch, what)});
+    };
+    std::set<int> stages;
+    for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) {
+        const int node = path.nodes[hop];
+        if (node < 0 || node >= problem.nodes() || stage_of[at(node)] < 0)
+            return say("structure", fmt::format("hop {} goes to a node that holds no stage", hop));
+        const int stage = stage_of[at(node)];
+        if (hop == 0 && stage != 0)
+            return say("CC1", fmt::format("starts on {}, which is no data node (stage {})", id(problem, node), stage));
+        if (hop > 0 && stage == 0)
+            return say("CC1", fmt::format("visits data node {} as a middle hop", id(problem, node)));
+        if (!stages.insert(stage).second) return say("CC2", fmt::format("runs stage {} twice", stage));
+    }
+    const std::size_t length = path.nodes.size();
+    for (std::size_t hop = 0; length > 1 && hop < length; ++hop) {
+        const int from = path.nodes[hop], to = path.nodes[(hop + 1) % length];
+        if (!problem.reachable(from, to))
+            say("reach", fmt::format("no line from {} to {}", id(problem, from), id(problem, to)));
+        if (!problem.reachable(to, from))
+            say("reach", fmt::format("no line from {} to {}, for the gradient", id(problem, to), id(problem, from)));
+    }
+}
+std::map<int, std::multiset<std::string>> expected_operations(const Plan& plan) {
+    std::map<int, std::multiset<std::string>> expected;
+    for (const auto& path : plan.paths)
+        for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) {
+            auto& mine = expected[path.nodes[hop]];
+            const auto m = std::to_string(path.microbatch);
+            mine.insert("F" + m);
+            if (hop == 0) mine.insert("L" + m);
+            if (!plan.split_backward) mine.insert("B" + m);
+            if (plan.split_backward) mine.insert({"I" + m, "W" + m});
+        }
+    return expected;
+}
+
+void check_order(const Problem& problem, const Plan& plan, Violations& found) {
+    if (plan.order.empty()) return;
+    const auto expected = expected_operations(plan);
+    for (int node = 0; node < problem.nodes(); ++node) {
+        std::multiset<std::string> given;
+        if (at(node) < plan.order.size())
+            for (const auto& operation : plan.order[at(node)]) given.insert(to_string(operation));
+        const auto mine = expected.find(node);
+        const std::multiset<std::string> wanted = mine == expected.end() ? std::multiset<std::string>{} : mine->second;
+        if (given == wanted) continue;
+        std::vector<std::string> missing, surplus;
+        std::set_difference(wanted.begin(), wanted.end(), given.begin(), given.end(), std::back_inserter(missing));
+        std::set_difference(given.begin(), given.end(), wanted.begin(), wanted.end(), std::back_inserter(surplus));
+        std::string what = fmt::format("order of {}:", id(problem, node));
+        if (!missing.empty()) what += fmt::format(" lacks {}", fmt::join(missing, ", "));
+        if (!surplus.empty())
+            what += fmt::format("{} names {}, which it does not run or names twice", missing.empty() ? "" : ";",
+                                fmt::join(surplus, ", "));
+        found.push_back({"order", what});
+    }
+}
+
+void check_rings(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, Violations& found) {
+    if (!problem.charge_all_reduce) return;
+    std::set<int> visited;
+    for (const auto& path : plan.paths)
+        for (const int node : path.nodes) visited.insert(stage_of[at(node)]);
+    for (const int stage : visited) {
+        const auto& ring = plan.stages[at(stage)];
+        for (std::size_t i = 0; ring.size() > 1 && i < ring.size(); ++i) {
+            const int from = ring[i], to = ring[(i + 1) % ring.size()];
+            if (!problem.reachable(from, to))
+                found.push_back({"reach", fmt::format("all-reduce of stage {}: no line from {} to {}", stage,
+                                                      id(problem, from), id(problem, to))});
+        }
+    }
+}
+
+}  // namespace validation
+
+using namespace validation;
+
+std::vector<Violation> check_structure(const Problem& problem, const Plan& plan) {
+    Violations found;
+    if (!check_stages(problem, plan, found)) return found;
+    const auto stage_of = stage_of_nodes(plan, problem.nodes());
+    if (static_cast<int>(plan.paths.size()) != problem.microbatches)
+        found.push_back(
+            {"structure", fmt::format("{} paths for {} microbatches", plan.paths.size(), problem.microbatches)});
+    std::set<int> microbatches;
+    std::set<std::size_t> lengths;
+    for (const auto& path : plan.paths) {
+        if (path.microbatch < 0 || !microbatches.insert(path.microbatch).second)
+            found.push_back(
+                {"structure", fmt::format("microbatch {} has two paths, or its number is negative", path.microbatch)});
+        lengths.insert(path.nodes.size());
+        check_path(problem, path, stage_of, found);
+    }
+    if (lengths.size() > 1 || lengths.count(0) > 0 || lengths.empty())
+        found.push_back({"structure", "the paths are not all of one length of at least 1"});
+    if (found.empty()) check_order(problem, plan, found);
+    if (found.empty()) check_rings(problem, plan, stage_of, found);
+    return found;
+}
+
+}  // namespace skippipe

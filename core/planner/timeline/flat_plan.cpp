@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/planner/timeline/flat_plan.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "core/base/index.h"
+
+namespace skippipe {
+
+FlatPlan flatten(const Problem& problem, const Plan& plan) {
+    FlatPlan flat;
+    flat.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
+    flat.split_backward = plan.split_backward;
+    flat.stage_of = stage_of_nodes(plan, problem.nodes());
+    std::unordered_map<int, int> index_of;
+    for (const auto& path : plan.paths) {
+        index_of[path.microbatch] = flat.count();
+        flat.microbatches.push_back(path.microbatch);
+        flat.nodes.insert(flat.nodes.end(), path.nodes.begin(), path.nodes.end());
+    }
+    if (plan.order.empty()) return flat;
+    flat.order.resize(at(problem.nodes()));
+    const int length = flat.length;
+    for (int n = 0; n < problem.nodes() && at(n) < plan.order.size(); ++n) {
+        for (const auto& operation : plan.order[at(n)]) {
+            const int index = index_of.at(operation.microbatch);
+            const int* path = flat.path(index);
+            const int hop = static_cast<int>(std::find(path, path + length, n) - path);
+            if (hop == length) throw std::logic_error("order names an operation of another node");
+            const int backward = hop == 0 ? 2 * length : 2 * length - hop;
+            int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : backward;
+            if (operation.kind == OpKind::W) step |= weight_gradient_bit;
+            flat.order[at(n)].push_back(pack(index, step));
+        }
+    }
+    return flat;
+}
+
+/// A line with a single sender is handed its transfers in the order in which that node runs: no need to wait for their
+/// ends.
+std::vector<bool> contended_lines(const Problem& problem) {
+    if (!problem.shared_links) return {};
+    std::vector<int> sender(problem.line_names.size(), -1);
+    std::vector<bool> several(problem.line_names.size(), false);
+    for (int a = 0; a < problem.nodes(); ++a)
+        for (int b = 0; b < problem.nodes(); ++b) {
+            const int line = problem.hop(a, b).line;
+            if (a == b || line == no_line) continue;
+            if (sender[at(line)] >= 0 && sender[at(line)] != a) several[at(line)] = true;
+            sender[at(line)] = a;
+        }
+    return several;
+}
+
+bool has_dedicated_lines(const Problem& problem) {
+    const auto several = contended_lines(problem);
+    return std::find(several.begin(), several.end(), true) == several.end();
+}
+
+}  // namespace skippipe
