@@ -28,13 +28,13 @@ std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width);
 /// B over F: costs.backward_factor, and one forward more where training.recompute asks for it.
 double backward_factor(const Experiment& experiment);
 
-/// Bytes that the largest microbatch holds on a stage of `blocks` until its backward, as core/model keeps them on the
-/// CPU in fp32: per token the stage's input (D) and per block 6 D + 2 F + H, less the D of the first block's input;
-/// with `recompute` the input alone. A split backward may hold 4 D + F a block and the gradient (D) besides (as long as
-/// W waits), and, with `recompute`, what recomputing made.
+/// Bytes that the largest microbatch holds on a stage of `blocks` from its forward to its backward, as core/model keeps
+/// them on the CPU in fp32. Values a token: the stage's input (D), and 6 D + 2 F + H a block, less the D of the first
+/// block's input, which is the stage's. With `recompute`: the stage's input alone. With a split backward: besides these
+/// between_bytes, and, with `recompute`, what the input gradient has computed again for the weight gradient.
 double activation_bytes(const Experiment& experiment, int blocks);
-/// What of these is held from the start of the input gradient to the end of the weight gradient alone; 0 where
-/// backwards are not split.
+/// What of these is held from the start of the input gradient (I) to the end of the weight gradient (W) alone: a token
+/// 4 D + F values a block and the gradient (D). 0 where backwards are not split.
 double between_bytes(const Experiment& experiment, int blocks);
 
 /// Bytes that a node of such a stage holds whatever its microbatches: weights, gradients and two AdamW moments (16 a
