@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every field of the document once: key, member, meaning, unit and limits. A visitor `v(key, member, Info)` reads it,
-// writes it, makes the JSON Schema of it, or builds the window's property editor from it.
+// writes it, makes the JSON Schema of it, or builds the window's property editor from it. A part may be const: then the
+// members that the visitor is given are.
 #pragma once
 #include <array>
+#include <concepts>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -78,15 +80,19 @@ constexpr std::string_view name_of(Enum value) {
     return "?";
 }
 
-template <class V>
-void describe(V& v, Region& r) {
+/// A T that is read and written, or only read: a visitor that writes asks for the former.
+template <class Part, class T>
+concept PartOf = std::same_as<std::remove_const_t<Part>, T>;
+
+template <class V, PartOf<Region> T>
+void describe(V& v, T& r) {
     v("id", r.id, Info{.doc = "Name of the region; unique among regions and nodes", .required = true});
     v("x", r.x, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
     v("y", r.y, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
 }
 
-template <class V>
-void describe(V& v, Node& n) {
+template <class V, PartOf<Node> T>
+void describe(V& v, T& n) {
     v("id", n.id, Info{.doc = "Name of the node; unique among regions and nodes", .required = true});
     v("region", n.region, Info{.doc = "Region it stands in; empty: none"});
     v("seconds_per_sample_per_block", n.seconds_per_sample_per_block,
@@ -105,8 +111,8 @@ void describe(V& v, Node& n) {
     v("y", n.y, Info{.doc = "Place on the canvas", .min = -1e6, .max = 1e6});
 }
 
-template <class V>
-void describe(V& v, Link& l) {
+template <class V, PartOf<Link> T>
+void describe(V& v, T& l) {
     v("from", l.from, Info{.doc = "A node or a region", .required = true});
     v("to", l.to,
       Info{.doc = "A node or a region, as `from` is; the same region: between its own nodes", .required = true});
@@ -121,15 +127,15 @@ void describe(V& v, Link& l) {
     v("both_ways", l.both_ways, Info{.doc = "Also the other direction, with a line of its own"});
 }
 
-template <class V>
-void describe(V& v, WithinRegion& w) {
+template <class V, PartOf<WithinRegion> T>
+void describe(V& v, T& w) {
     v("latency_s", w.latency_s, Info{.doc = "Latency between nodes of one region", .unit = "s", .min = 0, .max = 1e5});
     v("bandwidth_bytes_per_s", w.bandwidth_bytes_per_s,
       Info{.doc = "Bandwidth between nodes of one region", .unit = "B/s", .min = 0, .max = 1e15, .above_min = true});
 }
 
-template <class V>
-void describe(V& v, Topology& t) {
+template <class V, PartOf<Topology> T>
+void describe(V& v, T& t) {
     v("regions", t.regions, Info{.doc = "Places that share links"});
     v("nodes", t.nodes, Info{.doc = "Machines that hold a stage each", .required = true});
     v("links", t.links, Info{.doc = "Between two nodes or two regions; a pair without one is unreachable"});
@@ -143,8 +149,8 @@ void describe(V& v, Topology& t) {
            .max = 1e6});
 }
 
-template <class V>
-void describe(V& v, ModelSpec& m) {
+template <class V, PartOf<ModelSpec> T>
+void describe(V& v, T& m) {
     v("blocks", m.blocks, Info{.doc = "Transformer blocks (L)", .min = 1, .max = 1024});
     v("width", m.width, Info{.doc = "Model width (D)", .min = 2, .max = 65536});
     v("heads", m.heads, Info{.doc = "Attention heads (H); width / heads is even", .min = 1, .max = 1024});
@@ -165,8 +171,8 @@ void describe(V& v, ModelSpec& m) {
            .above_min = true});
 }
 
-template <class V>
-void describe(V& v, Constraints& c) {
+template <class V, PartOf<Constraints> T>
+void describe(V& v, T& c) {
     v("uniform_execution", c.uniform_execution,
       Info{.doc = "CC2: every stage but 0 runs at most ceil(T (p-1)/(S-1)) microbatches"});
     v("bounded_disorder", c.bounded_disorder, Info{.doc = "CC3: limits swaps and how far a hop may jump"});
@@ -179,8 +185,8 @@ void describe(V& v, Constraints& c) {
     v("memory", c.memory, Info{.doc = "TC1: enforce the microbatches a node may hold, or ignore them"});
 }
 
-template <class V>
-void describe(V& v, Pipeline& p) {
+template <class V, PartOf<Pipeline> T>
+void describe(V& v, T& p) {
     v("stages", p.stages, Info{.doc = "Stages of the model (S)", .min = 1, .max = 1024});
     v("stage_sizes", p.stage_sizes,
       Info{.doc = "Nodes of each stage; empty: the planner's choice", .min = 1, .max = 1e6});
@@ -209,8 +215,8 @@ void describe(V& v, Pipeline& p) {
     v("plan_steps", p.plan_steps, Info{.doc = "Search steps; 0: the planner's default", .min = 0, .max = 1e12});
 }
 
-template <class V>
-void describe(V& v, Costs& c) {
+template <class V, PartOf<Costs> T>
+void describe(V& v, T& c) {
     v("backward_factor", c.backward_factor,
       Info{.doc = "Backward time over forward time", .min = 0, .max = 1000, .above_min = true});
     v("loss_factor", c.loss_factor, Info{.doc = "Loss time over the data node's forward time", .min = 0, .max = 1000});
@@ -244,8 +250,8 @@ void describe(V& v, Costs& c) {
            .max = 1e15});
 }
 
-template <class V>
-void describe(V& v, DataFile& f) {
+template <class V, PartOf<DataFile> T>
+void describe(V& v, T& f) {
     v("path", f.path, Info{.doc = "File or folder, as the data's own path", .required = true, .file = true});
     v("weight", f.weight,
       Info{.doc = "Share of the samples that come from it, over the sum of all weights",
@@ -254,8 +260,8 @@ void describe(V& v, DataFile& f) {
            .above_min = true});
 }
 
-template <class V>
-void describe(V& v, DataSpec& d) {
+template <class V, PartOf<DataSpec> T>
+void describe(V& v, T& d) {
     v("source", d.source,
       Info{.doc = "bible-kjv and jargon are installed by apt; text, jsonl: your own files; tokens: nanoGPT's .bin, "
                   "Megatron's .idx/.bin, .npy"});
@@ -276,8 +282,8 @@ void describe(V& v, DataSpec& d) {
       Info{.doc = "Sequences a validation reads", .unit = "samples", .min = 1, .max = 1e6});
 }
 
-template <class V>
-void describe(V& v, Training& t) {
+template <class V, PartOf<Training> T>
+void describe(V& v, T& t) {
     v("iterations", t.iterations, Info{.doc = "Optimizer steps", .min = 1, .max = 1e9});
     v("learning_rate", t.learning_rate, Info{.doc = "AdamW's learning rate", .min = 0, .max = 10, .above_min = true});
     v("warmup_iterations", t.warmup_iterations, Info{.doc = "Linear warm-up", .min = 0, .max = 1e9});
@@ -297,8 +303,8 @@ void describe(V& v, Training& t) {
                   "backward_factor + 1"});
 }
 
-template <class V>
-void describe(V& v, Failure& f) {
+template <class V, PartOf<Failure> T>
+void describe(V& v, T& f) {
     v("kind", f.kind, Info{.doc = "What happens", .required = true});
     v("target", f.target, Info{.doc = "A node, a link as from->to, or a stage's number", .required = true});
     v("at_s", f.at_s, Info{.doc = "At this network time", .unit = "s", .min = 0, .max = 1e12});
@@ -312,8 +318,8 @@ void describe(V& v, Failure& f) {
       Info{.doc = "slow-down, link-degraded: times slower; jitter: relative spread", .min = 0, .max = 1e6});
 }
 
-template <class V>
-void describe(V& v, Execution& e) {
+template <class V, PartOf<Execution> T>
+void describe(V& v, T& e) {
     v("clock", e.clock, Info{.doc = "virtual: the drawn network's time; wall: this machine's"});
     v("compute", e.compute, Info{.doc = "torch: real tensors; cost: none, the simulator"});
     v("transport", e.transport, Info{.doc = "local: one process; gloo, nccl: many"});
@@ -329,8 +335,8 @@ void describe(V& v, Execution& e) {
       Info{.doc = "Of shaped links: standard deviation of a transfer's time, as a share of it", .min = 0, .max = 10});
 }
 
-template <class V>
-void describe(V& v, Experiment& e) {
+template <class V, PartOf<Experiment> T>
+void describe(V& v, T& e) {
     v("name", e.name, Info{.doc = "Shown in lists"});
     v("description", e.description, Info{.doc = "What it asks, for people"});
     v("seed", e.seed, Info{.doc = "With the document it fixes everything", .min = 0, .max = 9007199254740991.0});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <type_traits>
+
 #include "core/experiment/describe.h"
 
 namespace skippipe {

@@ -84,7 +84,7 @@ struct MemberSchema {
 
 template <class T>
 void add_members(Json& properties, Json& required) {
-    T defaults;
+    const T defaults;
     MemberSchema visitor{properties, required};
     describe(visitor, defaults);
 }

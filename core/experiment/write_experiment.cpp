@@ -53,7 +53,7 @@ struct MemberWriter {
 template <class T>
 void write_members(const T& object, Json& json) {
     MemberWriter writer{json};
-    describe(writer, const_cast<T&>(object));  // the writer only reads; describe.h serves readers too
+    describe(writer, object);
 }
 
 /// A list of plain values fits one line; anything else one line a member.

@@ -56,24 +56,24 @@ private:
     std::map<std::string, QString> values_;
 };
 
-/// A form over one part of the document. `locate` finds it (null: gone); fields named in `hidden` have no row; a field
-/// in `choices` may be picked from a list.
+/// A form over one part of the document. `locate` finds it in an `Experiment&` and in a `const Experiment&` (null:
+/// gone); fields named in `hidden` have no row; a field in `choices` may be picked from a list.
 template <class T>
 class Form final : public FormRows {
 public:
-    using Locate = std::function<T*(Experiment&)>;
     using Choices = std::map<std::string, std::function<QStringList(const Experiment&)>>;
 
-    Form(Document& document, QString path, Locate locate, std::set<std::string> hidden = {}, Choices choices = {},
-         QWidget* parent = nullptr)
+    template <class Locate>
+    Form(Document& document, QString path, const Locate& locate, std::set<std::string> hidden = {},
+         Choices choices = {}, QWidget* parent = nullptr)
         : FormRows(parent),
           document_(document),
           path_(std::move(path)),
-          locate_(std::move(locate)),
+          locate_(locate),
+          look_(locate),
           hidden_(std::move(hidden)),
           choices_(std::move(choices)) {
-        Experiment copy = document_.experiment();
-        if (T* part = locate_(copy)) {
+        if (const T* part = look_(document_.experiment())) {
             Build build{*this};
             describe(build, *part);
         }
@@ -129,7 +129,7 @@ private:
     struct Build {
         Form& form;
         template <class Value>
-        void operator()(const char* key, Value& value, const Info& info) const {
+        void operator()(const char* key, const Value& value, const Info& info) const {
             if (form.hidden_.count(key)) return;
             if constexpr (std::is_same_v<Value, bool>) {
                 form.add_switch(key, info, value, [f = &form, key](bool on) { f->store(key, on); });
@@ -172,7 +172,7 @@ private:
     struct Refresh {
         Form& form;
         template <class Value>
-        void operator()(const char* key, Value& value, const Info& info) const {
+        void operator()(const char* key, const Value& value, const Info& info) const {
             if (form.hidden_.count(key)) return;
             if constexpr (std::is_same_v<Value, bool>)
                 form.refresh(key, value);
@@ -183,8 +183,7 @@ private:
     };
 
     void refresh_all() {
-        Experiment copy = document_.experiment();
-        T* part = locate_(copy);
+        const T* part = look_(document_.experiment());
         if (part == nullptr) return;
         Refresh refresh{*this};
         describe(refresh, *part);
@@ -192,7 +191,8 @@ private:
 
     Document& document_;
     QString path_;
-    Locate locate_;
+    std::function<T*(Experiment&)> locate_;
+    std::function<const T*(const Experiment&)> look_;
     std::set<std::string> hidden_;
     Choices choices_;
 };

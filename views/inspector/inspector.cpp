@@ -141,10 +141,10 @@ QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
 
 void Inspector::show_node(const std::string& id) {
     column_->addWidget(title(tr("Node"), "heading"));
-    auto* form = new Form<Node>(
-        document_, QStringLiteral("node/") + QString::fromStdString(id),
-        [id](Experiment& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); }, {},
-        {{"region", region_names}});
+    auto* form =
+        new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
+                       [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
+                       {}, {{"region", region_names}});
     form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
@@ -156,9 +156,9 @@ void Inspector::show_node(const std::string& id) {
 
 void Inspector::show_region(const std::string& id) {
     column_->addWidget(title(tr("Region"), "heading"));
-    auto* form = new Form<Region>(
-        document_, QStringLiteral("region/") + QString::fromStdString(id),
-        [id](Experiment& e) { return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; }); });
+    auto* form = new Form<Region>(document_, QStringLiteral("region/") + QString::fromStdString(id), [id](auto& e) {
+        return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; });
+    });
     form->also = [this](Experiment& e, const std::string& key, const Region& before, const Region& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
@@ -172,7 +172,7 @@ void Inspector::show_link(const LinkKey& key) {
     column_->addWidget(title(tr("Link"), "heading"));
     column_->addWidget(new Form<Link>(
         document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
-        [key](Experiment& e) {
+        [key](auto& e) {
             return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
         },
         {"from", "to"}));
@@ -194,14 +194,14 @@ void Inspector::show_many() {
 
 void Inspector::show_experiment() {
     column_->addWidget(title(tr("Experiment"), "heading"));
-    column_->addWidget(new Form<Experiment>(document_, "experiment", [](Experiment& e) { return &e; }, {"name"}));
+    column_->addWidget(new Form<Experiment>(document_, "experiment", [](auto& e) { return &e; }, {"name"}));
     const auto planners = [this](const Experiment&) {
         QStringList names;
         for (const auto& planner : planners_.all()) names << QString::fromStdString(planner->name());
         return names;
     };
-    auto* pipeline = new Form<Pipeline>(document_, "pipeline", [](Experiment& e) { return &e.pipeline; }, {},
-                                        {{"planner", planners}});
+    auto* pipeline =
+        new Form<Pipeline>(document_, "pipeline", [](auto& e) { return &e.pipeline; }, {}, {{"planner", planners}});
     auto* words = title({}, "small");
     words->setObjectName("skip_words");
     const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
@@ -214,23 +214,20 @@ void Inspector::show_experiment() {
                              QString::fromStdString(planner->description()), Qt::ToolTipRole);
     section(tr("Pipeline"), pipeline);
     section(tr("Rules for planners"),
-            new Form<Constraints>(document_, "constraints", [](Experiment& e) { return &e.pipeline.constraints; }),
-            false);
+            new Form<Constraints>(document_, "constraints", [](auto& e) { return &e.pipeline.constraints; }), false);
     show_model();
-    section(tr("Training"), new Form<Training>(document_, "training", [](Experiment& e) { return &e.training; }),
-            false);
-    section(tr("Data"), new Form<DataSpec>(document_, "data", [](Experiment& e) { return &e.data; }), false);
-    section(tr("Costs"), new Form<Costs>(document_, "costs", [](Experiment& e) { return &e.costs; }), false);
+    section(tr("Training"), new Form<Training>(document_, "training", [](auto& e) { return &e.training; }), false);
+    section(tr("Data"), new Form<DataSpec>(document_, "data", [](auto& e) { return &e.data; }), false);
+    section(tr("Costs"), new Form<Costs>(document_, "costs", [](auto& e) { return &e.costs; }), false);
     section(tr("Inside a region"),
-            new Form<WithinRegion>(document_, "within_region", [](Experiment& e) { return &e.topology.within_region; }),
+            new Form<WithinRegion>(document_, "within_region", [](auto& e) { return &e.topology.within_region; }),
             false);
-    section(tr("Execution"), new Form<Execution>(document_, "execution", [](Experiment& e) { return &e.execution; }),
-            false);
+    section(tr("Execution"), new Form<Execution>(document_, "execution", [](auto& e) { return &e.execution; }), false);
     show_failures();
 }
 
 void Inspector::show_model() {
-    auto* form = new Form<ModelSpec>(document_, "model", [](Experiment& e) { return &e.model; });
+    auto* form = new Form<ModelSpec>(document_, "model", [](auto& e) { return &e.model; });
     auto* presets = new QComboBox;
     presets->setObjectName("model_preset");
     presets->setAccessibleName(tr("Model by LLaMA's dimensions"));
@@ -275,10 +272,9 @@ void Inspector::show_failures() {
     rows->setContentsMargins(0, 0, 0, 0);
     const auto& failures = document_.experiment().failures;
     for (std::size_t i = 0; i < failures.size(); ++i) {
-        rows->addWidget(
-            new Form<Failure>(document_, QStringLiteral("failure/%1").arg(i),
-                              [i](Experiment& e) { return i < e.failures.size() ? &e.failures[i] : nullptr; }, {},
-                              {{"target", failure_targets}}));
+        rows->addWidget(new Form<Failure>(document_, QStringLiteral("failure/%1").arg(i),
+                                          [i](auto& e) { return i < e.failures.size() ? &e.failures[i] : nullptr; }, {},
+                                          {{"target", failure_targets}}));
         auto* remove = new QPushButton(tr("Remove failure %1").arg(i + 1));
         connect(remove, &QPushButton::clicked, this, [this, i] {
             document_.edit(tr("Remove failure"), [i](Experiment& e) {

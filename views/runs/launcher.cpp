@@ -11,6 +11,7 @@
 #include <QProcess>
 
 #include "core/experiment/io.h"
+#include "core/experiment/paths.h"
 #include "views/document/document.h"
 #include "views/plan/plan_service.h"
 
@@ -30,11 +31,9 @@ std::filesystem::path errors_of(const std::filesystem::path& log) { return std::
 
 std::filesystem::path freeze(const Document& document, const PlanOutcome* planned,
                              const std::filesystem::path& folder) {
-    Experiment experiment = document.experiment();
-    std::filesystem::path data = experiment.data.path;
-    if (!data.empty() && data.is_relative() && !document.file().empty())
-        experiment.data.path =
-            std::filesystem::absolute(document.file().parent_path() / data).lexically_normal().string();
+    const Experiment experiment = document.file().empty()
+                                      ? document.experiment()
+                                      : with_absolute_paths(document.experiment(), document.file().parent_path());
     std::filesystem::create_directories(folder);
     const auto stamp = QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss-zzz").toStdString();
     const auto file = folder / (stamp + ".json");

@@ -14,7 +14,7 @@ class Document;
 struct PlanOutcome;
 
 /// The document as a file of its own in `folder`, with the plan if there is one: a saved experiment may change while a
-/// program reads it. Relative data paths are made whole. Throws InputError.
+/// program reads it. Relative paths of a saved document are made absolute. Throws InputError.
 std::filesystem::path freeze(const Document& document, const PlanOutcome* planned, const std::filesystem::path& folder);
 
 /// Starts `skippipe run` as a process of its own that outlives the window, and finds out which run it became.
