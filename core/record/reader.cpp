@@ -9,6 +9,7 @@
 
 #include "core/record/process.h"
 #include "core/record/schema.h"
+#include "core/record/spill.h"
 #include "core/record/values.h"
 
 namespace skippipe {
@@ -21,7 +22,7 @@ constexpr const char* run_columns =
     "predicted_iteration_s, iteration_s, "
     "tokens_per_second, first_validation_loss, last_validation_loss, machine_s, error, pid, pid_namespace, "
     "process_start, boot_id, "
-    "heartbeat_s, coalesce(note, '') FROM runs LEFT JOIN notes ON notes.run = runs.id ";
+    "heartbeat_s, coalesce(note, ''), paused, warning FROM runs LEFT JOIN notes ON notes.run = runs.id ";
 constexpr const char* died_text = "its process is gone, and it did not say why";
 
 bool writer_is_alive(SQLite::Statement& row) {
@@ -31,7 +32,7 @@ bool writer_is_alive(SQLite::Statement& row) {
     return record::is_alive(writer, self, record::unix_seconds() - row.getColumn(20).getDouble());
 }
 
-RunInfo run_of(SQLite::Statement& row) {
+RunInfo run_of(SQLite::Statement& row, const std::filesystem::path& file) {
     RunInfo run;
     run.id = row.getColumn(0).getInt64();
     run.name = row.getColumn(1).getString();
@@ -51,7 +52,11 @@ RunInfo run_of(SQLite::Statement& row) {
     run.error = row.getColumn(15).getString();
     run.pid = row.getColumn(16).getInt64();
     run.note = row.getColumn(21).getString();
-    if (run.state == RunState::running && !writer_is_alive(row)) {
+    run.paused = row.getColumn(22).getInt() != 0;
+    run.warning = row.getColumn(23).getString();
+    if (run.state != RunState::running) return run;
+    if (auto trouble = record::trouble_of(file, run.id); !trouble.empty()) run.warning = std::move(trouble);
+    if (!writer_is_alive(row)) {
         run.state = RunState::died;
         if (run.error.empty()) run.error = died_text;
     }
@@ -144,7 +149,7 @@ std::vector<RunInfo> Reader::Impl::list(SQLite::Database& found, const std::stri
     SQLite::Statement row{found, run_columns + where};
     if (id) row.bind(1, *id);
     while (row.executeStep()) {
-        runs.push_back(run_of(row));
+        runs.push_back(run_of(row, file));
         if (const auto own = tags.find(runs.back().id); own != tags.end()) runs.back().tags = std::move(own->second);
     }
     return runs;
@@ -296,6 +301,7 @@ int Reader::sweep_dead() {
         auto* found = impl_->database();
         if (!found) return 0;
         int swept = 0;
+        record::take_in_spills(*found, impl_->file);
         SQLite::Transaction transaction{*found, SQLite::TransactionBehavior::IMMEDIATE};
         std::vector<RunId> dead;
         SQLite::Statement row{*found, std::string{run_columns} + "WHERE state = 'running'"};
@@ -308,6 +314,7 @@ int Reader::sweep_dead() {
         for (const RunId id : dead) {
             SQLite::bind(mark, died_text, id);
             swept += mark.exec();
+            record::forget_trouble(impl_->file, id);
             mark.reset();
         }
         transaction.commit();

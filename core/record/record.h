@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The record: one SQLite file that the run's coordinator writes and any number of windows and commands read.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/fault.h"
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe {
@@ -16,6 +18,9 @@ using RunId = std::int64_t;
 
 enum class RunState { running, finished, failed, stopped, died };
 std::string_view to_string(RunState state);
+struct RunInfo;
+/// The state's name, or "paused".
+std::string_view state_name(const RunInfo& run);
 
 /// What is frozen when a run starts.
 struct RunStart {
@@ -32,6 +37,7 @@ struct RunInfo {
     RunId id = 0;
     std::string name, planner;
     RunState state = RunState::running;
+    bool paused = false;  ///< running, and waits to be resumed
     std::uint64_t seed = 1;
     std::string started_utc, finished_utc;  ///< ISO 8601, empty: not yet
     int iterations = 0, iterations_done = 0;
@@ -41,6 +47,7 @@ struct RunInfo {
     std::optional<double> first_validation_loss, last_validation_loss;
     double machine_s = 0;
     std::string error;
+    std::string warning;  ///< why its record is incomplete, or not written at the moment; empty: it is whole
     std::int64_t pid = 0;
     std::vector<std::string> tags;
     std::string note;
@@ -78,11 +85,30 @@ struct Command {
 /// $XDG_DATA_HOME/skippipe-studio/record.sqlite (or ~/.local/share/...).
 std::filesystem::path default_record_path();
 
-/// The one writer of a run's results. Opens or makes the file, migrates its schema, batches in transactions. Throws
-/// InputError with a remedy where the file is no record, newer than this program, locked for long or not writable.
+/// Bounds of what waits while a record cannot be written.
+struct RecorderLimits {
+    std::size_t memory_bytes = std::size_t{48} << 20;  ///< of rows, all runs together
+    std::size_t spill_bytes = std::size_t{256} << 20;  ///< of the file beside the record, a run
+};
+
+/// How the record takes what a run gives it.
+struct RecordHealth {
+    bool writable = true;
+    Fault trouble;                   ///< what is in the way where it is not writable
+    std::filesystem::path spill;     ///< where rows wait that memory does not hold; empty: none do
+    std::int64_t dropped_spans = 0;  ///< lost for good
+};
+
+/// The one writer of a run's results. Opens or makes the file, migrates its schema, batches in transactions. The
+/// constructor and `begin` throw InputError with a remedy where the file is no record, newer than this program, locked
+/// for long or not writable. From then on nothing throws and nothing waits longer than half a second (`finish`: 15 s),
+/// whatever happens to the file: a thread writes. What the record does not take waits in memory, then in a bounded file
+/// (the oldest spans are given up first, metrics never), and is put in its place as soon as that is possible: by this
+/// recorder, or by the next program that opens the record to write. A record that was deleted or moved away is made
+/// again with what its runs had recorded.
 class Recorder {
 public:
-    explicit Recorder(const std::filesystem::path& file);
+    explicit Recorder(const std::filesystem::path& file, const RecorderLimits& limits = {});
     ~Recorder();
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
@@ -94,11 +120,16 @@ public:
     void plan(RunId run, int iteration, const std::string& plan_json, const std::string& why);
     void iteration_done(RunId run, int iterations_done, double machine_s);
     void heartbeat(RunId run);
-    /// Writes what is pending, then state and summary, durable when it returns.
+    /// Writes what is pending, then state and summary: durable in the record, or beside it, when it returns.
     void finish(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json);
-    void flush();
-    /// Commands inserted since the last call, marked as taken.
+    /// Waits until all that was given is in the record; false where it is not within `patience`.
+    bool flush(std::chrono::milliseconds patience = std::chrono::milliseconds{250});
+    /// Commands that came since the last call, marked as taken. "pause" and "resume" are told to readers of the run.
     std::vector<Command> take_commands(RunId run);
+
+    RecordHealth health() const;
+    /// What people should be told and were not yet: that rows wait, and why; that all is well again; what was lost.
+    Faults take_warnings();
 
 private:
     struct Impl;

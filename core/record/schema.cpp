@@ -111,6 +111,11 @@ CREATE TABLE plans (             -- what a run went over to while it went on; th
 ) WITHOUT ROWID;
 )sql";
 
+constexpr const char* version_3 = R"sql(
+ALTER TABLE runs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;    -- 1: running, and waits to be resumed
+ALTER TABLE runs ADD COLUMN warning TEXT NOT NULL DEFAULT '';     -- what of the run could not be kept
+)sql";
+
 int version_of(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
 /// One transaction a step. The version is read again once the write lock is held: another program may have been first.
@@ -176,7 +181,7 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 const std::vector<std::string>& migrations() {
-    static const std::vector<std::string> steps{version_1, version_2};
+    static const std::vector<std::string> steps{version_1, version_2, version_3};
     return steps;
 }
 
@@ -217,8 +222,7 @@ InputError error_of(int code, const std::string& message, const std::filesystem:
     switch (code & 0xFF) {
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
-            return make("another program has kept the record locked for 10 s",
-                        "Close what writes to it, then try again");
+            return make("another program keeps the record locked", "Close what writes to it, then try again");
         case SQLITE_READONLY:
         case SQLITE_PERM:
         case SQLITE_AUTH:

@@ -19,6 +19,10 @@ std::string_view to_string(RunState state) {
     return index < state_names.size() ? state_names[index] : "?";
 }
 
+std::string_view state_name(const RunInfo& run) {
+    return run.state == RunState::running && run.paused ? "paused" : to_string(run.state);
+}
+
 std::filesystem::path default_record_path() {
     const auto absolute = [](const char* text) {
         return text && *text == '/';

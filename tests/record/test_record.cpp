@@ -11,6 +11,9 @@ using namespace skippipe;
 
 namespace {
 
+constexpr int patient_ms = 60'000;
+constexpr std::chrono::milliseconds patient{patient_ms};
+
 RunStart start_of(const std::string& name) {
     RunStart start;
     start.name = name;
@@ -61,7 +64,7 @@ private Q_SLOTS:
         recorder.metric(id, loss(1, 5.5));
         recorder.metric(id, loss(2, std::nan("")));
         recorder.iteration_done(id, 2, 7.5);
-        recorder.flush();
+        QVERIFY(recorder.flush(patient));
 
         Reader reader{file};
         const auto run = reader.run(id);
@@ -77,6 +80,7 @@ private Q_SLOTS:
         QVERIFY(reader.plan_changes(id).empty());
         recorder.plan(id, 3, R"({"paths": [3]})", "n5 takes 2 x as long");
         recorder.plan(id, 7, R"({"paths": [7]})", "n5 is 2 x as fast");
+        QVERIFY(recorder.flush(patient));
         QCOMPARE(reader.plan_changes(id).size(), std::size_t{2});
         QCOMPARE(reader.plan_changes(id).back().iteration, 7);
         QCOMPARE(reader.plan_changes(id).front().why, std::string{"n5 takes 2 x as long"});
@@ -104,15 +108,15 @@ private Q_SLOTS:
         QCOMPARE(reader.metrics(id, metrics[0].row).size(), std::size_t{1});
     }
 
-    void a_full_batch_is_written_at_once() {
+    void what_is_given_is_written_without_being_asked_for() {
         const auto file = fresh();
         Recorder recorder{file};
         const RunId id = recorder.begin(start_of("first"));
         Reader reader{file};
-        recorder.spans(id, 0, 0, std::vector<Span>(999));
-        QVERIFY(reader.spans(id).empty());
-        recorder.spans(id, 0, 0, std::vector<Span>(1));
-        QCOMPARE(reader.spans(id).size(), std::size_t{1000});
+        recorder.spans(id, 0, 0, std::vector<Span>(1));  // by its age
+        QTRY_COMPARE_WITH_TIMEOUT(reader.spans(id).size(), std::size_t{1}, patient_ms);
+        recorder.spans(id, 0, 0, std::vector<Span>(1000));  // by its size
+        QTRY_COMPARE_WITH_TIMEOUT(reader.spans(id).size(), std::size_t{1001}, patient_ms);
     }
 
     void finish_says_how_it_ended() {
@@ -159,11 +163,13 @@ private Q_SLOTS:
         Reader reader{file};
         reader.send_command(id, "pause");
         reader.send_command(id, "stop", R"({"why": "enough"})");
+        QVERIFY(recorder.flush(patient));
         const auto commands = recorder.take_commands(id);
         QCOMPARE(commands.size(), std::size_t{2});
         QCOMPARE(commands[0].kind, std::string{"pause"});
         QCOMPARE(commands[0].payload_json, std::string{"{}"});
         QCOMPARE(commands[1].payload_json, std::string{R"({"why": "enough"})"});
+        QVERIFY(recorder.flush(patient));
         QVERIFY(recorder.take_commands(id).empty());
         QVERIFY(recorder.take_commands(other).empty());
         recorder.finish(id, RunState::stopped, {}, "{}");
@@ -205,7 +211,7 @@ private Q_SLOTS:
         QVERIFY(reader.spans(id).empty());
         QVERIFY(reader.metrics(id).empty());
         QVERIFY(reader.experiment_json(id).empty());
-        recorder.flush();
+        QVERIFY(recorder.flush(patient));
         QCOMPARE(reader.spans(kept).size(), std::size_t{1});
         const RunId next = recorder.begin(start_of("next"));
         QVERIFY2(next > kept, "numbers of removed runs are not given again");

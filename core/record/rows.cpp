@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/record/rows.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace skippipe::record {
+
+namespace {
+
+template <class List>
+void append_to(List& list, List&& later) {
+    list.insert(list.end(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
+}
+
+template <class Value>
+void replace(std::optional<Value>& value, std::optional<Value>&& later) {
+    if (later) value = std::move(later);
+}
+
+}  // namespace
+
+bool RunRows::empty() const {
+    return spans.empty() && metrics.empty() && plans.empty() && !done && !paused && !warning && taken_command == 0 &&
+           !end && !heartbeat;
+}
+
+std::size_t RunRows::rows() const {
+    std::size_t count = metrics.size() + plans.size();
+    for (const auto& some : spans) count += some.spans.size();
+    return count;
+}
+
+std::size_t RunRows::bytes() const {
+    std::size_t sum = metrics.size() * sizeof(Metric);
+    for (const auto& some : spans) sum += some.bytes();
+    for (const auto& plan : plans) sum += plan.plan_json.size() + plan.why.size();
+    return sum;
+}
+
+void RunRows::append(RunRows&& later) {
+    append_to(spans, std::move(later.spans));
+    append_to(metrics, std::move(later.metrics));
+    append_to(plans, std::move(later.plans));
+    replace(done, std::move(later.done));
+    replace(paused, std::move(later.paused));
+    replace(warning, std::move(later.warning));
+    replace(end, std::move(later.end));
+    taken_command = std::max(taken_command, later.taken_command);
+    heartbeat = heartbeat || later.heartbeat;
+}
+
+std::int64_t RunRows::drop_oldest_spans(std::size_t limit) {
+    std::int64_t dropped = 0;
+    for (std::size_t held = bytes(); held > limit && !spans.empty(); spans.pop_front()) {
+        held -= spans.front().bytes();
+        dropped += static_cast<std::int64_t>(spans.front().spans.size());
+    }
+    return dropped;
+}
+
+}  // namespace skippipe::record

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/record/write.h"
+
+#include <fmt/format.h>
+
+#include "core/record/values.h"
+
+namespace skippipe::record {
+
+namespace {
+
+void write_spans(SQLite::Database& database, RunId run, const RunRows& rows) {
+    if (rows.spans.empty()) return;
+    SQLite::Statement insert{
+        database,
+        "INSERT INTO spans (run, row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, "
+        "start_s, end_s, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+    SQLite::Statement range{database,
+                            "INSERT INTO iterations (run, iteration, first_row, last_row) VALUES (?, ?, ?, ?) "
+                            "ON CONFLICT (run, iteration) DO UPDATE SET last_row = excluded.last_row"};
+    insert.bind(1, run);
+    for (const auto& some : rows.spans) {
+        std::int64_t row = some.first_row;
+        insert.bind(3, some.iteration);
+        insert.bind(9, some.offset_s);
+        for (const auto& span : some.spans) {
+            insert.bind(2, row++);
+            insert.bind(4, static_cast<int>(span.kind));
+            insert.bind(5, span.node);
+            insert.bind(6, span.to_node);
+            insert.bind(7, span.stage);
+            insert.bind(8, span.microbatch);
+            insert.bind(10, span.ready_s);
+            insert.bind(11, span.start_s);
+            insert.bind(12, span.end_s);
+            insert.bind(13, span.bytes);
+            insert.exec();
+            insert.reset();
+        }
+        SQLite::bind(range, run, some.iteration, some.first_row, row - 1);
+        range.exec();
+        range.reset();
+    }
+}
+
+void write_metrics(SQLite::Database& database, RunId run, const RunRows& rows) {
+    if (rows.metrics.empty()) return;
+    SQLite::Statement insert{database,
+                             "INSERT INTO metrics (run, row, iteration, name, value, network_s, machine_s, tokens) "
+                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"};
+    for (const auto& metric : rows.metrics) {
+        SQLite::bind(insert, run, metric.row, metric.iteration, metric.name, metric.value, metric.network_s,
+                     metric.machine_s, metric.tokens);
+        insert.exec();
+        insert.reset();
+    }
+}
+
+template <class... Values>
+void execute(SQLite::Database& database, const std::string& sql, const Values&... values) {
+    SQLite::Statement statement{database, sql};
+    SQLite::bind(statement, values...);
+    statement.exec();
+}
+
+void write_end(SQLite::Database& database, RunId run, const RunEnd& end) {
+    const auto& summary = end.summary;
+    SQLite::Statement update{
+        database,
+        "UPDATE runs SET state = ?, finished_utc = ?, iterations_done = max(iterations_done, ?), iteration_s = ?, "
+        "tokens_per_second = ?, first_validation_loss = ?, last_validation_loss = ?, machine_s = max(machine_s, ?), "
+        "error = ?, paused = 0 WHERE id = ?"};
+    update.bind(1, std::string{to_string(end.state)});
+    update.bind(2, summary.finished_utc.empty() ? utc_now() : summary.finished_utc);
+    update.bind(3, summary.iterations_done);
+    bind_optional(update, 4, summary.iteration_s);
+    bind_optional(update, 5, summary.tokens_per_second);
+    bind_optional(update, 6, summary.first_validation_loss);
+    bind_optional(update, 7, summary.last_validation_loss);
+    update.bind(8, summary.machine_s);
+    update.bind(9, summary.error);
+    update.bind(10, run);
+    update.exec();
+    execute(database, "UPDATE documents SET summary = ? WHERE run = ?", end.summary_json, run);
+}
+
+}  // namespace
+
+RunId insert_run(SQLite::Database& database, RunId id, const RunStart& start, const ProcessIdentity& self,
+                 const std::string& started_utc) {
+    SQLite::Statement row{database,
+                          "INSERT INTO runs (id, name, planner, state, seed, started_utc, iterations, "
+                          "predicted_iteration_s, machine_s, pid, pid_namespace, process_start, boot_id, heartbeat_s) "
+                          "VALUES (nullif(?, 0), ?, ?, 'running', ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)"};
+    SQLite::bind(row, id, start.name, start.planner, static_cast<std::int64_t>(start.seed), started_utc,
+                 start.iterations, start.predicted_iteration_s, self.pid, self.pid_namespace, self.process_start,
+                 self.boot_id, unix_seconds());
+    row.exec();
+    const RunId run = database.getLastInsertRowid();
+    execute(database, "INSERT INTO documents (run, experiment, plan, versions, machine) VALUES (?, ?, ?, ?, ?)", run,
+            start.experiment_json, start.plan_json, start.versions_json, start.machine_json);
+    return run;
+}
+
+void write_rows(SQLite::Database& database, RunId run, const RunRows& rows) {
+    write_spans(database, run, rows);
+    write_metrics(database, run, rows);
+    for (const auto& plan : rows.plans)
+        execute(database, "INSERT OR REPLACE INTO plans (run, iteration, plan, why) VALUES (?, ?, ?, ?)", run,
+                plan.iteration, plan.plan_json, plan.why);
+    if (rows.done)
+        execute(database, "UPDATE runs SET iterations_done = ?, machine_s = ? WHERE id = ?", rows.done->first,
+                rows.done->second, run);
+    if (rows.paused) execute(database, "UPDATE runs SET paused = ? WHERE id = ?", *rows.paused ? 1 : 0, run);
+    if (rows.warning) execute(database, "UPDATE runs SET warning = ? WHERE id = ?", *rows.warning, run);
+    if (rows.taken_command > 0)
+        execute(database, "UPDATE commands SET taken_utc = ? WHERE run = ? AND taken_utc IS NULL AND id <= ?",
+                utc_now(), run, rows.taken_command);
+    execute(database, "UPDATE runs SET heartbeat_s = ? WHERE id = ?", unix_seconds(), run);
+    if (rows.end) write_end(database, run, *rows.end);
+}
+
+std::vector<Command> waiting_commands(SQLite::Database& database, RunId run, std::int64_t after) {
+    std::vector<Command> commands;
+    SQLite::Statement waiting{database,
+                              "SELECT id, kind, payload FROM commands WHERE run = ? AND taken_utc IS NULL AND id > ? "
+                              "ORDER BY id"};
+    SQLite::bind(waiting, run, after);
+    while (waiting.executeStep())
+        commands.push_back(
+            {waiting.getColumn(0).getInt64(), waiting.getColumn(1).getString(), waiting.getColumn(2).getString()});
+    return commands;
+}
+
+void copy_run(SQLite::Database& database, const std::string& from, RunId id, const std::string& to, RunId as) {
+    const auto copy = [&](const std::string& sql) {
+        execute(database, fmt::format(fmt::runtime(sql), fmt::arg("from", from), fmt::arg("to", to)), id, as);
+    };
+    const std::string frozen =
+        "name, planner, seed, started_utc, iterations, predicted_iteration_s, pid, pid_namespace, process_start, "
+        "boot_id";
+    const std::string results =
+        "state, finished_utc, iterations_done, iteration_s, tokens_per_second, first_validation_loss, "
+        "last_validation_loss, machine_s, error, heartbeat_s, paused, warning";
+    copy("INSERT INTO {to}.runs (id, " + frozen + ", " + results + ") SELECT ?2, " + frozen + ", " + results +
+         " FROM {from}.runs WHERE id = ?1 ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
+         "finished_utc = excluded.finished_utc, iterations_done = max(iterations_done, excluded.iterations_done), "
+         "iteration_s = coalesce(excluded.iteration_s, iteration_s), "
+         "tokens_per_second = coalesce(excluded.tokens_per_second, tokens_per_second), "
+         "first_validation_loss = coalesce(excluded.first_validation_loss, first_validation_loss), "
+         "last_validation_loss = coalesce(excluded.last_validation_loss, last_validation_loss), "
+         "machine_s = max(machine_s, excluded.machine_s), error = excluded.error, "
+         "heartbeat_s = max(heartbeat_s, excluded.heartbeat_s), paused = excluded.paused, "
+         "warning = CASE excluded.warning WHEN '' THEN warning ELSE excluded.warning END");
+    copy(
+        "INSERT INTO {to}.documents (run, experiment, plan, versions, machine, summary) "
+        "SELECT ?2, experiment, plan, versions, machine, summary FROM {from}.documents WHERE run = ?1 "
+        "ON CONFLICT (run) DO UPDATE SET summary = CASE excluded.summary WHEN '' THEN summary ELSE excluded.summary "
+        "END");
+    copy(
+        "INSERT INTO {to}.iterations (run, iteration, first_row, last_row) "
+        "SELECT ?2, iteration, first_row, last_row FROM {from}.iterations WHERE run = ?1 "
+        "ON CONFLICT (run, iteration) DO UPDATE SET first_row = min(first_row, excluded.first_row), "
+        "last_row = max(last_row, excluded.last_row)");
+    for (const std::string table :
+         {"spans:row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, start_s, end_s, bytes",
+          "metrics:row, iteration, name, value, network_s, machine_s, tokens", "plans:iteration, plan, why", "tags:tag",
+          "notes:note"}) {
+        const auto name = table.substr(0, table.find(':')), columns = table.substr(table.find(':') + 1);
+        copy("INSERT OR REPLACE INTO {to}." + name + " (run, " + columns + ") SELECT ?2, " + columns + " FROM {from}." +
+             name + " WHERE run = ?1");
+    }
+}
+
+RunId place_of_run(SQLite::Database& database, const std::string& from, RunId id, const std::string& to) {
+    const auto same_start = "started_utc, name, pid, process_start, boot_id";
+    SQLite::Statement there{
+        database, fmt::format("SELECT ({0}) = (SELECT {0} FROM {1}.runs WHERE id = ?1) FROM {2}.runs WHERE id = ?1",
+                              same_start, from, to)};
+    there.bind(1, id);
+    if (!there.executeStep() || there.getColumn(0).getInt() == 1) return id;
+    SQLite::Statement moved{database, fmt::format("SELECT id FROM {2}.runs WHERE ({0}) = (SELECT {0} FROM {1}.runs "
+                                                  "WHERE id = ?1)",
+                                                  same_start, from, to)};
+    moved.bind(1, id);
+    if (moved.executeStep()) return moved.getColumn(0).getInt64();
+    return database.execAndGet(fmt::format("SELECT max(id) + 1 FROM {}.runs", to)).getInt64();
+}
+
+}  // namespace skippipe::record
