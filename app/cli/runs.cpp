@@ -18,6 +18,7 @@ nlohmann::ordered_json to_json(const RunInfo& r) {
     return {{"run", r.id},
             {"name", r.name},
             {"state", to_string(r.state)},
+            {"paused", r.state == RunState::running && r.paused},
             {"planner", r.planner},
             {"seed", r.seed},
             {"started", r.started_utc},
@@ -31,6 +32,7 @@ nlohmann::ordered_json to_json(const RunInfo& r) {
             {"last_validation_loss", optional_number(r.last_validation_loss)},
             {"machine_seconds", r.machine_s},
             {"error", r.error},
+            {"warning", r.warning},
             {"tags", r.tags},
             {"note", r.note}};
 }
@@ -46,7 +48,8 @@ nlohmann::ordered_json parsed(const std::string& text) {
 void list(Context& context, const std::string& state) {
     Reader reader(context.record);
     auto runs = reader.runs();
-    if (!state.empty()) std::erase_if(runs, [&](const RunInfo& r) { return to_string(r.state) != state; });
+    if (!state.empty())
+        std::erase_if(runs, [&](const RunInfo& r) { return to_string(r.state) != state && state_name(r) != state; });
     if (context.json) {
         auto array = nlohmann::ordered_json::array();
         for (const auto& run : runs) array.push_back(to_json(run));
@@ -60,7 +63,7 @@ void list(Context& context, const std::string& state) {
     std::vector<std::vector<std::string>> rows{{"run", "state", "planner", "iterations", "iteration", "tokens/s",
                                                 "first loss", "last loss", "started", "name"}};
     for (const auto& r : runs)
-        rows.push_back({std::to_string(r.id), std::string(to_string(r.state)), r.planner,
+        rows.push_back({std::to_string(r.id), std::string(state_name(r)), r.planner,
                         fmt::format("{}/{}", r.iterations_done, r.iterations),
                         r.iteration_s ? format_seconds(*r.iteration_s) : std::string{no_number},
                         number(r.tokens_per_second, "{:.0f}"), number(r.first_validation_loss),
@@ -101,7 +104,7 @@ void show(Context& context, const std::string& name) {
     const auto row = [&](const std::string& key, const std::string& value) { rows.push_back({key, value}); };
     row("run", std::to_string(run.id));
     row("name", run.name);
-    row("state", std::string(to_string(run.state)));
+    row("state", std::string(state_name(run)));
     row("planner", run.planner);
     row("seed", std::to_string(run.seed));
     row("iterations", fmt::format("{} of {}", run.iterations_done, run.iterations));
@@ -112,6 +115,7 @@ void show(Context& context, const std::string& name) {
     row("first validation loss", number(run.first_validation_loss));
     row("last validation loss", number(run.last_validation_loss));
     if (!run.error.empty()) row("error", run.error);
+    if (!run.warning.empty()) row("warning", run.warning);
     if (summary.is_object() && summary.contains("idle_by_cause"))
         for (const auto& [cause, share] : summary["idle_by_cause"].items())
             if (share.is_number() && share.get<double>() > 0)
@@ -339,7 +343,7 @@ void add_runs(CLI::App& app, Context& context) {
     auto* runs = add_verb(app, context, "runs", "List the runs of the record, newest first",
                           "  skippipe runs\n  skippipe runs --state finished --json");
     runs->add_option("--state", *state, "Only runs in this state")
-        ->check(CLI::IsMember({"running", "finished", "failed", "stopped", "died"}));
+        ->check(CLI::IsMember({"running", "paused", "finished", "failed", "stopped", "died"}));
     runs->callback([state, &context] { list(context, *state); });
 
     auto name = std::make_shared<std::string>();

@@ -34,6 +34,8 @@ void add_replan(CLI::App& app, Context& context);
 void add_probe(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_runs(CLI::App& app, Context& context);
+void add_control(CLI::App& app, Context& context);
+void add_log(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);
 

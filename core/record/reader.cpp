@@ -111,6 +111,7 @@ SQLite::Database* Reader::Impl::database() {
     opened.reset();
     opened.emplace(record::open(file, record::OpenMode::existing));
     seen = now;
+    record::take_in_spills(*opened, file);
     return &*opened;
 }
 
@@ -229,6 +230,22 @@ std::vector<RecordedSpan> Reader::spans(RunId id, int iteration, std::int64_t af
     });
 }
 
+std::vector<IterationRows> Reader::iteration_rows(RunId id, int from_iteration) {
+    return told(impl_->file, [&]() -> std::vector<IterationRows> {
+        auto* found = impl_->database();
+        if (!found) return {};
+        SQLite::Statement query{
+            *found,
+            "SELECT iteration, first_row, last_row FROM iterations WHERE run = ? AND iteration >= ? "
+            "ORDER BY iteration"};
+        SQLite::bind(query, id, from_iteration);
+        std::vector<IterationRows> rows;
+        while (query.executeStep())
+            rows.push_back({query.getColumn(0).getInt(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64()});
+        return rows;
+    });
+}
+
 std::vector<Metric> Reader::metrics(RunId id, std::int64_t after) {
     return told(impl_->file, [&]() -> std::vector<Metric> {
         auto* found = impl_->database();
@@ -247,20 +264,30 @@ std::vector<Metric> Reader::metrics(RunId id, std::int64_t after) {
     });
 }
 
-void Reader::send_command(RunId id, const std::string& kind, const std::string& payload_json) {
+std::int64_t Reader::send_command(RunId id, const std::string& kind, const std::string& payload_json) {
     const auto& file = impl_->file;
     auto& found = impl_->writable();
     const auto target = run(id);
-    if (!target) return impl_->require(found, id);
-    if (target->state != RunState::running)
+    if (!target) impl_->require(found, id);
+    if (!target || target->state != RunState::running)
         throw InputError{
             file.string(),
             "run " + std::to_string(id) + " takes no commands: it has " + std::string{to_string(target->state)},
             "only a running run reads them", "Choose a run that is running"};
-    told(file, [&] {
+    return told(file, [&] {
         SQLite::Statement insert{found, "INSERT INTO commands (run, kind, payload, sent_utc) VALUES (?, ?, ?, ?)"};
         SQLite::bind(insert, id, kind, payload_json, record::utc_now());
         insert.exec();
+        return found.getLastInsertRowid();
+    });
+}
+
+bool Reader::is_taken(RunId id, std::int64_t command) {
+    return told(impl_->file, [&] {
+        SQLite::Statement query{impl_->writable(),
+                                "SELECT taken_utc IS NOT NULL FROM commands WHERE run = ? AND id = ?"};
+        SQLite::bind(query, id, command);
+        return query.executeStep() && query.getColumn(0).getInt() != 0;
     });
 }
 

@@ -70,6 +70,12 @@ struct RecordedSpan {
     Span span;
 };
 
+/// Where the spans of an iteration lie.
+struct IterationRows {
+    int iteration = 0;
+    std::int64_t first_row = 0, last_row = 0;
+};
+
 /// A plan that a run went over to.
 struct PlanChange {
     int iteration = 0;  ///< the first one of this plan
@@ -157,8 +163,13 @@ public:
     std::vector<RecordedSpan> spans(RunId id, int iteration = -1, std::int64_t after = 0,
                                     std::int64_t limit = INT64_MAX);
     std::vector<Metric> metrics(RunId id, std::int64_t after = 0);
+    /// Of iterations from this one on that have spans, in their order.
+    std::vector<IterationRows> iteration_rows(RunId id, int from_iteration = 0);
 
-    void send_command(RunId id, const std::string& kind, const std::string& payload_json = "{}");
+    /// Returns the command's number.
+    std::int64_t send_command(RunId id, const std::string& kind, const std::string& payload_json = "{}");
+    /// Whether the run has taken that command.
+    bool is_taken(RunId id, std::int64_t command);
     void set_tags(RunId id, const std::vector<std::string>& tags);
     void set_note(RunId id, const std::string& note);
     /// Marks runs whose process is gone as died, once and for all; returns how many.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// stop, pause, resume: commands to a run that goes on, left in its record as the window leaves them.
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "app/cli/verbs.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+constexpr std::chrono::seconds patience{5};  ///< a run looks for commands several times a second
+constexpr std::chrono::milliseconds look{50};
+
+struct Control {
+    const char *name, *description, *taken;
+};
+constexpr Control controls[] = {
+    {"stop", "Stop a run after the operation at hand; what it recorded stays", "stops after the operation at hand"},
+    {"pause", "Pause a run after the operation at hand, until it is resumed", "is paused"},
+    {"resume", "Let a paused run go on", "goes on"}};
+
+/// What makes no sense of a run as it is.
+void check(const RunInfo& run, const std::string& command) {
+    const auto refuse = [&](const std::string& what, const std::string& remedy) {
+        throw InputError("RUN", fmt::format("run {} {}", run.id, what), "", remedy);
+    };
+    if (run.state != RunState::running)
+        refuse(fmt::format("does not run: it {}", run.state == RunState::finished  ? "has finished"
+                                                  : run.state == RunState::stopped ? "was stopped"
+                                                                                   : to_string(run.state)),
+               "List those that do with `skippipe runs --state running`");
+    if (command == "pause" && run.paused)
+        refuse("is paused already", fmt::format("`skippipe resume {}` lets it go on", run.id));
+    if (command == "resume" && !run.paused)
+        refuse("is not paused", fmt::format("`skippipe pause {}` pauses it", run.id));
+}
+
+bool is_taken(Reader& reader, RunId run, std::int64_t command) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (!reader.is_taken(run, command)) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(look);
+    }
+    return true;
+}
+
+void control(Context& context, const Control& what, const std::string& name) {
+    Reader reader(context.record);
+    const auto run = find_run(reader, name);
+    check(run, what.name);
+    const bool taken = is_taken(reader, run.id, reader.send_command(run.id, what.name));
+    if (context.json)
+        std::cout << nlohmann::ordered_json{{"run", run.id}, {"command", what.name}, {"taken", taken}}.dump() << '\n';
+    else if (taken)
+        std::cout << fmt::format("run {} {}\n", run.id, what.taken);
+    else
+        std::cout << fmt::format("run {} was told to {}; it has not answered within {} s, and does so once it can\n",
+                                 run.id, what.name, patience.count());
+}
+
+}  // namespace
+
+void add_control(CLI::App& app, Context& context) {
+    for (const auto& what : controls) {
+        auto name = std::make_shared<std::string>();
+        auto* verb = add_verb(app, context, what.name, what.description,
+                              fmt::format("  skippipe {0} latest\n  skippipe {0} 3 --json", what.name));
+        verb->add_option("RUN", *name, "Run number or `latest`")->required();
+        verb->callback([name, &what, &context] { control(context, what, *name); });
+    }
+}
+
+}  // namespace skippipe::cli
