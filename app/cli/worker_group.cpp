@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/worker_group.h"
 
+#include "core/engine/launch.h"
+
 namespace skippipe::cli {
 
 WorkerGroup::WorkerGroup(const protocol::Job& job, int ranks, bool launched)
-    : ranks_(ranks), launched_(launched), first_(environment_of(0, 0)) {
+    : ranks_(ranks), launched_(launched), token_(make_token()), first_(environment_of(0, 0)) {
     first_.write_line(protocol::encode(job));
 }
 
@@ -17,6 +19,7 @@ std::vector<std::string> WorkerGroup::environment_of(int rank, int port) const {
             "LOCAL_WORLD_SIZE=" + std::to_string(ranks_),
             "MASTER_ADDR=127.0.0.1",
             "MASTER_PORT=" + std::to_string(port),
+            "SKIPPIPE_TOKEN=" + token_,
             "TORCHELASTIC_USE_AGENT_STORE=False"};
 }
 

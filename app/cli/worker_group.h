@@ -34,6 +34,7 @@ private:
 
     int ranks_;
     bool launched_;
+    std::string token_;  ///< that the ranks meet behind
     WorkerProcess first_;
     std::vector<std::unique_ptr<WorkerProcess>> others_;
     std::optional<std::chrono::steady_clock::time_point> lost_since_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/launch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -50,6 +52,33 @@ int port_of(const std::string& job) {
     return 20000 + static_cast<int>(hash % 10000);
 }
 
+/// FNV-1a.
+std::uint64_t hash_of(const std::string& text, std::uint64_t hash) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    return hash;
+}
+
+std::string hexadecimal(std::uint64_t high, std::uint64_t low) { return fmt::format("{:016x}{:016x}", high, low); }
+
+/// The token that was handed over, else one that the job's number fixes.
+void fill_token(LaunchEnvironment& launch, const Reader& read, const std::string& job) {
+    if (const auto token = read.text({"SKIPPIPE_TOKEN"})) {
+        const bool fine = token->size() >= 16 && token->size() <= 128 &&
+                          std::all_of(token->begin(), token->end(), [](unsigned char c) {
+                              return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                     c == '-' || c == '_';
+                          });
+        if (!fine)  // the value is a secret: it is not repeated
+            throw InputError("SKIPPIPE_TOKEN", fmt::format("{} characters that are no token", token->size()),
+                             "16 to 128 letters, digits, - and _ keep strangers out of what ranks share",
+                             "export SKIPPIPE_TOKEN=$(openssl rand -hex 16) before the launcher");
+        launch.token = *token;
+    } else {
+        launch.token = hexadecimal(hash_of(job, 14695981039346656037u), hash_of(job, 0x9e3779b97f4a7c15u));
+        launch.token_is_derived = true;
+    }
+}
+
 void fill(LaunchEnvironment& launch, const Reader& read) {
     launch.master_address = read.text({"MASTER_ADDR", "PET_MASTER_ADDR"}).value_or(launch.master_address);
     launch.master_port = read.number({"MASTER_PORT", "PET_MASTER_PORT"}, 0, 65535).value_or(launch.master_port);
@@ -74,6 +103,8 @@ std::optional<LaunchEnvironment> torchrun(const Reader& read) {
     launch.local_world_size =
         read.number({"LOCAL_WORLD_SIZE"}, 1, most_ranks).value_or(is_loopback(launch.master_address) ? *world : 1);
     launch.agent_store = read.text({"TORCHELASTIC_USE_AGENT_STORE"}).value_or("") == "True";
+    fill_token(launch, read,
+               fmt::format("torchrun {} {}", read.text({"TORCHELASTIC_RUN_ID"}).value_or(""), launch.master_port));
     return launch;
 }
 
@@ -110,6 +141,7 @@ std::optional<LaunchEnvironment> slurm(const Reader& read) {
         step += read.text({name}).value_or("") + ".";
     launch.master_port = port_of(step);
     fill(launch, read);
+    fill_token(launch, read, "slurm " + step);
     return launch;
 }
 
@@ -124,8 +156,10 @@ std::optional<LaunchEnvironment> open_mpi(const Reader& read) {
     if (!address && launch.local_world_size < launch.world_size)
         throw InputError("MASTER_ADDR", "not set", "ranks on several hosts must know where rank 0 is",
                          "Pass it: mpirun -x MASTER_ADDR=FIRST_HOST ...");
-    launch.master_port = port_of(read.text({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}).value_or(""));
+    const auto job = read.text({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}).value_or("");
+    launch.master_port = port_of(job);
     fill(launch, read);
+    fill_token(launch, read, "mpi " + job);
     return launch;
 }
 
@@ -152,6 +186,13 @@ void check(const LaunchEnvironment& launch) {
 std::optional<std::string> environment_variable(const char* name) {
     const char* value = std::getenv(name);
     return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::string make_token() {
+    std::random_device device;  // the kernel's or the processor's generator
+    const auto draw = [&] { return std::uint64_t{device()} << 32 | device(); };
+    const auto high = draw();
+    return hexadecimal(high, draw());
 }
 
 bool is_loopback(const std::string& address) {

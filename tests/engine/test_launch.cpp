@@ -76,6 +76,25 @@ private Q_SLOTS:
         QVERIFY(!launch_of({{"RANK", ""}, {"WORLD_SIZE", ""}}));  // set to nothing is not set
     }
 
+    /// The token is handed over, or the job's number fixes one, the same on every rank.
+    void every_run_has_a_token() {
+        const std::string handed_over = "0123456789abcdef0123456789ABCDEF";
+        for (const auto& launcher : {torchrun, slurm, open_mpi}) {
+            const auto given = launch_of(with(launcher, {{"SKIPPIPE_TOKEN", handed_over}}));
+            QCOMPARE(given->token, handed_over);
+            QVERIFY(!given->token_is_derived);
+            const auto derived = launch_of(launcher);
+            QVERIFY(derived->token_is_derived);
+            QCOMPARE(derived->token.size(), std::size_t{32});
+        }
+        QCOMPARE(launch_of(slurm)->token, launch_of(with(slurm, {{"SLURM_PROCID", "1"}}))->token);
+        QVERIFY(launch_of(slurm)->token != launch_of(with(slurm, {{"SLURM_JOB_ID", "18"}}))->token);
+        for (const char* bad : {"short", "with a blank in its middle", "with/slashes/in/its/middle"})
+            QCOMPARE(fault_of(with(torchrun, {{"SKIPPIPE_TOKEN", bad}})), QStringLiteral("SKIPPIPE_TOKEN"));
+        QCOMPARE(make_token().size(), std::size_t{32});
+        QVERIFY(make_token() != make_token());
+    }
+
     void torchrun_says_everything() {
         const auto launch = launch_of(torchrun);
         QVERIFY(launch);
