@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What carries messages and sums between ranks. Plug-ins fill it (plugins/transports); it knows no tensors.
 #pragma once
+#include <atomic>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/base/fault.h"
+#include "core/engine/delivery_gate.h"
 #include "core/engine/schedule.h"
 #include "core/engine/shaping.h"
 
@@ -40,11 +45,43 @@ struct Delivery {
     Buffer bytes;
 };
 
+/// What a call that waits for other ranks ends with once its transport has been aborted.
+class Aborted : public std::runtime_error {
+public:
+    Aborted() : std::runtime_error("the transport between ranks was aborted") {}
+};
+
+/// A rank sent what cannot be, or is another build.
+class PeerFault : public InputError {
+public:
+    /// `rank` -1: one of several.
+    PeerFault(int rank, const std::string& what);
+    int rank() const noexcept { return rank_; }
+
+private:
+    int rank_;
+};
+
+/// Whether the times of a transfer can be: finite, in their order, and at most a day off `now_s`.
+bool plausible(const TransferTimes& times, double now_s);
+
+/// Most bytes of one text of `gather` and of `broadcast`: what a rank allocates because another says so.
+constexpr std::size_t most_gathered_bytes = std::size_t{1} << 30, most_broadcast_bytes = std::size_t{1} << 28;
+
 /// Between the ranks of one run. Calls of the collectives block, and are made by every rank concerned in the same
-/// order.
+/// order. Every call that waits can end with Aborted (`abort`), or with PeerFault where what came cannot be.
 class RankTransport {
 public:
     virtual ~RankTransport() = default;
+
+    /// Ends everything that waits here, and what would wait later: each such call throws Aborted. From any thread, any
+    /// number of times; within a second. To the other ranks this one is gone, so tell them first why. No `deliver` runs
+    /// any more when it returns (called from inside one: none but that), so hold no lock that `deliver` takes.
+    virtual void abort() noexcept = 0;
+    /// `broken` is called, once, from any thread, where the iteration will not come to its end: a transfer cannot be
+    /// sent or received, or the transport is aborted (then with Aborted). Between iterations; nobody is told after a
+    /// call with none has returned.
+    virtual void when_broken(std::function<void(std::exception_ptr)> broken) = 0;
 
     virtual int rank() const = 0;
     virtual int ranks() const = 0;
@@ -61,7 +98,7 @@ public:
                                  std::function<void(Delivery)> deliver) = 0;
     /// Returns at once; sent when all earlier ones of the same pair of ranks have been. `times` travel with it.
     virtual void send(Delivery message) = 0;
-    /// Until everything of the iteration is sent and received.
+    /// Until everything of the iteration is sent and received. Throws what went wrong on the way.
     virtual void end_iteration() = 0;
 
     /// Sums in place over the ranks that host nodes of the stage, which all get the same bits.
@@ -87,19 +124,34 @@ class LocalTransport final : public RankTransport {
 public:
     int rank() const override { return 0; }
     int ranks() const override { return 1; }
+    void abort() noexcept override;
+    void when_broken(std::function<void(std::exception_ptr)> broken) override { broken_.set(std::move(broken)); }
     double now_s() const override;
-    void follow(const RankSchedule&) override {}
-    void begin_iteration(std::function<std::size_t(const RankTransfer&)>, std::function<void(Delivery)>) override {}
+    void follow(const RankSchedule&) override { check(); }
+    void begin_iteration(std::function<std::size_t(const RankTransfer&)>, std::function<void(Delivery)>) override {
+        check();
+    }
     void send(Delivery) override;
-    void end_iteration() override {}
-    void all_reduce(int, std::span<float>) override {}
-    double latest(int, double value) override { return value; }
-    std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override { return {values}; }
-    std::vector<std::string> gather(const std::string& text) override { return {text}; }
-    std::string broadcast(const std::string& text) override { return text; }
+    void end_iteration() override { check(); }
+    void all_reduce(int, std::span<float>) override { check(); }
+    double latest(int, double value) override { return check(), value; }
+    std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override {
+        return check(), std::vector<std::vector<double>>{values};
+    }
+    std::vector<std::string> gather(const std::string& text) override {
+        return check(), std::vector<std::string>{text};
+    }
+    std::string broadcast(const std::string& text) override { return check(), text; }
     void send_to(int, std::span<const std::byte>) override;
     void receive_from(int, std::span<std::byte>) override;
     std::unique_ptr<LineBook> line_book(std::size_t lines) override { return std::make_unique<LocalLineBook>(lines); }
+
+private:
+    void check() const {
+        if (aborted_) throw Aborted();
+    }
+    std::atomic<bool> aborted_{false};
+    BreakSignal broken_;
 };
 
 /// Seconds of this machine's steady clock.

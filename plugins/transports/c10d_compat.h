@@ -7,6 +7,7 @@
 #endif
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <gloo/transport/unbound_buffer.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -14,8 +15,32 @@
 
 namespace skippipe {
 
-using Group = c10::intrusive_ptr<c10d::ProcessGroupGloo>;
-using Store = c10::intrusive_ptr<c10d::Store>;
+/// Longer than any run: a wait that ends for its time-out closes all connections of its group.
+constexpr auto forever = std::chrono::hours(24 * 30);
+
+/// Gloo's group, with an end to all that waits in it.
+class BreakableGroup final : public c10d::ProcessGroupGloo {
+public:
+    BreakableGroup(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                   const c10::intrusive_ptr<Options>& options)
+        : ProcessGroupGloo(store, rank, size, options) {
+        for (const auto& context : contexts_) context->setTimeout(forever);  // of collectives
+    }
+
+    /// Everything under way in the group, and all that is begun later, ends with an exception, here and on the other
+    /// ranks: Gloo closes a group's connections where one of its waits runs out of time.
+    void break_up() noexcept {
+        for (const auto& context : contexts_) try {
+                char nothing = 0;
+                context->createUnboundBuffer(&nothing, 1)->waitRecv(nullptr, std::chrono::milliseconds(1));
+            } catch (const std::exception&) {
+                // As intended.
+            }
+    }
+};
+
+using Group = c10::intrusive_ptr<BreakableGroup>;
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 /// LibTorch's own server speaks a protocol of its own from 2.4 on where it may.
 template <class Options>
@@ -35,13 +60,14 @@ inline c10::intrusive_ptr<c10d::TCPStore> make_store(const std::string& host, in
     return c10::make_intrusive<c10d::TCPStore>(host, options);
 }
 
-/// A group of `size` processes that never gives up waiting: a time-out would close all of its connections.
-inline Group make_group(const Store& store, int rank, int size,
-                        const std::shared_ptr<::gloo::transport::Device>& device) {
-    auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::hours(24 * 30));
+/// A group of `size` processes, which must meet within minutes and then never gives up waiting. `collectives`: besides
+/// sending and receiving, for which it needs no thread of its own.
+inline Group make_group(const StorePointer& store, int rank, int size,
+                        const std::shared_ptr<::gloo::transport::Device>& device, bool collectives = true) {
+    auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(120));
     options->devices = {device};
-    options->threads = 1;
-    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
+    options->threads = collectives ? 1 : 0;
+    return c10::make_intrusive<BreakableGroup>(store, rank, size, options);
 }
 
 }  // namespace skippipe

@@ -2,47 +2,36 @@
 #include "plugins/transports/gloo.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
-#include <deque>
 #include <fstream>
-#include <set>
+#include <map>
+#include <unordered_map>
 
 #include <fmt/format.h>
-#include <torch/types.h>
 
+#include "core/engine/common_clock.h"
 #include "core/engine/launch.h"
+#include "core/planner/timeline/memory.h"
+#include "plugins/transports/gloo_edge.h"
+#include "plugins/transports/run_store.h"
+#include "plugins/transports/store_line_book.h"
 
 namespace skippipe {
 
 namespace {
 
-/// Travels behind every message.
-struct Envelope {
-    std::int64_t number = 0;
-    TransferTimes times;
-};
-static_assert(std::is_trivially_copyable_v<Envelope> && sizeof(Envelope) <= Buffer::envelope_bytes);
+constexpr int size_tag = 1, text_tag = 2, data_tag = 3, question_tag = 4, answer_tag = 5, values_tag = 6;
 
-constexpr int message_tag = 1, text_tag = 2, data_tag = 3;
+/// Above it, small values meet at rank 0 instead of going round.
+constexpr std::size_t most_in_ring = 4;
 
-torch::Tensor bytes_of(const void* data, std::size_t size) {
-    return torch::from_blob(const_cast<void*>(data), {static_cast<std::int64_t>(size)}, torch::kUInt8);
-}
-
-/// Posts at once; the tensors must live until both have been waited for.
-template <class GroupPointer>
-auto post_send(const GroupPointer& group, torch::Tensor tensor, int peer, int tag) {
-    std::vector<torch::Tensor> tensors{std::move(tensor)};
-    return group->send(tensors, peer, tag);
-}
-template <class GroupPointer>
-auto post_receive(const GroupPointer& group, torch::Tensor tensor, int peer, int tag) {
-    std::vector<torch::Tensor> tensors{std::move(tensor)};
-    return group->recv(tensors, peer, tag);
-}
+/// What a call that met a broken connection waits for the end of the run.
+constexpr auto patience_after_break = std::chrono::seconds(10);
 
 /// The interface that leads to the other ranks.
-std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous) {
+std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous, RunStore& store) {
     using Gloo = c10d::ProcessGroupGloo;
     const auto& launch = rendezvous.launch();
     if (const auto name = environment_variable("GLOO_SOCKET_IFNAME"); name && !name->empty())
@@ -50,34 +39,13 @@ std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous) {
     if (launch.local_world_size == launch.world_size) return Gloo::createDeviceForHostname("127.0.0.1");
     const auto key = [](int rank) { return fmt::format("address/{}", rank); };
     auto own = address_towards(launch.master_address);
-    rendezvous.store()->set(key(launch.rank), std::vector<std::uint8_t>(own.begin(), own.end()));
+    store.set_text(key(launch.rank), own);
     if (own.empty() && launch.rank + 1 < launch.world_size) {  // MASTER_ADDR is a loopback name here: ask the last rank
-        const auto peer = rendezvous.store()->get(key(launch.world_size - 1));
+        const auto peer = store.get(key(launch.world_size - 1));
         own = address_towards(std::string(peer.begin(), peer.end()));
     }
     return own.empty() ? Gloo::createDefaultDevice() : Gloo::createDeviceForHostname(own);
 }
-
-/// Posted so far ahead, small messages do not wait for each other's round trips.
-constexpr std::size_t posted_ahead = 8;
-
-/// A message under way with its envelope: stays where it is until waited for.
-struct Posted {
-    explicit Posted(Buffer message) : bytes(message.data() ? std::move(message) : Buffer(0)) {}
-    Posted(const Posted&) = delete;
-    Posted& operator=(const Posted&) = delete;
-
-    void write(const Envelope& envelope) { std::memcpy(bytes.envelope(), &envelope, sizeof envelope); }
-    Envelope read() {
-        Envelope envelope;
-        std::memcpy(&envelope, bytes.envelope(), sizeof envelope);
-        return envelope;
-    }
-    torch::Tensor tensor() { return bytes_of(bytes.data(), bytes.size() + sizeof(Envelope)); }
-
-    Buffer bytes;
-    decltype(post_send(Group{}, torch::Tensor{}, 0, 0)) work;
-};
 
 std::string boot_id() {
     std::string id;
@@ -85,197 +53,349 @@ std::string boot_id() {
     return id;
 }
 
-/// Lines whose free time all ranks keep in the store.
-class StoreLineBook final : public LineBook {
-public:
-    StoreLineBook(c10::intrusive_ptr<c10d::TCPStore> store, int rank) : store_(std::move(store)), rank_(rank) {}
+/// A size that another rank states, before it is allocated.
+std::size_t checked_size(std::int64_t size, std::size_t most, int rank) {
+    if (size < 0 || static_cast<std::size_t>(size) > most)
+        throw PeerFault(rank, fmt::format("announced a text of {} bytes, where at most {} are taken", size, most));
+    return static_cast<std::size_t>(size);
+}
 
-    double reserve(int line, double earliest_s, double occupied_s) override {
-        const std::lock_guard lock(mutex_);
-        auto& known = known_[line];
-        for (;;) {
-            const double free_s = known.empty() ? 0 : std::stod(std::string(known.begin(), known.end()));
-            const double start_s = std::max(earliest_s, free_s);
-            // Who and how often: no two bookings are the same text.
-            const auto wanted = fmt::format("{:.17g} {} {}", start_s + occupied_s, rank_, ++bookings_);
-            const std::vector<std::uint8_t> desired(wanted.begin(), wanted.end());
-            auto now = store_->compareSet(fmt::format("line/{}", line), known, desired);
-            const bool booked = now == desired;
-            known = std::move(now);
-            if (booked) return start_s;
-        }
-    }
-
-private:
-    std::mutex mutex_;
-    c10::intrusive_ptr<c10d::TCPStore> store_;
-    int rank_;
-    std::uint64_t bookings_ = 0;
-    std::map<int, std::vector<std::uint8_t>> known_;
-};
+std::span<std::byte> writable(std::string& text) { return std::as_writable_bytes(std::span(text)); }
 
 }  // namespace
 
-GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule) : rendezvous_(rendezvous) {
+struct GlooTransport::Impl {
+    Impl(Rendezvous& meeting, GlooOptions given) : rendezvous(meeting), options(std::move(given)) {
+        edge_context = {[this](int peer, const std::function<void()>& work) { guarded(peer, work); },
+                        [this](std::exception_ptr error) { tell_broken(error); }, [this] { return now_s(); },
+                        aborted.get(), &gate};
+    }
+
+    /// Several ranks; `peer`: the other one where there are two, else -1.
+    struct Circle {
+        Group group;
+        int peer = -1;
+    };
+
+    int rank() const { return rendezvous.launch().rank; }
+    int ranks() const { return rendezvous.launch().world_size; }
+    double now_s() const { return one_clock ? options.local_s() : clock.at(options.local_s()); }
+    void check() const {
+        if (*aborted) throw Aborted();
+    }
+
+    Group connect(const std::string& name, int group_rank, int size, bool collectives);
+    void follow(const RankSchedule& schedule);
+    void guarded(int peer, const std::function<void()>& work);
+    void tell_broken(std::exception_ptr error);
+    void abort() noexcept;
+
+    void find_clocks();
+    void compare_clocks(int questions);
+    void answer_questions(int questions);
+    void ask_questions(int questions);
+    std::vector<std::vector<double>> all_gather(std::vector<double> values);
+    void pass_round(std::vector<double>& mine, std::vector<double>& all);
+    void meet_at_first(std::vector<double>& mine, std::vector<double>& all);
+
+    Rendezvous& rendezvous;
+    GlooOptions options;
+    std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
+    DeliveryGate gate;
+    std::shared_ptr<RunStore> store;
+    std::shared_ptr<::gloo::transport::Device> device;
+    EdgeContext edge_context;
+
+    std::mutex mutex;  ///< of the maps' shape, and of what follows
+    std::condition_variable changed;
+    std::map<std::pair<int, int>, std::unique_ptr<Edge>> edges;  ///< by both ranks, sender first
+    std::map<int, Circle> stages;
+    Circle world;
+    std::unordered_map<int, Edge*> edge_of;  ///< by number of the transfer
+    BreakSignal broken;
+    std::exception_ptr error;  ///< the first of the edges'
+
+    CommonClock clock;
+    bool one_clock = true;      ///< rank 0's is this one
+    std::vector<bool> compare;  ///< of each rank: its clock is not rank 0's
+    double compared_at_s = 0;
+};
+
+/// The world's group names who is not there; the others are made by who has met already.
+Group GlooTransport::Impl::connect(const std::string& name, int group_rank, int size, bool collectives) {
+    check();
+    auto group = make_group(c10::make_intrusive<c10d::PrefixStore>(name, store->shared()), group_rank, size, device,
+                            collectives);
+    if (*aborted) group->break_up();
+    check();
+    return group;
+}
+
+/// Every rank makes its groups in the same order, so that none waits for a group that its peer makes later.
+void GlooTransport::Impl::follow(const RankSchedule& schedule) {
+    check();
+    edge_of.clear();
+    for (int from = 0; from < ranks(); ++from)
+        for (int to = 0; to < ranks(); ++to) {
+            if (from == to || (from != rank() && to != rank())) continue;
+            auto transfers = schedule.between(from, to);
+            auto known = edges.find({from, to});
+            if (transfers.empty() && known == edges.end()) continue;
+            const bool sends = from == rank();
+            if (known == edges.end()) {
+                auto edge = std::make_unique<Edge>(
+                    edge_context, connect(fmt::format("edge/{}-{}", from, to), sends ? 0 : 1, 2, false),
+                    sends ? to : from, sends);
+                const std::lock_guard lock(mutex);
+                known = edges.emplace(std::pair(from, to), std::move(edge)).first;
+            }
+            auto& edge = *known->second;
+            edge.follow(std::move(transfers));
+            if (sends)
+                for (const auto& transfer : edge.transfers()) edge_of[transfer.number] = &edge;
+        }
+    for (int stage = 0; stage < static_cast<int>(schedule.plan.stages.size()); ++stage) {
+        const auto hosts = schedule.ranks_of_stage(stage);
+        const auto me = std::find(hosts.begin(), hosts.end(), rank());
+        if (hosts.size() < 2 || me == hosts.end() || stages.contains(stage)) continue;
+        Circle circle{connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()),
+                              static_cast<int>(hosts.size()), true),
+                      hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1};
+        const std::lock_guard lock(mutex);
+        stages[stage] = std::move(circle);
+    }
+    check();
+}
+
+/// Runs what talks to a peer (-1: to several). A broken connection ends the run through the rendezvous.
+void GlooTransport::Impl::guarded(int peer, const std::function<void()>& work) {
+    check();
     try {
-        device_ = make_device(rendezvous);
-        world_ = {connect("world", rank(), ranks()), ranks() == 2 ? 1 - rank() : -1};
-        follow(schedule);
+        work();
+        return;
+    } catch (const std::exception& failure) {
+        check();
+        const std::string why = failure.what();
+        rendezvous.report_broken(peer, fmt::format("its connection broke ({})", why.substr(0, why.find('\n'))));
+        std::unique_lock lock(mutex);
+        changed.wait_for(lock, patience_after_break, [this] { return aborted->load(); });
+        check();
+        const auto who = peer < 0 ? std::string("several ranks") : fmt::format("rank {}", peer);
+        throw InputError(who, fmt::format("rank {} lost its connection to {}", rank(), who), why,
+                         "Look at the other ranks' messages and hosts, then start the run again");
+    }
+}
+
+void GlooTransport::Impl::tell_broken(std::exception_ptr failure) {
+    {
+        const std::lock_guard lock(mutex);
+        if (error) return;
+        error = failure;
+    }
+    try {
+        std::rethrow_exception(failure);
+    } catch (const PeerFault& fault) {
+        rendezvous.report_broken(fault.rank(), fault.faults().front().what);
+    } catch (...) {
+        // A broken connection has been reported; anything else is the engine's own.
+    }
+    if (!broken.raise(failure)) abort();
+}
+
+void GlooTransport::Impl::abort() noexcept {
+    if (!aborted->exchange(true)) {
+        const std::lock_guard lock(mutex);
+        changed.notify_all();
+        for (const auto& [ends, edge] : edges) edge->wake();
+        for (const auto& [ends, edge] : edges) edge->break_up();
+        for (const auto& [stage, circle] : stages) circle.group->break_up();
+        if (world.group) world.group->break_up();
+    }
+    broken.raise(std::make_exception_ptr(Aborted()));
+    gate.close();
+}
+
+/// Whose clock is not rank 0's: that of another boot.
+void GlooTransport::Impl::find_clocks() {
+    std::string first = rank() == 0 ? boot_id() : "";
+    if (rank() == 0)
+        store->set_text("boot", first);
+    else
+        first = [&] {
+            const auto bytes = store->get("boot");
+            return std::string(bytes.begin(), bytes.end());
+        }();
+    const bool other = rank() != 0 && (!options.one_clock_a_host || first != boot_id());
+    compared_at_s = steady_s();  // nothing is compared before it is known whose
+    for (const auto& flags : all_gather({other ? 1.0 : 0.0})) compare.push_back(flags.front() == 1);
+    compare_clocks(20);
+    one_clock = !other;
+}
+
+/// What rank 0's clock shows when this one shows 0, by the quickest of some questions, which all ranks ask at once.
+void GlooTransport::Impl::compare_clocks(int questions) {
+    compared_at_s = steady_s();
+    if (rank() == 0)
+        answer_questions(questions);
+    else if (compare[static_cast<std::size_t>(rank())])
+        ask_questions(questions);
+}
+
+void GlooTransport::Impl::answer_questions(int questions) {
+    const auto askers = std::count(compare.begin(), compare.end(), true);
+    for (std::int64_t i = 0; i < questions * askers; ++i) {
+        double question = 0, answer_s = 0;
+        guarded(-1, [&] {
+            std::vector<torch::Tensor> tensors{bytes_of(&question, sizeof question)};
+            const auto asked = world.group->recvAnysource(tensors, question_tag);
+            asked->wait(forever);
+            answer_s = options.local_s();
+            finish(post_send(world.group, std::as_bytes(std::span(&answer_s, 1)), asked->sourceRank(), answer_tag));
+        });
+    }
+}
+
+void GlooTransport::Impl::ask_questions(int questions) {
+    double best_s = 1e9, offset_s = 0;
+    for (int i = 0; i < questions; ++i) {
+        double answered_s = 0;
+        const double asked_s = options.local_s();
+        guarded(0, [&] {
+            const auto answer =
+                post_receive(world.group, std::as_writable_bytes(std::span(&answered_s, 1)), 0, answer_tag);
+            finish(post_send(world.group, std::as_bytes(std::span(&asked_s, 1)), 0, question_tag));
+            finish(answer);
+        });
+        const double heard_s = options.local_s();
+        if (!std::isfinite(answered_s)) throw PeerFault(0, "told a time that is none");
+        if (heard_s - asked_s >= best_s) continue;
+        best_s = heard_s - asked_s;
+        offset_s = answered_s - (asked_s + heard_s) / 2;
+    }
+    clock.measured(offset_s, best_s / 2, options.local_s());
+}
+
+/// Gloo's ring: as many latencies as there are other ranks.
+void GlooTransport::Impl::pass_round(std::vector<double>& mine, std::vector<double>& all) {
+    const auto size = static_cast<std::int64_t>(mine.size());
+    std::vector<std::vector<torch::Tensor>> outputs(1);
+    for (int r = 0; r < ranks(); ++r)
+        outputs[0].push_back(torch::from_blob(all.data() + r * size, {size}, torch::kFloat64));
+    std::vector<torch::Tensor> inputs{torch::from_blob(mine.data(), {size}, torch::kFloat64)};
+    guarded(world.peer, [&] { world.group->allgather(outputs, inputs)->wait(); });
+}
+
+/// All to rank 0 at once, from there as a tree: some log2(ranks) latencies, which wide networks feel.
+void GlooTransport::Impl::meet_at_first(std::vector<double>& mine, std::vector<double>& all) {
+    if (rank() != 0) {
+        guarded(0, [&] { finish(post_send(world.group, std::as_bytes(std::span(mine)), 0, values_tag)); });
+    } else {
+        std::copy(mine.begin(), mine.end(), all.begin());
+        std::vector<Posting> postings(static_cast<std::size_t>(ranks()));
+        const auto of_rank = [&](int r) {
+            return std::as_writable_bytes(
+                std::span(all).subspan(static_cast<std::size_t>(r) * mine.size(), mine.size()));
+        };
+        for (int r = 1; r < ranks(); ++r)
+            guarded(r, [&] {
+                postings[static_cast<std::size_t>(r)] = post_receive(world.group, of_rank(r), r, values_tag);
+            });
+        for (int r = 1; r < ranks(); ++r) guarded(r, [&] { finish(postings[static_cast<std::size_t>(r)]); });
+    }
+    guarded(world.peer, [&] {
+        std::vector<torch::Tensor> tensors{bytes_of(all.data(), all.size() * sizeof(double))};
+        world.group->broadcast(tensors)->wait();
+    });
+}
+
+std::vector<std::vector<double>> GlooTransport::Impl::all_gather(std::vector<double> values) {
+    // Rank 0 says with it whether clocks are to be compared now.
+    const bool due = rank() == 0 && steady_s() - compared_at_s >= options.compare_clocks_every_s;
+    values.push_back(due ? 1 : 0);
+    const auto count = static_cast<std::size_t>(ranks()), size = values.size();
+    std::vector<double> all(count * size);
+    if (count > most_in_ring)
+        meet_at_first(values, all);
+    else
+        pass_round(values, all);
+    std::vector<std::vector<double>> result;
+    for (std::size_t r = 0; r < count; ++r) {
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(r * size);
+        result.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
+    }
+    if (result.front().back() == 1) compare_clocks(5);
+    for (auto& row : result) row.pop_back();
+    return result;
+}
+
+GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule, GlooOptions options)
+    : impl_(std::make_unique<Impl>(rendezvous, std::move(options))) {
+    auto& impl = *impl_;
+    try {
+        impl.store = rendezvous.connect(impl.aborted);
+        impl.device = make_device(rendezvous, *impl.store);
+        impl.world = {impl.connect("world", rank(), ranks(), true), ranks() == 2 ? 1 - rank() : -1};
+        impl.follow(schedule);
     } catch (const std::exception& error) {
         throw InputError(
             "/execution/transport", fmt::format("rank {} cannot connect to the others", rank()), error.what(),
             "Check that all ranks run and reach each other; GLOO_SOCKET_IFNAME names the network interface to use");
     }
-    measure_clock();
+    impl.find_clocks();
 }
 
-GlooTransport::~GlooTransport() = default;
-
-Group GlooTransport::connect(const std::string& name, int rank, int size) const {
-    return make_group(c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.store()), rank, size, device_);
+GlooTransport::~GlooTransport() {
+    abort();
+    impl_->edges.clear();  // their threads end before what they use
 }
 
-/// Every rank makes its groups in the same order, so that none waits for a group that its peer makes later.
-void GlooTransport::follow(const RankSchedule& schedule) {
-    outbox_of_.clear();
-    for (int from = 0; from < ranks(); ++from)
-        for (int to = 0; to < ranks(); ++to) {
-            if (from == to || (from != rank() && to != rank())) continue;
-            auto transfers = schedule.between(from, to);
-            const auto known = edges_.find({from, to});
-            if (transfers.empty() && known == edges_.end()) continue;
-            auto& edge = known != edges_.end() ? known->second : edges_[{from, to}];
-            if (!edge.group) edge.group = connect(fmt::format("edge/{}-{}", from, to), from == rank() ? 0 : 1, 2);
-            edge.transfers = std::move(transfers);
-            if (from == rank())
-                for (const auto& transfer : edge.transfers) outbox_of_[transfer.number] = edge.outbox.get();
-        }
-    for (int stage = 0; stage < static_cast<int>(schedule.plan.stages.size()); ++stage) {
-        const auto hosts = schedule.ranks_of_stage(stage);
-        const auto me = std::find(hosts.begin(), hosts.end(), rank());
-        if (hosts.size() > 1 && me != hosts.end() && !stages_.contains(stage))
-            stages_[stage] = {connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()),
-                                      static_cast<int>(hosts.size())),
-                              hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1};
-    }
+int GlooTransport::rank() const { return impl_->rank(); }
+int GlooTransport::ranks() const { return impl_->ranks(); }
+void GlooTransport::abort() noexcept { impl_->abort(); }
+double GlooTransport::now_s() const { return impl_->now_s(); }
+void GlooTransport::follow(const RankSchedule& schedule) { impl_->follow(schedule); }
+double GlooTransport::clock_error_s() const {
+    return impl_->one_clock ? 0 : impl_->clock.error_s(impl_->options.local_s());
 }
 
-/// What the other clock shows when this one shows 0, by the quickest of some questions; one host has one clock.
-void GlooTransport::measure_clock() {
-    const bool same_host = broadcast(boot_id()) == boot_id();
-    constexpr int questions = 20;
-    const auto flags = all_gather({same_host ? 1.0 : 0.0});
-    for (int asker = 1; asker < ranks(); ++asker) {
-        if (flags[static_cast<std::size_t>(asker)].front() == 1) continue;
-        double best_s = 1e9, question = 0;
-        for (int i = 0; i < questions && (rank() == 0 || rank() == asker); ++i) {
-            const double asked_s = steady_s();
-            if (rank() == asker) {
-                send_to(0, std::as_bytes(std::span(&asked_s, 1)));
-                double answered_s = 0;
-                receive_from(0, std::as_writable_bytes(std::span(&answered_s, 1)));
-                const double now = steady_s();
-                if (now - asked_s < best_s) {
-                    best_s = now - asked_s;
-                    clock_offset_s_ = answered_s - (asked_s + now) / 2;
-                }
-            } else {
-                receive_from(asker, std::as_writable_bytes(std::span(&question, 1)));
-                const double now = steady_s();
-                send_to(asker, std::as_bytes(std::span(&now, 1)));
-            }
-        }
-    }
-}
-
-/// Runs what talks to a peer (-1: to several). A broken connection ends the run through the rendezvous.
-template <class Work>
-auto GlooTransport::guarded(int peer, Work work) -> decltype(work()) {
-    try {
-        return work();
-    } catch (const std::exception& error) {
-        // Where several are concerned, who is gone is best seen by those that have a connection of their own, or by its
-        // silence.
-        if (peer < 0) std::this_thread::sleep_for(std::chrono::seconds(7));
-        rendezvous_.report_broken(peer, fmt::format("its connection broke ({})", error.what()));
-        throw;
-    }
+void GlooTransport::when_broken(std::function<void(std::exception_ptr)> broken) {
+    impl_->broken.set(std::move(broken));
 }
 
 void GlooTransport::begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
                                     std::function<void(Delivery)> deliver) {
-    for (auto& [ends, edge] : edges_) {
-        if (ends.first == rank())
-            threads_.emplace_back([this, peer = ends.second, &edge] { send_all(peer, edge); });
-        else
-            threads_.emplace_back(
-                [this, peer = ends.first, &edge, bytes, deliver] { receive_all(peer, edge, bytes, deliver); });
+    impl_->check();
+    std::size_t receiving = 0, largest = 0;
+    for (const auto& [ends, edge] : impl_->edges) {
+        if (edge->sends() || edge->transfers().empty()) continue;
+        ++receiving;
+        for (const auto& transfer : edge->transfers()) largest = std::max(largest, bytes(transfer));
     }
+    const auto ahead = posted_ahead(receiving, static_cast<double>(largest));
+    for (const auto& [ends, edge] : impl_->edges) edge->begin(bytes, deliver, ahead);
 }
 
-void GlooTransport::send(Delivery message) { outbox_of_.at(message.transfer.number)->put(std::move(message)); }
-
-void GlooTransport::Outbox::put(Delivery message) {
-    const std::lock_guard lock(mutex);
-    const int number = message.transfer.number;
-    ready.emplace(number, std::move(message));
-    changed.notify_one();
+void GlooTransport::send(Delivery message) {
+    impl_->check();
+    impl_->edge_of.at(message.transfer.number)->put(std::move(message));
 }
 
-Delivery GlooTransport::Outbox::take(int number) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return ready.contains(number); });
-    auto message = std::move(ready.at(number));
-    ready.erase(number);
-    return message;
-}
-
-void GlooTransport::send_all(int peer, Edge& edge) {
-    std::deque<Posted> under_way;
-    // The newest first, so that the others need no waking; each once only, as a wait takes its completion away.
-    const auto settle = [&](std::size_t count) {
-        for (std::size_t k = count; k-- > 0;) guarded(peer, [&] { under_way[k].work->wait(); });
-        for (; count > 0; --count) under_way.pop_front();
-    };
-    for (const auto& transfer : edge.transfers) {
-        auto message = edge.outbox->take(transfer.number);
-        auto& posted = under_way.emplace_back(std::move(message.bytes));
-        posted.write({transfer.number, message.times});
-        guarded(peer, [&] { posted.work = post_send(edge.group, posted.tensor(), 1, message_tag); });
-        if (under_way.size() == posted_ahead) settle(posted_ahead / 2);
+void GlooTransport::end_iteration() {
+    for (const auto& [ends, edge] : impl_->edges) edge->end();
+    std::exception_ptr error;
+    {
+        const std::lock_guard lock(impl_->mutex);
+        error = std::exchange(impl_->error, nullptr);
     }
-    settle(under_way.size());
+    if (error) std::rethrow_exception(error);
+    impl_->check();
 }
-
-void GlooTransport::receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes,
-                                const std::function<void(Delivery)>& deliver) {
-    std::deque<Posted> under_way;
-    std::size_t next = 0;
-    for (const auto& transfer : edge.transfers) {
-        for (; next < edge.transfers.size() && under_way.size() < posted_ahead; ++next) {
-            auto& posted = under_way.emplace_back(Buffer(bytes(edge.transfers[next])));
-            guarded(peer, [&] { posted.work = post_receive(edge.group, posted.tensor(), 0, message_tag); });
-        }
-        auto& posted = under_way.front();
-        Envelope envelope;
-        guarded(peer, [&] {
-            posted.work->wait();
-            envelope = posted.read();
-            if (envelope.number != transfer.number)
-                throw std::runtime_error(
-                    fmt::format("transfer {} came where {} was due", envelope.number, transfer.number));
-        });
-        deliver({transfer, envelope.times, std::move(posted.bytes)});
-        under_way.pop_front();
-    }
-}
-
-void GlooTransport::end_iteration() { threads_.clear(); }
 
 void GlooTransport::all_reduce(int stage, std::span<float> values) {
-    const auto found = stages_.find(stage);
-    if (found == stages_.end()) return;
-    guarded(found->second.peer, [&] {
+    impl_->check();
+    const auto found = impl_->stages.find(stage);
+    if (found == impl_->stages.end()) return;
+    impl_->guarded(found->second.peer, [&] {
         std::vector<torch::Tensor> tensors{
             torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, torch::kFloat32)};
         found->second.group->allreduce(tensors)->wait();
@@ -283,68 +403,95 @@ void GlooTransport::all_reduce(int stage, std::span<float> values) {
 }
 
 double GlooTransport::latest(int stage, double value) {
-    const auto found = stages_.find(stage);
-    if (found == stages_.end()) return value;
-    return guarded(found->second.peer, [&] {
+    impl_->check();
+    const auto found = impl_->stages.find(stage);
+    if (found == impl_->stages.end()) return value;
+    impl_->guarded(found->second.peer, [&] {
         std::vector<torch::Tensor> tensors{torch::from_blob(&value, {1}, torch::kFloat64)};
         c10d::AllreduceOptions options;
         options.reduceOp = c10d::ReduceOp::MAX;
         found->second.group->allreduce(tensors, options)->wait();
-        return value;
     });
+    if (!std::isfinite(value)) throw PeerFault(found->second.peer, "told a time that is none");
+    return value;
 }
 
 std::vector<std::vector<double>> GlooTransport::all_gather(const std::vector<double>& values) {
-    const auto size = static_cast<std::int64_t>(values.size());
-    auto mine = torch::from_blob(const_cast<double*>(values.data()), {size}, torch::kFloat64);
-    std::vector<std::vector<torch::Tensor>> outputs(1);
-    for (int r = 0; r < ranks(); ++r) outputs[0].push_back(torch::empty({size}, torch::kFloat64));
-    std::vector<torch::Tensor> inputs{mine};
-    guarded(world_.peer, [&] { world_.group->allgather(outputs, inputs)->wait(); });
-    std::vector<std::vector<double>> result;
-    for (const auto& tensor : outputs[0])
-        result.emplace_back(tensor.data_ptr<double>(), tensor.data_ptr<double>() + size);
-    return result;
+    return impl_->all_gather(values);
 }
 
+/// Everybody's size at once, then everybody's text.
 std::vector<std::string> GlooTransport::gather(const std::string& text) {
-    const auto sizes = all_gather({static_cast<double>(text.size())});
+    auto& impl = *impl_;
+    const auto& group = impl.world.group;
+    if (text.size() > most_gathered_bytes) throw std::length_error("a text beyond what rank 0 takes");
     if (rank() != 0) {
-        if (!text.empty())
-            guarded(0, [&] { post_send(world_.group, bytes_of(text.data(), text.size()), 0, text_tag)->wait(); });
+        const auto size = static_cast<std::int64_t>(text.size());
+        impl.guarded(0, [&] {
+            finish(post_send(group, std::as_bytes(std::span(&size, 1)), 0, size_tag));
+            if (size > 0) finish(post_send(group, std::as_bytes(std::span(text)), 0, text_tag));
+        });
         return {};
     }
-    std::vector<std::string> texts{text};
-    for (int r = 1; r < ranks(); ++r) {
-        auto& other = texts.emplace_back(static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)].front()), '\0');
-        if (!other.empty())
-            guarded(r, [&] { post_receive(world_.group, bytes_of(other.data(), other.size()), r, text_tag)->wait(); });
+    const auto count = static_cast<std::size_t>(ranks());
+    std::vector<std::string> texts(count);
+    std::vector<std::int64_t> sizes(count, 0);
+    std::vector<Posting> postings(count);
+    texts[0] = text;
+    for (std::size_t r = 1; r < count; ++r)
+        impl.guarded(static_cast<int>(r), [&] {
+            postings[r] =
+                post_receive(group, std::as_writable_bytes(std::span(&sizes[r], 1)), static_cast<int>(r), size_tag);
+        });
+    for (std::size_t r = 1; r < count; ++r) {
+        impl.guarded(static_cast<int>(r), [&] { finish(postings[r]); });
+        texts[r].resize(checked_size(sizes[r], most_gathered_bytes, static_cast<int>(r)));
+        if (texts[r].empty()) continue;
+        impl.guarded(static_cast<int>(r),
+                     [&] { postings[r] = post_receive(group, writable(texts[r]), static_cast<int>(r), text_tag); });
     }
+    for (std::size_t r = 1; r < count; ++r)
+        if (!texts[r].empty()) impl.guarded(static_cast<int>(r), [&] { finish(postings[r]); });
     return texts;
 }
 
+/// A short text travels with its size.
 std::string GlooTransport::broadcast(const std::string& text) {
-    auto size = static_cast<std::int64_t>(text.size());
-    const auto spread = [this](torch::Tensor tensor) {
-        std::vector<torch::Tensor> tensors{std::move(tensor)};
-        guarded(world_.peer, [&] { world_.group->broadcast(tensors)->wait(); });
+    constexpr std::size_t short_bytes = 4096;
+    auto& impl = *impl_;
+    if (rank() == 0 && text.size() > most_broadcast_bytes) throw std::length_error("a text beyond what ranks take");
+    const auto spread = [&](void* data, std::size_t size) {
+        impl.guarded(impl.world.peer, [&] {
+            std::vector<torch::Tensor> tensors{bytes_of(data, size)};
+            impl.world.group->broadcast(tensors)->wait();
+        });
     };
-    spread(torch::from_blob(&size, {1}, torch::kInt64));
-    std::string result = rank() == 0 ? text : std::string(static_cast<std::size_t>(size), '\0');
-    if (size > 0) spread(bytes_of(result.data(), result.size()));
+    std::array<char, sizeof(std::int64_t) + short_bytes> first{};
+    auto size = static_cast<std::int64_t>(text.size());
+    if (rank() == 0) {
+        std::memcpy(first.data(), &size, sizeof size);
+        std::memcpy(first.data() + sizeof size, text.data(), std::min(text.size(), short_bytes));
+    }
+    spread(first.data(), first.size());
+    std::memcpy(&size, first.data(), sizeof size);
+    const auto checked = checked_size(size, most_broadcast_bytes, 0);
+    if (checked <= short_bytes) return {first.data() + sizeof size, checked};
+    std::string result = rank() == 0 ? text : std::string(checked, '\0');
+    spread(result.data(), result.size());
     return result;
 }
 
 void GlooTransport::send_to(int peer, std::span<const std::byte> bytes) {
-    guarded(peer, [&] { post_send(world_.group, bytes_of(bytes.data(), bytes.size()), peer, data_tag)->wait(); });
+    impl_->guarded(peer, [&] { finish(post_send(impl_->world.group, bytes, peer, data_tag)); });
 }
 
 void GlooTransport::receive_from(int peer, std::span<std::byte> bytes) {
-    guarded(peer, [&] { post_receive(world_.group, bytes_of(bytes.data(), bytes.size()), peer, data_tag)->wait(); });
+    impl_->guarded(peer, [&] { finish(post_receive(impl_->world.group, bytes, peer, data_tag)); });
 }
 
 std::unique_ptr<LineBook> GlooTransport::line_book(std::size_t) {
-    return std::make_unique<StoreLineBook>(rendezvous_.connect(), rank());
+    impl_->check();
+    return std::make_unique<StoreLineBook>(impl_->rendezvous.connect(impl_->aborted), rank());
 }
 
 }  // namespace skippipe

@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `transport: gloo`: ranks as processes, on one host or many, through LibTorch's c10d.
 #pragma once
-#include <condition_variable>
-#include <map>
-#include <mutex>
-#include <thread>
-#include <unordered_map>
+#include <functional>
+#include <memory>
 
 #include "core/engine/transport.h"
 #include "plugins/transports/rendezvous.h"
 
 namespace skippipe {
 
+struct GlooOptions {
+    std::function<double()> local_s = steady_s;  ///< this rank's own clock
+    /// Ranks of one host have one clock, which need not be compared.
+    bool one_clock_a_host = true;
+    double compare_clocks_every_s = 10;
+};
+
 /// One two-rank group for each pair of ranks and direction that the schedule uses, one for each stage on several ranks,
 /// and one of all ranks: a rank that is gone harms only what it took part in. A broken connection is reported to the
-/// rendezvous.
+/// rendezvous, and the call that met it waits for what comes of that, at most ten seconds: `abort`, or the end of the
+/// process.
 class GlooTransport final : public RankTransport {
 public:
     /// Every rank at once, with the same schedule. Throws InputError where a connection cannot be made.
-    GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule);
+    GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule, GlooOptions options = {});
+    /// Aborts what is still under way.
     ~GlooTransport() override;
 
-    int rank() const override { return rendezvous_.launch().rank; }
-    int ranks() const override { return rendezvous_.launch().world_size; }
-    double now_s() const override { return steady_s() + clock_offset_s_; }
+    int rank() const override;
+    int ranks() const override;
+    void abort() noexcept override;
+    void when_broken(std::function<void(std::exception_ptr)> broken) override;
+    double now_s() const override;
     void follow(const RankSchedule& schedule) override;
     void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
                          std::function<void(Delivery)> deliver) override;
@@ -31,6 +39,7 @@ public:
     void end_iteration() override;
     void all_reduce(int stage, std::span<float> values) override;
     double latest(int stage, double value) override;
+    /// Every so often the clocks are compared as well.
     std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override;
     std::vector<std::string> gather(const std::string& text) override;
     std::string broadcast(const std::string& text) override;
@@ -38,42 +47,12 @@ public:
     void receive_from(int rank, std::span<std::byte> bytes) override;
     std::unique_ptr<LineBook> line_book(std::size_t lines) override;
 
-private:
-    /// Handed over, not yet sent; by number.
-    struct Outbox {
-        std::mutex mutex;
-        std::condition_variable changed;
-        std::map<int, Delivery> ready;
-        void put(Delivery message);
-        Delivery take(int number);
-    };
-    /// Transfers from one rank to another, one of which is this one. A new plan may leave it without any.
-    struct Edge {
-        Group group;
-        std::vector<RankTransfer> transfers;
-        std::unique_ptr<Outbox> outbox = std::make_unique<Outbox>();
-    };
-    Group connect(const std::string& name, int rank, int size) const;
-    void measure_clock();
-    void send_all(int peer, Edge& edge);
-    void receive_all(int peer, Edge& edge, const std::function<std::size_t(const RankTransfer&)>& bytes,
-                     const std::function<void(Delivery)>& deliver);
-    template <class Work>
-    auto guarded(int peer, Work work) -> decltype(work());
+    /// How far off this rank's common clock may be; 0 on rank 0 and beside it.
+    double clock_error_s() const;
 
-    Rendezvous& rendezvous_;
-    double clock_offset_s_ = 0;
-    std::shared_ptr<::gloo::transport::Device> device_;
-    std::map<std::pair<int, int>, Edge> edges_;  ///< by both ranks, sender first
-    /// Several ranks; `peer`: the other one where there are two, else -1.
-    struct Circle {
-        Group group;
-        int peer = -1;
-    };
-    std::map<int, Circle> stages_;
-    Circle world_;
-    std::unordered_map<int, Outbox*> outbox_of_;  ///< by number
-    std::vector<std::jthread> threads_;
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace skippipe

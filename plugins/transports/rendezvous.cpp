@@ -1,23 +1,37 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "plugins/transports/rendezvous.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/engine/transport.h"
+#include "plugins/transports/build_id.h"
+#include "plugins/transports/local_store.h"
+#include "plugins/transports/run_store.h"
 
 namespace skippipe {
+
+/// What hosts the store, where this rank does.
+struct Rendezvous::Server {
+    std::unique_ptr<LocalStoreServer> local;
+    c10::intrusive_ptr<c10d::TCPStore> tcp;
+};
 
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto beat_every = 200ms;
-
-std::vector<std::uint8_t> to_bytes(const std::string& text) { return {text.begin(), text.end()}; }
-std::string to_text(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+/// After a connection broke: what failed there says so meanwhile.
+constexpr double hear_first_s = 0.4;
+/// Where one of several is gone, those that have a connection of their own to it know better, or its silence shows it.
+constexpr double hear_others_first_s = 7;
+/// Between the rendezvous and a rank's first beat.
+constexpr double join_within_s = 120;
+constexpr int looks_in_silence = 3;
 
 nlohmann::json write(const Faults& faults) {
     auto json = nlohmann::json::array();
@@ -25,142 +39,275 @@ nlohmann::json write(const Faults& faults) {
     return json;
 }
 
-Faults read_faults(const std::string& text) {
+Faults read_faults(const nlohmann::json& json) {
     Faults faults;
-    const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_array()) return faults;
     for (const auto& f : json)
-        if (f.is_array() && f.size() == 4)
+        if (f.is_array() && f.size() == 4 &&
+            std::all_of(f.begin(), f.end(), [](const auto& t) { return t.is_string(); }))
             faults.push_back(
                 {f[0].get<std::string>(), f[1].get<std::string>(), f[2].get<std::string>(), f[3].get<std::string>()});
     return faults;
 }
 
+std::string write(const Loss& loss) {
+    nlohmann::json json{{"rank", loss.rank}, {"how", loss.how}};
+    if (!loss.faults.empty()) json["faults"] = write(loss.faults);
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Loss read_loss(const std::string& text, int world_size) {
+    Loss loss;
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) return loss;
+    if (const auto rank = json.find("rank"); rank != json.end() && rank->is_number_integer())
+        loss.rank = rank->get<std::int64_t>() >= 0 && rank->get<std::int64_t>() < world_size ? rank->get<int>() : -1;
+    if (const auto how = json.find("how"); how != json.end() && how->is_string()) loss.how = how->get<std::string>();
+    if (const auto faults = json.find("faults"); faults != json.end()) loss.faults = read_faults(*faults);
+    return loss;
+}
+
+std::chrono::milliseconds milliseconds(double seconds) {
+    return std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
+}
+
 }  // namespace
 
-Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s)
-    : launch_(std::move(launch)), port_(launch_.master_port) {
+double beat_interval_s(int world_size) {
+    // Of each rank and beat: its own, "lost", and that of the other side, rank 0's by all and all by rank 0.
+    constexpr double requests_per_rank = 4, most_per_s = 200;
+    return std::max(0.2, requests_per_rank * world_size / most_per_s);
+}
+
+Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s, std::string build)
+    : launch_(std::move(launch)), patience_s_(patience_s), port_(launch_.master_port) {
+    if (launch_.token.empty()) throw std::logic_error("ranks meet behind a token: LaunchEnvironment::token");
     const bool hosts = launch_.rank == 0 && !launch_.agent_store;
     try {
-        const std::chrono::milliseconds patience(static_cast<long long>(patience_s * 1000));
-        server_ = make_store(launch_.master_address, port_, hosts, patience);
-        port_ = server_->getPort();
-        store_ = server_;
+        if (hosts && launch_.one_host()) {
+            server_ = std::make_unique<Server>();
+            server_->local = std::make_unique<LocalStoreServer>(port_, launch_.token);
+            port_ = server_->local->number();
+        } else if (hosts) {
+            server_ = std::make_unique<Server>();
+            server_->tcp = make_store(launch_.master_address, port_, true, milliseconds(patience_s));
+            port_ = server_->tcp->getPort();
+            if (launch_.token_is_derived)
+                std::cerr
+                    << "SKIPPIPE_TOKEN is not set: the ranks' store is open to who knows the job's number. Before "
+                       "the launcher: export SKIPPIPE_TOKEN=$(openssl rand -hex 16)\n";
+        }
+        store_ = connect();
     } catch (const std::exception& error) {
         throw InputError("MASTER_ADDR",
                          fmt::format("rank {} {} {}:{}", launch_.rank, hosts ? "cannot listen at" : "found nobody at",
                                      launch_.master_address, launch_.master_port),
                          error.what(),
                          hosts ? "Choose another MASTER_PORT, or an address of this host"
-                               : "Check MASTER_ADDR and MASTER_PORT, that rank 0 runs, and the firewall");
+                               : "Check MASTER_ADDR and MASTER_PORT, that rank 0 runs, that SKIPPIPE_TOKEN is the same "
+                                 "everywhere, and the firewall");
     }
+    check_build(build.empty() ? build_id() : build);
 }
 
 Rendezvous::~Rendezvous() {
-    stop_ = true;
-    if (heart_.joinable()) heart_.join();
+    stop_threads();
+    // The others look for what ended the run once a beat, in the store that ends here.
+    if (server_ && (told_ || failed_)) std::this_thread::sleep_for(milliseconds(2 * beat_every_s_ + 0.1));
 }
 
-c10::intrusive_ptr<c10d::TCPStore> Rendezvous::connect() const {
-    return make_store(launch_.master_address, port_, false, 60s);
+std::shared_ptr<RunStore> Rendezvous::connect(std::shared_ptr<const std::atomic<bool>> stop) const {
+    const auto patience = milliseconds(patience_s_);
+    StorePointer inner;
+    if (launch_.one_host())
+        inner = c10::make_intrusive<LocalStore>(port_, launch_.token, patience);
+    else
+        inner = make_store(launch_.master_address, port_, false, patience);
+    auto store = c10::make_intrusive<RunStore>(std::move(inner), launch_.token, std::move(stop), patience);
+    return {store.get(), [store](RunStore*) {}};  // c10d counts by itself, and needs LibTorch's headers for it
+}
+
+/// Every rank works out schedule and sums by itself: other code would do it otherwise.
+void Rendezvous::check_build(const std::string& build) {
+    if (launch_.rank == 0) return store_->set_text("build", build);
+    std::string first;
+    try {
+        const auto bytes = store_->get("build");
+        first.assign(bytes.begin(), bytes.end());
+    } catch (const std::exception& error) {
+        throw InputError("SKIPPIPE_TOKEN", fmt::format("rank {} hears nothing of rank 0", launch_.rank), error.what(),
+                         "Check that rank 0 runs, and that SKIPPIPE_TOKEN is the same everywhere");
+    }
+    if (first == build) return;
+    const Faults faults{{fmt::format("rank {}", launch_.rank),
+                         fmt::format("rank {} is another build than rank 0: {}, not {}", launch_.rank, build, first),
+                         "every rank works out the schedule and its sums by itself, and all must do it alike",
+                         "Start the same program on every rank"}};
+    report_failed(faults);
+    throw InputError(faults);
 }
 
 std::string Rendezvous::share(const std::string& key, const std::string& text) {
     if (launch_.rank == 0) {
-        store_->set("share/" + key, to_bytes(text));
+        store_->set_text("share/" + key, text);
         return text;
     }
-    return to_text(store_->get("share/" + key));
+    const auto bytes = store_->get("share/" + key);
+    return {bytes.begin(), bytes.end()};
 }
 
 void Rendezvous::watch(std::function<void(const Loss&)> lost, double limit_s) {
     lost_ = std::move(lost);
-    limit_s_ = limit_s;
-    beats_.assign(static_cast<std::size_t>(launch_.world_size), {"", steady_s()});
+    beat_every_s_ = beat_interval_s(launch_.world_size);
+    limit_s_ = std::max(limit_s, 5 * beat_every_s_);
+    heard_.assign(static_cast<std::size_t>(launch_.world_size), {"", steady_s(), 0});
     heart_ = std::thread([this] { beat(); });
+    sweeper_ = std::thread([this] { sweep(); });
+    answered_at_s_ = steady_s();
+    store_watch_ = std::thread([this] { watch_store(); });
 }
 
+/// Apart from looking at the others, which takes as long as there are many: who looks must not fall silent meanwhile.
 void Rendezvous::beat() {
     try {
         const auto store = connect();
-        for (std::uint64_t count = 1; !stop_; ++count) {
-            store->set(fmt::format("beat/{}", launch_.rank), to_bytes(std::to_string(count)));
-            if (!look(*store)) return;
-            std::this_thread::sleep_for(beat_every);
+        for (std::uint64_t count = 1;; ++count) {
+            store->set_text(fmt::format("beat/{}", launch_.rank), std::to_string(count));
+            if (!listen(*store)) return;
+            confirm_suspicion(*store);
+            answered_at_s_ = steady_s();
+            if (!pause(beat_every_s_)) return;
         }
     } catch (const std::exception& error) {
-        if (!stop_) lose({0, fmt::format("its store cannot be reached: {}", error.what()), {}});
+        lose({0, fmt::format("its store cannot be reached: {}", error.what()), {}});
     }
 }
 
-/// What the others say; false once a rank is lost. Rank 0 watches everybody, the others watch rank 0, through the
-/// store.
-bool Rendezvous::look(c10d::TCPStore& store) {
-    if (store.check({"lost"})) {
-        const auto json = nlohmann::json::parse(to_text(store.get("lost")), nullptr, false);
-        Loss loss{json.value("rank", -1), json.value("how", ""), {}};
-        if (json.contains("faults")) loss.faults = read_faults(json["faults"].dump());
-        lose(loss);
-        return false;
+/// Where the store's host is stopped, who asks it waits for its answer and hears of nobody's silence.
+void Rendezvous::watch_store() {
+    for (int looks = 0; pause(beat_every_s_);) {
+        looks = steady_s() - answered_at_s_ > limit_s_ + beat_every_s_ ? looks + 1 : 0;
+        if (looks < looks_in_silence) continue;
+        return lose({0, fmt::format("its store has been silent for {:.0f} s", limit_s_), {}});
     }
-    const int watched = launch_.rank == 0 ? launch_.world_size : 1;
-    for (int rank = 0; rank < watched; ++rank) {
-        const auto key = fmt::format("beat/{}", rank);
-        if (rank == launch_.rank || !store.check({key})) continue;
-        auto& [value, since_s] = beats_[static_cast<std::size_t>(rank)];
-        const auto now = to_text(store.get(key));
-        if (now != value) {
-            value = now;
-            since_s = steady_s();
-        } else if (steady_s() - since_s > limit_s_) {
-            const Loss loss{rank, fmt::format("it has been silent for {:.0f} s", limit_s_), {}};
-            store.set("lost", to_bytes(nlohmann::json{{"rank", rank}, {"how", loss.how}}.dump()));
-            lose(loss);
-            return false;
-        }
+}
+
+/// What a rank told everybody; false where one did.
+bool Rendezvous::listen(RunStore& store) {
+    const auto told = store.text("lost");
+    if (told.empty()) return true;
+    lose(read_loss(told, launch_.world_size));
+    return false;
+}
+
+/// Rank 0 looks at everybody, the others at rank 0, through the store.
+void Rendezvous::sweep() {
+    try {
+        const auto store = connect();
+        do {
+            const int end = launch_.rank == 0 ? launch_.world_size : 1;
+            for (int rank = launch_.rank == 0 ? 1 : 0; rank < end; ++rank)
+                if (!look_at(*store, rank)) return;
+        } while (pause(beat_every_s_));
+    } catch (const std::exception& error) {
+        lose({0, fmt::format("its store cannot be reached: {}", error.what()), {}});
     }
-    return true;
+}
+
+/// False once the rank is lost. Silence is counted in looks too: a process that slept itself has not heard anybody.
+bool Rendezvous::look_at(RunStore& store, int rank) {
+    auto& heard = heard_[static_cast<std::size_t>(rank)];
+    const auto now = store.text(fmt::format("beat/{}", rank));
+    if (now != heard.beat) {
+        heard = {now, steady_s(), 0};
+        return true;
+    }
+    const double limit_s = now.empty() ? join_within_s : limit_s_;
+    if (++heard.looks < looks_in_silence || steady_s() - heard.since_s <= limit_s) return true;
+    const Loss loss{rank, fmt::format("it has been silent for {:.0f} s", limit_s), {}};
+    tell_all(store, loss);
+    lose(loss);
+    return false;
+}
+
+void Rendezvous::tell_all(RunStore& store, const Loss& loss) {
+    const auto text = write(loss);
+    store.compareSet("lost", {}, {text.begin(), text.end()});  // the first to say so is right
+}
+
+void Rendezvous::confirm_suspicion(RunStore& store) {
+    std::vector<Loss> due;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& suspicion : suspicions_)
+            if (steady_s() >= suspicion.until_s) due.push_back(suspicion.loss);
+        std::erase_if(suspicions_, [](const Suspicion& s) { return steady_s() >= s.until_s; });
+    }
+    for (const auto& loss : due) tell_all(store, loss);
+}
+
+/// False where the run is over.
+bool Rendezvous::pause(double seconds) {
+    std::unique_lock lock(mutex_);
+    const auto until = std::chrono::steady_clock::now() + milliseconds(seconds);
+    while (!stop_ && std::chrono::steady_clock::now() < until) {
+        auto next = until;
+        for (const auto& suspicion : suspicions_)
+            if (suspicion.until_s > steady_s()) next = std::min(next, steady_point(suspicion.until_s));
+        const auto before = suspicions_.size();
+        changed_.wait_until(lock, next, [&] { return stop_ || suspicions_.size() != before; });
+        if (next < until && std::chrono::steady_clock::now() >= next) break;
+    }
+    return !stop_;
+}
+
+void Rendezvous::stop_threads() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+        changed_.notify_all();
+    }
+    if (heart_.joinable()) heart_.join();
+    if (sweeper_.joinable()) sweeper_.join();
+    if (store_watch_.joinable()) store_watch_.join();
 }
 
 void Rendezvous::lose(const Loss& loss) {
     {
         const std::lock_guard lock(mutex_);
-        if (told_ || stop_) return;
+        if (told_ || stop_ || failed_) return;
         told_ = true;
     }
     if (lost_) lost_(loss);
 }
 
 void Rendezvous::report_broken(int rank, const std::string& how) {
-    // A rank that failed says why before it goes: let that be heard first.
-    std::this_thread::sleep_for(2 * beat_every);
-    try {
-        const auto store = connect();
-        if (!store->check({"lost"}))
-            store->set("lost", to_bytes(nlohmann::json{{"rank", rank}, {"how", how}}.dump(
-                                   -1, ' ', false, nlohmann::json::error_handler_t::replace)));
-    } catch (const std::exception&) {
-        rank = 0;  // the store's host is the one that is gone
-    }
-    std::this_thread::sleep_for(5 * beat_every);
-    lose({rank, how, {}});
+    const std::lock_guard lock(mutex_);
+    const double wait_s = rank < 0 ? hear_others_first_s : hear_first_s;
+    suspicions_.push_back({{rank, how, {}}, steady_s(), steady_s() + wait_s});
+    changed_.notify_all();
 }
 
 void Rendezvous::report_failed(const Faults& faults) {
+    {
+        const std::lock_guard lock(mutex_);
+        failed_ = true;  // and needs not hear it from the others
+    }
     try {
-        const nlohmann::json json{{"rank", launch_.rank}, {"how", "it cannot go on"}, {"faults", write(faults)}};
-        connect()->set("lost", to_bytes(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+        const auto store = connect();
+        tell_all(*store, {launch_.rank, "it cannot go on", faults});
     } catch (const std::exception&) {
         // Nobody is there to hear it.
     }
 }
 
 void Rendezvous::leave() {
-    stop_ = true;
-    if (heart_.joinable()) heart_.join();
+    stop_threads();
     const auto gone = store_->add("gone", 1);
     if (launch_.rank != 0) return;
-    for (auto left = gone; left < launch_.world_size; left = store_->add("gone", 0)) std::this_thread::sleep_for(1ms);
+    const double until_s = steady_s() + patience_s_;  // who dies on the way out harms nobody any more
+    for (auto left = gone; left < launch_.world_size && steady_s() < until_s; left = store_->add("gone", 0))
+        std::this_thread::sleep_for(1ms);
 }
 
 }  // namespace skippipe

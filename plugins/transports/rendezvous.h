@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How ranks find each other and notice that one is gone: LibTorch's store, with heartbeats of our own.
+// How ranks find each other and notice that one is gone: a shared store, with heartbeats of our own.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/base/fault.h"
 #include "core/engine/launch.h"
-#include "plugins/transports/c10d_compat.h"
 
 namespace skippipe {
+
+class RunStore;
 
 /// What may end a run from outside.
 struct Loss {
@@ -21,49 +24,77 @@ struct Loss {
     Faults faults;    ///< what it said before it ended itself
 };
 
-/// The store all ranks share. Rank 0 hosts it, or torchrun's agent does; the host outlives the others (`leave`).
+/// Seconds between two beats of each of so many ranks, by which the store gets at most some 200 requests a second.
+double beat_interval_s(int world_size);
+
+/// The store all ranks share. Ranks of one host keep it on a socket that no network reaches (local_store.h); else rank
+/// 0 hosts LibTorch's, or torchrun's agent does. The host outlives the others (`leave`). Every key is behind the run's
+/// token.
 class Rendezvous {
 public:
-    /// Rank 0: opens the store; the others wait for it. Throws InputError where they do not meet within `patience_s`.
-    explicit Rendezvous(LaunchEnvironment launch, double patience_s = 120);
+    /// Rank 0: opens the store; the others wait for it. Throws InputError where they do not meet within `patience_s`,
+    /// or where rank 0 is another build, which rank 0 hears too. `build`: what this program is made of (build_id.h).
+    explicit Rendezvous(LaunchEnvironment launch, double patience_s = 120, std::string build = {});
     ~Rendezvous();
 
     const LaunchEnvironment& launch() const { return launch_; }
+    /// Where the others find it: MASTER_PORT for them.
     int port() const { return port_; }
-    /// A connection of one's own: one thread each.
-    c10::intrusive_ptr<c10d::TCPStore> connect() const;
-    const Store& store() const { return store_; }
+    /// A connection of one's own: one thread each. What waits on it ends with Aborted once `stop` is set.
+    std::shared_ptr<RunStore> connect(std::shared_ptr<const std::atomic<bool>> stop = {}) const;
 
     /// Rank 0's text on every rank, once a key.
     std::string share(const std::string& key, const std::string& text);
 
-    /// Beats from now on, and calls `lost` once, from a thread, when a rank is silent for `limit_s` or another rank
-    /// lost it.
+    /// Beats from now on, and calls `lost` once, from a thread, when a rank is silent for `limit_s` (longer where many
+    /// ranks share the store: five beats) or another rank lost it. Suspicion is a belief: a rank that is only stopped
+    /// is named like one that is dead.
     void watch(std::function<void(const Loss&)> lost, double limit_s);
-    /// This rank's connection to another broke: tells everybody, and calls `lost` here. Never returns where `lost` does
-    /// not.
+    /// This rank's connection to another (-1: to one of several) broke. Returns at once; soon everybody hears of it,
+    /// and `lost` is called here, unless a rank says meanwhile why it ended, or, for -1, is found silent.
     void report_broken(int rank, const std::string& how);
-    /// This rank cannot go on: rank 0 hears why.
+    /// This rank cannot go on: the others hear why. `lost` is not called here any more.
     void report_failed(const Faults& faults);
-    /// Everybody is through: waits for all, rank 0 longest.
+    /// Everybody is through: waits for all, rank 0 longest, at most `patience_s`.
     void leave();
 
 private:
+    struct Server;
+    struct Suspicion {
+        Loss loss;
+        double since_s = 0, until_s = 0;
+    };
+    void check_build(const std::string& build);
     void beat();
-    bool look(c10d::TCPStore& store);
+    void sweep();
+    void watch_store();
+    bool listen(RunStore& store);
+    bool look_at(RunStore& store, int rank);
+    void confirm_suspicion(RunStore& store);
+    void tell_all(RunStore& store, const Loss& loss);
+    bool pause(double seconds);
+    void stop_threads();
     void lose(const Loss& loss);
 
     LaunchEnvironment launch_;
+    double patience_s_;
     int port_ = 0;
-    c10::intrusive_ptr<c10d::TCPStore> server_;
-    Store store_;
+    std::unique_ptr<Server> server_;
+    std::shared_ptr<RunStore> store_;
     std::function<void(const Loss&)> lost_;
-    double limit_s_ = 5;
-    std::atomic<bool> stop_{false};
+    double beat_every_s_ = 0.2, limit_s_ = 5;
     std::mutex mutex_;
-    bool told_ = false;
-    std::vector<std::pair<std::string, double>> beats_;  ///< last value of each rank, and when it changed
-    std::thread heart_;
+    std::condition_variable changed_;
+    bool stop_ = false, told_ = false, failed_ = false;
+    std::vector<Suspicion> suspicions_;
+    struct Heard {
+        std::string beat;
+        double since_s = 0;
+        int looks = 0;  ///< that found the same beat
+    };
+    std::vector<Heard> heard_;
+    std::atomic<double> answered_at_s_{0};  ///< by the store, to the heart
+    std::thread heart_, sweeper_, store_watch_;
 };
 
 }  // namespace skippipe

@@ -11,7 +11,9 @@
 
 #include "core/engine/probe.h"
 #include "core/model/allocator.h"
+#include "plugins/transports/c10d_compat.h"
 #include "plugins/transports/gloo.h"
+#include "plugins/transports/run_store.h"
 
 namespace {
 
@@ -54,8 +56,8 @@ double transport_s(GlooTransport& transport, const RankSchedule& schedule, std::
 void measure(Rendezvous& rendezvous, int rank) {
     const auto schedule = one_way();
     GlooTransport transport(rendezvous, schedule);
-    const auto group = make_group(c10::make_intrusive<c10d::PrefixStore>("bare", rendezvous.store()), rank, 2,
-                                  c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+    const auto group = make_group(c10::make_intrusive<c10d::PrefixStore>("bare", rendezvous.connect()->shared()), rank,
+                                  2, c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
     for (const std::size_t bytes : {std::size_t{64} << 10, std::size_t{512} << 10, std::size_t{4} << 20}) {
         std::vector<std::vector<std::byte>> buffers(messages, std::vector<std::byte>(bytes, std::byte{1}));
         std::vector<double> bare, ours;
@@ -83,16 +85,21 @@ int main() {
     keep_freed_memory();
     int port[2];
     if (::pipe(port) != 0) return 1;
+    const auto token = make_token();
     const pid_t child = ::fork();
     int number = 0;
     if (child == 0) {
         if (::read(port[0], &number, sizeof number) != sizeof number) return 1;
-        Rendezvous rendezvous(
-            {.rank = 1, .world_size = 2, .local_rank = 1, .local_world_size = 2, .master_port = number});
+        Rendezvous rendezvous({.rank = 1,
+                               .world_size = 2,
+                               .local_rank = 1,
+                               .local_world_size = 2,
+                               .master_port = number,
+                               .token = token});
         measure(rendezvous, 1);
         std::quick_exit(0);
     }
-    Rendezvous rendezvous({.rank = 0, .world_size = 2, .local_world_size = 2});
+    Rendezvous rendezvous({.rank = 0, .world_size = 2, .local_world_size = 2, .token = token});
     number = rendezvous.port();
     if (::write(port[1], &number, sizeof number) != sizeof number) return 1;
     measure(rendezvous, 0);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ranks as threads of one process: a transport with the rules of the others (rendezvous, posted in order), for tests of
-// the engine.
+// the engine. tests/transports/test_contract.cpp holds it to them.
 #pragma once
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
+#include "core/engine/delivery_gate.h"
 #include "core/engine/transport.h"
 
 namespace skippipe::testing {
@@ -19,8 +22,10 @@ struct Exchange {
     int ranks;
     std::mutex mutex;
     std::condition_variable changed;
-    std::map<std::pair<int, int>, std::deque<Delivery>> offered;  ///< by pair of ranks; taken in order
-    std::map<std::string, std::vector<std::string>> rounds;       ///< of collectives
+    std::map<std::pair<int, int>, std::deque<Delivery>> offered;              ///< by pair of ranks; taken in order
+    std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> given;  ///< the same of send_to
+    std::map<std::string, std::vector<std::string>> rounds;                   ///< of collectives
+    std::set<int> gone;                                                       ///< ranks that aborted
     std::shared_ptr<LineBook> book;
 };
 
@@ -40,31 +45,66 @@ class ThreadTransport final : public RankTransport {
 public:
     ThreadTransport(Exchange& exchange, const RankSchedule& schedule, int rank)
         : exchange_(exchange), schedule_(schedule), rank_(rank) {}
+    ~ThreadTransport() override {
+        // One that is through has told the others all that they wait for.
+        if (!threads_.empty()) abort();
+        threads_.clear();
+    }
 
     int rank() const override { return rank_; }
     int ranks() const override { return exchange_.ranks; }
+    void abort() noexcept override {
+        aborted_ = true;
+        {
+            const std::lock_guard lock(exchange_.mutex);
+            exchange_.gone.insert(rank_);
+            exchange_.changed.notify_all();
+        }
+        {
+            const std::lock_guard lock(mutex_);
+            changed_.notify_all();
+        }
+        broken_.raise(std::make_exception_ptr(Aborted()));
+        gate_.close();
+    }
+    void when_broken(std::function<void(std::exception_ptr)> broken) override { broken_.set(std::move(broken)); }
     double now_s() const override { return steady_s(); }
 
-    void follow(const RankSchedule& schedule) override { schedule_ = schedule; }
+    void follow(const RankSchedule& schedule) override {
+        check();
+        schedule_ = schedule;
+    }
     void begin_iteration(std::function<std::size_t(const RankTransfer&)>,
                          std::function<void(Delivery)> deliver) override {
+        check();
         for (int peer = 0; peer < ranks(); ++peer) {
             if (peer == rank_) continue;
-            threads_.emplace_back([this, peer, deliver] {
-                for (const auto& transfer : schedule_.between(peer, rank_)) deliver(take({peer, rank_}, transfer));
+            start([this, peer, deliver] {
+                for (const auto& transfer : schedule_.between(peer, rank_)) {
+                    auto message = take({peer, rank_}, transfer);
+                    if (!plausible(message.times, now_s())) throw PeerFault(peer, "sent times that cannot be");
+                    if (!gate_.pass([&] { deliver(std::move(message)); })) throw Aborted();
+                }
             });
-            threads_.emplace_back([this, peer] {
+            start([this, peer] {
                 for (const auto& transfer : schedule_.between(rank_, peer)) offer({rank_, peer}, ready(transfer));
             });
         }
     }
     void send(Delivery message) override {
+        check();
         const std::lock_guard lock(mutex_);
         const int number = message.transfer.number;
         ready_.emplace(number, std::move(message));
         changed_.notify_all();
     }
-    void end_iteration() override { threads_.clear(); }
+    void end_iteration() override {
+        threads_.clear();
+        const std::lock_guard lock(mutex_);
+        ready_.clear();
+        if (auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+        check();
+    }
 
     void all_reduce(int stage, std::span<float> values) override {
         std::string mine(reinterpret_cast<const char*>(values.data()), values.size_bytes());
@@ -76,10 +116,12 @@ public:
         std::copy(sum.begin(), sum.end(), values.begin());
     }
     double latest(int stage, double value) override {
-        double most = value;
-        for (const auto& text :
-             round("latest" + std::to_string(stage), schedule_.ranks_of_stage(stage), std::to_string(value)))
-            most = std::max(most, std::stod(text));
+        double most = value, other = 0;
+        for (const auto& text : round("latest" + std::to_string(stage), schedule_.ranks_of_stage(stage),
+                                      {reinterpret_cast<const char*>(&value), sizeof value})) {
+            std::memcpy(&other, text.data(), sizeof other);
+            most = std::max(most, other);
+        }
         return most;
     }
     std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override {
@@ -97,9 +139,25 @@ public:
         return all;
     }
     std::string broadcast(const std::string& text) override { return round("broadcast", everybody(), text).front(); }
-    void send_to(int, std::span<const std::byte>) override {}
-    void receive_from(int, std::span<std::byte>) override {}
+    void send_to(int peer, std::span<const std::byte> bytes) override {
+        std::unique_lock lock(exchange_.mutex);
+        auto& queue = exchange_.given[{rank_, peer}];
+        queue.emplace_back(bytes.begin(), bytes.end());
+        exchange_.changed.notify_all();
+        wait(lock, {peer}, [&] { return queue.empty(); });
+    }
+    void receive_from(int peer, std::span<std::byte> bytes) override {
+        std::unique_lock lock(exchange_.mutex);
+        auto& queue = exchange_.given[{peer, rank_}];
+        wait(lock, {peer}, [&] { return !queue.empty(); });
+        const auto message = std::move(queue.front());
+        queue.pop_front();
+        exchange_.changed.notify_all();
+        if (message.size() != bytes.size()) throw PeerFault(peer, "sent a message of another size");
+        std::copy(message.begin(), message.end(), bytes.begin());
+    }
     std::unique_ptr<LineBook> line_book(std::size_t lines) override {
+        check();
         const std::lock_guard lock(exchange_.mutex);
         if (!exchange_.book) exchange_.book = std::make_shared<LocalLineBook>(lines);
         return std::make_unique<BookOf>(exchange_.book);
@@ -111,9 +169,41 @@ private:
         for (int r = 0; r < ranks(); ++r) all.push_back(r);
         return all;
     }
+    void check() const {
+        if (aborted_) throw Aborted();
+    }
+    /// Until `done`, with the exchange's mutex held; throws where this rank aborted or one of the peers did.
+    template <class Done>
+    void wait(std::unique_lock<std::mutex>& lock, const std::vector<int>& peers, Done done) {
+        const auto lost = [&] {
+            return std::any_of(peers.begin(), peers.end(), [&](int p) { return exchange_.gone.contains(p); });
+        };
+        exchange_.changed.wait(lock, [&] { return aborted_ || done() || lost(); });
+        check();
+        if (!done()) throw InputError("ranks", "a rank is gone", "others waited for it", "Start again");
+    }
+    void start(std::function<void()> work) {
+        threads_.emplace_back([this, work = std::move(work)] {
+            try {
+                work();
+            } catch (...) {
+                fail(std::current_exception());
+            }
+        });
+    }
+    void fail(std::exception_ptr error) {
+        if (aborted_) return;
+        {
+            const std::lock_guard lock(mutex_);
+            if (error_) return;
+            error_ = error;
+        }
+        if (!broken_.raise(error)) abort();
+    }
     Delivery ready(const RankTransfer& transfer) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return ready_.contains(transfer.number); });
+        changed_.wait(lock, [&] { return aborted_ || ready_.contains(transfer.number); });
+        check();
         auto message = std::move(ready_.at(transfer.number));
         ready_.erase(transfer.number);
         return message;
@@ -122,12 +212,12 @@ private:
         std::unique_lock lock(exchange_.mutex);
         exchange_.offered[pair].push_back(std::move(message));
         exchange_.changed.notify_all();
-        exchange_.changed.wait(lock, [&] { return exchange_.offered[pair].empty(); });
+        wait(lock, {pair.second}, [&] { return exchange_.offered[pair].empty(); });
     }
     Delivery take(std::pair<int, int> pair, const RankTransfer& transfer) {
         std::unique_lock lock(exchange_.mutex);
         auto& queue = exchange_.offered[pair];
-        exchange_.changed.wait(lock, [&] { return !queue.empty(); });
+        wait(lock, {pair.first}, [&] { return !queue.empty(); });
         auto message = std::move(queue.front());
         queue.pop_front();
         exchange_.changed.notify_all();
@@ -136,6 +226,7 @@ private:
     }
     /// Texts of the ranks named, once all have given theirs.
     std::vector<std::string> round(const std::string& name, const std::vector<int>& members, const std::string& mine) {
+        check();
         const auto key = name + "/" + std::to_string(count_[name]++);
         std::unique_lock lock(exchange_.mutex);
         for (const int member : members) exchange_.rounds[key + "/" + std::to_string(member)];
@@ -144,7 +235,7 @@ private:
         std::vector<std::string> texts;
         for (const int member : members) {
             auto& slot = exchange_.rounds[key + "/" + std::to_string(member)];
-            exchange_.changed.wait(lock, [&] { return !slot.empty(); });
+            wait(lock, {member}, [&] { return !slot.empty(); });
             texts.push_back(slot.front());
         }
         return texts;
@@ -153,8 +244,12 @@ private:
     Exchange& exchange_;
     RankSchedule schedule_;
     int rank_;
+    std::atomic<bool> aborted_{false};
+    DeliveryGate gate_;
+    BreakSignal broken_;
     std::mutex mutex_;
     std::condition_variable changed_;
+    std::exception_ptr error_;
     std::map<int, Delivery> ready_;
     std::map<std::string, int> count_;
     std::vector<std::jthread> threads_;

@@ -51,6 +51,52 @@ private Q_SLOTS:
         QCOMPARE(memory_together({{0, 10, 5, 3}, {1, 20, 5, 4}}, 1), 44.0);
     }
 
+    /// Messages count: under way at who sent them, come too early at who is to use them.
+    void messages_are_counted() {
+        auto experiment = experiment_;
+        const auto problem = make_problem(experiment);
+        const auto plan = plan_for(problem);
+        const auto needs = memory_needed(experiment, problem, plan);
+        const double one = std::max(problem.forward_bytes, problem.backward_bytes);
+        double most = 0;
+        for (const auto& need : needs) {
+            QVERIFY(need.messages >= std::min(problem.forward_bytes, problem.backward_bytes));
+            QVERIFY(need.messages <= 2 * static_cast<double>(plan.paths.size()) * one);
+            most = std::max(most, need.messages);
+        }
+        // A node that computes a hundred times as long is waited for: what is sent to it piles up there.
+        auto slow = problem;
+        const int late = plan.stages[1].front();
+        slow.seconds_per_sample_per_block[static_cast<std::size_t>(late)] *= 100;
+        for (const auto& need : memory_needed(experiment, slow, plan))
+            if (need.node == late) QVERIFY2(need.messages > 2 * one, qPrintable(QString::number(need.messages / one)));
+    }
+
+    /// Eight posted receives an edge where messages are small, and never much more than the bound together.
+    void posted_receives_are_bounded() {
+        QCOMPARE(posted_ahead(0, 0), std::size_t{8});
+        QCOMPARE(posted_ahead(3, 1e5), std::size_t{8});
+        QCOMPARE(posted_ahead(3, 1e9), std::size_t{1});
+        for (const std::size_t edges : {1, 5, 50})
+            for (const double bytes : {1e3, 1e6, 2e7, 1e9}) {
+                const double held = static_cast<double>(edges * posted_ahead(edges, bytes)) * bytes;
+                QVERIFY(held <= std::max(posted_bytes, static_cast<double>(edges) * bytes));
+            }
+        auto experiment = experiment_;
+        const auto problem = make_problem(experiment);
+        QCOMPARE(posted_memory(experiment, problem), 0.0);
+        experiment.execution.clock = Clock::wall;
+        experiment.execution.ranks = 3;
+        const double one = std::max(problem.forward_bytes, problem.backward_bytes);
+        QCOMPARE(posted_memory(experiment, problem), 3 * 2 * static_cast<double>(posted_ahead(2, one)) * one);
+        // What is posted is part of what must fit.
+        const auto plan = plan_for(problem);
+        experiment.execution.threads = 2;
+        const double nodes = memory_together(memory_needed(experiment, problem, plan), 2);
+        QVERIFY(!check_memory_fits(experiment, problem, plan, nodes + 1).empty());
+        QVERIFY(check_memory_fits(experiment, problem, plan, nodes + posted_memory(experiment, problem)).empty());
+    }
+
     void says_what_is_missing() {
         auto experiment = experiment_;
         QVERIFY(

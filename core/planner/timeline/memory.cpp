@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -63,7 +65,79 @@ std::vector<double> feedback_bytes(const Experiment& experiment, const Problem& 
     return bytes;
 }
 
+/// Bytes that a node holds more (or less) of from a time on.
+struct Change {
+    double time_s = 0, bytes = 0;
+};
+
+double most_at_once(std::vector<Change>& changes) {
+    // What goes at a time goes before what comes then.
+    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+        return a.time_s != b.time_s ? a.time_s < b.time_s : a.bytes < b.bytes;
+    });
+    double held = 0, most = 0;
+    for (const auto& change : changes) most = std::max(most, held += change.bytes);
+    return most;
+}
+
+/// What operation a message is for: of a node and microbatch there is one of each.
+enum class Use { forward, loss, backward };
+using UseKey = std::tuple<int, int, Use>;
+
+/// When each operation starts.
+std::map<UseKey, double> starts_of(const Timeline& timeline) {
+    std::map<UseKey, double> starts;
+    for (const auto& span : timeline.spans) {
+        if (span.kind == SpanKind::forward) starts[{span.node, span.microbatch, Use::forward}] = span.start_s;
+        if (span.kind == SpanKind::loss) starts[{span.node, span.microbatch, Use::loss}] = span.start_s;
+        if (span.kind == SpanKind::backward || span.kind == SpanKind::input_gradient)
+            starts[{span.node, span.microbatch, Use::backward}] = span.start_s;
+    }
+    return starts;
+}
+
+/// Most bytes of messages at each node by the plan's timeline: under way, at its sender; come and not yet used, at its
+/// receiver.
+std::vector<double> message_bytes(const Problem& problem, const Plan& plan) {
+    const auto timeline = evaluate(problem, plan);
+    const auto starts = starts_of(timeline);
+    std::map<int, int> data_node;  // of each microbatch
+    for (const auto& path : plan.paths) data_node[path.microbatch] = path.nodes.front();
+    std::vector<std::vector<Change>> changes(problem.node_ids.size());
+    for (const auto& span : timeline.spans) {
+        if (!is_transfer(span.kind)) continue;
+        auto& sender = changes[static_cast<std::size_t>(span.node)];
+        auto& receiver = changes[static_cast<std::size_t>(span.to_node)];
+        sender.push_back({span.ready_s, span.bytes});
+        sender.push_back({span.end_s, -span.bytes});
+        const auto use = span.kind == SpanKind::transfer_backward        ? Use::backward
+                         : span.to_node == data_node.at(span.microbatch) ? Use::loss
+                                                                         : Use::forward;
+        const auto used = starts.find({span.to_node, span.microbatch, use});
+        if (used == starts.end() || used->second <= span.end_s) continue;
+        receiver.push_back({span.end_s, span.bytes});
+        receiver.push_back({used->second, -span.bytes});
+    }
+    std::vector<double> most;
+    for (auto& of_node : changes) most.push_back(most_at_once(of_node));
+    return most;
+}
+
 }  // namespace
+
+std::size_t posted_ahead(std::size_t edges, double largest_bytes) {
+    constexpr double most = 8;  // so that small messages do not wait for each other's round trips
+    const double all = static_cast<double>(edges) * largest_bytes;
+    return all > 0 ? static_cast<std::size_t>(std::clamp(posted_bytes / all, 1.0, most))
+                   : static_cast<std::size_t>(most);
+}
+
+double posted_memory(const Experiment& experiment, const Problem& problem) {
+    const int ranks = experiment.execution.clock == Clock::wall ? experiment.execution.ranks : 1;
+    const double largest = std::max(problem.forward_bytes, problem.backward_bytes);
+    const auto edges = static_cast<std::size_t>(std::max(0, ranks - 1));
+    return ranks * static_cast<double>(edges * posted_ahead(edges, largest)) * largest;
+}
 
 std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan) {
     std::vector<int> visits(problem.node_ids.size());
@@ -72,6 +146,7 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
     const auto between =
         plan.split_backward ? most_between(problem, plan) : std::vector<int>(problem.node_ids.size(), 0);
     const auto feedback = feedback_bytes(experiment, problem, plan);
+    const auto messages = message_bytes(problem, plan);
     std::vector<NodeMemory> needs;
     for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
         for (const int node : plan.stages[stage]) {
@@ -83,7 +158,7 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
                          waiting = std::max(0, std::min(held, between[at]) - 1);
             needs.push_back({node, state_bytes(experiment, blocks, stage == 0),
                              held * (activation_bytes(experiment, blocks) - apart) + waiting * apart + feedback[at],
-                             workspace_bytes(experiment, blocks, stage == 0) + apart});
+                             workspace_bytes(experiment, blocks, stage == 0) + apart, messages[at]});
         }
     return needs;
 }
@@ -91,7 +166,7 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
 double memory_together(const std::vector<NodeMemory>& nodes, int workers) {
     double bytes = 0, workspace = 0;
     for (const auto& node : nodes) {
-        bytes += node.state + node.activations;
+        bytes += node.state + node.activations + node.messages;
         workspace = std::max(workspace, node.workspace);
     }
     return bytes + std::min(workers, static_cast<int>(nodes.size())) * workspace;
@@ -111,20 +186,21 @@ Faults check_memory_fits(const Experiment& experiment, const Problem& problem, c
     const int workers = experiment.execution.threads > 0
                             ? experiment.execution.threads
                             : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const double together = memory_together(needs, workers);
+    const double together = memory_together(needs, workers) + (needs.empty() ? 0 : posted_memory(experiment, problem));
     if (together <= available) return {};
     const double once = state_bytes(experiment, experiment.model.blocks, true);
-    return {{"/model",
-             fmt::format("{} parameters do not fit: {} nodes need {} (weights, gradients and AdamW state {}, "
-                         "activations about {}; the largest, {}, {}), and {} are available: {} are missing",
-                         format_si(model_parameters(experiment.model), ""), needs.size(), bytes_text(together),
-                         bytes_text(state), bytes_text(together - state),
-                         problem.node_ids[static_cast<std::size_t>(largest.node)], bytes_text(largest.total()),
-                         bytes_text(available), bytes_text(together - available)),
-             "every node drawn has its own copy of its stage, and all of them share this machine's memory",
-             fmt::format("Choose a smaller model (`skippipe models`), fewer nodes (one a stage: {} of state), smaller "
-                         "microbatches or memory_microbatches, or use --ignore-memory",
-                         bytes_text(once))}};
+    return {
+        {"/model",
+         fmt::format("{} parameters do not fit: {} nodes need {} (weights, gradients and AdamW state {}, "
+                     "activations and messages about {}; the largest, {}, {}), and {} are available: {} are missing",
+                     format_si(model_parameters(experiment.model), ""), needs.size(), bytes_text(together),
+                     bytes_text(state), bytes_text(together - state),
+                     problem.node_ids[static_cast<std::size_t>(largest.node)], bytes_text(largest.total()),
+                     bytes_text(available), bytes_text(together - available)),
+         "every node drawn has its own copy of its stage, and all of them share this machine's memory",
+         fmt::format("Choose a smaller model (`skippipe models`), fewer nodes (one a stage: {} of state), smaller "
+                     "microbatches or memory_microbatches, or use --ignore-memory",
+                     bytes_text(once))}};
 }
 
 double available_memory() {

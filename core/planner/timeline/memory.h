@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <cstddef>
 #include <vector>
 
 #include "core/base/fault.h"
@@ -18,13 +19,24 @@ struct NodeMemory {
             ///< another; and what int8's error feedback keeps of every message
     double workspace =
         0;  ///< scratch of the worker that runs it, and what it carries from an input gradient to its weight gradient
-    double total() const { return state + activations + workspace; }
+    double messages = 0;  ///< most bytes at once, by the plan's timeline, of messages that it has handed over and that
+                          ///< are still on their way, and of those that have come before it can use them
+    double total() const { return state + activations + workspace + messages; }
 };
+
+/// Receives that a rank posts ahead on each of the `edges` from other ranks: eight, and fewer, at least one, where
+/// messages of `largest_bytes` would then hold more than posted_bytes together.
+std::size_t posted_ahead(std::size_t edges, double largest_bytes);
+constexpr double posted_bytes = 64 << 20;
 
 std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan);
 
 /// Of nodes in one memory: workers go from node to node with a workspace as large as the largest.
 double memory_together(const std::vector<NodeMemory>& nodes, int workers);
+
+/// What the ranks of an experiment hold in receives that are posted before their messages come, at most: each from all
+/// others. None where there is one rank.
+double posted_memory(const Experiment& experiment, const Problem& problem);
 
 /// A fault that says what is missing where the nodes whose tensors live in this machine's memory (device cpu) need more
 /// than `available` bytes; none where they fit.

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Writes ${output}: a header with a hash of the files of `folders` under `source_dir`. `cmake -D... -P build_id.cmake`
+cmake_policy(VERSION 3.25)
+set(hashes "")
+foreach(folder ${folders})
+  file(GLOB_RECURSE files RELATIVE ${source_dir} ${source_dir}/${folder}/*.cpp ${source_dir}/${folder}/*.h)
+  list(SORT files)
+  foreach(name ${files})
+    file(SHA256 ${source_dir}/${name} hash)
+    string(APPEND hashes "${name} ${hash}\n")
+  endforeach()
+endforeach()
+string(SHA256 hash "${hashes}")
+string(SUBSTRING ${hash} 0 12 hash)
+file(WRITE ${output} "#pragma once\nnamespace skippipe {\ninline constexpr const char* source_hash = \"${hash}\";\n}\n")

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/transports/gloo_edge.h"
+
+#include <cstring>
+#include <deque>
+
+#include <fmt/format.h>
+
+namespace skippipe {
+
+namespace {
+
+/// Travels behind every message.
+struct Envelope {
+    std::int64_t number = 0;
+    TransferTimes times;
+};
+static_assert(std::is_trivially_copyable_v<Envelope> && sizeof(Envelope) <= Buffer::envelope_bytes);
+
+constexpr int message_tag = 1;
+
+/// Sent so far ahead, small messages do not wait for each other's round trips.
+constexpr std::size_t sent_ahead = 8;
+
+/// A message under way with its envelope: stays where it is until waited for.
+struct Posted {
+    explicit Posted(Buffer message) : bytes(message.data() ? std::move(message) : Buffer(0)) {}
+    Posted(const Posted&) = delete;
+    Posted& operator=(const Posted&) = delete;
+
+    void write(const Envelope& envelope) { std::memcpy(bytes.envelope(), &envelope, sizeof envelope); }
+    Envelope read() {
+        Envelope envelope;
+        std::memcpy(&envelope, bytes.envelope(), sizeof envelope);
+        return envelope;
+    }
+    std::span<std::byte> all() { return {bytes.data(), bytes.size() + sizeof(Envelope)}; }
+
+    Buffer bytes;
+    Posting posting;
+};
+
+}  // namespace
+
+Edge::Edge(const EdgeContext& context, Group group, int peer, bool sends)
+    : context_(context), group_(std::move(group)), peer_(peer), sends_(sends), thread_([this] { run(); }) {}
+
+Edge::~Edge() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+        changed_.notify_all();
+    }
+    thread_.join();
+}
+
+void Edge::begin(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver,
+                 std::size_t ahead) {
+    if (transfers_.empty()) return;
+    const std::lock_guard lock(mutex_);
+    bytes_ = std::move(bytes);
+    deliver_ = std::move(deliver);
+    ahead_ = ahead;
+    busy_ = true;
+    changed_.notify_all();
+}
+
+std::exception_ptr Edge::end() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !busy_; });
+    bytes_ = nullptr;
+    deliver_ = nullptr;
+    ready_.clear();
+    return std::exchange(error_, nullptr);
+}
+
+void Edge::wake() {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+}
+
+void Edge::run() {
+    for (;;) {
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [this] { return busy_ || stop_; });
+            if (stop_) return;
+        }
+        std::exception_ptr error;
+        try {
+            sends_ ? send_all() : receive_all();
+        } catch (...) {
+            error = std::current_exception();
+        }
+        if (error && !*context_.aborted) context_.broken(error);
+        const std::lock_guard lock(mutex_);
+        error_ = error;
+        busy_ = false;
+        changed_.notify_all();
+    }
+}
+
+void Edge::put(Delivery message) {
+    const std::lock_guard lock(mutex_);
+    const int number = message.transfer.number;
+    ready_.emplace(number, std::move(message));
+    changed_.notify_all();
+}
+
+Delivery Edge::take(int number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return *context_.aborted || ready_.contains(number); });
+    if (*context_.aborted) throw Aborted();
+    auto message = std::move(ready_.at(number));
+    ready_.erase(number);
+    return message;
+}
+
+void Edge::send_all() {
+    std::deque<Posted> under_way;
+    // The newest first, so that the others need no waking; each once only, as a wait takes its completion away.
+    const auto settle = [&](std::size_t count) {
+        for (std::size_t k = count; k-- > 0;) context_.guarded(peer_, [&] { finish(under_way[k].posting); });
+        for (; count > 0; --count) under_way.pop_front();
+    };
+    for (const auto& transfer : transfers_) {
+        auto message = take(transfer.number);
+        auto& posted = under_way.emplace_back(std::move(message.bytes));
+        posted.write({transfer.number, message.times});
+        context_.guarded(peer_, [&] { posted.posting = post_send(group_, posted.all(), 1, message_tag); });
+        if (under_way.size() == sent_ahead) settle(sent_ahead / 2);
+    }
+    settle(under_way.size());
+}
+
+void Edge::receive_all() {
+    std::deque<Posted> under_way;
+    std::size_t next = 0;
+    for (const auto& transfer : transfers_) {
+        for (; next < transfers_.size() && under_way.size() < ahead_; ++next) {
+            auto& posted = under_way.emplace_back(Buffer(bytes_(transfers_[next])));
+            context_.guarded(peer_, [&] { posted.posting = post_receive(group_, posted.all(), 0, message_tag); });
+        }
+        auto& posted = under_way.front();
+        context_.guarded(peer_, [&] { finish(posted.posting); });
+        const auto envelope = posted.read();
+        if (envelope.number != transfer.number)
+            throw PeerFault(peer_, fmt::format("sent transfer {} where {} was due", envelope.number, transfer.number));
+        if (!plausible(envelope.times, context_.now_s()))
+            throw PeerFault(
+                peer_, fmt::format("sent transfer {} with times that cannot be: {} s, {} s, {} s", transfer.number,
+                                   envelope.times.handed_over_s, envelope.times.start_s, envelope.times.arrival_s));
+        auto& bytes = posted.bytes;
+        if (!context_.gate->pass([&] { deliver_({transfer, envelope.times, std::move(bytes)}); })) throw Aborted();
+        under_way.pop_front();
+    }
+}
+
+}  // namespace skippipe

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sending and receiving of bytes in a group.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "plugins/transports/c10d_compat.h"
+
+namespace skippipe {
+
+inline torch::Tensor bytes_of(const void* data, std::size_t size) {
+    return torch::from_blob(const_cast<void*>(data), {static_cast<std::int64_t>(size)}, torch::kUInt8);
+}
+
+/// Posts at once; the bytes must live until both have been waited for.
+inline auto post_send(const Group& group, std::span<const std::byte> bytes, int peer, int tag) {
+    std::vector<torch::Tensor> tensors{bytes_of(bytes.data(), bytes.size())};
+    return group->send(tensors, peer, tag);
+}
+inline auto post_receive(const Group& group, std::span<std::byte> bytes, int peer, int tag) {
+    std::vector<torch::Tensor> tensors{bytes_of(bytes.data(), bytes.size())};
+    return group->recv(tensors, peer, tag);
+}
+using Posting = decltype(post_send(Group{}, {}, 0, 0));
+
+/// Until it is done; not the group's time-out, which is for meeting.
+inline void finish(const Posting& posting) { posting->wait(forever); }
+
+}  // namespace skippipe

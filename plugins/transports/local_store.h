@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The store that ranks of one host share, in place of LibTorch's, whose server listens on every interface: on a socket
+// that no network reaches, for processes of this user that know the run's token.
+#pragma once
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plugins/transports/c10d_compat.h"
+
+namespace skippipe {
+
+/// A file descriptor that is closed at the end.
+class Descriptor {
+public:
+    explicit Descriptor(int number = -1) : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~Descriptor();
+    int get() const { return number_; }
+
+private:
+    int number_;
+};
+
+/// Keys and values, served to those who begin with the token from a thread of its own. The socket's name lies in the
+/// abstract namespace: nothing is left behind in a file system.
+class LocalStoreServer {
+public:
+    /// `number` names the server among those of this user and host; 0: any that is free. Throws std::system_error where
+    /// it is taken.
+    LocalStoreServer(int number, std::string token);
+    ~LocalStoreServer();
+    int number() const { return number_; }
+
+private:
+    struct Client {
+        Descriptor socket;
+        bool admitted = false;
+        std::string received, to_send;
+    };
+    void serve();
+    void admit();
+    bool receive(Client& client);
+    bool send(Client& client);
+    bool answer(Client& client, std::string_view request);
+
+    int number_;
+    std::string token_;
+    Descriptor listening_, wake_read_, wake_write_;
+    std::map<std::string, std::string> values_;
+    std::vector<Client> clients_;
+    std::thread thread_;
+};
+
+/// A connection to it. What waits for a key looks for it again and again. From any thread.
+class LocalStore final : public c10d::Store {
+public:
+    /// Throws std::runtime_error where nobody serves under this number within `patience`, or another user does.
+    LocalStore(int number, const std::string& token, std::chrono::milliseconds patience);
+
+    void set(const std::string& key, const std::vector<uint8_t>& value) override;
+    std::vector<uint8_t> compareSet(const std::string& key, const std::vector<uint8_t>& expected,
+                                    const std::vector<uint8_t>& desired) override;
+    std::vector<uint8_t> get(const std::string& key) override;
+    int64_t add(const std::string& key, int64_t value) override;
+    bool deleteKey(const std::string& key) override;
+    bool check(const std::vector<std::string>& keys) override;
+    int64_t getNumKeys() override;
+    void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
+    void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds& timeout) override;
+    virtual c10::intrusive_ptr<c10d::Store> clone();  // LibTorch 2.9's base has it
+
+private:
+    std::string ask(const std::string& request);
+
+    int number_;
+    std::string token_;
+    std::mutex mutex_;
+    Descriptor socket_;
+};
+
+}  // namespace skippipe
