@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -63,6 +67,33 @@ std::vector<double> one_way(RankTransport& transport, int peer, bool sends, std:
     return bytes_per_s;
 }
 
+/// By both ends of the link; what the first finds counts.
+LinkSpeed measure_link(RankTransport& transport, int from, int to) {
+    const bool first = transport.rank() == from;
+    const int peer = first ? to : from;
+    LinkSpeed link{.from = from, .to = to};
+    std::vector<std::byte> message;
+    for (const auto size : sizes) {
+        message.assign(size, std::byte{1});
+        const double before_s = process_cpu_s();
+        const auto times = summarize(round_trips(transport, peer, first, message));
+        // Each round trip is one message sent here and one received.
+        const double cpu_s = (process_cpu_s() - before_s) / (warm_ups + repeats);
+        if (size == sizes[0]) link.latency_s = times, link.cpu_s = cpu_s;
+        if (size == usual_size) link.cpu_s_per_byte = std::max(0.0, cpu_s - link.cpu_s) / static_cast<double>(size);
+        link.sweep.emplace_back(size, times.median);
+    }
+    link.bandwidth_bytes_per_s = summarize(one_way(transport, peer, first, message, link.latency_s.median));
+    return link;
+}
+
+/// A number of the machine this runs on, whatever its containers are called.
+double this_machine() {
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    return static_cast<double>(std::hash<std::string>{}(boot) >> 11);
+}
+
 json write(const Measured& m) { return {m.median, m.spread}; }
 Measured read_measured(const json& v) { return {v.at(0), v.at(1)}; }
 
@@ -77,31 +108,47 @@ Measured summarize(std::vector<double> values) {
     return {percentile(0.5), (percentile(0.84) - percentile(0.16)) / 2};
 }
 
+std::vector<std::vector<std::pair<int, int>>> probe_rounds(const std::vector<int>& host_of) {
+    const int ranks = static_cast<int>(host_of.size());
+    std::vector<std::vector<std::pair<int, int>>> rounds;
+    std::vector<std::set<int>> hosts;  // of each round
+    const auto place = [&](int a, int b) {
+        const int host_a = host_of[static_cast<std::size_t>(a)], host_b = host_of[static_cast<std::size_t>(b)];
+        std::size_t round = 0;
+        while (round < rounds.size() && (hosts[round].contains(host_a) || hosts[round].contains(host_b))) ++round;
+        if (round == rounds.size()) rounds.emplace_back(), hosts.emplace_back();
+        rounds[round].emplace_back(std::min(a, b), std::max(a, b));
+        hosts[round].insert({host_a, host_b});
+    };
+    // As a tournament is drawn up: one stays, the others go round the table, and who sits opposite plays.
+    const int seats = ranks + ranks % 2;
+    for (int turn = 0; turn < seats - 1; ++turn)
+        for (int seat = 0; seat < seats / 2; ++seat) {
+            const int a = seat == 0 ? seats - 1 : (turn + seat) % (seats - 1),
+                      b = (turn + seats - 1 - seat) % (seats - 1);
+            if (a < ranks && b < ranks) place(a, b);
+        }
+    return rounds;
+}
+
 std::vector<LinkSpeed> measure_links(RankTransport& transport) {
     std::vector<LinkSpeed> links;
     const int me = transport.rank();
-    for (int a = 0; a < transport.ranks(); ++a)
-        for (int b = 0; b < transport.ranks(); ++b) {
-            if (a != b && (a == me || b == me)) {
-                LinkSpeed link{.from = a, .to = b};
-                std::vector<std::byte> message;
-                for (const auto size : sizes) {
-                    message.assign(size, std::byte{1});
-                    const double before_s = process_cpu_s();
-                    const auto times = summarize(round_trips(transport, a == me ? b : a, a == me, message));
-                    // Each round trip is one message sent here and one received.
-                    const double cpu_s = (process_cpu_s() - before_s) / (warm_ups + repeats);
-                    if (size == sizes[0]) link.latency_s = times, link.cpu_s = cpu_s;
-                    if (size == usual_size)
-                        link.cpu_s_per_byte = std::max(0.0, cpu_s - link.cpu_s) / static_cast<double>(size);
-                    link.sweep.emplace_back(size, times.median);
+    std::vector<int> host_of;
+    std::map<double, int> hosts;
+    for (const auto& machine : transport.all_gather({this_machine()}))
+        host_of.push_back(hosts.emplace(machine.front(), static_cast<int>(hosts.size())).first->second);
+    for (const auto& round : probe_rounds(host_of))
+        for (const bool back : {false, true}) {
+            for (const auto& [a, b] : round)
+                if (a == me || b == me) {
+                    const int from = back ? b : a, to = back ? a : b;
+                    auto link = measure_link(transport, from, to);
+                    if (from == me) links.push_back(std::move(link));
                 }
-                link.bandwidth_bytes_per_s =
-                    summarize(one_way(transport, a == me ? b : a, a == me, message, link.latency_s.median));
-                if (a == me) links.push_back(std::move(link));
-            }
             transport.all_gather({0});  // the others wait, so that nothing else is on the line
         }
+    std::sort(links.begin(), links.end(), [](const LinkSpeed& a, const LinkSpeed& b) { return a.to < b.to; });
     return links;
 }
 

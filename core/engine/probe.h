@@ -42,7 +42,12 @@ struct RankProbe {
     double copy_bytes_per_s = 0;  ///< memory, one thread
 };
 
-/// Every ordered pair of ranks, one pair after the other; each rank returns the links from itself. All ranks at once.
+/// Every pair of ranks once, in rounds: pairs of one round share no host (`host_of` each rank), so that they share
+/// neither cores nor a network card. One rank a host: as many rounds as ranks, at most.
+std::vector<std::vector<std::pair<int, int>>> probe_rounds(const std::vector<int>& host_of);
+
+/// Every ordered pair of ranks, round by round; each rank returns the links from itself, by rank. All ranks at once.
+/// What pairs of one round share beyond their hosts, such as a region's way out, they share while they are measured.
 std::vector<LinkSpeed> measure_links(RankTransport& transport);
 Measured measure_handover();
 /// Iterations of the schedule as under the wall clock, with every message and thread, but with operations that only
