@@ -19,6 +19,9 @@ options=(--bind-to none --oversubscribe -n "$ranks")
 [ -z "${HOSTS:-}" ] || options+=(--host "$HOSTS" -x "MASTER_ADDR=${FIRST_HOST:-${HOSTS%%[:,]*}}")
 # The interface that leads to the other hosts, where ranks do not find each other by themselves ("eth1", "ib0").
 [ -z "${INTERFACE:-}" ] || options+=(-x "GLOO_SOCKET_IFNAME=$INTERFACE")
+# What ranks share lies behind this secret; mpirun hands it on.
+export SKIPPIPE_TOKEN="${SKIPPIPE_TOKEN:-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')}"
+options+=(-x SKIPPIPE_TOKEN)
 # mpirun refuses root unless told otherwise: containers often have no other user.
 [ "$(id -u)" != 0 ] || options+=(--allow-run-as-root)
 

@@ -5,6 +5,8 @@
 #   FIRST_HOST=node1 HOSTS=2 HOST_NUMBER=0 RANKS_PER_HOST=2 ./torchrun.sh experiment.json     (on node1)
 #   FIRST_HOST=node1 HOSTS=2 HOST_NUMBER=1 RANKS_PER_HOST=2 ./torchrun.sh experiment.json     (on the other)
 #
+# What ranks share lies behind a secret: export the same SKIPPIPE_TOKEN (openssl rand -hex 16) on every host first.
+#
 # Without torchrun (Debian's does not start) the same by hand, one process a rank:
 #   RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=node1 MASTER_PORT=29400 skippipe run experiment.json
 # and with RANK=1 on the other host.
