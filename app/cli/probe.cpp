@@ -8,7 +8,7 @@
 
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
-#include "app/cli/worker_group.h"
+#include "core/run/worker_group.h"
 #include "core/base/format.h"
 #include "core/engine/calibrate.h"
 #include "core/engine/launch.h"
@@ -32,19 +32,23 @@ std::vector<RankProbe> measure(const Experiment& experiment, const Problem& prob
     WorkerGroup workers(job, experiment.execution.ranks, launched);
     std::vector<RankProbe> ranks;
     Faults faults;
-    bool ended = false;
-    const auto handle = [&](const protocol::Message& message) {
-        if (const auto* probed = std::get_if<protocol::Probed>(&message))
-            for (const auto& text : probed->ranks) ranks.push_back(parse_rank_probe(text));
-        if (const auto* failed = std::get_if<protocol::Failed>(&message)) faults = failed->faults;
-        ended = ended || std::holds_alternative<protocol::Done>(message) || !faults.empty();
-    };
-    if (const auto fault = workers.listen(
-            handle, [&] { return ended; },
-            [&] {
-                if (interrupted()) ended = true;
-            }))
-        faults.push_back(*fault);
+    protocol::Message message;
+    for (bool ended = false; !ended && !interrupted();) {
+        const auto read = workers.read(message, 0.2);
+        if (read == RankGroup::Read::closed)
+            faults.push_back({"worker", "the worker " + workers.wait(1) + " before it had measured anything",
+                              "without it nothing is known", "Look at its messages above"});
+        if (read == RankGroup::Read::timeout)
+            if (const auto fault = workers.lost_rank()) faults.push_back(*fault);
+        if (read == RankGroup::Read::message) {
+            if (const auto* probed = std::get_if<protocol::Probed>(&message))
+                for (const auto& text : probed->ranks) ranks.push_back(parse_rank_probe(text));
+            if (const auto* failed = std::get_if<protocol::Failed>(&message)) faults = failed->faults;
+            ended = std::holds_alternative<protocol::Done>(message);
+        }
+        ended = ended || !faults.empty();
+    }
+    if (faults.empty()) workers.wait(30);
     if (!faults.empty()) throw InputError(faults);
     if (ranks.empty())
         throw InputError("probe", "stopped before it had measured anything", "Ctrl+C ends it",

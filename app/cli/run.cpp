@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "app/cli/coordinator.h"
 #include "app/cli/planning.h"
+#include "app/cli/run_progress.h"
 #include "app/cli/verbs.h"
-#include "app/cli/worker_process.h"
 #include "core/base/format.h"
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
@@ -16,6 +15,8 @@
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/plan/validator.h"
+#include "core/run/coordinator.h"
+#include "core/run/worker_group.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {
@@ -170,75 +171,6 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     return job;
 }
 
-/// The figures as they come: one line that is rewritten on a terminal, a line every tenth otherwise.
-class TerminalProgress {
-public:
-    TerminalProgress(int iterations, double iteration_s, Clock clock)
-        : iterations_(iterations), iteration_s_(iteration_s), clock_(clock), terminal_(::isatty(STDOUT_FILENO) != 0) {}
-
-    RunProgress hooks() {
-        RunProgress progress;
-        progress.started = [](RunId run) { std::cout << fmt::format("run {}\n", run) << std::flush; };
-        progress.preparing = [this](const protocol::Preparing& m) {
-            clear();
-            std::cout << fmt::format("{}: {:.0f} %{}", m.what, 100 * m.share, terminal_ ? "" : "\n") << std::flush;
-        };
-        progress.ready = [this](const protocol::Hello& m) {
-            clear();
-            if (m.blas_gflops > 0)
-                std::cout << fmt::format("data: {}; matrix products at {:.0f} GFLOP/s a core\n", m.data, m.blas_gflops)
-                          << std::flush;
-            if (m.blas_gflops > 0 && m.blas_gflops < 10)
-                std::cerr << "warning: matrix products are very slow here: a reference BLAS is in use. Install "
-                             "libopenblas0-pthread and start again\n";
-        };
-        progress.validated = [this](const protocol::Validated& m) {
-            clear();
-            const auto bits =
-                m.result.bits_per_byte > 0 ? fmt::format(", {:.3f} bits per byte", m.result.bits_per_byte) : "";
-            std::cout << fmt::format("validation after {} iterations: loss {:.4f}{}\n", m.iterations_done,
-                                     m.result.loss_nats, bits)
-                      << std::flush;
-        };
-        progress.iterated = [this](const protocol::Iterated& m) { show(m); };
-        progress.went_over = [this](const PlanChange& change) {
-            clear();
-            std::cout << fmt::format("from iteration {} on a new plan: {}\n", change.iteration + 1, change.why)
-                      << std::flush;
-        };
-        return progress;
-    }
-
-private:
-    void clear() const {
-        if (terminal_) std::cout << "\r\033[K";
-    }
-    void show(const protocol::Iterated& m) {
-        const int done = m.iteration + 1;
-        if (!terminal_ && done % std::max(1, iterations_ / 10) != 0 && done != iterations_) return;
-        const double left_s = m.machine_s / done * (iterations_ - done);
-        const int filled = 24 * done / std::max(1, iterations_);
-        std::string bar;
-        for (int i = 0; i < 24; ++i) bar += i < filled ? "█" : "░";
-        clear();
-        std::cout << fmt::format("{} {}/{}", bar, done, iterations_);
-        if (m.result.tokens > 0)
-            std::cout << fmt::format("  loss {:.3f}  {:.0f} tokens/s here",
-                                     m.result.loss_sum_nats / static_cast<double>(m.result.tokens),
-                                     static_cast<double>(m.tokens) / std::max(1e-9, m.machine_s));
-        std::cout << fmt::format("  {} {}  {} left here{}", clock_ == Clock::wall ? "time here" : "network time",
-                                 format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s),
-                                 terminal_ ? "" : "\n")
-                  << std::flush;
-        if (terminal_ && done == iterations_) std::cout << '\n';
-    }
-
-    int iterations_;
-    double iteration_s_;
-    Clock clock_;
-    bool terminal_;
-};
-
 nlohmann::ordered_json summary(const RunOutcome& outcome) {
     nlohmann::ordered_json idle = nlohmann::ordered_json::object();
     for (std::size_t c = 0; c < idle_causes; ++c)
@@ -306,15 +238,14 @@ bool run_one(const RunJob& job, Context& context) {
                                      ? "the drawn network; the clock is this machine's"
                                      : "network time")
                   << std::flush;
-    TerminalProgress terminal(job.experiment.training.iterations, predicted_s, job.experiment.execution.clock);
-    RunProgress progress;
-    if (!context.json)
-        progress = terminal.hooks();
-    else
-        progress.started = [](RunId run) {
-            std::cout << nlohmann::ordered_json{{"run", run}, {"state", "running"}}.dump() << std::endl;
-        };
-    const auto outcome = coordinate(job, progress);
+    catch_interrupts();
+    auto progress = context.json
+                        ? json_progress()
+                        : terminal_progress(job.experiment.training.iterations, job.experiment.execution.clock);
+    progress.interrupted = interrupted;
+    Recorder recorder(job.record);
+    WorkerGroup ranks(worker_job(job), job.experiment.execution.ranks, job.launched);
+    const auto outcome = coordinate(job, recorder, ranks, progress);
     if (context.json)
         std::cout << summary(outcome).dump() << std::endl;
     else

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// What does the arithmetic of one rank's nodes, under either clock: `torch` (core/model) or `cost`.
 #pragma once
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "core/planner/plan/plan.h"
+#include "core/engine/schedule.h"
+#include "core/engine/transport.h"
 
 namespace skippipe {
 
@@ -15,7 +21,34 @@ struct ComputeTask {
     int hop = 0;  ///< position of the node in the microbatch's path, 0 = its data node
 };
 
-/// What an iteration computed.
+/// How an operation ended: seconds of steady_s(); `error` where it threw.
+struct TaskEnd {
+    double start_s = 0, end_s = 0;
+    std::exception_ptr error;
+};
+
+/// Called once, on the thread that ran the operation. May throw: that too fails the operation.
+using Completion = std::function<void(const TaskEnd&)>;
+
+/// An operation, a reduction or a step that could not be done, named with its node.
+class ComputeError : public std::runtime_error {
+public:
+    ComputeError(std::string where, const std::string& what)
+        : std::runtime_error(where + ": " + what), where_(std::move(where)) {}
+    const std::string& where() const { return where_; }  ///< "B3 on node-5 (stage 2)"
+
+private:
+    std::string where_;
+};
+
+/// Runs an operation on the calling thread, tells `completed` how it ended (a throw becomes a ComputeError of that
+/// name), and throws that error itself.
+void run_task(const std::string& where, const std::function<void()>& work, const Completion& completed);
+
+/// "B3 on node-5 (stage 2)".
+std::string name_of(const ComputeTask& task, const std::string& node_id);
+
+/// What an iteration computed, over all ranks.
 struct IterationResult {
     double loss_sum_nats = 0;                ///< summed over tokens whose loss was computed
     std::int64_t tokens = 0;                 ///< those tokens
@@ -25,32 +58,56 @@ struct IterationResult {
 
 /// Validation over the held-out part with the whole model, no stage skipped.
 struct ValidationResult {
-    double loss_nats = 0;  ///< mean a token
-    double bits_per_byte =
-        0;  ///< loss / ln 2 / bytes of text a token; 0: not known, the data are tokens without their text
+    double loss_nats = 0;      ///< mean a token
+    double bits_per_byte = 0;  ///< loss / ln 2 / bytes of text a token; 0: not known, the data are tokens without
+                               ///< their text
 };
 
-/// What does a node's arithmetic: `torch` (core/model) or `cost` (nothing). A driver calls it from one thread, in the
-/// order in which operations start in the clock's time; the work itself may run later and on any number of threads, as
-/// long as each node's tasks run in the order submitted and a task runs after its predecessor on the microbatch's path.
+/// What one rank's data nodes saw in an iteration.
+struct RankLoss {
+    double sum_nats = 0;
+    std::int64_t tokens = 0;
+};
+
+/// A stage's gradient, summed over all of its nodes on all ranks.
+struct StageSum {
+    std::int64_t tokens = 0;   ///< of V(s) (docs/semantics.md, Training); 0: the stage does not step
+    double squared_norm = -1;  ///< of the mean gradient over those tokens; negative where the stage does not step
+    double all_ready_s = 0;    ///< common clock: when the last rank came to it
+};
+
+/// The driver submits from one thread, in the order in which operations start; work runs on threads of the back end's
+/// own, each operation after the one before it on its node and after the one before it on its microbatch's path. Sums
+/// run in a fixed order: results are the same to the bit for any number of threads.
 class ComputeBackend {
 public:
     virtual ~ComputeBackend() = default;
+
+    /// From the next iteration on the paths and orders are those of another schedule, with the nodes where they are.
+    virtual void follow(const RankSchedule& schedule) = 0;
     /// Before the first operation of an iteration (0-based).
     virtual void begin_iteration(int iteration) = 0;
-    virtual void submit(const ComputeTask& task) = 0;
-    /// Waits for all submitted work, reduces gradients of each stage over its nodes (skippipe.md, 8), clips and steps.
-    virtual IterationResult finish_iteration() = 0;
-    virtual ValidationResult validate() = 0;
-};
+    /// `input`: the message that brought the operation's input from another rank; empty where it is here already.
+    /// `completed` may be empty. Throws std::logic_error where it is not the next operation of its microbatch here.
+    virtual void submit(const ComputeTask& task, Buffer input = {}, Completion completed = {}) = 0;
+    /// Bytes of the message that brings an operation's input, as it travels.
+    virtual std::size_t message_bytes(const Operation& operation) const = 0;
+    /// The result of the operation that has just ended, for a node elsewhere: taken out and encoded. In its Completion.
+    virtual Buffer take_message(const RankTransfer& transfer) = 0;
+    /// Until all submitted work has ended; throws a ComputeError of the first that failed.
+    virtual void wait() = 0;
 
-/// `compute: cost`: time passes, nothing is computed.
-class CostCompute final : public ComputeBackend {
-public:
-    void begin_iteration(int) override {}
-    void submit(const ComputeTask&) override {}
-    IterationResult finish_iteration() override { return {}; }
-    ValidationResult validate() override { return {}; }
+    /// Sums the gradients of the stage's nodes here and on the other ranks that host it (`tokens` of every node
+    /// counted), and leaves the mean gradient in the first copy here. Once a stage, after its last operation here, from
+    /// one thread; operations of other stages may still run.
+    virtual StageSum reduce(int stage, RankTransport& transport) = 0;
+    virtual RankLoss loss() const = 0;
+    /// AdamW on every copy here of the stages that step. `sums` of every stage, also of those hosted elsewhere.
+    virtual void step(int iteration, const std::vector<StageSum>& sums) = 0;
+    /// With every rank, in the same order; the result is rank 0's.
+    virtual ValidationResult validate(RankTransport& transport) = 0;
+    /// A node's weights, in the order of stage_segments; empty where nothing is computed.
+    virtual std::vector<float> weights(int node) const = 0;
 };
 
 }  // namespace skippipe

@@ -6,19 +6,19 @@
 
 namespace skippipe {
 
-Itinerary::Itinerary(const Plan& plan) : split_backward_(plan.split_backward) {
+RouteTable::RouteTable(const Plan& plan) : split_backward_(plan.split_backward) {
     for (const auto& path : plan.paths) paths_[path.microbatch] = path.nodes;
     if (!plan.paths.empty()) length_ = static_cast<int>(plan.paths.front().nodes.size());
 }
 
-int Itinerary::hop(int microbatch, int node) const {
+int RouteTable::hop(int microbatch, int node) const {
     const auto& nodes = path(microbatch);
     const auto found = std::find(nodes.begin(), nodes.end(), node);
     if (found == nodes.end()) throw std::logic_error("a node asked for a microbatch that never visits it");
     return static_cast<int>(found - nodes.begin());
 }
 
-Itinerary::Next Itinerary::after(const Operation& operation, int node) const {
+RouteTable::Next RouteTable::after(const Operation& operation, int node) const {
     const int m = operation.microbatch, here = hop(m, node);
     const auto& nodes = path(m);
     const auto backward = split_backward_ ? OpKind::I : OpKind::B;
@@ -36,32 +36,43 @@ Itinerary::Next Itinerary::after(const Operation& operation, int node) const {
     return {};
 }
 
-NodeMachine::NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const Itinerary& itinerary)
-    : node_(node), memory_(memory), ordered_(ordered), order_(std::move(order)), itinerary_(&itinerary) {}
+NodeMachine::NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const RouteTable& routes)
+    : node_(node), memory_(memory), ordered_(ordered), order_(std::move(order)), routes_(&routes) {}
 
 std::vector<NodeAction> NodeMachine::handle(const NodeInput& input, std::uint64_t& next_number) {
     std::vector<NodeAction> actions;
     if (input.kind == NodeInput::Kind::arrive)
-        ready_.push_back({input.operation, input.time_s, input.number});
+        take(input);
     else
         finish(input, next_number, actions);
     dispatch(next_number, actions);
+    check_invariants();
     return actions;
 }
 
+void NodeMachine::take(const NodeInput& input) {
+    const auto same = [&](const Ready& ready) { return ready.operation == input.operation; };
+    if (running_ == input.operation || std::any_of(ready_.begin(), ready_.end(), same))
+        throw std::logic_error(to_string(input.operation) + " arrived twice");
+    ready_.push_back({input.operation, input.time_s, input.number});
+}
+
 void NodeMachine::finish(const NodeInput& input, std::uint64_t& next_number, std::vector<NodeAction>& actions) {
-    busy_ = false;
+    if (running_ != input.operation)
+        throw std::logic_error(to_string(input.operation) + " ended, but the node runs " +
+                               (running_ ? to_string(*running_) : "nothing"));
+    running_.reset();
     const auto kind = input.operation.kind;
     if (kind == OpKind::B || kind == OpKind::W) --held_;
-    if (const auto next = itinerary_->after(input.operation, node_); next.node == node_)
+    if (const auto next = routes_->after(input.operation, node_); next.node == node_)
         ready_.push_back({next.operation, input.time_s, next_number++});
     else if (next.node >= 0)
-        actions.push_back({NodeAction::Kind::send, next.operation, next.node, next_number++, 0});
+        actions.push_back({NodeAction::Kind::send, next.operation, next.node, next_number++, 0, {}});
     if (kind == OpKind::I) ready_.push_back({{OpKind::W, input.operation.microbatch}, input.time_s, next_number++});
 }
 
 bool NodeMachine::own_forward(const Operation& operation) const {
-    return operation.kind == OpKind::F && itinerary_->hop(operation.microbatch, node_) == 0;
+    return operation.kind == OpKind::F && routes_->hop(operation.microbatch, node_) == 0;
 }
 
 bool NodeMachine::before(const Ready& a, const Ready& b) const {
@@ -84,15 +95,22 @@ int NodeMachine::choose() const {
 }
 
 void NodeMachine::dispatch(std::uint64_t& next_number, std::vector<NodeAction>& actions) {
-    if (busy_) return;
+    if (running_) return;
     const int chosen = choose();
     if (chosen < 0) return;
     const Ready ready = ready_[static_cast<std::size_t>(chosen)];
     ready_.erase(ready_.begin() + chosen);
     if (ordered_) ++order_next_;
     if (ready.operation.kind == OpKind::F) ++held_;
-    busy_ = true;
-    actions.push_back({NodeAction::Kind::start, ready.operation, -1, next_number++, ready.arrival_s});
+    running_ = ready.operation;
+    actions.push_back({NodeAction::Kind::start, ready.operation, -1, next_number++, ready.arrival_s,
+                       routes_->after(ready.operation, node_)});
+}
+
+void NodeMachine::check_invariants() const {
+    if (held_ < 0 || held_ > memory_)
+        throw std::logic_error("a node holds " + std::to_string(held_) + " microbatches of " + std::to_string(memory_));
+    if (ordered_ && order_next_ > order_.size()) throw std::logic_error("a node went past the end of its order");
 }
 
 std::vector<Operation> NodeMachine::waiting() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -8,10 +9,10 @@
 
 namespace skippipe {
 
-/// The way of each microbatch, looked up by number; what every node knows of the plan.
-class Itinerary {
+/// The path of each microbatch, looked up by number; what every node knows of the plan.
+class RouteTable {
 public:
-    explicit Itinerary(const Plan& plan);
+    explicit RouteTable(const Plan& plan);
 
     /// Position of a node in the microbatch's path, 0 = its data node.
     int hop(int microbatch, int node) const;
@@ -21,6 +22,7 @@ public:
     struct Next {
         Operation operation;
         int node = -1;  ///< -1: the microbatch is done
+        bool operator==(const Next&) const = default;
     };
     /// What follows an operation on a node, and where: F along the path, L on the data node, B (I) the way back.
     Next after(const Operation& operation, int node) const;
@@ -49,21 +51,25 @@ struct NodeAction {
     int to = -1;               ///< send only
     std::uint64_t number = 0;  ///< of the event the action creates (arrival or end)
     double ready_s = 0;        ///< start only: when its input had arrived
+    RouteTable::Next next;     ///< start only: where its result goes when it ends; whoever runs it does exactly that
 };
 
 /// A node as a deterministic state machine: it sees messages and time and answers with actions; it reads no clock, does
-/// no I/O and draws no random number. Rules of dispatch, memory and order: README, "What a plan means". One iteration a
-/// machine.
+/// no I/O and draws no random number. Rules of dispatch, memory and order: docs/semantics.md, "Who goes first". One
+/// iteration a machine.
 class NodeMachine {
 public:
     /// `memory`: M of TC1. `order`: binding; empty where `ordered` is false.
-    NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const Itinerary& itinerary);
+    NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const RouteTable& routes);
 
     /// Handles one input completely, its dispatch included. Takes numbers for the events it creates from `next_number`.
+    /// Throws std::logic_error where an operation ends that does not run here, or arrives twice.
     std::vector<NodeAction> handle(const NodeInput& input, std::uint64_t& next_number);
 
     int held() const { return held_; }
-    bool busy() const { return busy_; }
+    bool busy() const { return running_.has_value(); }
+    /// What it runs now.
+    const std::optional<Operation>& running() const { return running_; }
     /// Operations whose input has come and which have not started.
     std::vector<Operation> waiting() const;
 
@@ -73,6 +79,7 @@ private:
         double arrival_s = 0;
         std::uint64_t number = 0;
     };
+    void take(const NodeInput& input);
     void finish(const NodeInput& input, std::uint64_t& next_number, std::vector<NodeAction>& actions);
     void dispatch(std::uint64_t& next_number, std::vector<NodeAction>& actions);
     /// Index into ready_ of what runs next, or -1.
@@ -81,11 +88,15 @@ private:
     bool own_forward(const Operation& operation) const;
     bool before(const Ready& a, const Ready& b) const;
 
+    /// What must hold after every input; throws std::logic_error.
+    void check_invariants() const;
+
     int node_ = 0, memory_ = 0, held_ = 0;
-    bool ordered_ = false, busy_ = false;
+    bool ordered_ = false;
     std::vector<Operation> order_;
     std::size_t order_next_ = 0;
-    const Itinerary* itinerary_ = nullptr;
+    const RouteTable* routes_ = nullptr;
+    std::optional<Operation> running_;
     std::vector<Ready> ready_;
 };
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/engine/cost_compute.h"
+#include "core/engine/costs.h"
 #include "core/engine/virtual_clock.h"
 
 namespace skippipe {
@@ -47,7 +49,7 @@ public:
         : problem_(problem),
           schedule_(schedule),
           machines_(machines),
-          itinerary_(schedule.plan),
+          routes_(schedule.plan),
           stage_of_(stage_of_nodes(schedule.plan, problem.nodes())),
           workers_(machines.cores.size(), 0) {
         for (const auto& rank : machines.ranks) workers_[at(rank.host)] += rank.workers;
@@ -57,7 +59,7 @@ public:
     std::optional<double> operation_s(int node, const Operation& operation) const override {
         const int host = machines_.ranks[at(schedule_.rank_of[at(node)])].host;
         if (machines_.cores[at(host)] > workers_[at(host)]) return std::nullopt;
-        const auto next = itinerary_.after(operation, node);
+        const auto next = routes_.after(operation, node);
         const double cpu_s = end_s(node, operation) + (next.node < 0 ? 0 : end_s(next.node, next.operation));
         return operation_seconds(problem_, operation, node, stage_of_[at(node)]) + cpu_s;
     }
@@ -75,7 +77,7 @@ private:
     const Problem& problem_;
     const RankSchedule& schedule_;
     const Machines& machines_;
-    Itinerary itinerary_;
+    RouteTable routes_;
     std::vector<int> stage_of_, workers_;
     std::set<std::tuple<int, int, OpKind>> arrives_;
 };
@@ -107,10 +109,10 @@ private:
 
 Timeline execute(const Problem& problem, const RankSchedule& schedule, const Machines& machines,
                  const Durations* durations) {
-    CostCompute none;
+    CostCompute none(problem, schedule);
     FreeCores cores(schedule, machines);
     VirtualDriver driver(problem, schedule.plan, none);
-    driver.use(durations, &cores);
+    driver.clock().use(durations, &cores);
     return driver.run_iteration();
 }
 

@@ -14,6 +14,7 @@
 #include "core/base/fault.h"
 #include "core/engine/delay_queue.h"
 #include "core/engine/task_graph.h"
+#include "core/engine/cost_compute.h"
 #include "core/engine/wall_clock.h"
 
 namespace skippipe {
@@ -180,15 +181,13 @@ double rehearse(const Problem& problem, const RankSchedule& schedule, RankTransp
     quick.seconds_per_sample_per_block.assign(quick.seconds_per_sample_per_block.size(),
                                               forward_s / (blocks * std::max(1e-9, quick.samples)));
     quick.backward_factor = quick.loss_factor = 1;
-    CostRankCompute sleeping(quick, schedule, transport.rank());
-    WallDriver driver(quick, schedule, sleeping, transport, nullptr, workers);
+    CostCompute sleeping(quick, schedule, workers);
+    WallClock clock(quick, schedule, sleeping, transport, nullptr);
+    Driver driver(quick, schedule, transport.rank(), clock);
     double before_s = 0;
     for (int i = 0; i < first + iterations; ++i) {
-        double origin_s = 0;
-        for (const auto& ready : transport.all_gather({transport.now_s()}))
-            origin_s = std::max(origin_s, ready.front());
         if (i == first) before_s = process_cpu_s();
-        driver.run_iteration(i, origin_s);
+        driver.run_iteration(i);
     }
     return (process_cpu_s() - before_s) / iterations;
 }

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/base/statistics.h"
-#include "core/engine/virtual_clock.h"
+#include "core/engine/costs.h"
 #include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {

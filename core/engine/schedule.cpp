@@ -25,7 +25,7 @@ OpKind op_kind(SpanKind kind) {
 }
 
 std::vector<RankTransfer> transfers_of(const Timeline& timeline, const Plan& plan, const std::vector<int>& rank_of) {
-    const Itinerary itinerary(plan);
+    const RouteTable routes(plan);
     std::vector<const Span*> spans;
     for (const auto& span : timeline.spans)
         if (is_transfer(span.kind) && rank_of[at(span.node)] != rank_of[at(span.to_node)]) spans.push_back(&span);
@@ -34,8 +34,8 @@ std::vector<RankTransfer> transfers_of(const Timeline& timeline, const Plan& pla
     for (const Span* span : spans) {
         const bool backward = span->kind == SpanKind::transfer_backward;
         const auto kind = backward ? (plan.split_backward ? OpKind::I : OpKind::B)
-                          : itinerary.hop(span->microbatch, span->to_node) == 0 ? OpKind::L
-                                                                                : OpKind::F;
+                          : routes.hop(span->microbatch, span->to_node) == 0 ? OpKind::L
+                                                                             : OpKind::F;
         transfers.push_back({static_cast<int>(transfers.size()), {kind, span->microbatch}, span->node, span->to_node});
     }
     return transfers;
@@ -55,7 +55,7 @@ std::vector<int> stages_by_end(const Timeline& timeline, std::size_t stages) {
 class Dependencies {
 public:
     Dependencies(const Problem& problem, const RankSchedule& schedule)
-        : problem_(problem), schedule_(schedule), itinerary_(schedule.plan) {
+        : problem_(problem), schedule_(schedule), routes_(schedule.plan) {
         for (std::size_t n = 0; n < schedule.plan.order.size(); ++n) add_order(static_cast<int>(n));
         for (const auto& transfer : schedule.transfers)
             crossing_[{transfer.to_node, transfer.operation}] = transfer.number;
@@ -120,7 +120,7 @@ private:
 
     void add_inputs() {
         for (const auto& [key, item] : std::map<Key, std::size_t, Before>(items_)) {
-            const auto next = itinerary_.after(key.second, key.first);
+            const auto next = routes_.after(key.second, key.first);
             if (key.second.kind == OpKind::I) precede(item, items_.at({key.first, {OpKind::W, key.second.microbatch}}));
             if (next.node >= 0 && !crossing_.contains({next.node, next.operation}))
                 precede(item, items_.at({next.node, next.operation}));
@@ -147,7 +147,7 @@ private:
 
     const Problem& problem_;
     const RankSchedule& schedule_;
-    Itinerary itinerary_;
+    RouteTable routes_;
     std::vector<std::string> names_;
     std::vector<int> waits_;
     std::vector<std::vector<std::size_t>> followers_;
@@ -248,6 +248,25 @@ RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector
     if (plan.order.empty()) schedule.plan.order = order_of(timeline, problem.nodes());
     schedule.transfers = transfers_of(timeline, plan, schedule.rank_of);
     return schedule;
+}
+
+RankSchedule one_rank_schedule(int nodes, const Plan& plan) {
+    RankSchedule schedule{
+        .ranks = 1, .plan = plan, .rank_of = std::vector<int>(at(nodes), 0), .transfers = {}, .reduce_order = {}};
+    schedule.reduce_order.resize(plan.stages.size());
+    std::iota(schedule.reduce_order.begin(), schedule.reduce_order.end(), 0);
+    return schedule;
+}
+
+std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int rank) {
+    const auto stage_of = stage_of_nodes(schedule.plan, static_cast<int>(schedule.rank_of.size()));
+    std::vector<std::size_t> operations(schedule.plan.stages.size(), 0);
+    const std::size_t each_visit = schedule.plan.split_backward ? 3 : 2;
+    for (const auto& path : schedule.plan.paths)
+        for (std::size_t hop = 0; hop < path.nodes.size(); ++hop)
+            if (schedule.rank_of[at(path.nodes[hop])] == rank)
+                operations[at(stage_of[at(path.nodes[hop])])] += each_visit + (hop == 0 ? 1 : 0);
+    return operations;
 }
 
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule) {

@@ -34,6 +34,9 @@ struct RankSchedule {
     std::vector<RankTransfer> between(int from_rank, int to_rank) const;
 };
 
+/// Operations of each stage that run on the rank in an iteration.
+std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int rank);
+
 /// Deals the plan's nodes to `ranks` processes: where the topology names a rank, there; the others in equal shares,
 /// region by region and in the order drawn. Throws InputError where a rank would host nothing, or a named rank is not
 /// below `ranks`.
@@ -45,6 +48,9 @@ std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes
 /// The schedule of a plan that passed check_structure and runs to its end. For several ranks a plan without an order is
 /// bound to the order of its timeline.
 RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks);
+
+/// All of a plan's nodes (of `nodes` in the topology) in one process.
+RankSchedule one_rank_schedule(int nodes, const Plan& plan);
 
 /// Proves that the schedule comes to its end with rendezvous transfers, whatever the times: nothing where it does, else
 /// what waits for what. Looks at operations in the order of their node, TC1, and transfers in the order of their pair

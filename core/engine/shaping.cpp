@@ -7,6 +7,11 @@
 
 namespace skippipe {
 
+void LocalLineBook::reset() {
+    const std::lock_guard lock(mutex_);
+    free_s_.assign(free_s_.size(), 0.0);
+}
+
 double LocalLineBook::reserve(int line, double earliest_s, double occupied_s) {
     const std::lock_guard lock(mutex_);
     auto& free_s = free_s_[static_cast<std::size_t>(line)];
@@ -43,11 +48,12 @@ TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, doubl
     const double times = factor(from_node, to_node, backward, iteration, microbatch);
     const double occupied_s =
         times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) * problem_.relative_size(microbatch);
-    const double way_s = times * hop.latency_s + problem_.overhead_s;
-    if (!problem_.shared_links) return {handed_over_s, handed_over_s, handed_over_s + occupied_s + way_s};
-    LineBook& book = across_[static_cast<std::size_t>(hop.line)] ? *shared_ : own_;
+    const double latency_s = times * hop.latency_s;
+    if (!problem_.shared_links)
+        return {handed_over_s, handed_over_s, handed_over_s + latency_s + problem_.overhead_s + occupied_s};
+    LineBook& book = shared_ && across_[static_cast<std::size_t>(hop.line)] ? *shared_ : own_;
     const double start_s = book.reserve(hop.line, handed_over_s, occupied_s);
-    return {handed_over_s, start_s, start_s + occupied_s + way_s};
+    return {handed_over_s, start_s, start_s + occupied_s + latency_s + problem_.overhead_s};
 }
 
 }  // namespace skippipe

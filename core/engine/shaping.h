@@ -29,14 +29,17 @@ class LocalLineBook final : public LineBook {
 public:
     explicit LocalLineBook(std::size_t lines) : free_s_(lines, 0.0) {}
     double reserve(int line, double earliest_s, double occupied_s) override;
+    /// Every line free.
+    void reset();
 
 private:
     std::mutex mutex_;
     std::vector<double> free_s_;
 };
 
-/// Times of transfers: README, "What a plan means", Lines; with jitter every transfer's latency and occupancy are
-/// multiplied by a lognormal factor of mean 1 that seed, iteration and the transfer's number fix.
+/// Times of transfers: docs/semantics.md, Lines; the engine's one rule of them, under either clock; with jitter every
+/// transfer's latency and occupancy are multiplied by a lognormal factor of mean 1 that seed, iteration and the
+/// transfer's number fix.
 class LinkShaper {
 public:
     /// `problem` outlives it. `jitter`: standard deviation of the factor. `shared` books lines marked in `across`, a
@@ -44,6 +47,11 @@ public:
     LinkShaper(const Problem& problem, double jitter, std::uint64_t seed, std::vector<bool> across,
                std::unique_ptr<LineBook> shared);
 
+    /// The drawn network as it is: no jitter, lines booked by this process alone.
+    explicit LinkShaper(const Problem& problem) : LinkShaper(problem, 0, 0, {}, nullptr) {}
+
+    /// Every line of this process free, as at the start of an iteration under the virtual clock.
+    void reset() { own_.reset(); }
     TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
 
 private:

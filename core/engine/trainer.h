@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Training: all iterations of an experiment, this rank's share of them, under either clock.
 #pragma once
+#include <string>
+
 #include "core/engine/compute.h"
 #include "core/experiment/document.h"
 #include "core/planner/plan/timeline.h"
@@ -9,32 +12,52 @@ namespace skippipe {
 /// Progress of one finished iteration.
 struct IterationReport {
     int iteration = 0;    ///< 0-based
-    double offset_s = 0;  ///< network time at its start
-    const Timeline* timeline = nullptr;
+    double offset_s = 0;  ///< network time at its start; under the wall clock time that passed while iterations ran
+    const Timeline* timeline = nullptr;  ///< of all ranks' nodes
     IterationResult result;
     double machine_s = 0;     ///< this machine's time since training began, validation left out
     std::int64_t tokens = 0;  ///< trained so far
 };
 
-/// Hears what training does, and may end it.
+/// Hears what training does; on rank 0 only.
 class TrainingListener {
 public:
     virtual ~TrainingListener() = default;
     virtual void validated(int iterations_done, double network_s, double machine_s, std::int64_t tokens,
                            const ValidationResult& result) = 0;
     virtual void iterated(const IterationReport& report) = 0;
-    /// Asked between iterations; may block while paused. True ends the training.
-    virtual bool stop() = 0;
-    /// Under the wall clock, asked after `stop`: the plan (JSON) to go over to, with the nodes where they are; empty:
-    /// the present one.
-    virtual std::string next_plan() { return {}; }
-    /// From this iteration on it is the plan in force.
-    virtual void went_over(int) {}
+    /// From this iteration on another plan is in force.
+    virtual void plan_switched(int iteration) { static_cast<void>(iteration); }
 };
 
-/// All iterations of an experiment under the virtual clock. Validates before the first step, every `validate_every`,
-/// and after the last one. Throws std::runtime_error where the plan comes to a deadlock.
-void train(const Experiment& experiment, const Problem& problem, const Plan& plan, ComputeBackend& compute,
-           TrainingListener& listener);
+/// What is wanted before an iteration begins.
+struct TrainingCommand {
+    bool stop = false;
+    std::string plan_json;  ///< to go over to, with the nodes where they are; empty: the present one
+};
+
+/// Says how training goes on; on rank 0 only. The others follow.
+class TrainingController {
+public:
+    virtual ~TrainingController() = default;
+    /// Asked between iterations; blocks while paused.
+    virtual TrainingCommand next() = 0;
+};
+
+/// Hears what ended a training before anything of it is taken down: the other ranks still listen.
+using Failed = std::function<void(std::exception_ptr)>;
+
+/// One rank's share of a training. Listener and controller are rank 0's and null elsewhere. Validates before the first
+/// step, every `validate_every`, and after the last one. Throws what operations threw (ComputeError),
+/// std::runtime_error where training diverges or the plan comes to a deadlock, InputError where a plan to go over to
+/// cannot be executed. After a throw the transport is aborted.
+void train(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
+           RankTransport& transport, TrainingListener* listener, TrainingController* controller,
+           const Failed& failed = {});
+
+/// The end of an iteration: what all ranks computed, then AdamW with the same numbers everywhere. `sums`: this rank's.
+/// Throws std::runtime_error where loss or gradient is no longer a finite number.
+IterationResult finish_iteration(int iteration, const RankSchedule& schedule, const std::vector<StageSum>& sums,
+                                 ComputeBackend& compute, RankTransport& transport);
 
 }  // namespace skippipe

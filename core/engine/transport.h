@@ -103,8 +103,8 @@ public:
 
     /// Sums in place over the ranks that host nodes of the stage, which all get the same bits.
     virtual void all_reduce(int stage, std::span<float> values) = 0;
-    /// Largest of what the ranks of the stage give.
-    virtual double latest(int stage, double value) = 0;
+    /// What the ranks that host nodes of the stage gave, by rank; all give equally many.
+    virtual std::vector<std::vector<double>> gather_stage(int stage, const std::vector<double>& values) = 0;
     /// What every rank gave, by rank; all give equally many.
     virtual std::vector<std::vector<double>> all_gather(const std::vector<double>& values) = 0;
     /// On rank 0 what every rank gave, by rank; elsewhere empty.
@@ -134,7 +134,9 @@ public:
     void send(Delivery) override;
     void end_iteration() override { check(); }
     void all_reduce(int, std::span<float>) override { check(); }
-    double latest(int, double value) override { return check(), value; }
+    std::vector<std::vector<double>> gather_stage(int, const std::vector<double>& values) override {
+        return check(), std::vector<std::vector<double>>{values};
+    }
     std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override {
         return check(), std::vector<std::vector<double>>{values};
     }

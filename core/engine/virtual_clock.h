@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// `clock: virtual`: the drawn network's time, the same to the bit on every machine.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -6,38 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/compute.h"
-#include "core/engine/node.h"
-#include "core/planner/plan/timeline.h"
+#include "core/engine/driver.h"
+#include "core/engine/shaping.h"
 
 namespace skippipe {
-
-/// How long an operation takes on a node that hosts `stage` (README, "What a plan means", Operations).
-double operation_seconds(const Problem& problem, const Operation& operation, int node, int stage);
-
-/// Messages of these go the way back.
-inline bool is_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::I; }
-
-/// What a timeline calls an operation.
-SpanKind span_kind(OpKind kind);
-
-/// The drawn network's lines: who may send when (README, "What a plan means", Lines).
-class VirtualNetwork {
-public:
-    explicit VirtualNetwork(const Problem& problem) : problem_(problem), free_s_(problem.line_names.size(), 0.0) {}
-
-    struct Transfer {
-        double start_s = 0, arrival_s = 0;
-    };
-    /// Every line free, as at the start of an iteration.
-    void reset() { free_s_.assign(free_s_.size(), 0.0); }
-    /// `size`: relative (Problem::relative_size).
-    Transfer send(int from, int to, bool backward, double size, double handed_over_s);
-
-private:
-    const Problem& problem_;
-    std::vector<double> free_s_;  ///< of each line, where they are shared
-};
 
 /// Times to use instead of the cost model's.
 class Durations {
@@ -56,23 +29,26 @@ public:
     virtual void leave(int node) = 0;
 };
 
-/// Drives the nodes' state machines through one iteration by an event queue, in the drawn network's time: the same to
-/// the bit on every machine. Hands every operation to `compute` in the order in which they start. `clock: virtual`,
-/// `transport: local`.
-class VirtualDriver {
+/// One rank whose time comes from the cost model, by an event queue. Hands every operation to `compute` in the order in
+/// which they start, and waits for none of them before the iteration's end.
+class VirtualClock final : public EventSource {
 public:
-    /// The plan must have passed check_structure. Problem, plan and compute outlive the driver.
-    VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute);
+    /// The plan must have passed check_structure. All outlive the clock.
+    VirtualClock(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute);
 
     /// From the next iteration on; null: the cost model, and nodes that wait for nothing but themselves. Both outlive
-    /// the driver.
+    /// the clock.
     void use(const Durations* durations, Admission* admission) {
         durations_ = durations;
         admission_ = admission;
     }
 
-    /// One iteration from time 0. An incomplete one (deadlock) comes back with `complete` false and what is blocked.
-    Timeline run_iteration();
+    void begin_iteration(int iteration, std::vector<Span>& spans) override;
+    void release(int node, const Operation& operation, std::uint64_t number) override;
+    void start(const ComputeTask& task, const NodeAction& action, double now_s, Buffer input) override;
+    void hand_over(int from_node, const NodeAction& send, double now_s) override;
+    std::optional<NodeEvent> next(std::uint64_t& next_number) override;
+    std::vector<StageSum> finish_iteration(Timeline& timeline) override;
 
 private:
     struct Event {
@@ -88,32 +64,49 @@ private:
     struct Running {
         double ready_s = 0, start_s = 0;
     };
+    struct Waiting {
+        ComputeTask task;
+        NodeAction action;
+    };
 
-    /// Handles events until none is left; counts `expected` operations down. Returns each stage's last end.
-    std::vector<double> run_events(std::size_t& expected);
-    void describe_blocked();
-    void start(int node, const NodeAction& action, double now_s);
-    void start_admitted(double now_s);
-    void send(int node, const NodeAction& action, double now_s);
-    void record(int node, const Operation& operation, double end_s);
-    Event pop();
+    void run(const ComputeTask& task, const NodeAction& action, double now_s);
+    void run_admitted(double now_s);
     void push(const Event& event);
 
-    PlannedProblem planned_;
     const Problem& problem_;
-    const Plan& plan_;
+    const RankSchedule& schedule_;
     ComputeBackend& compute_;
-    Itinerary itinerary_;
+    LinkShaper lines_;
     std::vector<int> stage_of_;
-    VirtualNetwork network_;
-    std::vector<NodeMachine> machines_;
-    std::vector<Running> running_;
-    std::vector<Event> queue_;  ///< a heap, earliest first
-    std::uint64_t next_number_ = 0;
-    Timeline timeline_;
+    std::vector<Running> running_;    ///< of each node
+    std::vector<double> last_end_s_;  ///< of each stage
+    std::vector<Event> queue_;        ///< a heap, earliest first
+    std::vector<Span>* spans_ = nullptr;
+    double now_s_ = 0;  ///< of the last event
     const Durations* durations_ = nullptr;
     Admission* admission_ = nullptr;
-    std::deque<std::pair<int, NodeAction>> admitted_later_;
+    std::deque<Waiting> admitted_later_;
+};
+
+/// A plan's iterations under the virtual clock in this process: driver, clock and schedule together.
+class VirtualDriver {
+public:
+    /// Problem and compute outlive it.
+    VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute);
+
+    VirtualClock& clock() { return clock_; }
+    RankIteration run(int iteration) { return driver_.run_iteration(iteration); }
+    Timeline run_iteration() { return run(0).timeline; }
+    /// One training step: operations, sums and the optimizer. Throws std::runtime_error where the plan comes to a
+    /// deadlock.
+    IterationResult train(int iteration);
+
+private:
+    PlannedProblem planned_;
+    RankSchedule schedule_;
+    ComputeBackend& compute_;
+    VirtualClock clock_;
+    Driver driver_;
 };
 
 }  // namespace skippipe

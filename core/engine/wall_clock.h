@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// `clock: wall`: what really happens, on this rank and between the ranks.
 #pragma once
 #include <condition_variable>
-#include <cstdint>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -11,10 +11,7 @@
 #include <vector>
 
 #include "core/engine/delay_queue.h"
-#include "core/engine/node.h"
-#include "core/engine/rank_compute.h"
-#include "core/engine/task_graph.h"
-#include "core/planner/plan/timeline.h"
+#include "core/engine/driver.h"
 
 namespace skippipe {
 
@@ -22,68 +19,94 @@ namespace skippipe {
 /// least one; under `compute: cost` one a node, because they sleep.
 int default_workers(const Experiment& experiment, const RankSchedule& schedule, int rank, int ranks_on_host);
 
-/// Drives the state machines of one rank's nodes by what really happens: the same rules as VirtualDriver, with this
-/// machine's time. Messages between its nodes stay in memory, those to other ranks go through the transport. `clock:
-/// wall`.
-class WallDriver {
+/// Sums each stage as soon as its last operation on this rank has ended, in the schedule's order, beside the operations
+/// of other stages.
+class StageReducer {
 public:
-    /// All outlive the driver. `shaper` null: links as fast as they are.
-    WallDriver(const Problem& problem, const RankSchedule& schedule, RankCompute& compute, RankTransport& transport,
-               LinkShaper* shaper, int workers);
+    StageReducer(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
+                 RankTransport& transport, bool shaped);
+    ~StageReducer();
 
-    /// This rank's share of one iteration up to its stages' all-reduces. Spans of its nodes and of what they received,
-    /// in seconds from `origin_s` (the transport's clock). Throws what an operation or a reduction threw.
-    std::vector<Span> run_iteration(int iteration, double origin_s);
+    void begin_iteration(double origin_s);
+    /// One operation of the stage has ended here.
+    void operation_ended(int stage);
+    /// Waits for the last stage; throws what a reduction threw. Adds the spans.
+    std::vector<StageSum> finish(std::vector<Span>& spans);
+
+private:
+    void run();
+    void reduce(int stage);
+    void stop();
+
+    const Problem& problem_;
+    const RankSchedule& schedule_;
+    ComputeBackend& compute_;
+    RankTransport& transport_;
+    bool shaped_;
+    std::vector<int> stages_;                 ///< hosted here, in the order of reductions
+    std::vector<std::size_t> operations_;     ///< of each stage on this rank, an iteration
+    double origin_s_ = 0, reduced_at_s_ = 0;  ///< when the last all-reduce of the drawn network ends
+    std::vector<Span> spans_;
+    std::vector<StageSum> sums_;
+    std::exception_ptr error_;
+
+    std::mutex mutex_;
+    std::condition_variable stage_ended_;
+    std::vector<std::size_t> left_;  ///< operations of each stage
+    bool stopped_ = false;
+    std::thread thread_;
+};
+
+/// A rank's nodes by a real clock: operations end when they have ended; messages between its nodes stay in memory,
+/// those to other ranks go through the transport. Where it is destroyed in the middle of an iteration (something
+/// threw), it aborts the transport and waits for what runs.
+class WallClock final : public EventSource {
+public:
+    /// All outlive the clock. `shaper` null: links as fast as they are.
+    WallClock(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute, RankTransport& transport,
+              LinkShaper* shaper);
+    ~WallClock() override;
+
+    void begin_iteration(int iteration, std::vector<Span>& spans) override;
+    void release(int node, const Operation& operation, std::uint64_t number) override;
+    void start(const ComputeTask& task, const NodeAction& action, double now_s, Buffer input) override;
+    void hand_over(int from_node, const NodeAction& send, double now_s) override;
+    std::optional<NodeEvent> next(std::uint64_t& next_number) override;
+    std::vector<StageSum> finish_iteration(Timeline& timeline) override;
+
+    /// Common clock's reading at the iteration's start.
+    double origin_s() const { return origin_s_; }
 
 private:
     struct Event {
-        enum class Kind { arrive, end, failed } kind = Kind::arrive;
-        int node = 0;
-        Operation operation;
-        double ready_s = 0, start_s = 0, end_s = 0;  ///< end: of the operation
-        std::optional<Delivery> message;             ///< arrive: what brought it; none for a first forward
+        NodeEvent happened;
+        std::optional<Delivery> message;  ///< arrive: what brought it; none for a first forward
         std::exception_ptr error;
     };
     using TransferKey = std::tuple<int, int, OpKind>;  ///< receiver, microbatch, operation
 
-    void reset();
-    void handle(Event& event);
-    void act(int node, const NodeAction& action);
-    void execute(ComputeTask task, double ready_s);
-    void hand_on(const ComputeTask& task, double end_s);
+    void ended(const ComputeTask& task, const NodeAction& action, const TaskEnd& end);
     void arrive_later(Delivery message);
     void record_transfer(const Delivery& message);
-    void reduce_stages();
-    void reduce(int stage);
     double now_s() const { return transport_.now_s() - origin_s_; }
     TransferTimes times_of(int from, int to, const Operation& operation, double handed_over_s);
 
-    PlannedProblem planned_;
     const Problem& problem_;
     const RankSchedule& schedule_;
-    RankCompute& compute_;
+    ComputeBackend& compute_;
     RankTransport& transport_;
     LinkShaper* shaper_;
-    Itinerary itinerary_;
-    std::vector<int> stage_of_, nodes_, stages_;
+    std::vector<int> stage_of_;
     std::map<TransferKey, RankTransfer> outgoing_;
-    std::vector<std::size_t> operations_of_stage_;  ///< on this rank, an iteration
+    std::size_t operations_ = 0;  ///< on this rank, an iteration
 
     int iteration_ = 0;
     double origin_s_ = 0;
-    std::map<int, NodeMachine> machines_;
-    std::uint64_t next_number_ = 0;
-    std::vector<Span> spans_;
+    bool under_way_ = false;
+    std::size_t left_ = 0;
+    std::vector<Span>* spans_ = nullptr;
     DelayQueue<Event> inbox_;
-
-    std::mutex mutex_;  ///< of what the reducing thread shares
-    std::condition_variable stage_ended_;
-    std::vector<std::size_t> left_;  ///< operations of each stage
-    std::vector<Span> reduce_spans_;
-    std::exception_ptr reduce_error_;
-    double reduced_at_s_ = 0;  ///< when the last all-reduce of the drawn network ends
-    bool failed_ = false;
-    TaskGraph workers_;  ///< last: its threads end before what they work on
+    StageReducer reducer_;
 };
 
 }  // namespace skippipe

@@ -22,9 +22,9 @@ namespace {
 float* data(const torch::Tensor& tensor) { return tensor.data_ptr<float>(); }
 
 /// Null where rounding is not fed back. bf16 rounds so little that it would not pay for the memory.
-float* residual_of(Journey& journey, int to_node, bool backward, WireType wire, const torch::Tensor& message) {
-    if (wire != WireType::int8 || !journey.residuals) return nullptr;
-    auto& residual = (*journey.residuals)[{journey.message_from, to_node, backward}];
+float* residual_of(MicrobatchState& state, int to_node, bool backward, WireType wire, const torch::Tensor& message) {
+    if (wire != WireType::int8 || !state.residuals) return nullptr;
+    auto& residual = (*state.residuals)[{state.message_from, to_node, backward}];
     if (!residual.defined()) residual = torch::zeros({message.numel()});
     return data(residual);
 }
@@ -35,36 +35,36 @@ torch::Tensor on_host(const torch::Tensor& message) {
 
 }  // namespace
 
-void take_message(Journey& journey, int to_node, bool backward, WireType wire, std::byte* bytes) {
-    const auto message = on_host(std::exchange(journey.message, {}));
+void take_message(MicrobatchState& state, int to_node, bool backward, WireType wire, std::byte* bytes) {
+    const auto message = on_host(std::exchange(state.message, {}));
     encode(bytes, data(message), message.size(0), message.size(1), wire,
-           residual_of(journey, to_node, backward, wire, message));
-    journey.message_from = -1;
+           residual_of(state, to_node, backward, wire, message));
+    state.message_from = -1;
 }
 
-void put_message(Journey& journey, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire) {
-    journey.message = torch::empty({rows, width});
-    journey.message_from = -1;
-    decode(data(journey.message), bytes, rows, width, wire);
+void put_message(MicrobatchState& state, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire) {
+    state.message = torch::empty({rows, width});
+    state.message_from = -1;
+    decode(data(state.message), bytes, rows, width, wire);
 }
 
 namespace {
 
 /// The message as it arrives on a node, without history.
-torch::Tensor arrived(NodeState& node, Journey& journey, const Visit& visit, bool backward, WireType wire) {
-    const bool travels = journey.message_from >= 0 && journey.message_from != visit.node;
+torch::Tensor arrived(NodeState& node, MicrobatchState& state, const Visit& visit, bool backward, WireType wire) {
+    const bool travels = state.message_from >= 0 && state.message_from != visit.node;
     if (wire != WireType::fp32 && travels) {
-        const auto rows = journey.message.size(0), width = journey.message.size(1);
+        const auto rows = state.message.size(0), width = state.message.size(1);
         std::vector<std::byte> bytes(wire_bytes(wire, rows, width));
-        take_message(journey, visit.node, backward, wire, bytes.data());
-        put_message(journey, bytes.data(), rows, width, wire);
+        take_message(state, visit.node, backward, wire, bytes.data());
+        put_message(state, bytes.data(), rows, width, wire);
     }
-    return std::exchange(journey.message, {}).detach().to(node.stage.device()).contiguous();
+    return std::exchange(state.message, {}).detach().to(node.stage.device()).contiguous();
 }
 
-void hand_over(Journey& journey, const Visit& visit, torch::Tensor message) {
-    journey.message = std::move(message);
-    journey.message_from = visit.node;
+void hand_over(MicrobatchState& state, const Visit& visit, torch::Tensor message) {
+    state.message = std::move(message);
+    state.message_from = visit.node;
 }
 
 torch::Tensor rows_of(std::int64_t n, const NodeState& node) { return torch::empty({n, node.model.width}); }
@@ -77,27 +77,27 @@ torch::Tensor take_activations(NodeState& node, std::int64_t tokens) {
 void hold(NodeState& node) { node.most_held = std::max(node.most_held, ++node.held); }
 
 /// The visit is over.
-void release(NodeState& node, Journey& journey, Visit& visit) {
+void release(NodeState& node, MicrobatchState& state, Visit& visit) {
     node.activations.give(std::exchange(visit.activations, {}));
     node.between.give(std::exchange(visit.between, {}));
     visit.input.reset();
     visit.gradient.reset();
-    node.tokens += journey.token_count;
+    node.tokens += state.token_count;
     --node.held;
 }
 
-void fused_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
-    const auto n = journey.token_count;
-    if (journey.message.defined()) {
-        visit.input = arrived(node, journey, visit, false, wire);
+void fused_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
+    const auto n = state.token_count;
+    if (state.message.defined()) {
+        visit.input = arrived(node, state, visit, false, wire);
     } else {
         visit.input = rows_of(n, node);
-        node.fused->embed(data(visit.input), ids(journey.tokens), n);
+        node.fused->embed(data(visit.input), ids(state.tokens), n);
     }
     if (!node.recompute) visit.activations = take_activations(node, n);
     auto out = rows_of(n, node);
     node.fused->forward(data(out), data(visit.input), node.recompute ? nullptr : data(visit.activations), n);
-    hand_over(journey, visit, std::move(out));
+    hand_over(state, visit, std::move(out));
 }
 
 /// What the forward would have kept, where it was not to be kept, into `kept`.
@@ -107,22 +107,22 @@ float* recompute(const NodeState& node, const Visit& visit, float* kept) {
 }
 
 /// The input's gradient goes on: back along the path, or into the embedding.
-void hand_back(NodeState& node, Journey& journey, const Visit& visit, torch::Tensor dx) {
-    if (&visit == &journey.visits.front())
-        node.fused->embed_backward(data(dx), ids(journey.tokens), dx.size(0));
+void hand_back(NodeState& node, MicrobatchState& state, const Visit& visit, torch::Tensor dx) {
+    if (&visit == &state.visits.front())
+        node.fused->embed_backward(data(dx), ids(state.tokens), dx.size(0));
     else
-        hand_over(journey, visit, std::move(dx));
+        hand_over(state, visit, std::move(dx));
 }
 
-void fused_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
-    const auto dy = arrived(node, journey, visit, true, wire);
+void fused_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
+    const auto dy = arrived(node, state, visit, true, wire);
     auto dx = rows_of(dy.size(0), node);
     auto* kept = node.recompute ? recompute(node, visit, node.fused->recomputed(dy.size(0))) : data(visit.activations);
     node.fused->backward(data(dx), data(dy), data(visit.input), kept, dy.size(0));
-    hand_back(node, journey, visit, std::move(dx));
+    hand_back(node, state, visit, std::move(dx));
 }
 
-void fused_input_gradient(NodeState& node, Journey& journey, Visit& visit) {
+void fused_input_gradient(NodeState& node, MicrobatchState& state, Visit& visit) {
     const auto n = visit.gradient.size(0);
     auto dx = rows_of(visit.gradient.size(0), node);
     if (node.recompute) {
@@ -133,13 +133,13 @@ void fused_input_gradient(NodeState& node, Journey& journey, Visit& visit) {
     node.fused->input_gradient(data(dx), data(visit.gradient), data(visit.input), data(visit.activations),
                                data(visit.between), n);
     visit.input = dx;  // of no more use itself; the embedding's gradient waits for W
-    if (&visit != &journey.visits.front()) hand_over(journey, visit, std::exchange(visit.input, {}));
+    if (&visit != &state.visits.front()) hand_over(state, visit, std::exchange(visit.input, {}));
 }
 
-void fused_weight_gradient(NodeState& node, Journey& journey, Visit& visit) {
+void fused_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit) {
     node.fused->weight_gradient(data(visit.gradient), data(visit.activations), data(visit.between),
                                 visit.gradient.size(0));
-    if (visit.input.defined()) node.fused->embed_backward(data(visit.input), ids(journey.tokens), visit.input.size(0));
+    if (visit.input.defined()) node.fused->embed_backward(data(visit.input), ids(state.tokens), visit.input.size(0));
 }
 
 }  // namespace
@@ -154,65 +154,65 @@ NodeState::NodeState(Stage given, const ModelSpec& of, ProductType products) : s
 namespace {
 
 /// The graph of the stage's work on the visit's input (its tokens, where nothing arrived); returns the result.
-torch::Tensor record_graph(NodeState& node, const Journey& journey, Visit& visit) {
+torch::Tensor record_graph(NodeState& node, const MicrobatchState& state, Visit& visit) {
     const auto output = node.stage.forward(visit.input.defined() ? visit.input.set_requires_grad(true)
-                                                                 : node.stage.embed(journey.tokens));
+                                                                 : node.stage.embed(state.tokens));
     if (output.requires_grad()) visit.output = gradient_edge(output);
     return output.detach();
 }
 
-void graph_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
-    if (journey.message.defined()) visit.input = arrived(node, journey, visit, false, wire);
+void graph_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
+    if (state.message.defined()) visit.input = arrived(node, state, visit, false, wire);
     at::AutoGradMode graph(!node.recompute);
-    hand_over(journey, visit, record_graph(node, journey, visit));
+    hand_over(state, visit, record_graph(node, state, visit));
 }
 
 }  // namespace
 
-void run_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
+void run_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     hold(node);
-    node.fused ? fused_forward(node, journey, visit, wire) : graph_forward(node, journey, visit, wire);
+    node.fused ? fused_forward(node, state, visit, wire) : graph_forward(node, state, visit, wire);
 }
 
-void run_loss(NodeState& node, Journey& journey, WireType wire) {
-    const auto& visit = journey.visits.front();
-    journey.loss_tokens = journey.targets.numel();
-    const auto x = arrived(node, journey, visit, false, wire);
+void run_loss(NodeState& node, MicrobatchState& state, WireType wire) {
+    const auto& visit = state.visits.front();
+    state.loss_tokens = state.targets.numel();
+    const auto x = arrived(node, state, visit, false, wire);
     if (node.fused) {
         auto dx = rows_of(x.size(0), node);
-        journey.loss = node.fused->loss_backward(data(dx), data(x), ids(journey.targets), x.size(0));
-        return hand_over(journey, visit, std::move(dx));
+        state.loss = node.fused->loss_backward(data(dx), data(x), ids(state.targets), x.size(0));
+        return hand_over(state, visit, std::move(dx));
     }
     const auto input = x.set_requires_grad(true);
-    const auto loss = node.stage.loss_sum(input, journey.targets);
+    const auto loss = node.stage.loss_sum(input, state.targets);
     accumulate_gradients(gradient_edge(loss), torch::ones_like(loss));
-    journey.loss = loss.item<float>();
-    hand_over(journey, visit, input.grad());
+    state.loss = loss.item<float>();
+    hand_over(state, visit, input.grad());
 }
 
-void run_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
+void run_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     if (node.fused) {
-        fused_backward(node, journey, visit, wire);
+        fused_backward(node, state, visit, wire);
     } else {
-        const auto gradient = arrived(node, journey, visit, true, wire);
-        if (node.recompute) record_graph(node, journey, visit);
+        const auto gradient = arrived(node, state, visit, true, wire);
+        if (node.recompute) record_graph(node, state, visit);
         accumulate_gradients(std::exchange(visit.output, {}), gradient);
-        if (visit.input.defined()) hand_over(journey, visit, visit.input.grad());
+        if (visit.input.defined()) hand_over(state, visit, visit.input.grad());
     }
-    release(node, journey, visit);
+    release(node, state, visit);
 }
 
-void run_input_gradient(NodeState& node, Journey& journey, Visit& visit, WireType wire) {
-    visit.gradient = arrived(node, journey, visit, true, wire);
-    if (node.fused) return fused_input_gradient(node, journey, visit);
-    if (node.recompute) record_graph(node, journey, visit);
+void run_input_gradient(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
+    visit.gradient = arrived(node, state, visit, true, wire);
+    if (node.fused) return fused_input_gradient(node, state, visit);
+    if (node.recompute) record_graph(node, state, visit);
     if (visit.input.defined())
-        hand_over(journey, visit, gradients_of(visit.output, visit.gradient, {visit.input}, true).front());
+        hand_over(state, visit, gradients_of(visit.output, visit.gradient, {visit.input}, true).front());
 }
 
-void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit) {
+void run_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit) {
     if (node.fused) {
-        fused_weight_gradient(node, journey, visit);
+        fused_weight_gradient(node, state, visit);
     } else {
         auto tensors = node.stage.body_tensors();
         const auto output = std::exchange(visit.output, {});
@@ -221,7 +221,7 @@ void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit) {
         for (std::size_t i = 0; i < tensors.size(); ++i)
             if (found[i].defined()) tensors[i].mutable_grad().add_(found[i]);
     }
-    release(node, journey, visit);
+    release(node, state, visit);
 }
 
 torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x) {

@@ -40,14 +40,17 @@ struct Visit {
     torch::Tensor activations;        ///< on the CPU: what the forward kept
     torch::Tensor gradient, between;  ///< split backward: kept from I for W
     std::optional<TaskGraph::Id> input_gradient_task;
+    Buffer arrived;  ///< the message from another rank that brings the next operation's input, not decoded yet
+    bool forward_submitted = false, backward_submitted = false;
 };
 
 /// What int8 took away from the messages of a microbatch so far, by sender, receiver and direction (true: gradients).
 using Residuals = std::map<std::tuple<int, int, bool>, torch::Tensor>;
 
 /// A microbatch under way.
-struct Journey {
-    std::vector<Visit> visits;      ///< capacity is reserved: tasks hold pointers into it
+struct MicrobatchState {
+    std::vector<int> path;          ///< node of each hop
+    std::vector<Visit> visits;      ///< of each hop; tasks hold pointers into it
     torch::Tensor tokens, targets;  ///< int64 [samples x sequence], where its data node is
     std::int64_t token_count = 0;
     torch::Tensor message;           ///< activation forwards, gradient backwards
@@ -55,25 +58,24 @@ struct Journey {
     Residuals* residuals = nullptr;  ///< outlive the iteration
     double loss = 0;                 ///< nats, summed
     std::int64_t loss_tokens = 0;
-    OpKind next = OpKind::F;  ///< F until L is submitted, then B (I where split)
-    int next_hop = 0;
+    bool loss_submitted = false;
     std::optional<TaskGraph::Id> last_task;
 };
 
 /// Input and target tokens of a batch as int64 on a device.
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets);
 
-/// The journey's message as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes
+/// The state's message as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes
 /// of one rank the operations do the same, so that a run's values do not depend on who shares a process.
-void take_message(Journey& journey, int to_node, bool backward, WireType wire, std::byte* bytes);
-void put_message(Journey& journey, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire);
+void take_message(MicrobatchState& state, int to_node, bool backward, WireType wire, std::byte* bytes);
+void put_message(MicrobatchState& state, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire);
 
 /// The operations of a node on a microbatch.
-void run_forward(NodeState& node, Journey& journey, Visit& visit, WireType wire);
-void run_loss(NodeState& node, Journey& journey, WireType wire);
-void run_backward(NodeState& node, Journey& journey, Visit& visit, WireType wire);
-void run_input_gradient(NodeState& node, Journey& journey, Visit& visit, WireType wire);
-void run_weight_gradient(NodeState& node, Journey& journey, Visit& visit);
+void run_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire);
+void run_loss(NodeState& node, MicrobatchState& state, WireType wire);
+void run_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire);
+void run_input_gradient(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire);
+void run_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit);
 
 /// The blocks on activations [n, width] and the summed loss (nats), nothing kept.
 torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x);

@@ -45,27 +45,27 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
     const std::int64_t rows = std::int64_t{batch.samples} * batch.sequence;
     std::vector<double> forward, backward, loss;
     for (int i = 0; i < warm_ups + repeats; ++i) {
-        Journey journey{.token_count = rows};
-        journey.visits.resize(first ? 1 : 2);
-        Visit& visit = journey.visits.back();
+        MicrobatchState state{.token_count = rows};
+        state.visits.resize(first ? 1 : 2);
+        Visit& visit = state.visits.back();
         visit.node = index;
-        set_tokens(batch, node.stage.device(), journey.tokens, journey.targets);
+        set_tokens(batch, node.stage.device(), state.tokens, state.targets);
         const auto message = torch::randn({rows, experiment.model.width});
-        if (!first) journey.message = message.clone();
+        if (!first) state.message = message.clone();
         const double start_s = now_s();
-        run_forward(node, journey, visit, wire);
-        settle(journey.message);
+        run_forward(node, state, visit, wire);
+        settle(state.message);
         const double forward_s = now_s();
-        if (first) run_loss(node, journey, wire);
-        settle(journey.message);
+        if (first) run_loss(node, state, wire);
+        settle(state.message);
         const double loss_s = now_s();
         if (!first) {
-            journey.message = message.clone();
-            journey.message_from = -1;
+            state.message = message.clone();
+            state.message_from = -1;
         }
         const double back_s = now_s();
-        run_backward(node, journey, visit, wire);
-        settle(journey.message);
+        run_backward(node, state, visit, wire);
+        settle(state.message);
         if (i < warm_ups) continue;
         forward.push_back(forward_s - start_s);
         if (first) loss.push_back(loss_s - forward_s);

@@ -31,23 +31,25 @@ void append_chunks(std::vector<Chunk>& chunks, std::size_t stage, NodeState* nod
 
 float* data(const torch::Tensor& flat, const Chunk& chunk) { return flat.data_ptr<float>() + chunk.begin; }
 
-void reduce_on_cpu(const StageCopies& stage, Chunk& chunk) {
+void reduce_on_cpu(const StageCopies& stage, bool adds, bool divides, Chunk& chunk) {
     const auto size = static_cast<std::size_t>(chunk.size);
     float* sum = data(stage.nodes.front()->stage.gradient(), chunk);
-    for (std::size_t copy = 1; copy < stage.nodes.size(); ++copy)
+    for (std::size_t copy = 1; adds && copy < stage.nodes.size(); ++copy)
         if (stage.nodes[copy]->tokens > 0)
             kernels::sum_into(sum, data(stage.nodes[copy]->stage.gradient(), chunk), size);
+    if (!divides) return;
     kernels::scale(sum, static_cast<float>(1.0 / static_cast<double>(stage.tokens)), size);
     chunk.squares = kernels::sum_of_squares(sum, size);
 }
 
-void reduce_on_device(const StageCopies& stage, Chunk& chunk) {
+double reduce_on_device(const StageCopies& stage, bool adds, bool divides) {
     torch::NoGradGuard no_gradient;
     auto& sum = stage.nodes.front()->stage.gradient();
-    for (std::size_t copy = 1; copy < stage.nodes.size(); ++copy)
+    for (std::size_t copy = 1; adds && copy < stage.nodes.size(); ++copy)
         sum.add_(stage.nodes[copy]->stage.gradient().to(sum.device()));
+    if (!divides) return 0;
     sum.mul_(1.0 / static_cast<double>(stage.tokens));
-    chunk.squares = sum.square().sum(torch::kFloat64).item<double>();
+    return sum.square().sum(torch::kFloat64).item<double>();
 }
 
 void step_chunk(const StageCopies& stage, const Chunk& chunk, kernels::AdamW parameters) {
@@ -66,19 +68,14 @@ void step_chunk(const StageCopies& stage, const Chunk& chunk, kernels::AdamW par
 
 }  // namespace
 
-std::vector<double> reduce_gradients(std::vector<StageCopies>& stages, TaskGraph& graph) {
+double reduce_gradient(StageCopies& stage, ReductionPass pass, TaskGraph& graph) {
+    const bool adds = pass != ReductionPass::divide, divides = pass != ReductionPass::add;
+    if (!all_on_cpu(stage)) return reduce_on_device(stage, adds, divides);
     std::vector<Chunk> chunks;
-    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-        if (stages[stage].tokens == 0) continue;
-        const auto size = stages[stage].nodes.front()->stage.size();
-        append_chunks(chunks, stage, nullptr, 0, size, all_on_cpu(stages[stage]) ? chunk_elements : size);
-    }
-    graph.for_each(chunks.size(), [&](std::size_t i) {
-        auto& stage = stages[chunks[i].stage];
-        all_on_cpu(stage) ? reduce_on_cpu(stage, chunks[i]) : reduce_on_device(stage, chunks[i]);
-    });
-    std::vector<double> squared(stages.size(), -1);
-    for (const auto& chunk : chunks) squared[chunk.stage] = std::max(squared[chunk.stage], 0.0) + chunk.squares;
+    append_chunks(chunks, 0, nullptr, 0, stage.nodes.front()->stage.size(), chunk_elements);
+    graph.for_each(chunks.size(), [&](std::size_t i) { reduce_on_cpu(stage, adds, divides, chunks[i]); });
+    double squared = 0;
+    for (const auto& chunk : chunks) squared += chunk.squares;
     return squared;
 }
 

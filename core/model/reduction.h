@@ -16,9 +16,15 @@ struct StageCopies {
     std::int64_t tokens = 0;  ///< V(s)'s; 0: the stage does not step
 };
 
-/// Leaves the mean gradient over the tokens of V(s) in the first copy's gradient tensor; returns each stage's squared
-/// norm, negative for stages without tokens.
-std::vector<double> reduce_gradients(std::vector<StageCopies>& stages, TaskGraph& graph);
+/// What of a reduction is done in one pass over the first copy's gradient.
+enum class ReductionPass {
+    add,     ///< the gradients of the other copies here are added to it; copies that saw no token have nothing to add
+    divide,  ///< it is divided by `tokens`, which are not 0
+    both
+};
+
+/// Returns the squared norm of the mean gradient where the pass divides.
+double reduce_gradient(StageCopies& stage, ReductionPass pass, TaskGraph& graph);
 
 /// AdamW on every copy of the stages that have tokens, from the reduced gradient.
 void step_stages(std::vector<StageCopies>& stages, const std::vector<kernels::AdamW>& parameters, TaskGraph& graph);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/data/batches.h"
@@ -9,37 +10,46 @@
 
 namespace skippipe {
 
-/// `compute: torch`: every node of the plan has the weights, gradients and AdamW state of its stage, on its own device,
-/// and microbatches pass from node to node as tensors. Work runs on a pool of threads; results are the same to the bit
-/// for any number of them.
+/// `compute: torch`: every node of one rank has the weights, gradients and AdamW state of its stage, on its own device,
+/// and microbatches pass from node to node as tensors, to other ranks as messages. Work runs on a pool of threads;
+/// results are the same to the bit for any number of them.
 ///
 /// On the CPU a stage is FusedStage; on other devices LibTorch's operations and autograd. Split backward: on the CPU I
 /// and W together do the work of B and leave the same bits; elsewhere LibTorch walks the inside of the stage twice, and
 /// the sums are those of B.
 class TorchCompute final : public ComputeBackend {
 public:
-    /// `plan` names nodes by their index in the experiment's topology. `threads` 0: one a core.
+    /// `batches`: on ranks that host data nodes (needs_data). `workers` 0: one a core.
     /// Throws InputError where a device is missing, or plan and model do not fit.
-    TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int threads);
+    TorchCompute(const Experiment& experiment, const RankSchedule& schedule, int rank, std::optional<Batches> batches,
+                 int workers);
+    /// All nodes of a plan in one process, with weights from a seed of their own.
+    TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int workers);
     ~TorchCompute() override;
 
-    void begin_iteration(int iteration) override;
-    /// Throws std::logic_error where an operation is not the next one of its microbatch.
-    void submit(const ComputeTask& task) override;
-    /// Throws what a worker threw; std::runtime_error where loss or gradient is no longer a finite number.
-    IterationResult finish_iteration() override;
-    ValidationResult validate() override;
+    static bool needs_data(const RankSchedule& schedule, int rank);
 
+    void follow(const RankSchedule& schedule) override;
+    void begin_iteration(int iteration) override;
+    void submit(const ComputeTask& task, Buffer input = {}, Completion completed = {}) override;
+    std::size_t message_bytes(const Operation& operation) const override;
+    Buffer take_message(const RankTransfer& transfer) override;
+    void wait() override;
+    StageSum reduce(int stage, RankTransport& transport) override;
+    RankLoss loss() const override;
+    void step(int iteration, const std::vector<StageSum>& sums) override;
+    ValidationResult validate(RankTransport& transport) override;
+    std::vector<float> weights(int node) const override;
+
+    const RankSchedule& schedule() const;
     /// Workers in use: one where the BLAS may not be called from several threads (prepare_blas).
     int threads() const;
-    /// The reduced gradient of a stage (mean over the tokens of V(s), not clipped), from finish_iteration to the next
-    /// begin_iteration; zeros where the stage did not step.
+    /// The reduced gradient of a stage hosted here (mean over the tokens of V(s), not clipped), from `reduce` to the
+    /// next begin_iteration; zeros where the stage did not step.
     std::vector<float> reduced_gradient(int stage) const;
-    /// A node's weights, in the order of stage_segments.
-    std::vector<float> weights(int node) const;
     /// Most microbatches whose activations a node has held at once.
     int most_held(int node) const;
-    /// True when all copies of every stage have the same weights and AdamW state to the bit.
+    /// True when all copies here of every stage have the same weights and AdamW state to the bit.
     bool replicas_equal() const;
 
 private:

@@ -402,18 +402,26 @@ void GlooTransport::all_reduce(int stage, std::span<float> values) {
     });
 }
 
-double GlooTransport::latest(int stage, double value) {
+std::vector<std::vector<double>> GlooTransport::gather_stage(int stage, const std::vector<double>& values) {
     impl_->check();
     const auto found = impl_->stages.find(stage);
-    if (found == impl_->stages.end()) return value;
+    if (found == impl_->stages.end()) return {values};
+    const auto& group = found->second.group;
+    const auto size = static_cast<std::int64_t>(values.size());
+    std::vector<std::vector<torch::Tensor>> outputs(1);
+    for (int r = 0; r < group->getSize(); ++r) outputs[0].push_back(torch::empty({size}, torch::kFloat64));
     impl_->guarded(found->second.peer, [&] {
-        std::vector<torch::Tensor> tensors{torch::from_blob(&value, {1}, torch::kFloat64)};
-        c10d::AllreduceOptions options;
-        options.reduceOp = c10d::ReduceOp::MAX;
-        found->second.group->allreduce(tensors, options)->wait();
+        std::vector<torch::Tensor> inputs{
+            torch::from_blob(const_cast<double*>(values.data()), {size}, torch::kFloat64)};
+        group->allgather(outputs, inputs)->wait();
     });
-    if (!std::isfinite(value)) throw PeerFault(found->second.peer, "told a time that is none");
-    return value;
+    std::vector<std::vector<double>> result;
+    for (const auto& tensor : outputs[0]) {
+        result.emplace_back(tensor.data_ptr<double>(), tensor.data_ptr<double>() + size);
+        for (const double value : result.back())
+            if (!std::isfinite(value)) throw PeerFault(found->second.peer, "told a number that is none");
+    }
+    return result;
 }
 
 std::vector<std::vector<double>> GlooTransport::all_gather(const std::vector<double>& values) {

@@ -38,7 +38,7 @@ public:
     void send(Delivery message) override;
     void end_iteration() override;
     void all_reduce(int stage, std::span<float> values) override;
-    double latest(int stage, double value) override;
+    std::vector<std::vector<double>> gather_stage(int stage, const std::vector<double>& values) override;
     /// Every so often the clocks are compared as well.
     std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override;
     std::vector<std::string> gather(const std::string& text) override;

@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/statistics.h"
-#include "core/engine/protocol.h"
+#include "core/run/messages.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/record/record.h"

@@ -88,11 +88,7 @@ public:
           problem_(make_problem(experiment)),
           compute_(experiment, plan, make_batches(experiment), 1, workers),
           driver_(problem_, plan_, compute_) {}
-    void train() {
-        compute_.begin_iteration(iteration_++);
-        driver_.run_iteration();
-        compute_.finish_iteration();
-    }
+    void train() { driver_.train(iteration_++); }
 
 private:
     Plan plan_;
@@ -123,7 +119,9 @@ public:
             copies[node % stages].nodes.push_back(&nodes_[node]);
             copies[node % stages].tokens += nodes_[node].tokens;
         }
-        const auto factors = clip_factors(experiment_.training, reduce_gradients(copies, graph_));
+        std::vector<double> squared;
+        for (auto& stage : copies) squared.push_back(reduce_gradient(stage, ReductionPass::both, graph_));
+        const auto factors = clip_factors(experiment_.training, squared);
         std::vector<kernels::AdamW> parameters(stages,
                                                step_parameters(experiment_.training, iteration_, iteration_ + 1));
         for (std::size_t stage = 0; stage < stages; ++stage) parameters[stage].gradient_scale = factors[stage];
@@ -133,18 +131,18 @@ public:
 
 private:
     void train_on(const Path& path) {
-        Journey journey;
-        set_tokens(batches_.batch(iteration_, path.microbatch), torch::kCPU, journey.tokens, journey.targets);
-        journey.token_count = journey.tokens.numel();
-        for (const int node : path.nodes) journey.visits.push_back({.node = node});
+        MicrobatchState state;
+        set_tokens(batches_.batch(iteration_, path.microbatch), torch::kCPU, state.tokens, state.targets);
+        state.token_count = state.tokens.numel();
+        for (const int node : path.nodes) state.visits.push_back({.node = node});
         const auto node = [&](std::size_t hop) -> NodeState& {
             return nodes_[static_cast<std::size_t>(path.nodes[hop])];
         };
         for (std::size_t hop = 0; hop < path.nodes.size(); ++hop)
-            run_forward(node(hop), journey, journey.visits[hop], WireType::fp32);
-        run_loss(node(0), journey, WireType::fp32);
+            run_forward(node(hop), state, state.visits[hop], WireType::fp32);
+        run_loss(node(0), state, WireType::fp32);
         for (std::size_t hop = path.nodes.size(); hop-- > 0;)
-            run_backward(node(hop), journey, journey.visits[hop], WireType::fp32);
+            run_backward(node(hop), state, state.visits[hop], WireType::fp32);
     }
 
     Experiment experiment_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/engine/schedule.h"
+#include "core/engine/cost_compute.h"
 #include "core/engine/virtual_clock.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
@@ -15,7 +15,7 @@ using namespace skippipe;
 namespace {
 
 Timeline execute(const Problem& problem, const Plan& plan) {
-    CostCompute compute;
+    CostCompute compute(problem, one_rank_schedule(problem.nodes(), plan));
     return VirtualDriver(problem, plan, compute).run_iteration();
 }
 
@@ -92,7 +92,7 @@ private Q_SLOTS:
     /// Two runs of one driver are the same: nothing is carried over from one iteration to the next.
     void iterations_repeat() {
         const auto [problem, plan] = examples::random_plan(3);
-        CostCompute compute;
+        CostCompute compute(problem, one_rank_schedule(problem.nodes(), plan));
         VirtualDriver driver(problem, plan, compute);
         const auto first = driver.run_iteration(), second = driver.run_iteration();
         QCOMPARE(first.makespan_s, second.makespan_s);

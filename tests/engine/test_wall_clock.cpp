@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/engine/wall_trainer.h"
+#include "core/engine/cost_compute.h"
+#include "core/engine/trainer.h"
+#include "core/engine/wall_clock.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
 #include "tests/engine/random_plans.h"
@@ -16,15 +18,14 @@ using namespace skippipe;
 namespace {
 
 /// Hears rank 0.
-struct Listener final : TrainingListener {
+struct Listener final : TrainingListener, TrainingController {
     std::vector<Timeline> timelines;
     std::string plan;  ///< told once the first iteration is done
-    int went_over_at = -1;
+    int switched_at = -1;
     void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
     void iterated(const IterationReport& report) override { timelines.push_back(*report.timeline); }
-    bool stop() override { return false; }
-    std::string next_plan() override { return timelines.empty() ? "" : std::exchange(plan, {}); }
-    void went_over(int iteration) override { went_over_at = iteration; }
+    TrainingCommand next() override { return {false, timelines.empty() ? "" : std::exchange(plan, {})}; }
+    void plan_switched(int iteration) override { switched_at = iteration; }
 };
 
 /// Nodes dealt out in turn, so that nearly every hop goes from rank to rank.
@@ -64,9 +65,9 @@ void execute(const Problem& problem, const RankSchedule& schedule, bool shaped, 
             testing::ThreadTransport many(exchange, schedule, r);
             LocalTransport one;
             RankTransport& transport = schedule.ranks == 1 ? static_cast<RankTransport&>(one) : many;
-            CostRankCompute compute(problem, schedule, r);
-            train_wall(experiment, problem, schedule, compute, transport,
-                       default_workers(experiment, schedule, r, schedule.ranks), r == 0 ? &listener : nullptr);
+            CostCompute compute(problem, schedule, default_workers(experiment, schedule, r, schedule.ranks));
+            train(experiment, problem, schedule, compute, transport, r == 0 ? &listener : nullptr,
+                  r == 0 ? &listener : nullptr);
         });
 }
 
@@ -140,7 +141,7 @@ private Q_SLOTS:
             listener.plan = json_of(problem, after.plan);
             execute(problem, before, false, 4, 0, listener);
             QCOMPARE(listener.timelines.size(), std::size_t{4});
-            QCOMPARE(listener.went_over_at, 1);
+            QCOMPARE(listener.switched_at, 1);
             for (std::size_t i = 0; i < 4; ++i) {
                 QVERIFY(check_plan(problem, i < 1 ? before.plan : after.plan, listener.timelines[i]).empty());
                 for (const auto& span : listener.timelines[i].spans)
@@ -192,8 +193,8 @@ private Q_SLOTS:
         Listener listener;
         listener.plan = json_of(problem, moved);
         LocalTransport transport;
-        CostRankCompute compute(problem, schedule, 0);
-        QVERIFY_EXCEPTION_THROWN(train_wall(experiment, problem, schedule, compute, transport, 3, &listener),
+        CostCompute compute(problem, schedule, 3);
+        QVERIFY_EXCEPTION_THROWN(train(experiment, problem, schedule, compute, transport, &listener, &listener),
                                  InputError);
         QCOMPARE(listener.timelines.size(), std::size_t{1});
     }

@@ -115,23 +115,11 @@ public:
         }
         std::copy(sum.begin(), sum.end(), values.begin());
     }
-    double latest(int stage, double value) override {
-        double most = value, other = 0;
-        for (const auto& text : round("latest" + std::to_string(stage), schedule_.ranks_of_stage(stage),
-                                      {reinterpret_cast<const char*>(&value), sizeof value})) {
-            std::memcpy(&other, text.data(), sizeof other);
-            most = std::max(most, other);
-        }
-        return most;
+    std::vector<std::vector<double>> gather_stage(int stage, const std::vector<double>& values) override {
+        return numbers(round("stage" + std::to_string(stage), schedule_.ranks_of_stage(stage), text_of(values)));
     }
     std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override {
-        std::vector<std::vector<double>> result;
-        for (const auto& text : round("gather", everybody(),
-                                      {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)})) {
-            result.emplace_back(values.size());
-            std::memcpy(result.back().data(), text.data(), text.size());
-        }
-        return result;
+        return numbers(round("gather", everybody(), text_of(values)));
     }
     std::vector<std::string> gather(const std::string& text) override {
         auto all = round("texts", everybody(), text);
@@ -164,6 +152,17 @@ public:
     }
 
 private:
+    static std::string text_of(const std::vector<double>& values) {
+        return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
+    }
+    static std::vector<std::vector<double>> numbers(const std::vector<std::string>& texts) {
+        std::vector<std::vector<double>> result;
+        for (const auto& text : texts) {
+            result.emplace_back(text.size() / sizeof(double));
+            std::memcpy(result.back().data(), text.data(), text.size());
+        }
+        return result;
+    }
     std::vector<int> everybody() const {
         std::vector<int> all;
         for (int r = 0; r < ranks(); ++r) all.push_back(r);

@@ -184,8 +184,8 @@ private Q_SLOTS:
         resumed.training.initial_weights = at("t.safetensors").string();
         TorchCompute second(resumed, plan, make_batches(experiment), 99, 2),
             fresh(experiment, plan, make_batches(experiment), 99, 2);
-        QVERIFY(fresh.validate().loss_nats != first.validate().loss_nats);
-        QCOMPARE(second.validate().loss_nats, first.validate().loss_nats);
+        QVERIFY(validate(fresh).loss_nats != validate(first).loss_nats);
+        QCOMPARE(validate(second).loss_nats, validate(first).loss_nats);
         QVERIFY(second.replicas_equal());
         for (int node = 0; node < 5; ++node) QVERIFY(second.weights(node) == first.weights(node));
     }

@@ -69,11 +69,7 @@ struct Run {
           problem(make_problem(given)),
           compute(given, plan, make_batches(given, 11, text_bytes), 1, threads),
           driver(problem, plan, compute) {}
-    double iterate() {
-        compute.begin_iteration(iteration++);
-        if (!driver.run_iteration().complete) throw std::logic_error("deadlock");
-        return compute.finish_iteration().loss_sum_nats;
-    }
+    double iterate() { return driver.train(iteration++).loss_sum_nats; }
     Experiment experiment;
     Plan plan;
     Problem problem;
@@ -108,7 +104,7 @@ double risen_bytes(const Experiment& experiment) {
     if (!forget_peak()) return NAN;
     const double before = status_bytes("VmRSS");
     Run run(experiment, workers);
-    run.compute.validate();
+    validate(run.compute);
     for (int i = 0; i < 3; ++i) run.iterate();
     for (int node = 0; node < stages; ++node)
         if (run.compute.most_held(node) != held) throw std::logic_error("a node did not fill up");

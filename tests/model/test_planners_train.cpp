@@ -55,10 +55,7 @@ Difference train_both(const Experiment& experiment, const Problem& problem, cons
     const auto batches = make_batches(experiment);
     Difference largest;
     for (int i = 0; i < iterations; ++i) {
-        compute.begin_iteration(i);
-        const auto timeline = driver.run_iteration();
-        if (!timeline.complete) throw std::runtime_error("deadlock");
-        const auto result = compute.finish_iteration();
+        const auto result = driver.train(i);
         whole.accumulate(batches, i, paths);
         const auto reference = whole.step(i);
         largest.loss =

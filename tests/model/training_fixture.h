@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/rng.h"
+#include "core/engine/trainer.h"
 #include "core/model/reference.h"
 #include "core/model/torch_compute.h"
 
@@ -83,10 +84,25 @@ inline std::vector<StagePath> stage_paths(const Plan& plan) {
     return paths;
 }
 
+/// The sums of all stages and the step, of a back end whose operations have ended.
+inline IterationResult finish(TorchCompute& compute, int iteration) {
+    LocalTransport alone;
+    std::vector<StageSum> sums;
+    for (std::size_t stage = 0; stage < compute.schedule().plan.stages.size(); ++stage)
+        sums.push_back(compute.reduce(static_cast<int>(stage), alone));
+    return finish_iteration(iteration, compute.schedule(), sums, compute, alone);
+}
+
+inline ValidationResult validate(TorchCompute& compute) {
+    LocalTransport alone;
+    return compute.validate(alone);
+}
+
 inline IterationResult run_iteration(TorchCompute& compute, int iteration, const std::vector<ComputeTask>& tasks) {
     compute.begin_iteration(iteration);
     for (const auto& task : tasks) compute.submit(task);
-    return compute.finish_iteration();
+    compute.wait();
+    return finish(compute, iteration);
 }
 
 /// Largest |difference| / |reference| over the stage's tensors.

@@ -131,8 +131,8 @@ private Q_SLOTS:
                 std::vector<float> sum{1.f, static_cast<float>(me)};
                 transport.all_reduce(0, sum);
                 expect(sum == std::vector<float>{3.f, 3.f});
-                expect(transport.latest(0, me + 0.125) == 2.125);
                 const std::vector<std::vector<double>> all{{0, 0.5}, {1, 0.5}, {2, 0.5}};
+                expect(transport.gather_stage(0, {static_cast<double>(me), 0.5}) == all);
                 expect(transport.all_gather({static_cast<double>(me), 0.5}) == all);
                 const auto texts = transport.gather(std::string(static_cast<std::size_t>(me) * 100'000, 'x'));
                 expect(me != 0 ? texts.empty()
@@ -176,7 +176,7 @@ private Q_SLOTS:
             if (what == "receiving" || what == "sending") iterate(true);
             if (what == "not handed over") iterate(false);
             if (what == "all_reduce") transport.all_reduce(0, values);
-            if (what == "latest") transport.latest(0, 1);
+            if (what == "latest") transport.gather_stage(0, {1});
             if (what == "all_gather") transport.all_gather({1, 2});
             if (what == "gather") transport.gather("text");
             if (what == "broadcast") transport.broadcast("text");
@@ -215,7 +215,7 @@ private Q_SLOTS:
                     [&] { transport.send(filled(transport, schedule.between(1, 0).front())); },
                     [&] { transport.end_iteration(); },
                     [&] { transport.all_reduce(0, values); },
-                    [&] { transport.latest(0, 1); },
+                    [&] { transport.gather_stage(0, {1}); },
                     [&] { transport.all_gather({1}); },
                     [&] { transport.gather("x"); },
                     [&] { transport.broadcast("x"); },

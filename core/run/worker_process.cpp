@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/worker_process.h"
+#include "core/run/worker_process.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,7 +19,7 @@
 
 #include "core/base/fault.h"
 
-namespace skippipe::cli {
+namespace skippipe {
 
 namespace {
 
@@ -153,4 +155,16 @@ std::string WorkerProcess::wait() {
     return WEXITSTATUS(status) == 0 ? "" : fmt::format("exited with {}", WEXITSTATUS(status));
 }
 
-}  // namespace skippipe::cli
+std::string WorkerProcess::wait_at_most(double patience_s) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+    while (running())
+        if (std::chrono::steady_clock::now() < until) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        } else {
+            ::kill(pid_, SIGKILL);
+            break;
+        }
+    return wait();
+}
+
+}  // namespace skippipe

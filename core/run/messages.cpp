@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/engine/protocol.h"
+#include "core/run/messages.h"
 
 #include <nlohmann/json.hpp>
+
+#include "core/base/build_info.h"
 
 namespace skippipe::protocol {
 
@@ -27,6 +29,7 @@ struct Writer {
         json machines = json::array();
         for (const auto& machine : m.machines) machines.push_back({machine.host, machine.cores, machine.workers});
         return {{"type", "hello"},
+                {"build", m.build},
                 {"versions", m.versions_json},
                 {"blas_gflops", m.blas_gflops},
                 {"data", m.data},
@@ -56,7 +59,9 @@ struct Writer {
                 {"stage_tokens", m.result.stage_tokens},
                 {"spans", std::move(spans)}};
     }
-    json operator()(const WentOver& m) const { return {{"type", "went over"}, {"iteration", m.iteration}}; }
+    json operator()(const PlanSwitched& m) const { return {{"type", "plan switched"}, {"iteration", m.iteration}}; }
+    json operator()(const Paused& m) const { return {{"type", "paused"}, {"paused", m.paused}}; }
+    json operator()(const Heartbeat&) const { return {{"type", "heartbeat"}}; }
     json operator()(const Probed& m) const { return {{"type", "probed"}, {"ranks", m.ranks}}; }
     json operator()(const Done& m) const {
         return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}};
@@ -74,7 +79,7 @@ Message read(const json& v) {
     if (type == "listening") return Listening{v.at("port")};
     if (type == "preparing") return Preparing{v.at("what"), v.at("share")};
     if (type == "hello") {
-        Hello m{v.at("versions"), v.at("blas_gflops"), v.at("data"), {}};
+        Hello m{v.at("build"), v.at("versions"), v.at("blas_gflops"), v.at("data"), {}};
         for (const auto& machine : v.at("machines"))
             m.machines.push_back({machine.at(0), machine.at(1), machine.at(2)});
         return m;
@@ -97,7 +102,9 @@ Message read(const json& v) {
         for (const auto& span : v.at("spans")) m.spans.push_back(read_span(span));
         return m;
     }
-    if (type == "went over") return WentOver{v.at("iteration")};
+    if (type == "plan switched") return PlanSwitched{v.at("iteration")};
+    if (type == "paused") return Paused{v.at("paused")};
+    if (type == "heartbeat") return Heartbeat{};
     if (type == "probed") return Probed{v.at("ranks").get<std::vector<std::string>>()};
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
     if (type == "failed") {
@@ -121,6 +128,29 @@ auto guarded(const std::string& line, Read read) {
 }
 
 }  // namespace
+
+std::string build_id() { return std::string(version) + " " + compiler + " " + build_type; }
+
+namespace {
+struct CommandWriter {
+    json operator()(const Stop&) const { return {{"command", "stop"}}; }
+    json operator()(const Pause&) const { return {{"command", "pause"}}; }
+    json operator()(const Resume&) const { return {{"command", "resume"}}; }
+    json operator()(const SwitchPlan& c) const { return {{"command", "switch plan"}, {"plan", c.plan_json}}; }
+};
+
+Command read_command(const json& v) {
+    const auto kind = v.at("command").get<std::string>();
+    if (kind == "stop") return Stop{};
+    if (kind == "pause") return Pause{};
+    if (kind == "resume") return Resume{};
+    if (kind == "switch plan") return SwitchPlan{v.at("plan")};
+    throw std::out_of_range("unknown command " + kind);
+}
+}  // namespace
+
+std::string encode(const Command& command) { return std::visit(CommandWriter{}, command).dump(); }
+Command decode_command(const std::string& line) { return guarded(line, read_command); }
 
 std::string encode(const Job& job) {
     return json{{"experiment", job.experiment_json},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/worker_group.h"
+#include "core/run/worker_group.h"
 
 #include "core/engine/launch.h"
 
-namespace skippipe::cli {
+namespace skippipe {
 
 WorkerGroup::WorkerGroup(const protocol::Job& job, int ranks, bool launched)
     : ranks_(ranks), launched_(launched), token_(make_token()), first_(environment_of(0, 0)) {
@@ -23,13 +23,20 @@ std::vector<std::string> WorkerGroup::environment_of(int rank, int port) const {
             "TORCHELASTIC_USE_AGENT_STORE=False"};
 }
 
-void WorkerGroup::receive(const std::string& line, const std::function<void(const protocol::Message&)>& handle) {
-    const auto message = protocol::decode(line);
-    const auto* listening = std::get_if<protocol::Listening>(&message);
-    if (!listening) return handle(message);
-    for (int rank = 1; rank < ranks_; ++rank)
-        others_.push_back(std::make_unique<WorkerProcess>(environment_of(rank, listening->port)));
+/// Where rank 0 listens is this group's to know: it starts the others.
+RankGroup::Read WorkerGroup::read(protocol::Message& message, double timeout_s) {
+    std::string line;
+    const auto read = first_.read_line(line, timeout_s);
+    if (read == WorkerProcess::Read::closed) return Read::closed;
+    if (read == WorkerProcess::Read::timeout) return Read::timeout;
+    message = protocol::decode(line);
+    if (const auto* listening = std::get_if<protocol::Listening>(&message))
+        for (int rank = 1; rank < ranks_; ++rank)
+            others_.push_back(std::make_unique<WorkerProcess>(environment_of(rank, listening->port)));
+    return Read::message;
 }
+
+bool WorkerGroup::send(const protocol::Command& command) { return first_.write_line(protocol::encode(command)); }
 
 /// Rank 0 finds out by itself when another is gone, and says more about it; this is for when it cannot.
 std::optional<Fault> WorkerGroup::lost_rank() {
@@ -44,22 +51,6 @@ std::optional<Fault> WorkerGroup::lost_rank() {
     return std::nullopt;
 }
 
-std::optional<Fault> WorkerGroup::listen(const std::function<void(const protocol::Message&)>& handle,
-                                         const std::function<bool()>& ended, const std::function<void()>& idle) {
-    std::string line;
-    while (!ended()) {
-        const auto read = first_.read_line(line, 0.2);
-        if (read == WorkerProcess::Read::line) receive(line, handle);
-        if (read == WorkerProcess::Read::closed) break;
-        if (read == WorkerProcess::Read::timeout)
-            if (auto fault = lost_rank()) return fault;
-        idle();
-    }
-    const auto how = first_.wait();
-    if (ended()) return std::nullopt;
-    return Fault{"worker", "the training worker " + (how.empty() ? "ended without a word" : how),
-                 "the run cannot go on without it",
-                 "Look at its messages above; if memory ran out, use a smaller model, fewer samples or fewer threads"};
-}
+std::string WorkerGroup::wait(double patience_s) { return first_.wait_at_most(patience_s); }
 
-}  // namespace skippipe::cli
+}  // namespace skippipe

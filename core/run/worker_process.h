@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-namespace skippipe::cli {
+namespace skippipe {
 
 /// This process becomes a worker: a rank above 0 of a launcher. Throws InputError where the worker is missing or cannot
 /// be started.
@@ -33,6 +33,8 @@ public:
     bool running();
     /// Waits for its end; "" where it ended well, else how ("was killed by signal 9", "exited with 3").
     std::string wait();
+    /// The same, but ends it by force after `patience_s`, also where it is stopped.
+    std::string wait_at_most(double patience_s);
 
 private:
     pid_t pid_ = -1;
@@ -42,4 +44,4 @@ private:
     std::size_t scanned_ = 0;
 };
 
-}  // namespace skippipe::cli
+}  // namespace skippipe

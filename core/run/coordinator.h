@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// One run from its start to its end: obeys its ranks' messages and people's commands, and is the record's only writer.
 #pragma once
 #include <array>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-
-#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "core/analysis/idle.h"
-#include "core/engine/prediction.h"
-#include "core/engine/protocol.h"
-#include "core/experiment/document.h"
 #include "core/record/record.h"
+#include "core/run/forecast.h"
+#include "core/run/rank_group.h"
 
-namespace skippipe::cli {
+namespace skippipe {
 
 /// What one run is: experiment, plan, and where things are.
 struct RunJob {
@@ -26,7 +25,12 @@ struct RunJob {
     bool launched = false;  ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
     std::filesystem::path save_weights;  ///< absolute; empty: not saved
     bool calibrate = false;              ///< wall clock: keep the cost model true, and plan again when it drifts
+    double silence_warning_s = 5;        ///< a worker that says nothing for so long is told of
+    double silence_limit_s = 30;         ///< and after so long is ended
 };
+
+/// The job as its workers read it.
+protocol::Job worker_job(const RunJob& job);
 
 /// How a run ended.
 struct RunOutcome {
@@ -34,34 +38,33 @@ struct RunOutcome {
     RunState state = RunState::failed;
     RunInfo info;
     std::array<double, idle_causes> idle_by_cause{};
-    double bits_per_byte = 0;            ///< last validation
-    std::int64_t peak_memory_bytes = 0;  ///< of the worker
-    std::vector<Difference>
-        differences;  ///< wall clock: predicted against measured, of the first iterations and of some later ones
+    double bits_per_byte = 0;              ///< last validation
+    std::int64_t peak_memory_bytes = 0;    ///< of the worker
+    std::vector<Difference> differences;   ///< wall clock: predicted against measured, of the first iterations and of
+                                           ///< some later ones
     std::vector<PlanChange> plan_changes;  ///< what it went over to
     Faults faults;                         ///< why it failed
 };
 
-/// Hears how a run goes, for a terminal or a script.
+/// Hears how a run goes, for a terminal or a script. Any may be empty.
 struct RunProgress {
     std::function<void(RunId)> started;
     std::function<void(const protocol::Preparing&)> preparing;
     std::function<void(const protocol::Hello&)> ready;
     std::function<void(const protocol::Validated&)> validated;
     std::function<void(const protocol::Iterated&)> iterated;
-    std::function<void(const PlanChange&)> went_over;
+    std::function<void(const PlanChange&)> plan_switched;
+    std::function<void(bool paused)> paused;
+    std::function<void(const Fault&)> warned;
+    std::function<bool()> interrupted;  ///< asked several times a second: true ends the run after its iteration
 };
 
-/// Runs a job to its end: starts the worker, writes everything to the record as its only writer, obeys commands that
-/// windows insert ("stop", "pause", "resume") and Ctrl+C.
-RunOutcome coordinate(const RunJob& job, const RunProgress& progress);
-
-/// That of the iteration of median length; nothing under the virtual clock.
-std::optional<Difference> median_difference(const std::vector<Difference>& differences);
-nlohmann::ordered_json to_json(const Difference& difference);
+/// Runs a job to its end on these ranks: writes everything to the record, obeys commands that windows and verbs insert
+/// ("stop", "pause", "resume"). Throws InputError where the record does not take the run's beginning.
+RunOutcome coordinate(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress);
 
 /// Share of idle time by cause, of one iteration.
 std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,
                                             double iteration_s);
 
-}  // namespace skippipe::cli
+}  // namespace skippipe

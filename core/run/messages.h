@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the run's coordinator and the worker say to each other: one JSON value a line over the worker's standard input
-// and output.
+// What the run's coordinator and rank 0 say to each other, typed both ways; as text one JSON value a line.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -41,6 +40,7 @@ struct RankMachine {
 
 /// Worker to coordinator, once it is ready to train.
 struct Hello {
+    std::string build;                  ///< build_id of the worker: another than the coordinator's is refused
     std::string versions_json;          ///< LibTorch and BLAS
     double blas_gflops = 0;             ///< fp32 matrix product on one thread; 0: compute is cost
     std::string data;                   ///< what is read
@@ -62,10 +62,18 @@ struct Iterated {
     std::vector<Span> spans;
 };
 
-/// The worker goes over to the last plan that it was told ("plan JSON"), from this iteration on.
-struct WentOver {
+/// From this iteration on the last plan of a SwitchPlan is in force.
+struct PlanSwitched {
     int iteration = 0;
 };
+
+/// The training stands still between two iterations, or goes on again.
+struct Paused {
+    bool paused = true;
+};
+
+/// About once a second, whatever else is to be said: the worker's process runs.
+struct Heartbeat {};
 
 struct Done {
     bool stopped = false;  ///< ended by a command before the last iteration
@@ -82,7 +90,26 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, WentOver, Probed, Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, PlanSwitched, Paused, Heartbeat, Probed,
+                             Done, Failed>;
+
+/// Coordinator to worker, while it trains: end after the iteration that runs.
+struct Stop {};
+/// Stand still after the iteration that runs.
+struct Pause {};
+struct Resume {};
+/// Go over to a plan after the iteration that runs, with the nodes where they are.
+struct SwitchPlan {
+    std::string plan_json;
+};
+using Command = std::variant<Stop, Pause, Resume, SwitchPlan>;
+
+/// What both ends must agree on: version and compiler of the program.
+std::string build_id();
+
+std::string encode(const Command& command);
+/// Throws InputError where the line is no command.
+Command decode_command(const std::string& line);
 
 std::string encode(const Job& job);
 Job decode_job(const std::string& line);

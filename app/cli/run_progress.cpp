@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/run_progress.h"
+
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "app/cli/verbs.h"
+#include "core/base/format.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+/// The figures as they come: one line that is rewritten on a terminal, a line every tenth otherwise.
+class TerminalProgress {
+public:
+    TerminalProgress(int iterations, Clock clock)
+        : iterations_(iterations), clock_(clock), terminal_(::isatty(STDOUT_FILENO) != 0) {}
+
+    /// What they print outlives the one that made them.
+    static RunProgress hooks(std::shared_ptr<TerminalProgress> self) {
+        RunProgress progress;
+        progress.started = [](RunId run) { std::cout << fmt::format("run {}\n", run) << std::flush; };
+        progress.preparing = [self](const protocol::Preparing& m) {
+            self->clear();
+            std::cout << fmt::format("{}: {:.0f} %{}", m.what, 100 * m.share, self->terminal_ ? "" : "\n")
+                      << std::flush;
+        };
+        progress.ready = [self](const protocol::Hello& m) {
+            self->clear();
+            if (m.blas_gflops > 0)
+                std::cout << fmt::format("data: {}; matrix products at {:.0f} GFLOP/s a core\n", m.data, m.blas_gflops)
+                          << std::flush;
+            if (m.blas_gflops > 0 && m.blas_gflops < 10)
+                std::cerr << "warning: matrix products are very slow here: a reference BLAS is in use. Install "
+                             "libopenblas0-pthread and start again\n";
+        };
+        progress.validated = [self](const protocol::Validated& m) {
+            self->clear();
+            const auto bits =
+                m.result.bits_per_byte > 0 ? fmt::format(", {:.3f} bits per byte", m.result.bits_per_byte) : "";
+            std::cout << fmt::format("validation after {} iterations: loss {:.4f}{}\n", m.iterations_done,
+                                     m.result.loss_nats, bits)
+                      << std::flush;
+        };
+        progress.iterated = [self](const protocol::Iterated& m) { self->show(m); };
+        progress.plan_switched = [self](const PlanChange& change) {
+            self->clear();
+            std::cout << fmt::format("from iteration {} on a new plan: {}\n", change.iteration + 1, change.why)
+                      << std::flush;
+        };
+        progress.paused = [self](bool paused) {
+            self->clear();
+            std::cout << (paused ? "paused: `skippipe resume` lets it go on\n" : "goes on\n") << std::flush;
+        };
+        progress.warned = [self](const Fault& fault) {
+            self->clear();
+            report({fault}, false);
+        };
+        return progress;
+    }
+
+private:
+    void clear() const {
+        if (terminal_) std::cout << "\r\033[K";
+    }
+    void show(const protocol::Iterated& m) {
+        const int done = m.iteration + 1;
+        if (!terminal_ && done % std::max(1, iterations_ / 10) != 0 && done != iterations_) return;
+        const double left_s = m.machine_s / done * (iterations_ - done);
+        const int filled = 24 * done / std::max(1, iterations_);
+        std::string bar;
+        for (int i = 0; i < 24; ++i) bar += i < filled ? "█" : "░";
+        clear();
+        std::cout << fmt::format("{} {}/{}", bar, done, iterations_);
+        if (m.result.tokens > 0)
+            std::cout << fmt::format("  loss {:.3f}  {:.0f} tokens/s here",
+                                     m.result.loss_sum_nats / static_cast<double>(m.result.tokens),
+                                     static_cast<double>(m.tokens) / std::max(1e-9, m.machine_s));
+        std::cout << fmt::format("  {} {}  {} left here{}", clock_ == Clock::wall ? "time here" : "network time",
+                                 format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s),
+                                 terminal_ ? "" : "\n")
+                  << std::flush;
+        if (terminal_ && done == iterations_) std::cout << '\n';
+    }
+
+    int iterations_;
+    Clock clock_;
+    bool terminal_;
+};
+
+void print_line(const nlohmann::ordered_json& json) { std::cout << json.dump() << std::endl; }
+
+}  // namespace
+
+RunProgress terminal_progress(int iterations, Clock clock) {
+    return TerminalProgress::hooks(std::make_shared<TerminalProgress>(iterations, clock));
+}
+
+RunProgress json_progress() {
+    RunProgress progress;
+    progress.started = [](RunId run) { print_line({{"run", run}, {"state", "running"}}); };
+    progress.validated = [](const protocol::Validated& m) {
+        print_line({{"iterations_done", m.iterations_done},
+                    {"validation_loss", m.result.loss_nats},
+                    {"bits_per_byte", m.result.bits_per_byte}});
+    };
+    progress.iterated = [](const protocol::Iterated& m) {
+        nlohmann::ordered_json line{{"iteration", m.iteration}, {"iteration_seconds", m.iteration_s}};
+        if (m.result.tokens > 0) line["loss"] = m.result.loss_sum_nats / static_cast<double>(m.result.tokens);
+        print_line(line);
+    };
+    progress.plan_switched = [](const PlanChange& change) {
+        print_line({{"iteration", change.iteration}, {"new_plan", change.why}});
+    };
+    progress.paused = [](bool paused) { print_line({{"paused", paused}}); };
+    progress.warned = [](const Fault& fault) { print_line({{"warning", to_json(Faults{fault}).front()}}); };
+    return progress;
+}
+
+}  // namespace skippipe::cli

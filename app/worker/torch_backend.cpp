@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/worker/torch_backend.h"
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+#include <torch/version.h>
+
+#include "core/data/batches.h"
+#include "core/model/blas.h"
+#include "core/model/llama_weights.h"
+#include "core/model/probe.h"
+#include "core/model/torch_compute.h"
+
+namespace skippipe {
+
+std::string TorchBackend::versions_json() const { return nlohmann::json{{"libtorch", TORCH_VERSION}}.dump(); }
+
+double TorchBackend::blas_gflops() const { return measure_blas_gflops(); }
+
+std::int64_t TorchBackend::peak_memory_bytes() const {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.rfind("VmHWM:", 0) == 0) return std::stoll(line.substr(6)) * 1024;
+    return 0;
+}
+
+RankBackend::Made TorchBackend::make(const protocol::Job& job, const Work& work, const RankSchedule& schedule, int rank,
+                                     int workers, const TellProgress& tell) {
+    Made made;
+    std::optional<Batches> batches;
+    const auto& experiment = work.experiment;
+    if (TorchCompute::needs_data(schedule, rank)) {
+        auto dataset = open_dataset(experiment.data, job.base_dir);
+        made.data = dataset.description;
+        batches.emplace(std::move(dataset), experiment.data, batch_shape(experiment), experiment.seed, tell);
+    }
+    made.compute = std::make_unique<TorchCompute>(experiment, schedule, rank, std::move(batches), workers);
+    return made;
+}
+
+void TorchBackend::measure_nodes(const Work& work, const RankSchedule& schedule, int workers,
+                                 const std::function<void()>& together, int rank, RankProbe& probe) {
+    skippipe::measure_nodes(work.experiment, schedule, workers, together, rank, probe);
+}
+
+void TorchBackend::save_weights(const std::filesystem::path& file, const Work& work,
+                                const std::function<std::vector<float>(int stage)>& weights_of_stage) {
+    save_llama(file, work.experiment.model, work.plan.blocks, weights_of_stage);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/compute.h"
+
+#include <fmt/format.h>
+
+namespace skippipe {
+
+void run_task(const std::string& where, const std::function<void()>& work, const Completion& completed) {
+    TaskEnd end{.start_s = steady_s()};
+    try {
+        work();
+    } catch (const std::exception& error) {
+        end.error = std::make_exception_ptr(ComputeError(where, error.what()));
+    } catch (...) {
+        end.error = std::make_exception_ptr(ComputeError(where, "something that is no exception was thrown"));
+    }
+    end.end_s = steady_s();
+    if (completed) completed(end);
+    if (end.error) std::rethrow_exception(end.error);
+}
+
+std::string name_of(const ComputeTask& task, const std::string& node_id) {
+    return fmt::format("{} on {} (stage {})", to_string(task.operation), node_id, task.stage);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/coordinator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/base/build_info.h"
+#include "core/base/format.h"
+#include "core/experiment/io.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/record/log.h"
+#include "core/run/run_log.h"
+
+namespace skippipe {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string machine_json() {
+    ordered_json machine;
+    utsname system{};
+    ::uname(&system);
+    machine["host"] = system.nodename;
+    machine["system"] = std::string(system.sysname) + " " + system.release;
+    machine["architecture"] = system.machine;
+    machine["cores"] = std::thread::hardware_concurrency();
+    machine["memory_bytes"] = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
+    std::ifstream cpu("/proc/cpuinfo");
+    for (std::string line; std::getline(cpu, line);)
+        if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
+            machine["processor"] = line.substr(line.find(": ") + 2);
+            break;
+        }
+    return machine.dump();
+}
+
+std::string versions_of(const protocol::Hello& hello, int ranks) {
+    ordered_json versions{{"skippipe", version}, {"compiler", compiler},
+                          {"build", build_type}, {"blas_gflops", hello.blas_gflops},
+                          {"data", hello.data},  {"ranks", ranks}};
+    try {
+        versions.update(ordered_json::parse(hello.versions_json));
+    } catch (const nlohmann::json::exception&) {
+        versions["worker"] = hello.versions_json;
+    }
+    return versions.dump();
+}
+
+/// A command of a window or a verb, as the worker reads it; nothing where this program knows none of that name.
+std::optional<protocol::Command> worker_command(const std::string& kind) {
+    if (kind == "stop") return protocol::Stop{};
+    if (kind == "pause") return protocol::Pause{};
+    if (kind == "resume") return protocol::Resume{};
+    return std::nullopt;
+}
+
+/// How long the worker has said nothing.
+class Silence {
+public:
+    void heard() {
+        since_ = std::chrono::steady_clock::now();
+        told_ = false;
+    }
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count(); }
+    /// True once each time that it lasts so long.
+    bool lasts(double limit_s) {
+        if (told_ || seconds() < limit_s) return false;
+        return told_ = true;
+    }
+
+private:
+    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+    bool told_ = false;
+};
+
+/// One run in progress: every message of its ranks goes to the record.
+class Run {
+public:
+    Run(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress)
+        : job_(job), ranks_(ranks), progress_(progress), recorder_(recorder), plan_(job.plan) {}
+
+    RunOutcome go() {
+        try {
+            listen();
+        } catch (const InputError& error) {
+            fail(error.faults());
+        }
+        return finish();
+    }
+
+private:
+    void listen() {
+        protocol::Message message;
+        while (!ended_) {
+            const auto read = ranks_.read(message, 0.2);
+            if (read == RankGroup::Read::closed) break;
+            if (read == RankGroup::Read::message) {
+                silence_.heard();
+                std::visit([this](const auto& m) { receive(m); }, message);
+            } else {
+                look_after_ranks();
+            }
+            poll_commands();
+            tell_warnings();
+        }
+        const auto how = ranks_.wait(ended_ && outcome_.state != RunState::failed ? 30 : 1);
+        if (!ended_)
+            fail({{"worker", "the training worker " + (how.empty() ? "ended without a word" : how),
+                   "the run cannot go on without it",
+                   "Look at its messages above; if memory ran out, use a smaller model, fewer samples or fewer "
+                   "threads"}});
+    }
+
+    void look_after_ranks() {
+        if (auto fault = ranks_.lost_rank()) return fail({*fault});
+        if (silence_.lasts(job_.silence_warning_s))
+            warn({"worker", fmt::format("has said nothing for {:.0f} s", job_.silence_warning_s),
+                  "it may be stopped (SIGSTOP), or the machine has no time for it",
+                  fmt::format("Let it go on (kill -CONT); after {:.0f} s the run is ended", job_.silence_limit_s),
+                  Fault::Severity::warning});
+        if (silence_.seconds() > job_.silence_limit_s)
+            fail({{"worker", fmt::format("has said nothing for {:.0f} s", job_.silence_limit_s),
+                   "the run cannot go on without it", "If it was stopped by hand, start the run again"}});
+    }
+
+    void receive(const protocol::Listening&) {}
+    void receive(const protocol::Probed&) {}
+    void receive(const protocol::Heartbeat&) {}
+
+    void receive(const protocol::Preparing& m) {
+        if (progress_.preparing) progress_.preparing(m);
+    }
+
+    void receive(const protocol::Hello& m) {
+        if (m.build != protocol::build_id())
+            return fail({{"skippipe-worker", "is of another build: " + m.build,
+                          "this program is " + protocol::build_id() + ", and they must understand each other",
+                          "Build both anew with `./studio build`"}});
+        if (!m.machines.empty()) forecast_.emplace(job_.experiment, job_.problem, plan_, m.machines, job_.calibrate);
+        begin(versions_of(m, job_.experiment.execution.ranks));
+        if (progress_.ready) progress_.ready(m);
+    }
+
+    void begin(const std::string& versions) {
+        if (started_) return;
+        started_ = true;
+        const double predicted_s = forecast_ ? forecast_->iteration_s() : evaluate(job_.problem, job_.plan).iteration_s;
+        outcome_.run = recorder_.begin({job_.experiment.name, job_.plan.planner, to_text(job_.experiment),
+                                        to_json(job_.plan, job_.problem, nullptr).dump(), versions, machine_json(),
+                                        job_.experiment.seed, job_.experiment.training.iterations, predicted_s});
+        outcome_.info.id = outcome_.run;
+        open_log();
+        log_.info(fmt::format("{}: {} iterations, planned by {}, {} an iteration predicted; {}", job_.experiment.name,
+                              job_.experiment.training.iterations, job_.plan.planner, format_seconds(predicted_s),
+                              versions));
+        if (progress_.started) progress_.started(outcome_.run);
+    }
+
+    void open_log() {
+        const auto file = log_path(job_.record, outcome_.run);
+        log_ = RunLog(file);
+        if (!log_.trouble().empty())
+            warn({file.string(), "cannot be written: " + log_.trouble(), "this run has no log",
+                  "Make the folder writable", Fault::Severity::warning});
+    }
+
+    void receive(const protocol::Validated& m) {
+        metric(m.iterations_done, "validation_loss", m.result.loss_nats, m.network_s, m.machine_s, m.tokens);
+        if (m.result.bits_per_byte > 0)
+            metric(m.iterations_done, "bits_per_byte", m.result.bits_per_byte, m.network_s, m.machine_s, m.tokens);
+        if (!outcome_.info.first_validation_loss) outcome_.info.first_validation_loss = m.result.loss_nats;
+        outcome_.info.last_validation_loss = m.result.loss_nats;
+        outcome_.bits_per_byte = m.result.bits_per_byte;
+        recorder_.flush();
+        log_.info(fmt::format("validation after {} iterations: loss {:.4f}", m.iterations_done, m.result.loss_nats));
+        if (progress_.validated) progress_.validated(m);
+    }
+
+    void receive(const protocol::Iterated& m) {
+        recorder_.spans(outcome_.run, m.iteration, m.offset_s, m.spans);
+        const double end_s = m.offset_s + m.iteration_s;
+        const auto note = [&](const char* name, double value) {
+            metric(m.iteration, name, value, end_s, m.machine_s, m.tokens);
+        };
+        auto& info = outcome_.info;
+        note("iteration_s", m.iteration_s);
+        if (m.result.tokens > 0) {
+            const auto tokens = static_cast<double>(m.result.tokens);
+            note("loss", m.result.loss_sum_nats / tokens);
+            note("gradient_norm", m.result.gradient_norm);
+            note("tokens_per_second", tokens / std::max(1e-9, m.machine_s - info.machine_s));
+        }
+        info.iterations_done = m.iteration + 1;
+        info.machine_s = m.machine_s;
+        info.iteration_s = end_s / info.iterations_done;
+        if (m.tokens > 0 && m.machine_s > 0) info.tokens_per_second = static_cast<double>(m.tokens) / m.machine_s;
+        recorder_.iteration_done(outcome_.run, info.iterations_done, m.machine_s);
+        if (forecast_) {
+            note("predicted_iteration_s", forecast_->observe(m));
+            offer_better_plan(m);
+        }
+        last_ = m;
+        if (progress_.iterated) progress_.iterated(m);
+    }
+
+    void offer_better_plan(const protocol::Iterated& m) {
+        auto better = forecast_->better_plan(m);
+        if (!better) return;
+        const auto plan_json = to_json(better->schedule.plan, job_.problem, nullptr).dump();
+        if (ranks_.send(protocol::SwitchPlan{plan_json})) forecast_->told(std::move(*better));
+    }
+
+    void receive(const protocol::PlanSwitched& m) {
+        const auto why = forecast_ ? forecast_->switched() : std::nullopt;
+        if (!why) return;
+        plan_ = forecast_->plan();
+        outcome_.plan_changes.push_back({m.iteration, *why});
+        recorder_.plan(outcome_.run, m.iteration, to_json(plan_, job_.problem, nullptr).dump(), *why);
+        log_.info(fmt::format("another plan from iteration {} on: {}", m.iteration + 1, *why));
+        if (progress_.plan_switched) progress_.plan_switched(outcome_.plan_changes.back());
+    }
+
+    void receive(const protocol::Paused& m) {
+        log_.info(m.paused ? "paused" : "resumed");
+        if (progress_.paused) progress_.paused(m.paused);
+    }
+
+    void receive(const protocol::Done& m) {
+        begin("{}");  // stopped while the data were read
+        outcome_.state = m.stopped ? RunState::stopped : RunState::finished;
+        outcome_.peak_memory_bytes = m.peak_memory_bytes;
+        ended_ = true;
+    }
+
+    void receive(const protocol::Failed& m) { fail(m.faults); }
+
+    void fail(Faults faults) {
+        begin("{}");
+        outcome_.state = RunState::failed;
+        outcome_.faults = std::move(faults);
+        if (!outcome_.faults.empty()) outcome_.info.error = to_string(outcome_.faults.front());
+        for (const auto& fault : outcome_.faults) log_.error(to_string(fault));
+        ended_ = true;
+    }
+
+    void warn(const Fault& fault) {
+        log_.warn(to_string(fault));
+        if (progress_.warned) progress_.warned(fault);
+    }
+
+    void tell_warnings() {
+        for (const auto& fault : recorder_.take_warnings()) warn(fault);
+    }
+
+    void metric(int iteration, const char* name, double value, double network_s, double machine_s,
+                std::int64_t tokens) {
+        recorder_.metric(outcome_.run, {0, iteration, name, value, network_s, machine_s, tokens});
+    }
+
+    void poll_commands() {
+        if (started_) {
+            recorder_.heartbeat(outcome_.run);
+            for (const auto& command : recorder_.take_commands(outcome_.run)) obey(command.kind);
+        }
+        if (progress_.interrupted && progress_.interrupted() && !stop_sent_) {
+            log_.info("interrupted");
+            stop_sent_ = ranks_.send(protocol::Stop{});
+        }
+    }
+
+    void obey(const std::string& kind) {
+        const auto command = worker_command(kind);
+        log_.info("command: " + kind);
+        if (command)
+            ranks_.send(*command);
+        else
+            warn({"command", kind + " is not known", "another program sent it", "", Fault::Severity::warning});
+    }
+
+    RunOutcome finish() {
+        if (forecast_) outcome_.differences = forecast_->differences();
+        if (last_) outcome_.idle_by_cause = idle_shares(job_.problem, plan_, last_->spans, last_->iteration_s);
+        ordered_json idle;
+        for (std::size_t c = 0; c < idle_causes; ++c)
+            idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome_.idle_by_cause[c];
+        outcome_.info.state = outcome_.state;
+        ordered_json summary{{"idle_by_cause", idle},
+                             {"bits_per_byte", outcome_.bits_per_byte},
+                             {"peak_memory_bytes", outcome_.peak_memory_bytes}};
+        if (const auto middle = median_difference(outcome_.differences)) summary["prediction"] = to_json(*middle);
+        for (const auto& change : outcome_.plan_changes)
+            summary["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
+        recorder_.finish(outcome_.run, outcome_.state, outcome_.info, summary.dump());
+        tell_warnings();
+        log_.info(fmt::format("{}: {} of {} iterations", to_string(outcome_.state), outcome_.info.iterations_done,
+                              job_.experiment.training.iterations));
+        return std::move(outcome_);
+    }
+
+    const RunJob& job_;
+    RankGroup& ranks_;
+    const RunProgress& progress_;
+    Recorder& recorder_;
+    RunLog log_;
+    RunOutcome outcome_;
+    Plan plan_;                         ///< in force
+    std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on
+    std::optional<protocol::Iterated> last_;
+    Silence silence_;
+    bool started_ = false, ended_ = false, stop_sent_ = false;
+};
+
+}  // namespace
+
+protocol::Job worker_job(const RunJob& job) {
+    return {to_text(job.experiment),
+            to_json(job.plan, job.problem, nullptr).dump(),
+            job.base_dir.string(),
+            job.threads,
+            false,
+            job.save_weights.string()};
+}
+
+std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,
+                                            double iteration_s) {
+    Timeline timeline;
+    timeline.spans = spans;
+    timeline.iteration_s = iteration_s;
+    for (const auto& stage : plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
+    for (const auto& span : spans)
+        if (is_compute(span.kind)) {
+            timeline.busy_s += span.end_s - span.start_s;
+            timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
+        }
+    return explain_idle(problem, plan, timeline).share;
+}
+
+RunOutcome coordinate(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress) {
+    return Run(job, recorder, ranks, progress).go();
+}
+
+}  // namespace skippipe

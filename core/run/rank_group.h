@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <optional>
+#include <string>
+
+#include "core/base/fault.h"
+#include "core/run/messages.h"
+
+namespace skippipe {
+
+/// The ranks of one job as its coordinator sees them: rank 0 talks to it. Processes (WorkerGroup), or threads in tests.
+class RankGroup {
+public:
+    virtual ~RankGroup() = default;
+
+    enum class Read { message, timeout, closed };
+    /// Waits at most `timeout_s` for the next message. Throws InputError where what comes is none.
+    virtual Read read(protocol::Message& message, double timeout_s) = 0;
+    /// False where rank 0 is gone.
+    virtual bool send(const protocol::Command& command) = 0;
+    /// A rank that is gone although nobody said so, once the others have had time to notice.
+    virtual std::optional<Fault> lost_rank() = 0;
+    /// Waits for rank 0's end, `patience_s` at most, then ends it; "" where it ended well, else how ("was killed by
+    /// signal 9").
+    virtual std::string wait(double patience_s) = 0;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include "core/engine/cost_compute.h"
+#include "core/engine/wall_clock.h"
+#include "core/experiment/io.h"
+
+namespace skippipe {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+std::string host_name() {
+    utsname system{};
+    ::uname(&system);
+    return system.nodename;
+}
+
+/// Tells the coordinator about once a second that this process runs.
+class Pulse {
+public:
+    explicit Pulse(CoordinatorLink& link)
+        : thread_([&link](const std::stop_token& stop) {
+              std::mutex mutex;
+              std::condition_variable_any wake;
+              std::unique_lock lock(mutex);
+              while (!wake.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
+                     !stop.stop_requested())
+                  link.send(protocol::Heartbeat{});
+          }) {}
+
+private:
+    std::jthread thread_;
+};
+
+/// Rank 0's reports and orders.
+class Spokesman final : public TrainingListener, public TrainingController {
+public:
+    Spokesman(CoordinatorLink& link, Commands& commands) : link_(link), commands_(commands) {}
+
+    void validated(int done, double network_s, double machine_s, std::int64_t tokens,
+                   const ValidationResult& result) override {
+        link_.send(protocol::Validated{done, network_s, machine_s, tokens, result});
+    }
+    void iterated(const IterationReport& r) override {
+        link_.send(protocol::Iterated{r.iteration, r.offset_s, r.timeline->iteration_s, r.machine_s, r.tokens, r.result,
+                                      r.timeline->spans});
+    }
+    void plan_switched(int iteration) override { link_.send(protocol::PlanSwitched{iteration}); }
+    TrainingCommand next() override {
+        const bool stands_still = commands_.paused();
+        if (stands_still) link_.send(protocol::Paused{true});
+        auto command = commands_.next();
+        if (stands_still) link_.send(protocol::Paused{false});
+        stopped_ = command.stop;
+        return command;
+    }
+    bool stopped() const { return stopped_; }
+
+private:
+    CoordinatorLink& link_;
+    Commands& commands_;
+    bool stopped_ = false;
+};
+
+/// Says twice a second how far reading the data has come; what takes less is not spoken of.
+TellProgress preparation(CoordinatorLink* link, const Commands* commands) {
+    using Clock = std::chrono::steady_clock;
+    if (!link) return {};
+    return [link, commands, next = Clock::now() + std::chrono::milliseconds(500)](const std::string& what,
+                                                                                  double share) mutable {
+        if (commands && commands->stop_asked()) throw Stopped{};
+        if (Clock::now() < next) return;
+        next = Clock::now() + std::chrono::milliseconds(500);
+        link->send(protocol::Preparing{what, share});
+    };
+}
+
+/// Each stage's weights on rank 0, from the rank of its first node; elsewhere empty. Every rank calls it.
+std::vector<std::vector<float>> gather_weights(const ComputeBackend& compute, const RankSchedule& schedule,
+                                               RankTransport& transport) {
+    std::vector<std::vector<float>> stages(schedule.plan.stages.size());
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+        const int node = schedule.plan.stages[stage].front(), owner = schedule.rank_of[at(node)];
+        auto& values = stages[stage];
+        if (owner == transport.rank()) values = compute.weights(node);
+        if (owner == 0) continue;
+        const auto sizes = transport.all_gather({static_cast<double>(values.size())});
+        if (transport.rank() == owner) transport.send_to(0, std::as_bytes(std::span(values)));
+        if (transport.rank() == 0) {
+            values.resize(static_cast<std::size_t>(sizes[at(owner)].front()));
+            transport.receive_from(owner, std::as_writable_bytes(std::span(values)));
+        } else {
+            values.clear();
+        }
+    }
+    return stages;
+}
+
+class RankSession {
+public:
+    RankSession(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankBackend& backend,
+                const RankPlace& place)
+        : job_(job),
+          work_(work),
+          schedule_(schedule),
+          backend_(backend),
+          place_(place),
+          transport_(place.transport),
+          workers_(job.threads > 0
+                       ? job.threads
+                       : default_workers(work.experiment, schedule, transport_.rank(), place.ranks_on_host)) {
+        if (place.coordinator) pulse_.emplace(*place.coordinator);
+    }
+
+    bool run() {
+        try {
+            if (const auto why = find_deadlock(work_.problem, schedule_))
+                throw InputError("/execution/ranks",
+                                 "the order of transfers between ranks comes to a deadlock: " + *why,
+                                 "every rank posts them in one order", "Plan again, or use another number of ranks");
+            if (job_.probe)
+                probe();
+            else
+                train();
+            return true;
+        } catch (const Stopped&) {
+            say(protocol::Done{true, backend_.peak_memory_bytes()});
+            return true;
+        } catch (...) {
+            report(std::current_exception());
+            transport_.abort();
+            return false;
+        }
+    }
+
+private:
+    void say(const protocol::Message& message) {
+        if (place_.coordinator) place_.coordinator->send(message);
+    }
+
+    void report(const std::exception_ptr& error) {
+        if (std::exchange(reported_, true)) return;
+        const auto faults = faults_of(error);
+        say(protocol::Failed{faults});
+        if (place_.failed) place_.failed(faults);
+    }
+
+    bool computes() const { return work_.experiment.execution.compute == Compute::torch; }
+
+    void probe() {
+        RankProbe probe{.host = host_name(), .cores = static_cast<int>(std::thread::hardware_concurrency())};
+        transport_.all_gather({0});
+        const auto together = [&] { transport_.all_gather({0}); };
+        if (computes()) backend_.measure_nodes(work_, schedule_, workers_, together, transport_.rank(), probe);
+        together();
+        probe.links = measure_links(transport_);
+        if (transport_.ranks() > 1) probe.iteration_cpu_s = rehearse(work_.problem, schedule_, transport_, workers_);
+        probe.handover_s = measure_handover();
+        probe.copy_bytes_per_s = measure_copy_bytes_per_s();
+        auto ranks = transport_.gather(to_json_text(probe));
+        if (transport_.rank() != 0) return;
+        say(protocol::Probed{std::move(ranks)});
+        say(protocol::Done{});
+    }
+
+    protocol::Hello make_compute() {
+        protocol::Hello hello{.build = protocol::build_id(), .versions_json = "{}", .data = "none: compute is cost"};
+        if (!computes()) {
+            compute_ = std::make_unique<CostCompute>(work_.problem, schedule_, workers_);
+        } else {
+            hello.blas_gflops = backend_.blas_gflops();
+            hello.versions_json = backend_.versions_json();
+            auto made = backend_.make(job_, work_, schedule_, transport_.rank(), workers_,
+                                      preparation(place_.coordinator, place_.commands));
+            compute_ = std::move(made.compute);
+            hello.data = made.data;
+        }
+        if (work_.experiment.execution.clock == Clock::virtual_time) return hello;
+        // What a rank runs on is measured against a prediction.
+        const auto described = transport_.gather(hello.data), hosts = transport_.gather(host_name());
+        const auto sizes = transport_.all_gather(
+            {static_cast<double>(std::thread::hardware_concurrency()), static_cast<double>(workers_)});
+        if (transport_.rank() != 0) return hello;
+        hello.data = described.at(at(schedule_.rank_of[at(schedule_.plan.stages.front().front())]));
+        for (std::size_t r = 0; r < hosts.size(); ++r)
+            hello.machines.push_back({hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
+        return hello;
+    }
+
+    void train() {
+        const auto hello = make_compute();
+        const auto failed = [this](std::exception_ptr error) { report(error); };
+        std::optional<Spokesman> spokesman;
+        if (place_.coordinator) spokesman.emplace(*place_.coordinator, *place_.commands);
+        say(hello);
+        skippipe::train(work_.experiment, work_.problem, schedule_, *compute_, transport_,
+                        spokesman ? &*spokesman : nullptr, spokesman ? &*spokesman : nullptr, failed);
+        if (computes() && !job_.save_weights.empty()) save_weights();
+        if (spokesman) say(protocol::Done{spokesman->stopped(), backend_.peak_memory_bytes()});
+    }
+
+    void save_weights() {
+        const auto stages = gather_weights(*compute_, schedule_, transport_);
+        if (transport_.rank() == 0)
+            backend_.save_weights(job_.save_weights, work_, [&](int stage) { return stages[at(stage)]; });
+    }
+
+    const protocol::Job& job_;
+    const Work& work_;
+    const RankSchedule& schedule_;
+    RankBackend& backend_;
+    const RankPlace& place_;
+    RankTransport& transport_;
+    int workers_;
+    bool reported_ = false;
+    std::optional<Pulse> pulse_;
+    std::unique_ptr<ComputeBackend> compute_;
+};
+
+}  // namespace
+
+void Commands::put(const protocol::Command& command) {
+    const std::lock_guard lock(mutex_);
+    if (std::holds_alternative<protocol::Stop>(command)) stop_ = true;
+    if (std::holds_alternative<protocol::Pause>(command)) paused_ = true;
+    if (std::holds_alternative<protocol::Resume>(command)) paused_ = false;
+    if (const auto* change = std::get_if<protocol::SwitchPlan>(&command)) plan_ = change->plan_json;
+    changed_.notify_all();
+}
+
+bool Commands::stop_asked() const {
+    const std::lock_guard lock(mutex_);
+    return stop_;
+}
+
+bool Commands::paused() const {
+    const std::lock_guard lock(mutex_);
+    return paused_ && !stop_;
+}
+
+TrainingCommand Commands::next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stop_ || !paused_; });
+    return {stop_, std::exchange(plan_, {})};
+}
+
+Work understand(const protocol::Job& job) {
+    auto parsed = parse_experiment(job.experiment_json);
+    if (has_errors(parsed.faults)) throw InputError(parsed.faults);
+    Work work{std::move(parsed.experiment), {}, {}};
+    if (auto& initial = work.experiment.training.initial_weights; !initial.empty())
+        initial = (std::filesystem::path(job.base_dir) / initial).string();
+    work.problem = make_problem(work.experiment);
+    Faults faults;
+    work.plan = parse_plan(parse_json(job.plan_json, faults), work.problem, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    return work;
+}
+
+RankSchedule schedule_of(const Work& work) {
+    const int ranks = work.experiment.execution.ranks;
+    return make_schedule(work.problem, work.plan, assign_ranks(work.experiment.topology, work.plan, ranks), ranks);
+}
+
+Faults faults_of(const std::exception_ptr& error) {
+    const auto fault = [](std::string where, std::string what) {
+        return Faults{{std::move(where), std::move(what), "training cannot go on",
+                       "See the message; with less memory or another device try a smaller model"}};
+    };
+    try {
+        std::rethrow_exception(error);
+    } catch (const InputError& input) {
+        return input.faults();
+    } catch (const ComputeError& compute) {
+        return fault(compute.where(), compute.what());
+    } catch (const std::exception& other) {
+        return fault("training", other.what());
+    } catch (...) {
+        return fault("training", "something that is no exception was thrown");
+    }
+}
+
+bool run_rank(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankBackend& backend,
+              const RankPlace& place) {
+    return RankSession(job, work, schedule, backend, place).run();
+}
+
+}  // namespace skippipe
