@@ -89,6 +89,9 @@ private Q_SLOTS:
         experiment.execution.ranks = 3;
         const double one = std::max(problem.forward_bytes, problem.backward_bytes);
         QCOMPARE(posted_memory(experiment, problem), 3 * 2 * static_cast<double>(posted_ahead(2, one)) * one);
+        auto uneven = problem;
+        uneven.sizes = {uneven.samples, 3 * uneven.samples};
+        QVERIFY(posted_memory(experiment, uneven) > posted_memory(experiment, problem));
         // What is posted is part of what must fit.
         const auto plan = plan_for(problem);
         experiment.execution.threads = 2;

@@ -134,7 +134,10 @@ std::size_t posted_ahead(std::size_t edges, double largest_bytes) {
 
 double posted_memory(const Experiment& experiment, const Problem& problem) {
     const int ranks = experiment.execution.clock == Clock::wall ? experiment.execution.ranks : 1;
-    const double largest = std::max(problem.forward_bytes, problem.backward_bytes);
+    double relative = 1;  // of the largest microbatch
+    for (int m = 0; m < static_cast<int>(problem.sizes.size()); ++m)
+        relative = std::max(relative, problem.relative_size(m));
+    const double largest = relative * std::max(problem.forward_bytes, problem.backward_bytes);
     const auto edges = static_cast<std::size_t>(std::max(0, ranks - 1));
     return ranks * static_cast<double>(edges * posted_ahead(edges, largest)) * largest;
 }
