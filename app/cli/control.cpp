@@ -20,8 +20,8 @@ struct Control {
     const char *name, *description, *taken;
 };
 constexpr Control controls[] = {
-    {"stop", "Stop a run after the operation at hand; what it recorded stays", "stops after the operation at hand"},
-    {"pause", "Pause a run after the operation at hand, until it is resumed", "is paused"},
+    {"stop", "Stop a run after the iteration at hand; what it recorded stays", "stops after the iteration at hand"},
+    {"pause", "Pause a run after the iteration at hand, until it is resumed", "is paused"},
     {"resume", "Let a paused run go on", "goes on"}};
 
 /// What makes no sense of a run as it is.

@@ -30,9 +30,10 @@ public:
     /// Adds the gradient of embedded tokens.
     void embed_backward(const float* dx, const std::int64_t* tokens, std::int64_t n);
 
-    /// The blocks: x [n, width] to out. `kept`: activation_floats for the backward, or null. `out` null: only `kept` is
-    /// wanted. Scratch memory of the calling thread for `kept` of n tokens, until the stage's backward.
+    /// Scratch memory of the calling thread for `kept` of n tokens, until the stage's backward.
     float* recomputed(std::int64_t n) const;
+    /// The blocks: x [n, width] to out. `kept`: activation_floats for the backward, or null. `out` null: only `kept` is
+    /// wanted.
     void forward(float* out, const float* x, float* kept, std::int64_t n) const;
     /// From the gradient dy of `out` to dx of x, and the weights' gradients, added up. What `kept` holds is used up. dx
     /// may be null.

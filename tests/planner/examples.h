@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The six hand-computed timelines (README, "What a plan means") and problems like them, for evaluator, engine and
-// validator.
+// The six hand-computed timelines (docs/semantics.md, The end of an iteration) and problems like them, for evaluator,
+// engine and validator.
 #pragma once
 #include <string>
 #include <vector>

@@ -123,7 +123,7 @@ void TopBar::set_launch(const QString& why_not) {
 
 void TopBar::set_stop(bool possible) {
     stop_->setEnabled(possible);
-    stop_->setToolTip(possible ? tr("Ends the run after the operation at hand; what was recorded stays")
+    stop_->setToolTip(possible ? tr("Ends the run after the iteration at hand; what was recorded stays")
                                : tr("Nothing runs"));
 }
 

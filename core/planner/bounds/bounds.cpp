@@ -320,7 +320,8 @@ private:
         return bounds;
     }
 
-    /// Whose bound is that of all; -1 where it is not known who the data nodes are, or what each of them gets.
+    /// The data node with the greatest bound, which is that of stage 0; -1 where it is not known which nodes are data
+    /// nodes, or how many microbatches each of them starts.
     int slowest_data_node(bool memory) const {
         if (problem_.placement.empty() || !problem_.balance_data_nodes) return -1;
         const auto bounds = data_node_bounds_s(memory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The experiment as numbers: what planners, evaluator and engine compute with. semantics: README, "What a plan means".
+// The experiment as numbers: what planners, evaluator and engine compute with. The rules are in docs/semantics.md.
 #pragma once
 #include <cstdint>
 #include <limits>

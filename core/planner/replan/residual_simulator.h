@@ -23,7 +23,8 @@ struct ResidualPlan {
     int window = std::numeric_limits<int>::max();
 };
 
-/// Simulates rests; reuses its memory. The rules are those of a whole iteration (README, "What a plan means").
+/// Simulates residuals; reuses its memory. The rules are those of a whole iteration (docs/semantics.md) and of what is
+/// lost (residual.h).
 class ResidualSimulator {
 public:
     /// `network`: with its changes. `before`, the network and the stages as they were, tells which all-reduces run on.

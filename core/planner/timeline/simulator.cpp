@@ -8,7 +8,7 @@
 
 // One event a node suffices: the end of what it runs, or, while it is free, the arrival that could start something. An
 // arrival at a busy node starts nothing and creates no event, so it need not be one; numbers, and with them ties, stay
-// those of the full event list (README, "What a plan means").
+// those of the full event list (docs/semantics.md, Who goes first).
 
 namespace skippipe {
 
