@@ -88,6 +88,8 @@ public:
     /// The run's common clock: seconds, the same on every rank up to what the measurement of clocks leaves (well below
     /// 1 ms).
     virtual double now_s() const = 0;
+    /// What the common clock showed when steady_s() was this.
+    virtual double common_s(double local_s) const { return local_s; }
 
     /// From the next iteration on the transfers are those of another schedule, with the nodes on the same ranks. Every
     /// rank at once.

@@ -76,12 +76,12 @@ void WallClock::ended(const ComputeTask& task, const NodeAction& action, const T
         inbox_.put({.happened = {.node = task.node, .operation = task.operation}, .message = {}, .error = error});
     };
     if (end.error) return fail(end.error);
-    const double to_common_s = transport_.now_s() - steady_s(), end_s = end.end_s + to_common_s;
+    const double end_s = transport_.common_s(end.end_s);
     inbox_.put({.happened = {.kind = NodeInput::Kind::end,
                              .node = task.node,
                              .operation = task.operation,
                              .ready_s = action.ready_s,
-                             .start_s = end.start_s + to_common_s - origin_s_,
+                             .start_s = transport_.common_s(end.start_s) - origin_s_,
                              .end_s = end_s - origin_s_},
                 .message = {},
                 .error = {}});

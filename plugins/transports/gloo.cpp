@@ -79,7 +79,8 @@ struct GlooTransport::Impl {
 
     int rank() const { return rendezvous.launch().rank; }
     int ranks() const { return rendezvous.launch().world_size; }
-    double now_s() const { return one_clock ? options.local_s() : clock.at(options.local_s()); }
+    double now_s() const { return common_s(options.local_s()); }
+    double common_s(double local_s) const { return one_clock ? local_s : clock.at(local_s); }
     void check() const {
         if (*aborted) throw Aborted();
     }
@@ -353,6 +354,7 @@ int GlooTransport::rank() const { return impl_->rank(); }
 int GlooTransport::ranks() const { return impl_->ranks(); }
 void GlooTransport::abort() noexcept { impl_->abort(); }
 double GlooTransport::now_s() const { return impl_->now_s(); }
+double GlooTransport::common_s(double local_s) const { return impl_->common_s(local_s); }
 void GlooTransport::follow(const RankSchedule& schedule) { impl_->follow(schedule); }
 double GlooTransport::clock_error_s() const {
     return impl_->one_clock ? 0 : impl_->clock.error_s(impl_->options.local_s());

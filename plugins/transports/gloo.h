@@ -32,6 +32,7 @@ public:
     void abort() noexcept override;
     void when_broken(std::function<void(std::exception_ptr)> broken) override;
     double now_s() const override;
+    double common_s(double local_s) const override;
     void follow(const RankSchedule& schedule) override;
     void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
                          std::function<void(Delivery)> deliver) override;
