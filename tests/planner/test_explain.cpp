@@ -10,6 +10,7 @@
 #include "core/planner/explain/explain.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/executed_order.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"

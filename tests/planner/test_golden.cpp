@@ -19,6 +19,7 @@
 #include "core/planner/plan/validator.h"
 #include "core/planner/replan/replan.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/executed_order.h"
 #include "plugins/planners/all.h"
 #include "tests/engine/random_plans.h"
 #include "tests/planner/authors.h"

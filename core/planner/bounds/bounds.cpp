@@ -11,6 +11,7 @@
 #include "core/base/index.h"
 #include "core/planner/bounds/lagrangian_bound.h"
 #include "core/planner/plan/timeline.h"
+#include "core/planner/timeline/rules.h"
 
 namespace skippipe {
 
@@ -153,7 +154,7 @@ private:
     }
 
     double arrival_s(const Hop& hop, double transfer_s) const {
-        return hop.latency_s + problem_.overhead_s + transfer_s;
+        return arrival_seconds(0, hop.latency_s, problem_.overhead_s, transfer_s);
     }
     double sample_block_s(int node) const { return problem_.samples * problem_.seconds_per_sample_per_block[at(node)]; }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/base/index.h"
+#include "core/planner/timeline/rules.h"
 
 namespace skippipe::bounds {
 
@@ -245,9 +246,11 @@ private:
                 if (a == x) continue;
                 const Hop &in = problem_.hop(a, x), &out = problem_.hop(x, a);
                 if (problem_.reachable(a, x))
-                    in_s = std::min(in_s, in.latency_s + problem_.overhead_s + in.seconds_per_forward);
+                    in_s =
+                        std::min(in_s, arrival_seconds(0, in.latency_s, problem_.overhead_s, in.seconds_per_forward));
                 if (problem_.reachable(x, a))
-                    out_s = std::min(out_s, out.latency_s + problem_.overhead_s + out.seconds_per_backward);
+                    out_s = std::min(out_s,
+                                     arrival_seconds(0, out.latency_s, problem_.overhead_s, out.seconds_per_backward));
             }
             const double visit_s = least_forward_s(problem_, x, stage_of_) * (1 + problem_.backward_factor);
             const double tail_s = problem_.split_backward ? 0 : out_s + backward_s;

@@ -14,6 +14,7 @@
 #include "core/base/format.h"
 #include "core/base/index.h"
 #include "core/planner/explain/explain_ways.h"
+#include "core/planner/timeline/executed_order.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
@@ -262,14 +263,6 @@ std::string Explanation::placed_words(const Problem& problem) const {
 Problem upgraded(Problem problem, const Upgrade& upgrade) {
     upgrade_in_place(problem, upgrade);
     return problem;
-}
-
-Plan with_executed_order(Plan plan, const Problem& problem, const Timeline& timeline) {
-    const SpanIndex index(problem, timeline);
-    plan.order.assign(problem.node_ids.size(), {});
-    for (int node = 0; node < problem.nodes(); ++node)
-        for (const Span* span : index.busy(node)) plan.order[at(node)].push_back({kind_of(*span), span->microbatch});
-    return plan;
 }
 
 Explanation explain(const Problem& given, const Plan& plan, const Timeline& timeline, const ExplainOptions& options) {

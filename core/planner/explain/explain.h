@@ -127,10 +127,6 @@ std::string_view to_string(Upgrade::Kind kind);
 /// The problem with it.
 Problem upgraded(Problem problem, const Upgrade& upgrade);
 
-/// The plan bound to the order in which its timeline ran it: the same timeline, and faster parts cannot turn it into
-/// another one.
-Plan with_executed_order(Plan plan, const Problem& problem, const Timeline& timeline);
-
 /// What `evaluate` says of the same plan, placement and paths kept, on the upgraded problem. A plan without an order is
 /// evaluated as it is (dispatch decides) and bound to the order it had; the shorter one counts.
 struct WhatIf {

@@ -57,7 +57,7 @@ private:
     const Span* add_operation(const Span& operation) {
         ChainPiece piece{.kind = Kind::compute,
                          .start = Start::input,
-                         .operation = kind_of(operation),
+                         .operation = operation_kind(operation.kind),
                          .node = operation.node,
                          .microbatch = operation.microbatch};
         if (operation.start_s > operation.ready_s) {

@@ -19,16 +19,6 @@ void add_other(std::vector<int>& others, int microbatch) {
 
 }  // namespace
 
-OpKind kind_of(const Span& operation) {
-    switch (operation.kind) {
-        case SpanKind::forward: return OpKind::F;
-        case SpanKind::loss: return OpKind::L;
-        case SpanKind::input_gradient: return OpKind::I;
-        case SpanKind::weight_gradient: return OpKind::W;
-        default: return OpKind::B;
-    }
-}
-
 Ways::Ways(const Problem& problem, const Plan& plan, const Timeline& timeline)
     : problem_(problem),
       plan_(plan),
@@ -134,7 +124,8 @@ std::vector<Wait> Ways::node_waits(const Span& operation) const {
     for (const auto& interval : index_.wait_intervals(operation)) {
         const WaitCause cause = cause_of(operation, interval);
         if (waits.empty() || waits.back().cause != cause)
-            waits.push_back({cause, kind_of(operation), operation.node, no_line, interval.start_s, interval.end_s, {}});
+            waits.push_back(
+                {cause, operation_kind(operation.kind), operation.node, no_line, interval.start_s, interval.end_s, {}});
         waits.back().end_s = interval.end_s;
         if (cause == WaitCause::collision) add_other(waits.back().others, interval.running->microbatch);
     }
@@ -154,7 +145,7 @@ std::vector<Wait> Ways::line_waits(const Span& transfer) const {
     if (!(transfer.start_s > transfer.ready_s)) return {};
     const auto [path, step] = place(transfer);
     Wait wait{WaitCause::link,
-              kind_of(operation(path, step)),
+              operation_kind(operation(path, step).kind),
               transfer.node,
               line(transfer),
               transfer.ready_s,

@@ -66,9 +66,6 @@ private:
     std::vector<std::vector<const Span*>> on_line_;  ///< transfers of each line in the order it sends them
 };
 
-/// "F", "L", ... of a compute span.
-OpKind kind_of(const Span& operation);
-
 std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan);
 
 /// From 0 to the end of the iteration.

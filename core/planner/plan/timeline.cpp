@@ -22,6 +22,24 @@ std::string_view to_string(SpanKind kind) {
     return "?";
 }
 
+OpKind operation_kind(SpanKind compute) {
+    constexpr OpKind kinds[] = {OpKind::F, OpKind::L, OpKind::B, OpKind::I, OpKind::W};
+    return kinds[static_cast<std::size_t>(compute)];
+}
+
+void add_totals(const Plan& plan, Timeline& timeline) {
+    timeline.makespan_s = timeline.busy_s = timeline.bytes = 0;
+    timeline.used_nodes = 0;
+    for (const auto& stage : plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
+    for (const auto& span : timeline.spans) {
+        timeline.iteration_s = std::max(timeline.iteration_s, span.end_s);
+        timeline.bytes += span.bytes;
+        if (!is_compute(span.kind)) continue;
+        timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
+        timeline.busy_s += span.end_s - span.start_s;
+    }
+}
+
 double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage) {
     const Hop& hop = problem.hop(ring[edge], ring[(edge + 1) % ring.size()]);
     return hop.latency_s + problem.overhead_s +

@@ -23,6 +23,8 @@ enum class SpanKind : std::uint8_t {
 
 std::string_view to_string(SpanKind kind);
 inline bool is_compute(SpanKind kind) { return kind <= SpanKind::weight_gradient; }
+/// What an operation's span shows.
+OpKind operation_kind(SpanKind compute);
 inline bool is_transfer(SpanKind kind) {
     return kind == SpanKind::transfer_forward || kind == SpanKind::transfer_backward;
 }
@@ -63,6 +65,10 @@ struct Timeline {
 /// `last_end_s` [stage]: end of the stage's last operation, negative where no microbatch visited it.
 void finish_iteration(const Problem& problem, const Plan& plan, const std::vector<double>& last_end_s,
                       Timeline& timeline);
+
+/// The totals of a timeline that has spans alone, as gathered from many places or read from a record: iteration_s (no
+/// shorter than it says already), makespan_s, busy_s, bytes and used_nodes.
+void add_totals(const Plan& plan, Timeline& timeline);
 
 /// 2 (r-1) x the slowest edge of the ring in the order of `stages` (latency + overhead + (bytes / r) / bandwidth); 0
 /// for r = 1 or where all-reduce is free.

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/base/index.h"
+#include "core/planner/timeline/rules.h"
 
 namespace skippipe {
 
@@ -145,11 +146,8 @@ void ResidualSimulator::send_again() {
 }
 
 double ResidualSimulator::duration_s(int node, int id) const {
-    const double forward_s = network_.forward_s(node, plan_->stage_of[at(node)]), size = relative_size(index_of(id));
-    if (is_forward(id)) return forward_s * size;
-    if (step_of(id) == residual_.length) return network_.loss_factor * forward_s * size;
-    const double backward_s = network_.backward_factor * forward_s;
-    return (residual_.split_backward ? backward_s / 2 : backward_s) * size;
+    const auto seconds = operation_seconds(network_, node, plan_->stage_of[at(node)], residual_.split_backward);
+    return seconds[kind_of_step(step_of(id), residual_.length)] * relative_size(index_of(id));
 }
 
 void ResidualSimulator::ready(int node, const Item& item) {
@@ -179,17 +177,15 @@ void ResidualSimulator::send(int from, int index, int step, Variant variant, dou
     const int to = node_of(index, step);
     if (to == from) return arrive(to, id(index, step, variant), now_s, number_++);
     const Hop& hop = network_.hop(from, to);
-    const bool forwards = step <= residual_.length;
-    const double size = relative_size(index),
-                 transfer_s = (forwards ? hop.seconds_per_forward : hop.seconds_per_backward) * size;
+    const bool forwards = comes_forward(step, residual_.length);
+    const double size = relative_size(index), transfer_s = transfer_seconds(hop, step, residual_.length) * size;
     double start_s = now_s, arrival_s = 0;
     if (network_.shared_links) {
-        auto& free_s = line_free_[at(hop.line)];
-        start_s = std::max(now_s, free_s);
-        free_s = start_s + transfer_s;
-        arrival_s = free_s + hop.latency_s + network_.overhead_s;
+        auto& line_free_s = line_free_[at(hop.line)];
+        start_s = take_line(now_s, transfer_s, line_free_s);
+        arrival_s = shared_arrival_seconds(line_free_s, hop.latency_s, network_.overhead_s);
     } else {
-        arrival_s = now_s + hop.latency_s + network_.overhead_s + transfer_s;
+        arrival_s = arrival_seconds(now_s, hop.latency_s, network_.overhead_s, transfer_s);
     }
     if (timeline_ != nullptr)
         timeline_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to,

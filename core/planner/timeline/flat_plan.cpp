@@ -14,32 +14,36 @@ FlatPlan flatten(const Problem& problem, const Plan& plan) {
     flat.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
     flat.split_backward = plan.split_backward;
     flat.stage_of = stage_of_nodes(plan, problem.nodes());
-    std::unordered_map<int, int> index_of;
     for (const auto& path : plan.paths) {
-        index_of[path.microbatch] = flat.count();
         flat.microbatches.push_back(path.microbatch);
         flat.nodes.insert(flat.nodes.end(), path.nodes.begin(), path.nodes.end());
     }
     if (plan.order.empty()) return flat;
+    flat.order = packed_order(flat, plan.order);
     flat.order.resize(at(problem.nodes()));
-    const int length = flat.length;
-    for (int n = 0; n < problem.nodes() && at(n) < plan.order.size(); ++n) {
-        for (const auto& operation : plan.order[at(n)]) {
-            const int index = index_of.at(operation.microbatch);
-            const int* path = flat.path(index);
-            const int hop = static_cast<int>(std::find(path, path + length, n) - path);
-            if (hop == length) throw std::logic_error("order names an operation of another node");
-            const int backward = hop == 0 ? 2 * length : 2 * length - hop;
-            int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : backward;
-            if (operation.kind == OpKind::W) step |= weight_gradient_bit;
-            flat.order[at(n)].push_back(pack(index, step));
-        }
-    }
     return flat;
 }
 
-/// A line with a single sender is handed its transfers in the order in which that node runs: no need to wait for their
-/// ends.
+std::vector<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat,
+                                                     const std::vector<std::vector<Operation>>& order) {
+    std::unordered_map<int, int> index_of;
+    for (int i = 0; i < flat.count(); ++i) index_of[flat.microbatches[at(i)]] = i;
+    std::vector<std::vector<std::uint32_t>> packed(order.size());
+    const int length = flat.length;
+    for (std::size_t n = 0; n < order.size(); ++n)
+        for (const auto& operation : order[n]) {
+            const int index = index_of.at(operation.microbatch);
+            const int* path = flat.path(index);
+            const int hop = static_cast<int>(std::find(path, path + length, static_cast<int>(n)) - path);
+            if (hop == length) throw std::logic_error("order names an operation of another node");
+            int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : 2 * length - hop;
+            if (operation.kind == OpKind::W) step |= weight_gradient_bit;
+            packed[n].push_back(pack(index, step));
+        }
+    return packed;
+}
+
+// A line with a single sender is handed its transfers in the order in which that node runs.
 std::vector<bool> contended_lines(const Problem& problem) {
     if (!problem.shared_links) return {};
     std::vector<int> sender(problem.line_names.size(), -1);

@@ -38,6 +38,10 @@ inline int packed_step(std::uint32_t packed) { return static_cast<int>(packed & 
 /// A plan without its words. `plan` must have passed check_structure.
 FlatPlan flatten(const Problem& problem, const Plan& plan);
 
+/// A node's operations [nodes] packed for a plan without its words.
+std::vector<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat,
+                                                     const std::vector<std::vector<Operation>>& order);
+
 /// Of each line, whether several nodes hand to it, so that one's transfers wait for another's. Empty where lines are
 /// unlimited.
 std::vector<bool> contended_lines(const Problem& problem);

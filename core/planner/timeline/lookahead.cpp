@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The quick simulation where no transfer waits for another node's: window after window. What a node starts at a time t
-// cannot reach another node before t + its shortest operation + its shortest way out; so every node whose next event
-// comes before the least of these sums knows all that it needs to know, and the nodes of a window can be taken in any
-// order (conservative parallel simulation in windows, as Lubachevsky's bounded lag, on one core: no search for the next
-// event, and the processor works on several nodes at once).
+#include "core/planner/timeline/lookahead.h"
+
 #include <bit>
 
-#include "core/planner/timeline/simulator_bare.h"
-
-namespace skippipe {
-
-using namespace bare;
+namespace skippipe::fast {
 
 namespace {
 
@@ -31,7 +24,7 @@ inline Pair pair(const double* of) {
 double next_reach_s(const double* due_s, const double* ahead_s, std::size_t count) {
     Pair low = {never_s, never_s};
     for (std::size_t n = 0; n < count; n += 2) low = least(low, pair(due_s + n) + pair(ahead_s + n));
-    return bare::least(low[0], low[1]);
+    return fast::least(low[0], low[1]);
 }
 
 /// Of `count` <= 64 nodes, an even number, those whose event comes before `bound_s`.
@@ -44,43 +37,46 @@ std::uint64_t before(const double* due_s, std::size_t count, double bound_s) {
 }  // namespace
 
 template <bool Lines, bool Sized>
-Simulator::Outcome Simulator::run_windows(double cutoff_s) {
+FastOutcome Lookahead::loop(FastState& state, double cutoff_s, std::vector<double>& node_end_s) {
     // Sums of another order may differ by roundings.
     constexpr double hair = 1 - 0x1p-40;
+    due_s_.resize(state.ahead_s.size(), never_s);
     const std::size_t count = due_s_.size();
     double* const due_s = due_s_.data();
-    const BareRun<Lines, Sized> run(*this);
+    const Steps<Lines, Sized> run(state);
     const double sure_s = cutoff_s * (1 + 1e-9);
-    int left = operations_left_;
-    for (std::size_t n = 0; n < nodes_.size(); ++n) due_s[n] = run.due_s(run.nodes[n]);
+    int left = state.operations();
+    for (std::size_t n = 0; n < state.nodes.size(); ++n) due_s[n] = run.due_s(run.nodes[n]);
     const auto wake = [&](std::size_t n, double time_s) __attribute__((always_inline)) {
-        due_s[n] = bare::least(due_s[n], time_s);
+        due_s[n] = fast::least(due_s[n], time_s);
     };
     while (left > 0) {
-        const double bound_s = next_reach_s(due_s, ahead_s_.data(), count) * hair;
-        if (!(bound_s < never_s)) return Outcome::cut;
+        const double bound_s = next_reach_s(due_s, state.ahead_s.data(), count) * hair;
+        if (!(bound_s < never_s)) return FastOutcome::cut;
         bool any = false;
         for (std::size_t base = 0; base < count; base += 64) {
             std::uint64_t nodes = before(due_s + base, count - base < 64 ? count - base : 64, bound_s);
             any |= nodes != 0;
             for (; nodes != 0; nodes &= nodes - 1) {
                 const std::size_t n = base + static_cast<std::size_t>(std::countr_zero(nodes));
-                BareNode& node = run.nodes[n];
+                Node& node = run.nodes[n];
                 const std::uint32_t running = run.start(node);
                 --left;
-                if (!(node.free_s + node.left_s < sure_s)) return Outcome::cut;
+                if (!(node.free_s + node.left_s < sure_s)) return FastOutcome::cut;
                 if ((running & kind_mask) != last_kind) run.hand_over(node, (running >> 2) + 1, wake);
                 due_s[n] = run.due_s(node);
             }
         }
-        if (!any) return Outcome::too_fine;
+        if (!any) return FastOutcome::too_fine;
     }
-    return finish_bare(left, cutoff_s);
+    return state.finish(left, cutoff_s, node_end_s);
 }
 
-template Simulator::Outcome Simulator::run_windows<false, false>(double);
-template Simulator::Outcome Simulator::run_windows<false, true>(double);
-template Simulator::Outcome Simulator::run_windows<true, false>(double);
-template Simulator::Outcome Simulator::run_windows<true, true>(double);
+FastOutcome Lookahead::run(FastState& state, double cutoff_s, std::vector<double>& node_end_s) {
+    const bool lines = state.problem.shared_links;
+    if (state.sized())
+        return lines ? loop<true, true>(state, cutoff_s, node_end_s) : loop<false, true>(state, cutoff_s, node_end_s);
+    return lines ? loop<true, false>(state, cutoff_s, node_end_s) : loop<false, false>(state, cutoff_s, node_end_s);
+}
 
-}  // namespace skippipe
+}  // namespace skippipe::fast

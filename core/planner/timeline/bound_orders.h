@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/planner/plan/problem.h"
+#include "core/planner/timeline/flat_plan.h"
+
+namespace skippipe {
+
+/// Bound orders, where no transfer waits for another node's: what waits for what is known beforehand, so that there are
+/// no events; each node runs its order as far as its inputs are there, and the next node goes on from there. Reuses its
+/// memory; keeps a reference to the problem.
+class BoundOrders {
+public:
+    explicit BoundOrders(const Problem& problem) : problem_(problem), line_free_s_(problem.line_names.size()) {}
+
+    /// Simulates a plan that has orders. `relative_sizes` [release index], empty where all are alike. `queue`:
+    /// transfers wait for their line. Gives the end of each node's last operation, negative where nothing ran. False
+    /// where the orders wait for each other, or as soon as the end is sure to reach `cutoff_s`.
+    bool run(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue, double cutoff_s,
+             std::vector<double>& node_end_s);
+    /// The same; notes in `start_s` when what starts, and cuts off by `after_s` as well (Simulator::follow_orders).
+    bool follow(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue, double cutoff_s,
+                const double* after_s, double* start_s, std::vector<double>& node_end_s);
+
+private:
+    struct Node {
+        const std::uint32_t *next, *end;  ///< what is left of its order
+        const Hop* hops;                  ///< of its row
+        double free_s;                    ///< end of the last operation it ran
+        double duration_s[3];             ///< of each kind (kind_of_step)
+        int room;                         ///< microbatches that it may still take
+    };
+    struct Microbatch {
+        double arrival_s;  ///< of the input of its next step
+        const int* nodes;  ///< its path
+        int step;          ///< next
+    };
+
+    void prepare(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue);
+    int hand_over(const Node& node, Microbatch& microbatch, double size, double now_s);
+    template <bool Noted>
+    bool run_node(int n, double cutoff_s, const double* after_s, double* start_s);
+    template <bool Noted>
+    bool run_all(double cutoff_s, const double* after_s, double* start_s, std::vector<double>& node_end_s);
+
+    const Problem& problem_;
+    const FlatPlan* flat_ = nullptr;
+    const std::vector<double>* sizes_ = nullptr;
+    int length_ = 0;  ///< p
+    bool split_ = false, sized_ = false, queue_ = false;
+    int operations_left_ = 0;
+    std::vector<Node> nodes_;
+    std::vector<Microbatch> microbatches_;  ///< [T] in release order
+    std::vector<int> ready_;                ///< nodes whose next operation has its input
+    std::vector<double> line_free_s_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What operations and transfers take (docs/semantics.md), in the order of additions that counts to the last bit: every
+// simulation of the planner's side adds like this.
+#pragma once
+#include "core/planner/plan/problem.h"
+
+namespace skippipe {
+
+/// Seconds of a node's operations, of a microbatch of Problem::samples; times its relative size for another.
+struct OperationSeconds {
+    double forward_s = 0, loss_s = 0;
+    double backward_s = 0;  ///< of B, or of I and of W each where it is split
+
+    /// By the kind's index: 0 forward, 1 loss, 2 backward.
+    double operator[](int kind) const { return kind == 0 ? forward_s : kind == 1 ? loss_s : backward_s; }
+};
+
+inline OperationSeconds operation_seconds(const Problem& problem, int node, int stage, bool split_backward) {
+    const double forward_s = problem.forward_s(node, stage), backward_s = problem.backward_factor * forward_s;
+    return {forward_s, problem.loss_factor * forward_s, split_backward ? backward_s / 2 : backward_s};
+}
+
+/// Kind of a step of a path of so many nodes (step_node), W of a step as that step: 0 forward, 1 loss, 2 backward.
+constexpr int kind_of_step(int step, int length) { return (step >= length ? 1 : 0) + (step > length ? 1 : 0); }
+
+/// Whether what a step waits for comes as a forward message.
+constexpr bool comes_forward(int step, int length) { return step <= length; }
+
+/// Seconds that the message to a step occupies a line, of a microbatch of Problem::samples.
+inline double transfer_seconds(const Hop& hop, int step, int length) {
+    return comes_forward(step, length) ? hop.seconds_per_forward : hop.seconds_per_backward;
+}
+
+/// When a message arrives that was handed over at `handed_s`, where lines are unlimited.
+constexpr double arrival_seconds(double handed_s, double latency_s, double overhead_s, double transfer_s) {
+    return handed_s + latency_s + overhead_s + transfer_s;
+}
+
+/// Where they are shared: takes the line as soon as it is free, until `line_free_s` as it is then. Returns when it
+/// takes it.
+constexpr double take_line(double handed_s, double transfer_s, double& line_free_s) {
+    const double start_s = handed_s > line_free_s ? handed_s : line_free_s;
+    line_free_s = start_s + transfer_s;
+    return start_s;
+}
+
+/// When a message arrives that has left a shared line.
+constexpr double shared_arrival_seconds(double line_free_s, double latency_s, double overhead_s) {
+    return line_free_s + latency_s + overhead_s;
+}
+
+}  // namespace skippipe
