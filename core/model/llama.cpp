@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include <fmt/format.h>
+#include <torch/cuda.h>
 
 #include "core/base/fault.h"
 #include "core/base/rng.h"

@@ -4,9 +4,11 @@
 #pragma once
 #include <cstring>
 
+// Not <torch/torch.h>: the whole front end costs twice the time to compile, and only tensors and autograd are used.
 #include <c10/core/Allocator.h>
-#include <torch/torch.h>
 #include <torch/csrc/autograd/engine.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 namespace skippipe {
 

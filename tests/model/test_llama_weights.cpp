@@ -5,12 +5,11 @@
 #include <fstream>
 #include <map>
 
-#include <torch/torch.h>
-
 #include "core/base/fault.h"
 #include "core/model/blas.h"
 #include "core/model/llama_weights.h"
 #include "core/model/node_state.h"
+#include "core/model/torch_compat.h"
 #include "training_fixture.h"
 
 using namespace skippipe;
