@@ -9,6 +9,7 @@
 #include <QStandardPaths>
 #include <QTimer>
 
+#include "core/base/build_info.h"
 #include "core/record/record.h"
 #include "plugins/planners/all.h"
 #include "views/imgui/host.h"
@@ -48,6 +49,7 @@ void describe(CLI::App& app, Options& o) {
 int main(int argc, char** argv) {
     Options options;
     CLI::App app{"SkipPipe Studio: draw, launch, watch and compare pipelines that skip", "skippipe-studio"};
+    app.set_version_flag("--version", skippipe::version);
     describe(app, options);
     try {
         app.parse(argc, argv);
