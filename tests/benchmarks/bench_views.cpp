@@ -189,7 +189,8 @@ void mouse(QWidget& on, QEvent::Type type, QPoint at, Qt::MouseButton button, Qt
 void drag_frame() {
     constexpr int frames = 100;
     Document document;
-    TopologyView view(document, true);
+    SelectionModel selection;
+    TopologyView view(document, selection, true);
     view.resize(1000, 700);
     view.show();
     document.start_new(large_experiment(200, 800));
@@ -198,7 +199,7 @@ void drag_frame() {
         Selection selected;
         for (int i = 0; i < together; ++i)
             selected.nodes.insert("n" + std::to_string(together == 1 ? 105 : i < 100 ? 100 + i : i - 100));
-        document.select(selected);
+        selection.select(selected);
         run_events(50);
         const QPoint from = view.mapFromScene(view.scene_model().node("n105")->pos());
         mouse(*view.viewport(), QEvent::MouseButtonPress, from, Qt::LeftButton, Qt::LeftButton);

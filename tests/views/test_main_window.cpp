@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include <QSplitter>
+#include <QStatusBar>
 #include <QTemporaryDir>
 #include <QMenu>
 #include <QMenuBar>
@@ -135,15 +136,19 @@ private Q_SLOTS:
             {Format::svg, "timeline.svg", "<"}};
         QCOMPARE(window.run_in_sight(), one);
         for (const auto& [format, name, begin] : files) {
-            QVERIFY2(window.export_run(one, format, folder.filePath(name).toStdString()),
-                     qPrintable(window.banner().text()));
+            QSignalSpy exported(&window, &MainWindow::exported);
+            window.export_run(one, format, folder.filePath(name).toStdString());
+            QTRY_COMPARE_WITH_TIMEOUT(exported.count(), 1, patient_ms);
+            QVERIFY2(exported[0][1].toBool(), qPrintable(window.banner().text()));
             QFile written(folder.filePath(name));
             QVERIFY(written.open(QIODevice::ReadOnly));
             const QByteArray text = written.readAll();
             QVERIFY2(text.startsWith(begin) && text.size() > 200, name);
         }
-        QVERIFY2(!window.export_run(one, Format::svg, folder.filePath("nowhere/timeline.svg").toStdString()),
-                 "a folder that is not there");
+        QSignalSpy refused(&window, &MainWindow::exported);
+        window.export_run(one, Format::svg, folder.filePath("nowhere/timeline.svg").toStdString());
+        QTRY_COMPARE_WITH_TIMEOUT(refused.count(), 1, patient_ms);
+        QVERIFY2(!refused[0][1].toBool() && window.banner().text().contains("nowhere"), "a folder that is not there");
         QVERIFY(window.export_picture(folder.filePath("view.png")));
         QVERIFY(!QImage(folder.filePath("view.png")).isNull());
 
@@ -154,9 +159,26 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window.feed().running() != nullptr, patient_ms);
         const RunId two = window.feed().running()->id;
         QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(two)->iterations_done >= 1, patient_ms);
-        QTRY_VERIFY(window.bar().stop_button().isEnabled());
+        auto& pause = window.bar().pause_button();
+        QTRY_VERIFY_WITH_TIMEOUT(pause.isEnabled(), patient_ms);
+        QCOMPARE(pause.text(), QString("Pause"));
+        QTest::mouseClick(&pause, Qt::LeftButton);
+        QVERIFY2(!pause.isEnabled(), "it was told and has not done so yet");
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(two)->paused, patient_ms);
+        QTRY_COMPARE(pause.text(), QString("Resume"));
+        QTRY_VERIFY(window.statusBar()->findChild<QLabel*>()->text().contains("paused"));
+        // What was at hand is finished; then nothing goes on.
+        int done = -1;
+        QTRY_VERIFY_WITH_TIMEOUT(std::exchange(done, window.feed().run(two)->iterations_done) == done &&
+                                     (QTest::qWait(1000), window.feed().run(two)->iterations_done == done),
+                                 patient_ms);
+        QTest::mouseClick(&pause, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(two)->iterations_done > done, patient_ms);
+        QTRY_COMPARE_WITH_TIMEOUT(pause.text(), QString("Pause"), patient_ms);
+        QTRY_VERIFY_WITH_TIMEOUT(window.bar().stop_button().isEnabled(), patient_ms);
         QTest::mouseClick(&window.bar().stop_button(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(two)->state == RunState::stopped, patient_ms);
+        QTRY_VERIFY(!pause.isEnabled());
 
         window.show_workspace(MainWindow::compare);
         QTRY_COMPARE(window.compare_page().list().selected().size(), std::size_t{2});
@@ -198,7 +220,7 @@ private Q_SLOTS:
         const auto pid = static_cast<pid_t>(window->feed().running()->pid);
         QVERIFY(pid > 1);
         QCOMPARE(::kill(pid, SIGKILL), 0);
-        QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run)->state == RunState::died, 3000);
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run)->state == RunState::died, patient_ms);
         QVERIFY(window->banner().text().contains("died"));
     }
 
@@ -268,7 +290,7 @@ private Q_SLOTS:
         for (int i = 0; i < 4; ++i) add_node(e, {100.0 * i, 0});
         add_link(e, "node-2", "node-1");
         window.document().start_new(e);
-        window.document().select({.nodes = {"node-1", "node-2", "node-3"}});
+        window.selection().select({.nodes = {"node-1", "node-2", "node-3"}});
         auto& canvas = window.design_page().canvas();
         canvas.link_selected();
         QCOMPARE(window.document().experiment().topology.links.size(), std::size_t{3});
@@ -410,18 +432,18 @@ private Q_SLOTS:
                 all.begin());
         };
         Q_EMIT panel.what_ifs().cellClicked(row_of(true), 0);
-        QCOMPARE(window.document().selection().links.size(), std::size_t{1});
+        QCOMPARE(window.selection().now().links.size(), std::size_t{1});
         Q_EMIT panel.what_ifs().cellClicked(row_of(false), 0);
-        QCOMPARE(window.document().selection().nodes.size(), std::size_t{1});
-        QVERIFY(window.document().selection().links.empty());
-        window.document().select({.microbatch = 1});
+        QCOMPARE(window.selection().now().nodes.size(), std::size_t{1});
+        QVERIFY(window.selection().now().links.empty());
+        window.selection().select({.microbatch = 1});
         const auto& costs = *std::find_if(why->microbatches.begin(), why->microbatches.end(),
                                           [](const auto& c) { return c.microbatch == 1; });
         QVERIFY(panel.microbatch().rowCount() >= static_cast<int>(costs.waits.size()) + 3);
         Q_EMIT panel.microbatch().cellClicked(panel.microbatch().rowCount() - 1, 0);
-        QCOMPARE(window.document().selection().microbatch, std::optional<int>(1));
-        QVERIFY(costs.waits.empty() || !window.document().selection().nodes.empty() ||
-                !window.document().selection().links.empty());
+        QCOMPARE(window.selection().now().microbatch, std::optional<int>(1));
+        QVERIFY(costs.waits.empty() || !window.selection().now().nodes.empty() ||
+                !window.selection().now().links.empty());
         window.document().edit(
             "Speed", [](Experiment& changed) { changed.topology.nodes[0].seconds_per_sample_per_block *= 2; });
         QTRY_VERIFY_WITH_TIMEOUT(window.plans().explanation() != nullptr && window.plans().explanation() != why,

@@ -9,6 +9,8 @@ using namespace skippipe;
 
 namespace {
 
+constexpr int patient_ms = 60'000;
+
 RunId record_run(Recorder& recorder, const std::string& name) {
     RunStart start;
     start.name = name;
@@ -37,31 +39,29 @@ private Q_SLOTS:
         {
             RunFeed feed(file_);
             RunList list(feed);
-            feed.poll();
             list.select({first_});
-            QVERIFY(list.note().isEnabled() && list.tags().isEnabled());
+            QTRY_VERIFY_WITH_TIMEOUT(list.note().isEnabled() && list.tags().isEnabled(), patient_ms);
             QTest::keyClicks(&list.tags(), " slow , baseline,");
             QTest::keyClick(&list.tags(), Qt::Key_Return);
             QTest::keyClicks(&list.note(), "node 3 waits ");
-            QTRY_COMPARE(Reader(file_).run(first_)->note, std::string("node 3 waits "));
+            QTRY_COMPARE_WITH_TIMEOUT(Reader(file_).run(first_)->note, std::string("node 3 waits "), patient_ms);
             QTRY_COMPARE(list.tags().text(), QString("baseline, slow"));
             QCOMPARE(list.note().toPlainText(), QString("node 3 waits "));
             QTest::keyClicks(&list.note(), "for 7");  // the cursor stays where it was typed
-            QTRY_COMPARE(Reader(file_).run(first_)->note, std::string("node 3 waits for 7"));
+            QTRY_COMPARE_WITH_TIMEOUT(Reader(file_).run(first_)->note, std::string("node 3 waits for 7"), patient_ms);
         }
         QCOMPARE(Reader(file_).run(first_)->tags, (std::vector<std::string>{"baseline", "slow"}));
         RunFeed feed(file_);
         RunList list(feed);
-        feed.poll();
         list.select({first_});
-        QCOMPARE(list.tags().text(), QString("baseline, slow"));
+        QTRY_COMPARE_WITH_TIMEOUT(list.tags().text(), QString("baseline, slow"), patient_ms);
         QCOMPARE(list.note().toPlainText(), QString("node 3 waits for 7"));
     }
 
     void what_is_typed_goes_to_the_run_it_was_typed_for() {
         RunFeed feed(file_);
         RunList list(feed);
-        feed.poll();
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
         list.select({first_});
         QTest::keyClicks(&list.note(), "of the first");
         QTest::keyClicks(&list.tags(), "one");
@@ -72,6 +72,7 @@ private Q_SLOTS:
         list.select({first_, second_});
         QVERIFY2(!list.note().isEnabled() && !list.tags().isEnabled(), "two runs have no one note");
         Reader reader(file_);
+        QTRY_COMPARE_WITH_TIMEOUT(reader.run(second_)->note, std::string("of the second"), patient_ms);
         QCOMPARE(reader.run(first_)->note, std::string("of the first"));
         QCOMPARE(reader.run(first_)->tags, std::vector<std::string>{"one"});
         QCOMPARE(reader.run(second_)->note, std::string("of the second"));
@@ -79,10 +80,10 @@ private Q_SLOTS:
     }
 
     void what_is_typed_last_is_stored_when_the_list_goes() {
-        RunFeed feed(file_);
         {
+            RunFeed feed(file_);
             RunList list(feed);
-            feed.poll();
+            QTRY_VERIFY_WITH_TIMEOUT(feed.run(second_) != nullptr, patient_ms);
             list.select({second_});
             QTest::keyClicks(&list.note(), "at the end");
         }

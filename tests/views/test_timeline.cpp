@@ -43,8 +43,7 @@ struct Seen {
 Seen look(const TimelineData& data, double begin, double end, double least) {
     Seen seen;
     data.visit_work(
-        data.lanes()[0], begin, end, least,
-        [&](const LaneSpan& s) { ++seen.exact, seen.busy_s += s.end_s - s.start_s; },
+        0, begin, end, least, [&](const LaneSpan& s) { ++seen.exact, seen.busy_s += s.end_s - s.start_s; },
         [&](const Fold& f) { seen.folded += f.count, ++seen.folds, seen.busy_s += f.busy * (f.end_s - f.start_s); });
     return seen;
 }
@@ -116,6 +115,59 @@ private Q_SLOTS:
         QCOMPARE(data->lanes()[0].worked.back(), 3.0);
         QCOMPARE(data->work_at(0, 3.2)->row, std::int64_t{3});
         QVERIFY(data->work_at(0, 3.7) == nullptr);
+    }
+
+    /// A run that was read in three stretches looks as if it had been read at once.
+    void parts_are_one_timeline() {
+        TimelineData whole;
+        std::vector<std::shared_ptr<TimelineData>> parts;
+        whole.set_lanes({"a", "b"});
+        for (int iteration = 0; iteration < 3; ++iteration) {
+            parts.push_back(std::make_shared<TimelineData>());
+            parts.back()->set_lanes({"a", "b"});
+            for (auto* data : {&whole, parts.back().get()}) {
+                std::int64_t row = 10 * iteration;
+                for (int i = 0; i < 3; ++i) {
+                    data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, 2.0 * i, 2 * i + 1.0, 0}, iteration,
+                              10 * iteration, row++);
+                    data->add(Span{SpanKind::transfer_forward, 0, 1, 0, i, 0, 2 * i + 1.0, 2 * i + 3.0, 0}, iteration,
+                              10 * iteration, row++);
+                }
+                data->add(IdleGap{0, IdleCause::link, 1, 2}, 10 * iteration);
+                data->finish();
+            }
+        }
+        auto joined = std::make_shared<TimelineData>(*parts[2]);
+        joined->set_parts({parts[0], parts[1]});
+        QCOMPARE(joined->span_count(), whole.span_count());
+        QCOMPARE(joined->extent_s(), whole.extent_s());
+        QCOMPARE(joined->work_count(0), std::size_t{9});
+        for (std::size_t i = 0; i < 9; ++i) QCOMPARE(joined->work(0, i).row, whole.work(0, i).row);
+        for (const double time : {0.5, 1.5, 4.5, 10.5, 11.5, 13.5, 24.5, 29.0}) {
+            const auto row = [](const LaneSpan* span) { return span != nullptr ? span->row : -1; };
+            QCOMPARE(row(joined->work_at(0, time)), row(whole.work_at(0, time)));
+            QCOMPARE(row(joined->transfer_at(0, time)), row(whole.transfer_at(0, time)));
+            QCOMPARE(joined->gap_at(0, time) != nullptr, whole.gap_at(0, time) != nullptr);
+        }
+        for (const auto& [begin, end] : {std::pair{0.0, 40.0}, {9.0, 12.5}, {20.0, 21.0}}) {
+            QCOMPARE(look(*joined, begin, end, 0.1).exact, look(whole, begin, end, 0.1).exact);
+            const auto a = joined->statistics(0, 1, begin, end), b = whole.statistics(0, 1, begin, end);
+            QCOMPARE(a.busy_s, b.busy_s);
+            QCOMPARE(a.transfers, b.transfers);
+            QCOMPARE(a.seconds, b.seconds);
+            QVERIFY(a.idle_s == b.idle_s);
+        }
+        for (const bool forth : {true, false}) {
+            auto a = joined->find(forth ? 0 : 24), b = whole.find(forth ? 0 : 24);
+            for (int i = 0; i < 10; ++i) {
+                QCOMPARE(a.span != nullptr, b.span != nullptr);
+                if (a.span == nullptr) break;
+                QCOMPARE(a.span->row, b.span->row);
+                a = joined->neighbour_in_lane(a, forth ? 1 : -1), b = whole.neighbour_in_lane(b, forth ? 1 : -1);
+            }
+        }
+        const auto hop = joined->neighbour_hop(joined->find(12), +1);
+        QCOMPARE(hop.span->row, std::int64_t{13});
     }
 
     void hops_follow_the_microbatch() {

@@ -37,7 +37,8 @@ class TestTopology : public QObject {
 private Q_SLOTS:
     void three_nodes_and_two_links_are_drawn() {
         Document document;
-        TopologyView view(document, true);
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
         view.resize(800, 500);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -62,7 +63,8 @@ private Q_SLOTS:
         add_node(e, {0, 0});
         add_node(e, {200, 100});
         document.start_new(e);
-        TopologyView view(document, true);
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
         view.resize(800, 500);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -85,13 +87,14 @@ private Q_SLOTS:
         add_node(e, {200, 100});
         add_link(e, "node-1", "node-2");
         document.start_new(e);
-        TopologyView view(document, true);
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
         view.resize(800, 500);
         view.show();
         QVERIFY(QTest::qWaitForWindowActive(&view));
         view.setFocus();
         QTest::keyClick(&view, Qt::Key_A, Qt::ControlModifier);
-        QCOMPARE(document.selection().nodes.size(), std::size_t{2});
+        QCOMPARE(selection.now().nodes.size(), std::size_t{2});
         QTest::keyClick(&view, Qt::Key_C, Qt::ControlModifier);
         QTest::keyClick(&view, Qt::Key_V, Qt::ControlModifier);
         QCOMPARE(document.experiment().topology.nodes.size(), std::size_t{4});
@@ -106,9 +109,10 @@ private Q_SLOTS:
         add_node(e, {0, 0});
         e.topology.nodes[0].region = "nowhere";
         document.start_new(e);
-        TopologyView view(document, true);
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
         QVERIFY(view.scene_model().node("node-1")->fault_level > 0);
-        document.select({.nodes = {"node-1"}});
+        selection.select({.nodes = {"node-1"}});
         QVERIFY(view.scene_model().node("node-1")->isSelected());
     }
 
@@ -120,7 +124,8 @@ private Q_SLOTS:
         add_region(e, {0, 0});
         e.topology.nodes[5].region = e.topology.nodes[6].region = "region-1";
         document.start_new(e);
-        TopologyView view(document, true);
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
         view.resize(600, 400);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -150,7 +155,8 @@ private Q_SLOTS:
             e.topology.links.push_back({"node-" + std::to_string(i % 200 + 1),
                                         "node-" + std::to_string((i * 7 + i / 200 * 31 + 13) % 200 + 1)});
         document.start_new(e);
-        TopologyView view(document, true);
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
         view.resize(1280, 800);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));

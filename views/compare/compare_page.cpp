@@ -90,6 +90,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     curves_->set_empty_text(tr("The selected runs have no values of this kind"));
 
     connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
+    connect(&zoom_, &TimeZoom::changed, this, &ComparePage::want_what_is_in_sight);
     connect(only_differing_, &QCheckBox::toggled, this, &ComparePage::refresh);
     connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
         if (std::find(shown_.begin(), shown_.end(), id) != shown_.end()) refresh();
@@ -107,9 +108,13 @@ void ComparePage::follow() {
 }
 
 void ComparePage::refresh() {
+    data_.clear();
     std::vector<const RunData*> runs;
     for (const RunId id : shown_)
-        if (const auto* data = feed_.data(id)) runs.push_back(data);
+        if (auto data = feed_.data(id)) {
+            runs.push_back(data.get());
+            data_.push_back(std::move(data));
+        }
     tabs_->setVisible(!runs.empty());
     empty_->setVisible(runs.empty());
     show_differences(runs);
@@ -168,10 +173,11 @@ void ComparePage::changeEvent(QEvent* event) {
 }
 
 void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
-    const bool same = timelines_.size() == runs.size() && std::equal(runs.begin(), runs.end(), timelines_.begin(),
-                                                                     [](const RunData* run, const TimelineView* view) {
-                                                                         return view->data() == run->lanes.get();
-                                                                     });
+    const bool same =
+        timelines_.size() == runs.size() &&
+        std::equal(runs.begin(), runs.end(), timelines_.begin(), [](const RunData* run, const TimelineView* view) {
+            return view->data() != nullptr && view->data()->key() == run->info.id;
+        });
     double extent = 0;
     for (const auto* run : runs) extent = std::max(extent, run->lanes->extent_s());
     zoom_.set_follows(false);
@@ -194,15 +200,31 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
             stack_rows_->addWidget(view, 1);
             timelines_.push_back(view);
         }
+        first_look_ = true;
+    }
+    if (first_look_ && extent > 0) {
         // A first look at two runs is one iteration of the slower, not all of them squeezed together.
         double iteration = 0;
         for (const auto* run : runs) iteration = std::max(iteration, run->info.iteration_s.value_or(0));
         if (iteration > 0 && iteration < extent) zoom_.show(0, iteration * 1.02);
+        first_look_ = false;
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
         timelines_[i]->set_data(runs[i]->lanes);
         timelines_[i]->setMinimumHeight(runs.size() > 1 ? 220 : timelines_[i]->height_for_all_lanes());
     }
+    want_what_is_in_sight();
+}
+
+/// Of long runs the newest iterations are read; others when somebody looks there.
+void ComparePage::want_what_is_in_sight() {
+    if (first_look_) return;
+    for (const auto& run : data_)
+        for (const auto& [begin, end] : run->unread)
+            if (begin < zoom_.end() && end > zoom_.begin()) {
+                feed_.want(run->info.id, zoom_.begin(), zoom_.end());
+                break;
+            }
 }
 
 }  // namespace skippipe

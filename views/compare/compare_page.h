@@ -35,6 +35,7 @@ private:
     void refresh();
     void show_differences(const std::vector<const RunData*>& runs);
     void divide_columns();
+    void want_what_is_in_sight();
     void show_timelines(const std::vector<const RunData*>& runs);
 
     RunFeed& feed_;
@@ -48,7 +49,9 @@ private:
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
+    bool first_look_ = true;  ///< the timelines were not zoomed yet
     std::vector<RunId> shown_;
+    std::vector<std::shared_ptr<const RunData>> data_;  ///< of those shown, as far as they were read
 };
 
 }  // namespace skippipe

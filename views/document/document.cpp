@@ -56,12 +56,6 @@ Document::~Document() {
     disconnect(&stack_, nullptr, this, nullptr);
 }
 
-void Document::select(Selection selection) {
-    if (selection == selection_) return;
-    selection_ = std::move(selection);
-    Q_EMIT selection_changed();
-}
-
 Faults Document::refusals() const {
     Faults faults;
     for (const auto& [field, what] : refused_)
@@ -107,7 +101,7 @@ void Document::start(Experiment experiment, std::filesystem::path file, Faults f
     file_ = std::move(file);
     recovered_ = false;
     stack_.clear();
-    select({});
+    Q_EMIT replacing();
     set(experiment);
     Q_EMIT file_changed();
     Q_EMIT replaced();

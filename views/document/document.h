@@ -13,7 +13,7 @@
 
 namespace skippipe {
 
-/// The experiment that all views share: its value, undo, selection, faults and file. One edit is one undo command.
+/// The experiment that all views share: its value, undo, faults and file. One edit is one undo command.
 class Document : public QObject {
     Q_OBJECT
 public:
@@ -29,8 +29,6 @@ public:
     void set_refused(const QString& field, const QString& what);
     void clear_refused();
     QUndoStack& undo_stack() { return stack_; }
-    const Selection& selection() const { return selection_; }
-    void select(Selection selection);
 
     /// Applies `change` to a copy and pushes one undo command where that makes a difference. Edits that follow each
     /// other with the same `merge` key (a drag, typing in one field) become one command.
@@ -54,9 +52,9 @@ public:
     bool file_has_faults() const { return !file_faults_.empty(); }
 
 Q_SIGNALS:
-    void changed();  ///< the experiment's value
+    void replacing();  ///< another document comes: nothing of this one is selected any more
+    void changed();    ///< the experiment's value
     void faults_changed();
-    void selection_changed();
     void file_changed();  ///< path or saved state
     void replaced();      ///< another document: cameras may move
 
@@ -69,7 +67,6 @@ private:
     Experiment experiment_;
     Faults faults_, file_faults_;
     std::map<QString, QString> refused_;
-    Selection selection_;
     QUndoStack stack_;
     std::filesystem::path file_;
     int merge_serial_ = 0;

@@ -44,6 +44,15 @@ QString tip_of(const Info& info) {
 }  // namespace
 
 QString label_of(const char* key) {
+    // Where the key says it in the wrong order.
+    static const std::map<std::string_view, const char*> words{
+        {"plan_blocks", "Planner chooses blocks"},
+        {"microbatch_samples", "Samples per microbatch"},
+        {"microbatch_sizes", "Samples, microbatch by microbatch"},
+        {"memory_microbatches", "Microbatches in memory"},
+        {"seeds", "Number of seeds"},
+    };
+    if (const auto known = words.find(key); known != words.end()) return QObject::tr(known->second);
     QString text = without_unit(QString::fromUtf8(key)).replace('_', ' ');
     if (!text.isEmpty()) text[0] = text[0].toUpper();
     return text;
@@ -66,6 +75,7 @@ QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     label->setToolTip(tip_of(info));
     label->setMinimumHeight(size::row);
     label->setFixedWidth(128);
+    label->setWordWrap(true);
     label->setWordWrap(true);
     label->setBuddy(editor);
     editor->setAccessibleName(label_of(key));

@@ -68,19 +68,19 @@ QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners) {
         .arg(pipeline.stages);
 }
 
-Inspector::Inspector(Document& document, const PlannerRegistry& planners, QWidget* parent)
-    : QScrollArea(parent), document_(document), planners_(planners) {
+Inspector::Inspector(Document& document, SelectionModel& selection, const PlannerRegistry& planners, QWidget* parent)
+    : QScrollArea(parent), document_(document), selection_(selection), planners_(planners) {
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFrameShape(QFrame::NoFrame);
     setAccessibleName(tr("Properties"));
-    connect(&document, &Document::selection_changed, this, &Inspector::follow);
+    connect(&selection, &SelectionModel::changed, this, &Inspector::follow);
     connect(&document, &Document::changed, this, &Inspector::follow);
     rebuild();
 }
 
 QString Inspector::key_of_selection() const {
-    const Selection& s = document_.selection();
+    const Selection& s = selection_.now();
     const auto things = s.nodes.size() + s.links.size() + s.regions.size();
     QString key = things == 0  ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size())
                   : things > 1 ? QStringLiteral("many")
@@ -105,7 +105,7 @@ void Inspector::rebuild() {
     column_->setContentsMargins(size::wide_gap, size::gap, size::wide_gap, size::wide_gap);
     column_->setSpacing(size::gap);
     shown_ = key_of_selection();
-    const Selection& s = document_.selection();
+    const Selection& s = selection_.now();
     if (shown_ == "many")
         show_many();
     else if (shown_.startsWith("node/"))
@@ -149,7 +149,7 @@ void Inspector::show_node(const std::string& id) {
         if (key != "id") return;
         rename(e, before.id, after.id);
         QMetaObject::invokeMethod(
-            this, [this, now = after.id] { document_.select({.nodes = {now}}); }, Qt::QueuedConnection);
+            this, [this, now = after.id] { selection_.select({.nodes = {now}}); }, Qt::QueuedConnection);
     };
     column_->addWidget(form);
 }
@@ -163,7 +163,7 @@ void Inspector::show_region(const std::string& id) {
         if (key != "id") return;
         rename(e, before.id, after.id);
         QMetaObject::invokeMethod(
-            this, [this, now = after.id] { document_.select({.regions = {now}}); }, Qt::QueuedConnection);
+            this, [this, now = after.id] { selection_.select({.regions = {now}}); }, Qt::QueuedConnection);
     };
     column_->addWidget(form);
 }
@@ -180,7 +180,7 @@ void Inspector::show_link(const LinkKey& key) {
 }
 
 void Inspector::show_many() {
-    const Selection& s = document_.selection();
+    const Selection& s = selection_.now();
     column_->addWidget(
         title(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
     const auto some = [](std::size_t count, const QString& one, const QString& more) {

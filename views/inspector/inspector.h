@@ -6,6 +6,7 @@
 
 #include "core/planner/planner.h"
 #include "views/document/document.h"
+#include "views/document/selection_model.h"
 
 namespace skippipe {
 
@@ -13,7 +14,8 @@ namespace skippipe {
 class Inspector : public QScrollArea {
     Q_OBJECT
 public:
-    Inspector(Document& document, const PlannerRegistry& planners, QWidget* parent = nullptr);
+    Inspector(Document& document, SelectionModel& selection, const PlannerRegistry& planners,
+              QWidget* parent = nullptr);
 
 private:
     void rebuild();
@@ -29,6 +31,7 @@ private:
     QString key_of_selection() const;
 
     Document& document_;
+    SelectionModel& selection_;
     const PlannerRegistry& planners_;
     QVBoxLayout* column_ = nullptr;
     QString shown_;

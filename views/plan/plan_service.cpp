@@ -13,6 +13,7 @@ namespace skippipe {
 namespace {
 constexpr int delay_ms = 300;
 constexpr std::int64_t quick_steps = 1'000;
+constexpr int progress_steps = 20;
 
 /// Everything the plan depends on: `experiment_hash` is of the problem alone and leaves out who plans it, and how long.
 std::string key_of(const Experiment& e) {
@@ -136,11 +137,16 @@ void PlanService::start() {
             if (quick->has_plan) hand_over(quick, false);
         }
         request.steps = steps;
-        request.progress = [this, serial](const PlanProgress& progress) {
+        // Planners tell as often as they like, from any of their threads: a step of five percent is one event.
+        request.progress = [this, serial, told = std::make_shared<std::atomic<int>>(0)](const PlanProgress& progress) {
+            const int step = static_cast<int>(progress.fraction * progress_steps);
+            int before = told->load();
+            while (step > before && !told->compare_exchange_weak(before, step)) {}
+            if (step <= before) return;
             QMetaObject::invokeMethod(
                 this,
                 [this, serial, fraction = progress.fraction] {
-                    if (serial == serial_ && fraction - progress_ >= 0.05) progress_ = fraction, Q_EMIT busy_changed();
+                    if (serial == serial_ && fraction > progress_) progress_ = fraction, Q_EMIT busy_changed();
                 },
                 Qt::QueuedConnection);
         };

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "views/document/document.h"
+#include "views/document/selection_model.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -70,15 +71,17 @@ QString sentence(const Wait& wait, const Problem& problem) {
 
 }  // namespace
 
-WhyPanel::WhyPanel(Document& document, PlanService& plans, QWidget* parent)
+WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& plans, QWidget* parent)
     : QWidget(parent),
       document_(document),
+      selection_(selection),
       plans_(plans),
       summary_(new QLabel),
       microbatch_title_(new QLabel),
-      what_ifs_(rows_table(tr("What one unit more would give"), {tr("One unit more, same paths"), tr("Iteration")})),
+      what_ifs_(
+          rows_table(tr("What one unit more would give"), {tr("If this were faster (paths kept)"), tr("Iteration")})),
       microbatch_(rows_table(tr("What the microbatch pays and waits for"),
-                             {tr("Pays and waits for (microbatches)"), tr("Time")})) {
+                             {tr("Where the microbatch spends its time"), tr("Time")})) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     auto* column = new QVBoxLayout(this);
@@ -111,7 +114,7 @@ WhyPanel::WhyPanel(Document& document, PlanService& plans, QWidget* parent)
 
     connect(&plans, &PlanService::explained, this, &WhyPanel::show_explanation);
     connect(&plans, &PlanService::busy_changed, this, &WhyPanel::show_explanation);
-    connect(&document, &Document::selection_changed, this, &WhyPanel::show_microbatch);
+    connect(&selection, &SelectionModel::changed, this, &WhyPanel::show_microbatch);
     connect(what_ifs_, &QTableWidget::cellClicked, this, [this](int row) { choose_what_if(row); });
     connect(what_ifs_, &QTableWidget::cellActivated, this, [this](int row) { choose_what_if(row); });
     connect(microbatch_, &QTableWidget::cellClicked, this, [this](int row) { choose_wait(row); });
@@ -196,7 +199,7 @@ void WhyPanel::show_what_ifs(const Explanation& why) {
 
 void WhyPanel::show_microbatch() {
     microbatch_subjects_.clear();
-    const auto& chosen = document_.selection().microbatch;
+    const auto& chosen = selection_.now().microbatch;
     const MicrobatchCosts* costs = nullptr;
     if (explanation_ && !explanation_->microbatches.empty()) {
         const auto& all = explanation_->microbatches;
@@ -216,6 +219,7 @@ void WhyPanel::show_microbatch() {
                 : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
             .arg(costs->microbatch)
             .arg(duration(costs->end_s), duration(costs->alone_s()), duration(costs->waiting_s())));
+    microbatch_->horizontalHeaderItem(0)->setText(tr("Where microbatch %1 spends its time").arg(costs->microbatch));
     microbatch_->setRowCount(0);
     const auto add = [&](const QString& what, const QString& tip, double seconds, int node, std::vector<int> lines) {
         if (!(seconds > 0)) return;
@@ -254,7 +258,7 @@ void WhyPanel::choose_wait(int row) {
 void WhyPanel::select(int node, const std::vector<int>& lines) {
     const Problem& problem = outcome_->problem;
     Selection selection;
-    selection.microbatch = document_.selection().microbatch;
+    selection.microbatch = selection_.now().microbatch;
     if (lines.empty() && node >= 0) selection.nodes.insert(problem.node_ids[static_cast<std::size_t>(node)]);
     for (const int line : lines) {
         const std::string& name = problem.line_names[static_cast<std::size_t>(line)];
@@ -268,7 +272,7 @@ void WhyPanel::select(int node, const std::vector<int>& lines) {
                     selection.nodes.insert(
                         {problem.node_ids[static_cast<std::size_t>(a)], problem.node_ids[static_cast<std::size_t>(b)]});
     }
-    document_.select(selection);
+    selection_.select(selection);
     Q_EMIT chosen();
 }
 

@@ -12,13 +12,14 @@
 namespace skippipe {
 
 class Document;
+class SelectionModel;
 
 /// Why the plan takes as long as it does: its critical node and link, what one unit more would give, and what the
 /// selected microbatch pays and waits for. A row chosen is selected in all views.
 class WhyPanel : public QWidget {
     Q_OBJECT
 public:
-    WhyPanel(Document& document, PlanService& plans, QWidget* parent = nullptr);
+    WhyPanel(Document& document, SelectionModel& selection, PlanService& plans, QWidget* parent = nullptr);
 
     const QLabel& summary() const { return *summary_; }
     QTableWidget& what_ifs() { return *what_ifs_; }
@@ -41,6 +42,7 @@ private:
     void select(int node, const std::vector<int>& lines);
 
     Document& document_;
+    SelectionModel& selection_;
     PlanService& plans_;
     std::shared_ptr<const PlanOutcome> outcome_;  ///< what is shown
     std::shared_ptr<const Explanation> explanation_;

@@ -100,7 +100,9 @@ void Launcher::look() {
         }
     }
     if (::kill(static_cast<pid_t>(pid_), 0) != 0 && errno == ESRCH) {
-        const QString said = (read_text(errors_of(log_)) + out).trimmed();
+        // What it says in words; the same stands on its standard output for programs.
+        const QString words = read_text(errors_of(log_)).trimmed();
+        const QString said = words.isEmpty() ? out.trimmed() : words;
         end_with(said.isEmpty() ? tr("The run ended before it began and said nothing") : said.left(600));
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <map>
+#include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/accounting.h"
@@ -15,7 +16,7 @@
 
 namespace skippipe {
 
-/// One recorded run as the views show it; grows while the run goes on.
+/// One recorded run as the views show it, at one moment. What grows is handed out anew.
 struct RunData {
     RunInfo info;
     Experiment experiment;
@@ -23,37 +24,14 @@ struct RunData {
     Plan plan;                       ///< the first; later ones place nodes alike
     std::vector<PlanChange> plan_changes;
     std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
-    std::shared_ptr<TimelineData> lanes = std::make_shared<TimelineData>();
+    std::shared_ptr<const TimelineData> lanes = std::make_shared<const TimelineData>();
     std::vector<Metric> metrics;
     std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node], summed over them
     std::vector<double> node_busy_s;
     int explained_iterations = 0;
-    double network_s = 0;  ///< of the drawn network, as far as it was recorded
-};
-
-/// Reads a run bit by bit: each `poll` takes what is new, at most a bounded number of rows.
-class RunLoader {
-public:
-    /// Throws InputError where the run is not there.
-    RunLoader(Reader& reader, RunId id);
-    /// True when something was added; `more` where rows are left for the next call.
-    bool poll(Reader& reader, const RunInfo& info, bool& more);
-    const RunData& data() const { return data_; }
-
-private:
-    void explain(int iteration);
-    void take_plan_changes(Reader& reader);
-    const Plan& plan_at(int iteration) const;
-
-    struct Pending {
-        double offset_s = 0;
-        Timeline timeline;
-    };
-    RunData data_;
-    std::map<int, Plan> later_plans_;  ///< by their first iteration
-    std::map<int, Pending> pending_;
-    std::int64_t last_span_ = 0, last_metric_ = 0;
+    double network_s = 0;                           ///< of the drawn network, as far as it was recorded
+    std::vector<std::pair<double, double>> unread;  ///< network time whose spans are not in `lanes`: nobody asked yet
 };
 
 }  // namespace skippipe

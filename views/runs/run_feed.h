@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
 
-#include <QDateTime>
 #include <QObject>
-#include <QTimer>
+#include <QThread>
 
 #include "views/runs/run_data.h"
 
 namespace skippipe {
 
-/// Reads the record for all views: the run list, and the runs that someone looks at. Four times a second while a run
-/// goes on, else once a second a look at the file's time only.
+class RecordThread;
+
+/// The record for all views: the run list, and the runs that someone looks at. A thread of its own reads and writes it,
+/// so that no window waits for a disk or a lock; what it hands over never changes. Four times a second while a run goes
+/// on, else once a second a look at the file's time only.
 class RunFeed : public QObject {
     Q_OBJECT
 public:
     explicit RunFeed(std::filesystem::path file, QObject* parent = nullptr);
+    /// Waits until what was told to be written is.
     ~RunFeed() override;
 
     const std::filesystem::path& file() const { return file_; }
@@ -27,43 +31,50 @@ public:
     const RunInfo* run(RunId id) const;
     /// The newest run that goes on; null: none.
     const RunInfo* running() const;
-    /// Keeps a run loaded and growing; null where it cannot be read (see `error`).
-    const RunData* watch(RunId id);
+    /// Keeps a run loaded and growing: `run_grew` tells when there is more of it.
+    void watch(RunId id);
     void unwatch(RunId id);
-    const RunData* data(RunId id) const;
+    /// The run as it was last told; null: nobody watches it, or nothing was read yet.
+    std::shared_ptr<const RunData> data(RunId id) const;
+    /// Spans of this network time are wanted too: of a long run only the newest are read unasked.
+    void want(RunId id, double begin_s, double end_s);
+    /// Whether the record was looked at since this feed began.
+    bool has_looked() const { return looked_; }
     /// True while rows of a watched run are still being read in.
-    bool is_loading() const { return loading_; }
+    bool is_loading() const { return loading_ || heard_ < asked_; }
     const QString& error() const { return error_; }
 
-    void stop(RunId id);
+    /// "stop", "pause" or "resume".
+    void send(RunId id, const std::string& command);
     void set_tags(RunId id, const std::vector<std::string>& tags);
     void set_note(RunId id, const std::string& note);
     void remove(RunId id);
-    /// Looks now instead of at the next tick.
+    /// Does `work` with the record on its thread, then `done` on this one with what went wrong (empty: nothing).
+    void ask(std::function<void(Reader&)> work, std::function<void(const QString& fault)> done);
+    /// Looks now instead of at the next tick; does not wait for it.
     void poll();
 
 Q_SIGNALS:
     void runs_changed();
     void run_grew(qint64 id);  ///< spans or metrics were added
-    void error_changed();
+    void loading_ended();
+    void error_changed();              ///< whether and why the record cannot be read
+    void refused(const QString& why);  ///< a command, tag or note that could not be written
 
 private:
-    bool has_changed();
-    void open();
-    void read();
-    void fail(const QString& error);
-    template <class Action>
-    void attempt(const Action& action);
+    friend class RecordThread;
+    struct News;
+    void hear(const News& news);
+    void write(std::function<void(Reader&)> work);
 
     std::filesystem::path file_;
-    std::unique_ptr<Reader> reader_;
     std::vector<RunInfo> runs_;
-    std::map<RunId, RunLoader> watched_;
-    QTimer timer_;
-    std::filesystem::file_time_type file_time_{}, log_time_{};
-    std::uintmax_t log_size_ = 0;
+    std::map<RunId, std::shared_ptr<const RunData>> data_;  ///< of every watched run; null: not read yet
     QString error_;
-    bool loading_ = false;
+    bool looked_ = false, loading_ = false;
+    int asked_ = 0, heard_ = 0;  ///< requests that change what is read
+    QThread thread_;
+    RecordThread* record_;
 };
 
 }  // namespace skippipe

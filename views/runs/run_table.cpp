@@ -11,8 +11,9 @@
 namespace skippipe {
 namespace {
 
-QColor state_colour(RunState state) {
-    switch (state) {
+QColor state_colour(const RunInfo& run) {
+    if (run.state == RunState::running && run.paused) return theme().warning;
+    switch (run.state) {
         case RunState::running: return theme().accent;
         case RunState::finished: return theme().good;
         case RunState::stopped: return theme().warning;
@@ -37,7 +38,7 @@ QString local_time(const std::string& utc) {
 }  // namespace
 
 QString state_words(const RunInfo& run) {
-    const std::string_view name = to_string(run.state);
+    const std::string_view name = state_name(run);
     QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
     if (!text.isEmpty()) text[0] = text[0].toUpper();
     return text;
@@ -111,8 +112,11 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
     const int column = index.column();
     switch (role) {
         case Qt::DisplayRole: return text(run, column);
-        case Qt::ForegroundRole: return column == state ? QVariant(state_colour(run.state)) : QVariant{};
-        case Qt::ToolTipRole: return QString::fromStdString(run.error.empty() ? run.note : run.error);
+        case Qt::ForegroundRole: return column == state ? QVariant(state_colour(run)) : QVariant{};
+        case Qt::ToolTipRole:
+            return QString::fromStdString(!run.error.empty()     ? run.error
+                                          : !run.warning.empty() ? run.warning
+                                                                 : run.note);
         case Qt::TextAlignmentRole:
             return column == number || (column >= iterations && column <= speed)
                        ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter))

@@ -46,7 +46,10 @@ void TimelineData::add(const Span& span, int iteration, double offset_s, std::in
                         static_cast<std::int16_t>(span.stage),
                         static_cast<std::int16_t>(span.to_node),
                         span.kind};
+    start_s_ = std::min(start_s_, item.start_s);
     extent_s_ = std::max(extent_s_, item.end_s);
+    least_row_ = std::min(least_row_, row);
+    most_row_ = std::max(most_row_, row);
     if (is_compute(span.kind)) {
         lanes_[index].work.push_back(item);
         dirty_work_[index] = std::min(dirty_work_[index], item.start_s);
@@ -64,7 +67,16 @@ void TimelineData::add(const IdleGap& gap, double offset_s) {
     const auto index = static_cast<std::size_t>(gap.node);
     lanes_[index].gaps.push_back({offset_s + gap.start_s, offset_s + gap.end_s, gap.microbatch, gap.other, gap.cause});
     dirty_gaps_[index] = std::min(dirty_gaps_[index], offset_s + gap.start_s);
+    start_s_ = std::min(start_s_, offset_s + gap.start_s);
     extent_s_ = std::max(extent_s_, offset_s + gap.end_s);
+}
+
+void TimelineData::set_parts(std::vector<std::shared_ptr<const TimelineData>> parts) {
+    parts_ = std::move(parts);
+    for (const auto& part : parts_) {
+        extent_s_ = std::max(extent_s_, part->extent_s_);
+        count_ += part->count_;
+    }
 }
 
 void TimelineData::finish() {
@@ -93,9 +105,10 @@ void TimelineData::finish() {
     std::fill(dirty_gaps_.begin(), dirty_gaps_.end(), clean);
 }
 
-void TimelineData::visit_work(const Lane& lane, double begin, double end, double least_s,
-                              const std::function<void(const LaneSpan&)>& exact,
-                              const std::function<void(const Fold&)>& folded) const {
+namespace {
+
+void visit_work_of(const Lane& lane, double begin, double end, double least_s,
+                   const std::function<void(const LaneSpan&)>& exact, const std::function<void(const Fold&)>& folded) {
     const auto& work = lane.work;
     auto it =
         std::lower_bound(work.begin(), work.end(), begin, [](const LaneSpan& s, double t) { return s.end_s <= t; });
@@ -120,9 +133,9 @@ void TimelineData::visit_work(const Lane& lane, double begin, double end, double
     }
 }
 
-void TimelineData::visit_transfers(const Lane& lane, double begin, double end, double least_s,
-                                   const std::function<void(const LaneSpan&)>& exact,
-                                   const std::function<void(const Fold&)>& folded) const {
+void visit_transfers_of(const Lane& lane, double begin, double end, double least_s,
+                        const std::function<void(const LaneSpan&)>& exact,
+                        const std::function<void(const Fold&)>& folded) {
     const auto& transfers = lane.transfers;
     const auto first = std::lower_bound(lane.reach.begin(), lane.reach.end(), begin,
                                         [](double reach, double t) { return reach <= t; });
@@ -142,8 +155,8 @@ void TimelineData::visit_transfers(const Lane& lane, double begin, double end, d
     }
 }
 
-void TimelineData::visit_gaps(const Lane& lane, double begin, double end, double least_s,
-                              const std::function<void(const LaneGap&)>& exact) const {
+void visit_gaps_of(const Lane& lane, double begin, double end, double least_s,
+                   const std::function<void(const LaneGap&)>& exact) {
     const auto& gaps = lane.gaps;
     auto it =
         std::lower_bound(gaps.begin(), gaps.end(), begin, [](const LaneGap& g, double t) { return g.end_s <= t; });
@@ -159,6 +172,31 @@ void TimelineData::visit_gaps(const Lane& lane, double begin, double end, double
         const auto last = stop - 1;
         it = last != it && last->end_s - last->start_s >= least_s ? last : stop;
     }
+}
+
+}  // namespace
+
+void TimelineData::visit_work(int lane, double begin, double end, double least_s,
+                              const std::function<void(const LaneSpan&)>& exact,
+                              const std::function<void(const Fold&)>& folded) const {
+    each_part(begin, end, [&](const TimelineData& part) {
+        visit_work_of(part.lanes_[static_cast<std::size_t>(lane)], begin, end, least_s, exact, folded);
+    });
+}
+
+void TimelineData::visit_transfers(int lane, double begin, double end, double least_s,
+                                   const std::function<void(const LaneSpan&)>& exact,
+                                   const std::function<void(const Fold&)>& folded) const {
+    each_part(begin, end, [&](const TimelineData& part) {
+        visit_transfers_of(part.lanes_[static_cast<std::size_t>(lane)], begin, end, least_s, exact, folded);
+    });
+}
+
+void TimelineData::visit_gaps(int lane, double begin, double end, double least_s,
+                              const std::function<void(const LaneGap&)>& exact) const {
+    each_part(begin, end, [&](const TimelineData& part) {
+        visit_gaps_of(part.lanes_[static_cast<std::size_t>(lane)], begin, end, least_s, exact);
+    });
 }
 
 }  // namespace skippipe

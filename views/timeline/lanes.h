@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,9 +58,17 @@ struct AreaStatistics {
     std::size_t spans = 0, transfers = 0;
 };
 
+/// Spans and gaps of a stretch of time, one lane a node. It is filled, finished, and then only read: whoever shows it
+/// holds a pointer to const. A run that grows is a row of such stretches, `parts`, that follow each other in time and
+/// are shared by everyone who shows it, and its own lanes, which come after them.
 class TimelineData {
 public:
     void set_lanes(std::vector<std::string> names);
+    /// What came before, in the order of time; of the same lanes. They stay as they are.
+    void set_parts(std::vector<std::shared_ptr<const TimelineData>> parts);
+    /// Timelines of one run have the same key, whatever was added between: 0: none.
+    void set_key(std::int64_t key) { key_ = key; }
+    std::int64_t key() const { return key_; }
     /// Whose seconds the axis shows: "Network time", or "Time here" under the wall clock.
     void name_time(std::string name) { time_name_ = std::move(name); }
     const std::string& time_name() const { return time_name_; }
@@ -70,19 +79,23 @@ public:
     /// Sorts what was added; call before reading.
     void finish();
 
+    /// Names and stages are those of all parts; work, transfers and gaps those of this part alone.
     const std::vector<Lane>& lanes() const { return lanes_; }
     double extent_s() const { return extent_s_; }
     std::size_t span_count() const { return count_; }
+    /// Work of a lane over all parts: how much, and which comes at that place in the order of time.
+    std::size_t work_count(int lane) const;
+    const LaneSpan& work(int lane, std::size_t index) const;
 
     /// Spans of a lane in begin..end: exactly where at least `least_s` long, folded otherwise.
-    void visit_work(const Lane& lane, double begin, double end, double least_s,
+    void visit_work(int lane, double begin, double end, double least_s,
                     const std::function<void(const LaneSpan&)>& exact,
                     const std::function<void(const Fold&)>& folded) const;
-    void visit_transfers(const Lane& lane, double begin, double end, double least_s,
+    void visit_transfers(int lane, double begin, double end, double least_s,
                          const std::function<void(const LaneSpan&)>& exact,
                          const std::function<void(const Fold&)>& folded) const;
     /// Gaps at least `least_s` long; shorter ones cannot be seen.
-    void visit_gaps(const Lane& lane, double begin, double end, double least_s,
+    void visit_gaps(int lane, double begin, double end, double least_s,
                     const std::function<void(const LaneGap&)>& exact) const;
 
     const LaneSpan* work_at(int lane, double time) const;
@@ -95,17 +108,29 @@ public:
         int lane = -1;
         const LaneSpan* span = nullptr;
     };
-    /// The span of that row; of a run there is one.
+    /// The span of that row; of a run there is one. Quick: only the part that holds the row is searched.
     Place find(std::int64_t row) const;
     /// Neighbour in the lane, or along the microbatch's way (transfers are its hops too); `step` is -1 or +1.
     Place neighbour_in_lane(const Place& from, int step) const;
     Place neighbour_hop(const Place& from, int step) const;
 
 private:
+    /// Parts that reach into begin..end, this one last.
+    template <class Visit>
+    void each_part(double begin, double end, const Visit& visit) const {
+        for (const auto& part : parts_)
+            if (part->extent_s_ >= begin && part->start_s_ <= end) visit(*part);
+        visit(*this);
+    }
+    Place find_here(std::int64_t row) const;
+
     std::string time_name_ = "Network time";
+    std::int64_t key_ = 0;
+    std::vector<std::shared_ptr<const TimelineData>> parts_;
     std::vector<Lane> lanes_;
-    double extent_s_ = 0;
+    double start_s_ = std::numeric_limits<double>::infinity(), extent_s_ = 0;
     std::size_t count_ = 0;
+    std::int64_t least_row_ = std::numeric_limits<std::int64_t>::max(), most_row_ = -1;
     std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_;  ///< [lane]: earliest start added since `finish`
 };
 

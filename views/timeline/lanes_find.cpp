@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Finding spans: at a place, by row, the next along the lane or along a microbatch's way; sums over an area.
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "views/timeline/lanes.h"
@@ -23,21 +24,31 @@ const Item* item_at(const std::vector<Item>& items, double time) {
 
 const LaneSpan* TimelineData::work_at(int lane, double time) const {
     if (lane < 0 || static_cast<std::size_t>(lane) >= lanes_.size()) return nullptr;
-    return item_at(lanes_[static_cast<std::size_t>(lane)].work, time);
+    const LaneSpan* found = nullptr;
+    each_part(time, time, [&](const TimelineData& part) {
+        if (found == nullptr) found = item_at(part.lanes_[static_cast<std::size_t>(lane)].work, time);
+    });
+    return found;
 }
 
 const LaneGap* TimelineData::gap_at(int lane, double time) const {
     if (lane < 0 || static_cast<std::size_t>(lane) >= lanes_.size()) return nullptr;
-    return item_at(lanes_[static_cast<std::size_t>(lane)].gaps, time);
+    const LaneGap* found = nullptr;
+    each_part(time, time, [&](const TimelineData& part) {
+        if (found == nullptr) found = item_at(part.lanes_[static_cast<std::size_t>(lane)].gaps, time);
+    });
+    return found;
 }
 
 const LaneSpan* TimelineData::transfer_at(int lane, double time) const {
     if (lane < 0 || static_cast<std::size_t>(lane) >= lanes_.size()) return nullptr;
-    const Lane& l = lanes_[static_cast<std::size_t>(lane)];
-    const auto first = std::upper_bound(l.reach.begin(), l.reach.end(), time) - l.reach.begin();
     const LaneSpan* best = nullptr;
-    for (auto i = static_cast<std::size_t>(first); i < l.transfers.size() && l.transfers[i].start_s <= time; ++i)
-        if (l.transfers[i].end_s > time) best = &l.transfers[i];
+    each_part(time, time, [&](const TimelineData& part) {
+        const Lane& l = part.lanes_[static_cast<std::size_t>(lane)];
+        const auto first = std::upper_bound(l.reach.begin(), l.reach.end(), time) - l.reach.begin();
+        for (auto i = static_cast<std::size_t>(first); i < l.transfers.size() && l.transfers[i].start_s <= time; ++i)
+            if (l.transfers[i].end_s > time) best = &l.transfers[i];
+    });
     return best;
 }
 
@@ -45,19 +56,37 @@ AreaStatistics TimelineData::statistics(int first_lane, int last_lane, double be
     AreaStatistics sum;
     first_lane = std::max(first_lane, 0);
     last_lane = std::min(last_lane, static_cast<int>(lanes_.size()) - 1);
-    for (int n = first_lane; n <= last_lane; ++n) {
-        const Lane& lane = lanes_[static_cast<std::size_t>(n)];
-        sum.seconds += end - begin;
-        for (const auto& span : lane.work)
-            if (const double s = overlap(span.start_s, span.end_s, begin, end); s > 0) sum.busy_s += s, ++sum.spans;
-        for (const auto& gap : lane.gaps)
-            sum.idle_s[static_cast<std::size_t>(gap.cause)] += overlap(gap.start_s, gap.end_s, begin, end);
-        for (const auto& span : lane.transfers) sum.transfers += overlap(span.start_s, span.end_s, begin, end) > 0;
-    }
+    sum.seconds = std::max(last_lane - first_lane + 1, 0) * (end - begin);
+    each_part(begin, end, [&](const TimelineData& part) {
+        for (int n = first_lane; n <= last_lane; ++n) {
+            const Lane& lane = part.lanes_[static_cast<std::size_t>(n)];
+            for (const auto& span : lane.work)
+                if (const double s = overlap(span.start_s, span.end_s, begin, end); s > 0) sum.busy_s += s, ++sum.spans;
+            for (const auto& gap : lane.gaps)
+                sum.idle_s[static_cast<std::size_t>(gap.cause)] += overlap(gap.start_s, gap.end_s, begin, end);
+            for (const auto& span : lane.transfers) sum.transfers += overlap(span.start_s, span.end_s, begin, end) > 0;
+        }
+    });
     return sum;
 }
 
-TimelineData::Place TimelineData::find(std::int64_t row) const {
+std::size_t TimelineData::work_count(int lane) const {
+    std::size_t count = lanes_[static_cast<std::size_t>(lane)].work.size();
+    for (const auto& part : parts_) count += part->lanes_[static_cast<std::size_t>(lane)].work.size();
+    return count;
+}
+
+const LaneSpan& TimelineData::work(int lane, std::size_t index) const {
+    for (const auto& part : parts_) {
+        const auto& some = part->lanes_[static_cast<std::size_t>(lane)].work;
+        if (index < some.size()) return some[index];
+        index -= some.size();
+    }
+    return lanes_[static_cast<std::size_t>(lane)].work[index];
+}
+
+TimelineData::Place TimelineData::find_here(std::int64_t row) const {
+    if (row < least_row_ || row > most_row_) return {};
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
         for (const auto* spans : {&lanes_[lane].work, &lanes_[lane].transfers})
             for (const auto& span : *spans)
@@ -65,13 +94,38 @@ TimelineData::Place TimelineData::find(std::int64_t row) const {
     return {};
 }
 
+TimelineData::Place TimelineData::find(std::int64_t row) const {
+    Place found = find_here(row);
+    for (auto part = parts_.rbegin(); part != parts_.rend() && found.span == nullptr; ++part)
+        found = (*part)->find_here(row);
+    return found;
+}
+
 TimelineData::Place TimelineData::neighbour_in_lane(const Place& from, int step) const {
     if (from.span == nullptr) return {};
-    const Lane& lane = lanes_[static_cast<std::size_t>(from.lane)];
-    const auto& spans = is_compute(from.span->kind) ? lane.work : lane.transfers;
-    const std::ptrdiff_t next = from.span - spans.data() + step;
-    if (next < 0 || next >= static_cast<std::ptrdiff_t>(spans.size())) return {};
-    return {from.lane, &spans[static_cast<std::size_t>(next)]};
+    std::vector<const TimelineData*> all;
+    for (const auto& part : parts_) all.push_back(part.get());
+    all.push_back(this);
+    const auto list = [&](const TimelineData& part) -> const std::vector<LaneSpan>& {
+        const Lane& lane = part.lanes_[static_cast<std::size_t>(from.lane)];
+        return is_compute(from.span->kind) ? lane.work : lane.transfers;
+    };
+    const auto is_in = [&](const TimelineData* part) {
+        const auto& spans = list(*part);
+        return std::less_equal<>{}(spans.data(), from.span) && std::less<>{}(from.span, spans.data() + spans.size());
+    };
+    auto part = std::find_if(all.begin(), all.end(), is_in);
+    if (part == all.end()) return {};
+    const std::ptrdiff_t next = from.span - list(**part).data() + step;
+    if (next >= 0 && next < static_cast<std::ptrdiff_t>(list(**part).size()))
+        return {from.lane, &list(**part)[static_cast<std::size_t>(next)]};
+    // Over the end of a part into the next that has something.
+    while (part != (step > 0 ? all.end() - 1 : all.begin())) {
+        part += step;
+        if (const auto& spans = list(**part); !spans.empty())
+            return {from.lane, step > 0 ? &spans.front() : &spans.back()};
+    }
+    return {};
 }
 
 TimelineData::Place TimelineData::neighbour_hop(const Place& from, int step) const {
@@ -79,16 +133,20 @@ TimelineData::Place TimelineData::neighbour_hop(const Place& from, int step) con
     const auto key = [](const LaneSpan& s) { return std::make_tuple(s.start_s, s.end_s, s.row); };
     const auto here = key(*from.span);
     Place best;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-        for (const auto* spans : {&lanes_[lane].work, &lanes_[lane].transfers})
-            for (const auto& span : *spans) {
-                if (span.microbatch != from.span->microbatch || span.iteration != from.span->iteration) continue;
-                const auto there = key(span);
-                const bool ahead = step > 0 ? there > here : there < here;
-                const bool nearer =
-                    best.span == nullptr || (step > 0 ? there < key(*best.span) : there > key(*best.span));
-                if (ahead && nearer) best = {static_cast<int>(lane), &span};
-            }
+    const auto look = [&](const TimelineData& part) {
+        for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+            for (const auto* spans : {&part.lanes_[lane].work, &part.lanes_[lane].transfers})
+                for (const auto& span : *spans) {
+                    if (span.microbatch != from.span->microbatch || span.iteration != from.span->iteration) continue;
+                    const auto there = key(span);
+                    const bool ahead = step > 0 ? there > here : there < here;
+                    const bool nearer =
+                        best.span == nullptr || (step > 0 ? there < key(*best.span) : there > key(*best.span));
+                    if (ahead && nearer) best = {static_cast<int>(lane), &span};
+                }
+    };
+    // Iterations do not overlap: its own lies in the part it stands in.
+    each_part(from.span->start_s, std::max(from.span->end_s, from.span->start_s), look);
     return best;
 }
 

@@ -89,25 +89,24 @@ void TimelinePainter::lane_name(int index, double top) {
 }
 
 void TimelinePainter::lane(int index) {
-    const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const double top = stack_.lane_top(index);
     lane_name(index, top);
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(std::max(top, stack_.top))},
                        {static_cast<float>(scale_.right), static_cast<float>(top + stack_.height)}, true);
     const double bar_top = view_.compact_ ? top + 1 : top + 7,
                  bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
-    gaps(lane, bar_top, bar_bottom);
-    work(lane, bar_top, bar_bottom);
-    if (!view_.compact_) transfers(lane, top + 2);
+    gaps(index, bar_top, bar_bottom);
+    work(index, bar_top, bar_bottom);
+    if (!view_.compact_) transfers(index, top + 2);
     list_.PopClipRect();
     if (!view_.compact_)
         box(0, top + stack_.height - 1, scale_.right, top + stack_.height,
             packed(mix(theme_.surface, theme_.line, 0.6)));
 }
 
-void TimelinePainter::gaps(const Lane& lane, double top, double bottom) {
+void TimelinePainter::gaps(int index, double top, double bottom) {
     const double pps = scale_.pixels_per_second();
-    view_.data_->visit_gaps(lane, scale_.begin, scale_.end, fold_pixels / pps, [&](const LaneGap& gap) {
+    view_.data_->visit_gaps(index, scale_.begin, scale_.end, fold_pixels / pps, [&](const LaneGap& gap) {
         const double x0 = std::max(scale_.x(gap.start_s), scale_.left),
                      x1 = std::min(scale_.x(gap.end_s), scale_.right);
         box(x0, top, x1, bottom, packed(cause_fill(theme_, gap.cause, view_.colour_by_)));
@@ -128,11 +127,12 @@ void TimelinePainter::span_label(const LaneSpan& span, const QColor& fill, doubl
     text((x0 + x1 - width) / 2, (top + bottom - 13) / 2, theme_.text_on(fill), number);
 }
 
-void TimelinePainter::work(const Lane& lane, double top, double bottom) {
+void TimelinePainter::work(int index, double top, double bottom) {
+    const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const double pps = scale_.pixels_per_second();
     const auto& microbatch = view_.marked_microbatch_;
     view_.data_->visit_work(
-        lane, scale_.begin, scale_.end, fold_pixels / pps,
+        index, scale_.begin, scale_.end, fold_pixels / pps,
         [&](const LaneSpan& span) {
             const double x0 = std::max(scale_.x(span.start_s), scale_.left),
                          x1 = std::min(scale_.x(span.end_s), scale_.right);
@@ -154,7 +154,8 @@ void TimelinePainter::work(const Lane& lane, double top, double bottom) {
         });
 }
 
-void TimelinePainter::transfers(const Lane& lane, double top) {
+void TimelinePainter::transfers(int index, double top) {
+    const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const double pps = scale_.pixels_per_second();
     const auto& microbatch = view_.marked_microbatch_;
     const auto line = [&](const LaneSpan& span, double begin, double end) {
@@ -169,7 +170,7 @@ void TimelinePainter::transfers(const Lane& lane, double top) {
         box(x0, top + (back ? 2 : 0), x1, top + (back ? 2 : 0) + (strong ? 2 : 1), packed(colour));
     };
     view_.data_->visit_transfers(
-        lane, scale_.begin, scale_.end, fold_pixels / pps,
+        index, scale_.begin, scale_.end, fold_pixels / pps,
         [&](const LaneSpan& span) { line(span, span.start_s, span.end_s); },
         [&](const Fold& fold) { line(fold.dominant, fold.start_s, fold.end_s); });
 }

@@ -17,9 +17,9 @@ private:
     void axis();
     void lane(int index);
     void lane_name(int index, double top);
-    void work(const Lane& lane, double top, double bottom);
-    void gaps(const Lane& lane, double top, double bottom);
-    void transfers(const Lane& lane, double top);
+    void work(int index, double top, double bottom);
+    void gaps(int index, double top, double bottom);
+    void transfers(int index, double top);
     void selection();
     void area();
     void text(double x, double y, const QColor& colour, const std::string& words, bool small = true);

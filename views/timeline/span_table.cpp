@@ -9,13 +9,13 @@ void SpanTable::show_lane(std::shared_ptr<const TimelineData> data, int lane) {
     beginResetModel();
     data_ = std::move(data);
     lane_ = data_ && lane >= 0 && static_cast<std::size_t>(lane) < data_->lanes().size() ? lane : -1;
-    count_ = lane_ < 0 ? 0 : static_cast<int>(data_->lanes()[static_cast<std::size_t>(lane_)].work.size());
+    count_ = lane_ < 0 ? 0 : static_cast<int>(data_->work_count(lane_));
     endResetModel();
 }
 
 const LaneSpan* SpanTable::span(int row) const {
     if (lane_ < 0 || row < 0 || row >= count_) return nullptr;
-    return &data_->lanes()[static_cast<std::size_t>(lane_)].work[static_cast<std::size_t>(row)];
+    return &data_->work(lane_, static_cast<std::size_t>(row));
 }
 
 int SpanTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : count_; }

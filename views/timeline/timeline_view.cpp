@@ -17,13 +17,14 @@ TimelineView::TimelineView(TimeZoom& zoom, bool compact, QWidget* parent)
 }
 
 void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
-    const bool same = data == data_;
+    if (data == data_) return;
+    const bool same = data && data_ && data->key() != 0 && data->key() == data_->key();
     data_ = std::move(data);
     if (!same) {
         clear_selection();
         scroll_ = 0;
-    } else if (selected_row_ >= 0 && data_) {
-        selected_ = data_->find(selected_row_);  // adding may have moved it
+    } else if (selected_row_ >= 0) {
+        selected_ = data_->find(selected_row_);  // it stands elsewhere in what came now
     }
     scroll_ = stack().clamp_scroll(scroll_, height());
     request_frame();

@@ -27,7 +27,7 @@ public:
     /// `compact`: low lanes without names' column detail, for the miniature under the canvas.
     explicit TimelineView(TimeZoom& zoom, bool compact = false, QWidget* parent = nullptr);
 
-    /// Shows `data` (null: nothing). The view keeps its place; it is told again after more was added.
+    /// Shows `data` (null: nothing). Where it is of the same run as before (its key), selection and place stay.
     void set_data(std::shared_ptr<const TimelineData> data);
     const TimelineData* data() const { return data_.get(); }
     void set_empty_text(const QString& text);

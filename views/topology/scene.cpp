@@ -15,12 +15,12 @@
 
 namespace skippipe {
 
-TopologyScene::TopologyScene(Document& document, bool editable, QObject* parent)
-    : QGraphicsScene(parent), document_(document), editable_(editable) {
+TopologyScene::TopologyScene(Document& document, SelectionModel& selection, bool editable, QObject* parent)
+    : QGraphicsScene(parent), document_(document), selection_(selection), editable_(editable) {
     setItemIndexMethod(QGraphicsScene::BspTreeIndex);
     connect(&document, &Document::changed, this, &TopologyScene::follow_document);
     connect(&document, &Document::faults_changed, this, &TopologyScene::show_faults);
-    connect(&document, &Document::selection_changed, this, &TopologyScene::show_selection);
+    connect(&selection, &SelectionModel::changed, this, &TopologyScene::show_selection);
     connect(this, &QGraphicsScene::selectionChanged, this, &TopologyScene::read_selection);
     rebuild();
 }
@@ -191,7 +191,7 @@ void TopologyScene::show_stages() {
 
 void TopologyScene::show_way() {
     std::vector<NodeItem*> way;
-    if (const auto microbatch = document_.selection().microbatch)
+    if (const auto microbatch = selection_.now().microbatch)
         for (const auto& path : paths_) {
             if (path.microbatch != *microbatch) continue;
             for (const int index : path.nodes)
@@ -205,7 +205,7 @@ void TopologyScene::show_way() {
 void TopologyScene::show_selection() {
     if (syncing_) return;
     syncing_ = true;
-    const Selection& s = document_.selection();
+    const Selection& s = selection_.now();
     for (auto& [id, item] : nodes_) item->setSelected(s.nodes.count(id) > 0);
     for (auto& [id, item] : regions_) item->setSelected(s.regions.count(id) > 0);
     for (auto* link : links_) link->setSelected(s.links.count(link->key()) > 0);
@@ -215,7 +215,7 @@ void TopologyScene::show_selection() {
 
 void TopologyScene::read_selection() {
     if (syncing_) return;
-    Selection s = document_.selection();
+    Selection s = selection_.now();
     s.nodes.clear();
     s.regions.clear();
     s.links.clear();
@@ -225,14 +225,14 @@ void TopologyScene::read_selection() {
         if (item->isSelected()) s.regions.insert(id);
     for (auto* link : links_)
         if (link->isSelected()) s.links.insert(link->key());
-    document_.select(s);
+    selection_.select(s);
 }
 
 void TopologyScene::select_everything() {
     Selection s;
     for (auto& [id, item] : nodes_) s.nodes.insert(id);
     for (auto* link : links_) s.links.insert(link->key());
-    document_.select(s);
+    selection_.select(s);
 }
 
 std::optional<QPointF> TopologyScene::middle_of_selection() const {

@@ -7,6 +7,7 @@
 #include <QGraphicsScene>
 
 #include "core/experiment/document.h"
+#include "views/document/selection_model.h"
 #include "core/planner/plan/plan.h"
 #include "views/topology/items.h"
 
@@ -18,7 +19,7 @@ class Document;
 class TopologyScene : public QGraphicsScene {
     Q_OBJECT
 public:
-    TopologyScene(Document& document, bool editable, QObject* parent = nullptr);
+    TopologyScene(Document& document, SelectionModel& selection, bool editable, QObject* parent = nullptr);
     ~TopologyScene() override;
 
     /// Stage colours and the way of the selected microbatch come from this plan; `ids` names its nodes.
@@ -59,6 +60,7 @@ private:
     QString tip_for(QGraphicsItem* item) const;
 
     Document& document_;
+    SelectionModel& selection_;
     bool editable_, syncing_ = false;
     Topology shown_;
     std::map<std::string, NodeItem*> nodes_;

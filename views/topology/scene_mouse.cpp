@@ -105,7 +105,7 @@ void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
             const std::string a = from->id(), b = to->id();
             bool added = false;
             document_.edit(tr("Draw link"), [&](Experiment& e) { added = add_link(e, a, b); });
-            if (added) document_.select({.links = {LinkKey{a, b}}});
+            if (added) selection_.select({.links = {LinkKey{a, b}}});
         }
         return;
     }

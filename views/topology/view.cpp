@@ -24,8 +24,8 @@ constexpr double copy_offset = 40;
 constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
 }  // namespace
 
-TopologyView::TopologyView(Document& document, bool editable, QWidget* parent)
-    : QGraphicsView(parent), document_(document), scene_(document, editable) {
+TopologyView::TopologyView(Document& document, SelectionModel& selection, bool editable, QWidget* parent)
+    : QGraphicsView(parent), document_(document), selection_(selection), scene_(document, selection, editable) {
     setScene(&scene_);
     setObjectName(editable ? "canvas" : "network");
     setAccessibleName(editable ? tr("Topology canvas") : tr("Network of the run"));
@@ -105,7 +105,7 @@ void TopologyView::add_node_at(QPointF place) {
             e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
         added.nodes.insert(add_node(e, at));
     });
-    document_.select(added);
+    selection_.select(added);
 }
 
 void TopologyView::add_node_here() {
@@ -131,14 +131,14 @@ void TopologyView::add_region_here() {
     document_.edit(tr("Add region"), [&](Experiment& e) {
         const std::string id = add_region(e, {middle.x(), middle.y()});
         for (auto& node : e.topology.nodes)
-            if (document_.selection().nodes.count(node.id)) node.region = id;
+            if (selection_.now().nodes.count(node.id)) node.region = id;
         added.regions.insert(id);
     });
-    document_.select(added);
+    selection_.select(added);
 }
 
 void TopologyView::link_selected() {
-    const auto nodes = document_.selection().nodes;
+    const auto nodes = selection_.now().nodes;
     document_.edit(tr("Link selected nodes"), [&](Experiment& e) {
         for (auto a = nodes.begin(); a != nodes.end(); ++a)
             for (auto b = std::next(a); b != nodes.end(); ++b) add_link(e, *a, *b);
@@ -146,28 +146,28 @@ void TopologyView::link_selected() {
 }
 
 void TopologyView::group_selected() {
-    if (!document_.selection().nodes.empty()) add_region_here();
+    if (!selection_.now().nodes.empty()) add_region_here();
 }
 
 void TopologyView::copy() {
-    const std::string text = copy_text(document_.experiment(), document_.selection());
+    const std::string text = copy_text(document_.experiment(), selection_.now());
     if (!text.empty()) QGuiApplication::clipboard()->setText(QString::fromStdString(text));
 }
 
 void TopologyView::add_copy(const std::string& text, const QString& what) {
     Selection added;
     document_.edit(what, [&](Experiment& e) { added = paste_text(e, text, {copy_offset, copy_offset}); });
-    if (!added.empty()) document_.select(added);
+    if (!added.empty()) selection_.select(added);
 }
 
 void TopologyView::paste() { add_copy(QGuiApplication::clipboard()->text().toStdString(), tr("Paste")); }
 
-void TopologyView::duplicate() { add_copy(copy_text(document_.experiment(), document_.selection()), tr("Duplicate")); }
+void TopologyView::duplicate() { add_copy(copy_text(document_.experiment(), selection_.now()), tr("Duplicate")); }
 
 void TopologyView::remove() {
-    const Selection gone = document_.selection();
+    const Selection gone = selection_.now();
     document_.edit(tr("Delete"), [&](Experiment& e) { remove_selected(e, gone); });
-    document_.select({});
+    selection_.select({});
 }
 
 void TopologyView::tidy_up() {

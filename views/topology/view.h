@@ -14,7 +14,7 @@ class Document;
 class TopologyView : public QGraphicsView {
     Q_OBJECT
 public:
-    TopologyView(Document& document, bool editable, QWidget* parent = nullptr);
+    TopologyView(Document& document, SelectionModel& selection, bool editable, QWidget* parent = nullptr);
 
     TopologyScene& scene_model() { return scene_; }
     /// Everything in sight.
@@ -62,6 +62,7 @@ private:
     void draw_still(Still& still);
 
     Document& document_;
+    SelectionModel& selection_;
     TopologyScene scene_;
     QTimer sharp_again_;
     std::optional<Still> still_;

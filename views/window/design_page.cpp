@@ -8,6 +8,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "views/inspector/form.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -27,21 +28,38 @@ QString figure(const QString& name, const QString& value) {
     return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
 }
 
+/// "Stages: " of "/pipeline/stages"; of an element of a list, the list's name and its place: "Nodes 3, latency: ".
+QString subject_words(const std::string& pointer) {
+    QStringList words;
+    for (const auto& part : QString::fromStdString(pointer).split('/', Qt::SkipEmptyParts)) {
+        bool is_number = false;
+        const int number = part.toInt(&is_number);
+        if (is_number && !words.isEmpty())
+            words.last() += QStringLiteral(" %1").arg(number + 1);
+        else
+            words << label_of(part.toUtf8().constData());
+    }
+    if (words.size() > 1 && !words.front().contains(' ')) words.removeFirst();  // the part of the document it is in
+    for (qsizetype i = 1; i < words.size(); ++i) words[i] = words[i].toLower();
+    return words.isEmpty() ? QString{} : words.join(", ") + ": ";
+}
+
 }  // namespace
 
-DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
+DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanService& plans, QWidget* parent)
     : QWidget(parent),
       document_(document),
+      selection_(selection),
       plans_(plans),
-      canvas_(new TopologyView(document, true)),
-      inspector_(new Inspector(document, plans.planners())),
+      canvas_(new TopologyView(document, selection, true)),
+      inspector_(new Inspector(document, selection, plans.planners())),
       stages_(plain_table(tr("Stages"))),
       matrix_(plain_table(tr("Hop times"))),
       timeline_(new TimelineView(zoom_, true)),
       figures_(new QLabel),
       state_(new QLabel),
       problems_(new QListWidget),
-      why_(new WhyPanel(document, plans)),
+      why_(new WhyPanel(document, selection, plans)),
       bottom_(new QTabWidget) {
     auto* tabs = new QTabWidget;
     tabs->setDocumentMode(true);
@@ -72,14 +90,14 @@ DesignPage::DesignPage(Document& document, PlanService& plans, QWidget* parent)
     connect(&plans, &PlanService::planned, this, &DesignPage::show_plan);
     connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_plan);
     connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
-    connect(&document, &Document::selection_changed, this,
-            [this] { timeline_->set_marked(document_.selection().nodes, document_.selection().microbatch); });
+    connect(&selection, &SelectionModel::changed, this,
+            [this] { timeline_->set_marked(selection_.now().nodes, selection_.now().microbatch); });
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
-        Selection s = document_.selection();
+        Selection s = selection_.now();
         const auto place = timeline_->selected();
         s.microbatch =
             place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
-        document_.select(s);
+        selection_.select(s);
     });
     connect(problems_, &QListWidget::itemActivated, this, &DesignPage::choose_problem);
     connect(problems_, &QListWidget::itemClicked, this, &DesignPage::choose_problem);
@@ -115,8 +133,9 @@ QWidget* DesignPage::palette() {
            [this] { canvas_->add_region_here(); });
     heading(tr("Start from"));
     const std::pair<QString, QString> templates[] = {
-        {tr("Quick start"), "quick-start"}, {tr("One cluster"), "single-cluster"}, {tr("18 nodes"), "authors-18"},
-        {tr("20 nodes"), "authors-20"},     {tr("42 nodes"), "authors-42"},        {tr("Empty"), {}}};
+        {tr("Quick start"), "quick-start"},      {tr("One cluster"), "single-cluster"},
+        {tr("Authors' 18 nodes"), "authors-18"}, {tr("Authors' 20 nodes"), "authors-20"},
+        {tr("Authors' 42 nodes"), "authors-42"}, {tr("Empty"), {}}};
     for (const auto& [words, name] : templates)
         button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name),
                [this, n = name] { Q_EMIT template_requested(n); });
@@ -193,8 +212,8 @@ void DesignPage::show_plan() {
     const bool old = plans_.is_outdated();
     QStringList parts{figure(QString::fromStdString(outcome->plan.planner) + tr(": iteration"),
                              QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
-                      figure(tr("Bound"), duration(s.lower_bound_seconds)), figure(tr("Gap"), percent(s.gap)),
-                      figure(tr("Idle"), percent(s.idle_fraction))};
+                      figure(tr("Bound"), duration(s.lower_bound_seconds)),
+                      tr("%1 above the bound").arg(percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction))};
     if (!busy) parts << figure(tr("Sent"), quantity(s.bytes, "B"));  // room for the search's progress
     if (plans_.previous_iteration_s() > 0 && !old)
         parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
@@ -303,13 +322,12 @@ void DesignPage::show_problems() {
     problems_->clear();
     for (const auto& fault : faults) {
         const bool error = fault.severity == Fault::Severity::error;
-        QString text = (error ? tr("Error at ") : tr("Warning at ")) +
-                       QString::fromStdString(fault.pointer.empty() ? "/" : fault.pointer) + ": " +
-                       QString::fromStdString(fault.what);
+        QString text = subject_words(fault.pointer) + QString::fromStdString(fault.what);
         if (!fault.why.empty()) text += "; " + QString::fromStdString(fault.why);
         if (!fault.remedy.empty()) text += ". " + QString::fromStdString(fault.remedy);
         auto* item = new QListWidgetItem(text, problems_);
         item->setForeground(error ? theme().bad : theme().warning);
+        item->setToolTip((error ? tr("Error at %1") : tr("Warning at %1")).arg(QString::fromStdString(fault.pointer)));
         item->setData(Qt::UserRole, QString::fromStdString(fault.pointer));
     }
     bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
@@ -325,7 +343,7 @@ void DesignPage::changeEvent(QEvent* event) {
 
 void DesignPage::choose_problem(QListWidgetItem* item) {
     const Selection subject = subject_of(item->data(Qt::UserRole).toString().toStdString(), document_.experiment());
-    document_.select(subject);
+    selection_.select(subject);
     if (!subject.empty()) canvas_->center_selection();
 }
 

@@ -7,6 +7,7 @@
 #include <QTabWidget>
 
 #include "views/document/document.h"
+#include "views/document/selection_model.h"
 #include "views/inspector/inspector.h"
 #include "views/plan/plan_service.h"
 #include "views/plan/why_panel.h"
@@ -19,7 +20,7 @@ namespace skippipe {
 class DesignPage : public QWidget {
     Q_OBJECT
 public:
-    DesignPage(Document& document, PlanService& plans, QWidget* parent = nullptr);
+    DesignPage(Document& document, SelectionModel& selection, PlanService& plans, QWidget* parent = nullptr);
 
     TopologyView& canvas() { return *canvas_; }
     TimelineView& plan_timeline() { return *timeline_; }
@@ -49,6 +50,7 @@ private:
     void choose_problem(QListWidgetItem* item);
 
     Document& document_;
+    SelectionModel& selection_;
     PlanService& plans_;
     TimeZoom zoom_;
     TopologyView* canvas_;

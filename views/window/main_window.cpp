@@ -28,8 +28,8 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
       bar_(new TopBar(document_, planners)),
       banner_(new Banner),
       pages_(new QStackedWidget),
-      design_(new DesignPage(document_, plans_)),
-      watch_(new WatchPage(feed_, document_)),
+      design_(new DesignPage(document_, selection_, plans_)),
+      watch_(new WatchPage(feed_, selection_)),
       compare_(new ComparePage(feed_)),
       rail_(new QButtonGroup(this)),
       status_(new QLabel),
@@ -63,6 +63,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     statusBar()->addPermanentWidget(times_);
     make_actions();
 
+    connect(&document_, &Document::replacing, &selection_, &SelectionModel::clear);
     connect(bar_, &TopBar::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::run_changed, this, &MainWindow::follow_runs);
@@ -70,8 +71,10 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(bar_, &TopBar::stop_requested, this, [this] {
         if (std::exchange(launch_when_planned_, false)) return follow_runs();
         if (prober_.is_measuring()) return prober_.cancel();
-        if (const auto* run = feed_.running()) feed_.stop(run->id);
+        if (const auto* run = feed_.running()) feed_.send(run->id, "stop");
     });
+    connect(bar_, &TopBar::pause_requested, this, [this] { ask_pause(true); });
+    connect(bar_, &TopBar::resume_requested, this, [this] { ask_pause(false); });
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) {
         if (may_lose_document()) open_template(name);
     });
@@ -86,7 +89,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     });
     connect(&launcher_, &Launcher::failed, this,
             [this](const QString& why) { banner_->show_message(tr("The run did not start: %1").arg(why)); });
-    connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_launch);
+    connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_runs);
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
     connect(&prober_, &Prober::measured, this, &MainWindow::take_measured_values);
     connect(&prober_, &Prober::failed, this,
@@ -99,6 +102,11 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(&feed_, &RunFeed::run_grew, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::error_changed, this, [this] {
         if (!feed_.error().isEmpty()) banner_->show_message(tr("The record cannot be read: %1").arg(feed_.error()));
+    });
+    connect(&feed_, &RunFeed::refused, this, [this](const QString& why) {
+        pause_asked_.reset();
+        banner_->show_message(why);
+        follow_runs();
     });
     connect(&document_, &Document::changed, this, &MainWindow::follow_launch);
     connect(&document_, &Document::faults_changed, this, &MainWindow::follow_launch);
@@ -163,14 +171,15 @@ QString run_words(const RunInfo& run) {
                         .arg(QString::fromStdString(run.planner))
                         .arg(run.iterations_done)
                         .arg(run.iterations);
+    if (run.paused) return words + QObject::tr(", paused");
     if (run.iterations_done > 0 && run.machine_s > 0)
         words += QObject::tr(", about %1 left")
                      .arg(duration(run.machine_s / run.iterations_done * (run.iterations - run.iterations_done)));
     return words;
 }
 
-void MainWindow::follow_runs() {
-    const RunInfo* run = feed_.running();
+/// Says what happened to runs since the last look: they ended badly, or cannot be recorded.
+void MainWindow::tell_changes() {
     for (const auto& now : feed_.runs()) {
         const auto before = known_.find(now.id);
         if (before != known_.end() && before->second == RunState::running &&
@@ -178,7 +187,33 @@ void MainWindow::follow_runs() {
             banner_->show_message(
                 tr("Run %1 %2: %3").arg(now.id).arg(state_words(now).toLower(), QString::fromStdString(now.error)));
         known_[now.id] = now.state;
+        const bool was_running = before == known_.end() || now.state == RunState::running;
+        if (std::exchange(warned_[now.id], now.warning) != now.warning && !now.warning.empty() && was_running)
+            banner_->show_message(tr("Run %1: %2").arg(now.id).arg(QString::fromStdString(now.warning)));
     }
+}
+
+void MainWindow::follow_pause(const RunInfo* run) {
+    if (pause_asked_ && (run == nullptr || run->id != pause_asked_->first || run->paused == pause_asked_->second))
+        pause_asked_.reset();
+    bar_->set_pause(run == nullptr ? TopBar::Pause::impossible
+                    : run->paused  ? TopBar::Pause::resume
+                                   : TopBar::Pause::pause,
+                    pause_asked_.has_value());
+}
+
+void MainWindow::ask_pause(bool pause) {
+    const RunInfo* run = feed_.running();
+    if (run == nullptr) return;
+    pause_asked_ = {run->id, pause};
+    feed_.send(run->id, pause ? "pause" : "resume");
+    follow_pause(run);
+}
+
+void MainWindow::follow_runs() {
+    tell_changes();
+    const RunInfo* run = feed_.running();
+    follow_pause(run);
     progress_->setVisible(run != nullptr || prober_.is_measuring());
     bar_->set_stop(run != nullptr || launch_when_planned_ || prober_.is_measuring());
     if (run != nullptr) {
@@ -198,7 +233,7 @@ void MainWindow::follow_runs() {
                              : tr("Nothing runs; the last run %1").arg(state_words(feed_.runs().front()).toLower()));
     }
     const RunId shown = run != nullptr ? run->id : watch_->run();
-    const RunData* data = feed_.data(shown);
+    const auto data = feed_.data(shown);
     const bool wall = data != nullptr && data->experiment.execution.clock == Clock::wall;
     times_->setText(
         data == nullptr ? QString{}

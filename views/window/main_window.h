@@ -13,6 +13,7 @@
 #include "views/compare/compare_page.h"
 #include "views/document/document.h"
 #include "views/document/recovery.h"
+#include "views/document/selection_model.h"
 #include "views/plan/plan_service.h"
 #include "views/runs/launcher.h"
 #include "views/runs/prober.h"
@@ -41,6 +42,7 @@ public:
     ~MainWindow() override;
 
     Document& document() { return document_; }
+    SelectionModel& selection() { return selection_; }
     PlanService& plans() { return plans_; }
     RunFeed& feed() { return feed_; }
     DesignPage& design_page() { return *design_; }
@@ -64,8 +66,8 @@ public:
     QString why_not_launch() const;
     /// The run that exports take: the first selected where runs are compared, else the one that is watched; 0: none.
     RunId run_in_sight() const;
-    /// Writes a run into a file; says so in the banner where that fails.
-    bool export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
+    /// Writes a run into a file, away from the window's thread; the banner says when it is there, or why not.
+    void export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
     bool export_picture(const QString& file);
     void set_theme(ThemeChoice choice);
     ThemeChoice theme_choice_now() const { return theme_; }
@@ -74,6 +76,9 @@ public:
     void remember_in(const QString& file, std::optional<ThemeChoice> theme = {});
     /// Offers unsaved work of windows that are gone.
     void offer_recovery();
+
+Q_SIGNALS:
+    void exported(const QString& file, bool written);
 
 protected:
     void closeEvent(QCloseEvent*) override;
@@ -91,6 +96,9 @@ private:
     QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
     void show_cheat_sheet();
     void follow_runs();
+    void tell_changes();
+    void follow_pause(const RunInfo* run);
+    void ask_pause(bool pause);
     void follow_launch();
     void take_measured_values(const Experiment& measured);
     void follow_plan();
@@ -99,6 +107,7 @@ private:
     bool write_to(const std::filesystem::path& file);
 
     Document document_;
+    SelectionModel selection_;
     PlanService plans_;
     RunFeed feed_;
     Recovery recovery_;
@@ -114,6 +123,8 @@ private:
     QLabel *status_, *times_;
     QProgressBar* progress_;
     std::map<RunId, RunState> known_;
+    std::map<RunId, std::string> warned_;
+    std::optional<std::pair<RunId, bool>> pause_asked_;  ///< a run was told to pause, or to resume
     bool launch_when_planned_ = false;
     QString settings_file_;
     ThemeChoice theme_ = ThemeChoice::system;

@@ -83,6 +83,12 @@ void MainWindow::make_actions() {
     auto* run = menuBar()->addMenu(tr("&Run"));
     add_action(*run, tr("Launch"), QKeySequence(Qt::CTRL | Qt::Key_Return), [this] { launch(); });
     add_action(*run, tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), [this] { bar_->stop_button().click(); });
+    add_action(*run, tr("Pause or resume"), QKeySequence(Qt::CTRL | Qt::Key_P),
+               [this] { bar_->pause_button().click(); });
+    add_action(*run, tr("Log"), QKeySequence(Qt::CTRL | Qt::Key_L), [this] {
+        show_workspace(watch);
+        watch_->show_log();
+    });
     run->addSeparator();
     add_action(*run, tr("Measure this machine"), QKeySequence(Qt::CTRL | Qt::Key_M), [this] { measure(); });
     auto* help = menuBar()->addMenu(tr("&Help"));

@@ -8,6 +8,7 @@
 
 #include "core/analysis/export.h"
 #include "core/experiment/io.h"
+#include "views/runs/run_loader.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
@@ -57,19 +58,21 @@ RunId MainWindow::run_in_sight() const {
     return watch_->run() != 0 ? watch_->run() : feed_.runs().empty() ? 0 : feed_.runs().front().id;
 }
 
-bool MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem::path& file) {
-    try {
-        const RunData* run = feed_.watch(id);
-        if (run == nullptr)
-            throw InputError("run " + std::to_string(id), "it cannot be read", feed_.error().toStdString(),
-                             "Choose another run");
-        Reader reader(feed_.file());
-        write_file_atomically(file, text_of(reader, *run, format));
-        return true;
-    } catch (const std::exception& error) {
-        banner_->show_message(tr("Could not export: %1").arg(QString::fromStdString(error.what())));
-        return false;
-    }
+void MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem::path& file) {
+    const QString name = QString::fromStdString(file.string());
+    status_->setText(tr("Writing run %1 to %2…").arg(id).arg(name));
+    feed_.ask(
+        [id, format, file](Reader& reader) {
+            if (!reader.run(id))
+                throw InputError("run " + std::to_string(id), "it is not there any more", "", "Choose another run");
+            write_file_atomically(file, text_of(reader, *RunLoader(reader, id).snapshot(), format));
+        },
+        [this, id, name](const QString& fault) {
+            banner_->show_message(fault.isEmpty() ? tr("Run %1 was written to %2").arg(id).arg(name)
+                                                  : tr("Could not export: %1").arg(fault));
+            follow_runs();
+            Q_EMIT exported(name, fault.isEmpty());
+        });
 }
 
 bool MainWindow::export_picture(const QString& file) {

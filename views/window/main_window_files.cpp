@@ -103,7 +103,7 @@ bool MainWindow::may_leave_run() {
     auto* always = new QCheckBox(tr("Do not ask again"));
     box.setCheckBox(always);
     box.exec();
-    if (box.clickedButton() == stop) feed_.stop(run->id);
+    if (box.clickedButton() == stop) feed_.send(run->id, "stop");
     if (box.clickedButton() == leave && always->isChecked())
         QSettings(settings_file_, QSettings::IniFormat).setValue("leave_runs", true);
     return box.clickedButton() == leave || box.clickedButton() == stop;

@@ -31,6 +31,8 @@ bool wait_until(const std::function<bool()>& done) {
 
 QString show_runs(MainWindow& window, const Screenshot& shot) {
     window.feed().poll();
+    if (!wait_until([&] { return window.feed().has_looked(); }))
+        return QObject::tr("The record could not be read in time");
     if (!window.feed().error().isEmpty()) return window.feed().error();
     if (shot.run != 0 && window.feed().run(shot.run) == nullptr)
         return QObject::tr("There is no run %1 in %2")

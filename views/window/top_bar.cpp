@@ -20,6 +20,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
       skip_(new QDoubleSpinBox),
       planner_(new QComboBox),
       launch_(new QPushButton(tr("Launch"))),
+      pause_(new QPushButton(tr("Pause"))),
       stop_(new QPushButton(tr("Stop"))) {
     setObjectName("bar");
     setAttribute(Qt::WA_StyledBackground);
@@ -48,6 +49,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     }
     launch_->setProperty("role", "accent");
     launch_->setObjectName("launch");
+    pause_->setObjectName("pause");
     stop_->setObjectName("stop");
     stop_->setEnabled(false);
 
@@ -67,7 +69,9 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     label(tr("Planner"), planner_);
     row->addSpacing(size::gap);
     row->addWidget(launch_);
+    row->addWidget(pause_);
     row->addWidget(stop_);
+    set_pause(Pause::impossible, false);
 
     connect(name_, &QLineEdit::textEdited, this, [this](const QString& text) {
         document_.edit(
@@ -81,6 +85,10 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
         document_.edit(tr("Planner"), [&](Experiment& e) { e.pipeline.planner = text.toStdString(); });
     });
     connect(launch_, &QPushButton::clicked, this, &TopBar::launch_requested);
+    connect(pause_, &QPushButton::clicked, this, [this] {
+        if (pause_does_ == Pause::pause) Q_EMIT pause_requested();
+        if (pause_does_ == Pause::resume) Q_EMIT resume_requested();
+    });
     connect(stop_, &QPushButton::clicked, this, &TopBar::stop_requested);
     connect(&document, &Document::changed, this, &TopBar::follow);
     connect(&document, &Document::file_changed, this, &TopBar::follow);
@@ -98,7 +106,7 @@ void TopBar::follow() {
     state_->setText(document_.file_has_faults() ? tr("file has faults")
                     : saved                     ? tr("saved")
                     : document_.is_modified()   ? tr("edited")
-                                                : tr("not saved"));
+                                                : tr("template"));
     state_->setToolTip(document_.file().empty() ? tr("No file yet")
                                                 : QString::fromStdString(document_.file().string()));
     const QSignalBlocker quiet(skip_);
@@ -119,6 +127,19 @@ void TopBar::set_launch(const QString& why_not) {
     launch_->setEnabled(why_not.isEmpty());
     launch_->setToolTip(why_not.isEmpty() ? tr("Trains this experiment in a process of its own (Ctrl+Enter)")
                                           : why_not);
+}
+
+void TopBar::set_pause(Pause what, bool told) {
+    pause_does_ = what;
+    pause_->setEnabled(what != Pause::impossible && !told);
+    pause_->setText(what == Pause::resume ? tr("Resume") : tr("Pause"));
+    pause_->setToolTip(what == Pause::impossible ? tr("Nothing runs")
+                       : told                    ? tr("The run was told; it obeys after the operation at hand")
+                       : what == Pause::resume   ? tr("Lets the run go on")
+                                                 : tr("Holds the run after the operation at hand until it is resumed"));
+    // Both words fit, so that nothing moves when it changes.
+    pause_->setMinimumWidth(
+        std::max(pause_->minimumWidth(), pause_->fontMetrics().horizontalAdvance(tr("Resume")) + 2 * size::wide_gap));
 }
 
 void TopBar::set_stop(bool possible) {

@@ -11,7 +11,7 @@
 
 namespace skippipe {
 
-/// Name and state of the experiment, skip ratio, planner, Launch and Stop.
+/// Name and state of the experiment, skip ratio, planner, Launch, Pause and Stop.
 class TopBar : public QWidget {
     Q_OBJECT
 public:
@@ -20,6 +20,10 @@ public:
     /// Launch is off while `why_not` says something; it becomes the button's tooltip.
     void set_launch(const QString& why_not);
     void set_stop(bool possible);
+    /// What the pause button does; `told`: the run was told and has not done it yet.
+    enum class Pause { impossible, pause, resume };
+    void set_pause(Pause what, bool told);
+    QPushButton& pause_button() { return *pause_; }
     QPushButton& launch_button() { return *launch_; }
     QPushButton& stop_button() { return *stop_; }
     QDoubleSpinBox& skip_ratio() { return *skip_; }
@@ -27,6 +31,8 @@ public:
 Q_SIGNALS:
     void launch_requested();
     void stop_requested();
+    void pause_requested();
+    void resume_requested();
 
 private:
     void follow();
@@ -37,7 +43,8 @@ private:
     QLabel *state_, *skip_words_;
     QDoubleSpinBox* skip_;
     QComboBox* planner_;
-    QPushButton *launch_, *stop_;
+    QPushButton *launch_, *pause_, *stop_;
+    Pause pause_does_ = Pause::impossible;
 };
 
 }  // namespace skippipe

@@ -5,13 +5,15 @@
 #include <numeric>
 
 #include <QAbstractItemView>
+#include <QFile>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QSplitter>
-#include <QTabWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include "core/record/log.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -38,11 +40,11 @@ QString new_plan_reasons(const RunData& run) {
 
 }  // namespace
 
-WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
+WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     : QWidget(parent),
       feed_(feed),
-      shared_(selection),
-      network_(new TopologyView(network_document_, false)),
+      selection_(selection),
+      network_(new TopologyView(network_document_, network_selection_, false)),
       curves_(new CurvePanel),
       idle_(new IdlePanel),
       timeline_(new TimelineView(zoom_)),
@@ -50,6 +52,8 @@ WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
       span_view_(new QTableView),
       selected_(new QLabel),
       run_words_(new QLabel),
+      log_(new QPlainTextEdit),
+      details_(new QTabWidget),
       follow_(new QCheckBox(tr("Follow"))),
       runs_(new QComboBox),
       colour_(new QComboBox),
@@ -93,16 +97,22 @@ WatchPage::WatchPage(RunFeed& feed, Document& selection, QWidget* parent)
         if (id == run_) refresh();
     });
     connect(&feed, &RunFeed::runs_changed, this, &WatchPage::refresh);
-    connect(timeline_, &TimelineView::selected_changed, this, &WatchPage::show_selected);
-    connect(timeline_, &TimelineView::lane_activated, this, [this](int lane) {
-        shared_.select({.nodes = {timeline_->data()->lanes()[static_cast<std::size_t>(lane)].name}});
+    connect(&feed, &RunFeed::loading_ended, this, &WatchPage::refresh);
+    connect(&zoom_, &TimeZoom::changed, this, &WatchPage::want_what_is_in_sight);
+    connect(&network_document_, &Document::replacing, &network_selection_, &SelectionModel::clear);
+    connect(timeline_, &TimelineView::selected_changed, this, [this] {
+        if (timeline_->selected_lane() < 0 && !timeline_->area()) selection_.clear();
+        show_selected();
     });
-    connect(&shared_, &Document::selection_changed, this, &WatchPage::follow_selection);
-    connect(&network_document_, &Document::selection_changed, this, [this] {
-        Selection s = shared_.selection();
-        s.nodes = network_document_.selection().nodes;
-        s.links = network_document_.selection().links;
-        shared_.select(s);
+    connect(timeline_, &TimelineView::lane_activated, this, [this](int lane) {
+        selection_.select({.nodes = {timeline_->data()->lanes()[static_cast<std::size_t>(lane)].name}});
+    });
+    connect(&selection_, &SelectionModel::changed, this, &WatchPage::follow_selection);
+    connect(&network_selection_, &SelectionModel::changed, this, [this] {
+        Selection s = selection_.now();
+        s.nodes = network_selection_.now().nodes;
+        s.links = network_selection_.now().links;
+        selection_.select(s);
     });
     connect(follow_, &QCheckBox::toggled, &zoom_, &TimeZoom::set_follows);
     connect(&zoom_, &TimeZoom::follow_changed, follow_, &QCheckBox::setChecked);
@@ -131,7 +141,7 @@ QWidget* WatchPage::timeline_area() {
     auto* one = new QPushButton(tr("One iteration"));
     one->setToolTip(tr("The iteration of the selection in sight, else the last whole one"));
     connect(one, &QPushButton::clicked, this, [this] {
-        const auto* data = feed_.data(run_);
+        const auto data = shown_;
         if (data == nullptr) return;
         const double length = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
         if (length <= 0) return;
@@ -153,8 +163,7 @@ QWidget* WatchPage::timeline_area() {
     row->addWidget(whole);
     row->addWidget(follow_);
 
-    auto* details = new QTabWidget;
-    details->setDocumentMode(true);
+    details_->setDocumentMode(true);
     selected_->setWordWrap(true);
     selected_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     selected_->setMargin(size::gap);
@@ -173,12 +182,13 @@ QWidget* WatchPage::timeline_area() {
             show_selected();
         }
     });
-    details->addTab(selected_, tr("Selection"));
-    details->addTab(span_view_, tr("Table"));
+    details_->addTab(selected_, tr("Selection"));
+    details_->addTab(span_view_, tr("Table"));
+    details_->addTab(log_tab(), tr("Log"));
 
     auto* across = new QSplitter(Qt::Horizontal);
     across->addWidget(timeline_);
-    across->addWidget(details);
+    across->addWidget(details_);
     across->setSizes({980, 236});
     across->setStretchFactor(0, 1);
     across->setObjectName("watch_timeline");
@@ -196,15 +206,27 @@ void WatchPage::show_run(RunId run) {
     run_ = run;
     first_look_ = true;
     zoom_.set_follows(true);
-    const RunData* data = run > 0 ? feed_.watch(run) : nullptr;
-    network_document_.start_new(data != nullptr ? data->experiment : Experiment{});
-    network_->scene_model().show_plan(
-        data != nullptr && data->problem ? &data->plan : nullptr,
-        data != nullptr && data->problem ? data->problem->node_ids : std::vector<std::string>{});
-    network_->fit();
+    if (run > 0) feed_.watch(run);
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
+    log_read_ = 0;
+    log_->clear();
     refresh();
     Q_EMIT run_changed();
+}
+
+void WatchPage::show_network(const RunData& run) {
+    network_of_ = run.info.id;
+    network_document_.start_new(run.experiment);
+    network_->scene_model().show_plan(run.problem ? &run.plan : nullptr,
+                                      run.problem ? run.problem->node_ids : std::vector<std::string>{});
+    network_->fit();
+}
+
+/// Of a long run the newest iterations are read; others when somebody looks there.
+void WatchPage::want_what_is_in_sight() {
+    if (!shown_ || first_look_) return;
+    for (const auto& [begin, end] : shown_->unread)
+        if (begin < zoom_.end() && end > zoom_.begin()) return feed_.want(run_, zoom_.begin(), zoom_.end());
 }
 
 void WatchPage::list_runs() {
@@ -220,15 +242,27 @@ void WatchPage::list_runs() {
 
 void WatchPage::refresh() {
     list_runs();
-    const RunData* data = feed_.data(run_);
-    content_->setVisible(data != nullptr);
-    empty_->setVisible(data == nullptr);
-    if (data == nullptr) return;
-    run_words_->setText(tr("%1, iteration %2 of %3")
-                            .arg(QString::fromStdString(data->info.name))
-                            .arg(data->info.iterations_done)
-                            .arg(data->info.iterations) +
-                        new_plan_words(*data));
+    shown_ = feed_.data(run_);
+    const RunData* data = shown_.get();
+    content_->setVisible(run_ > 0);
+    empty_->setVisible(run_ <= 0);
+    read_log();
+    if (data == nullptr) {
+        timeline_->set_data(nullptr);
+        run_words_->setText(run_ > 0 ? tr("Reading run %1…").arg(run_) : QString{});
+        return;
+    }
+    if (network_of_ != run_) show_network(*data);
+    QString words = tr("%1, iteration %2 of %3")
+                        .arg(QString::fromStdString(data->info.name))
+                        .arg(data->info.iterations_done)
+                        .arg(data->info.iterations) +
+                    new_plan_words(*data);
+    if (feed_.is_loading())
+        words += tr(", reading");
+    else if (!data->unread.empty())
+        words += tr(", earlier iterations are read when you look there");
+    run_words_->setText(words);
     run_words_->setToolTip(new_plan_reasons(*data));
     curves_->show_runs({data});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
@@ -240,17 +274,18 @@ void WatchPage::refresh() {
     }
     zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
     timeline_->set_data(data->lanes);
+    want_what_is_in_sight();
     show_idle();
     show_selected();
 }
 
 void WatchPage::show_idle() {
-    const RunData* data = feed_.data(run_);
+    const RunData* data = shown_.get();
     if (data == nullptr || data->explained_iterations == 0) {
         idle_->show_nothing(tr("Causes appear after the first whole iteration"));
         return;
     }
-    const auto& nodes = shared_.selection().nodes;
+    const auto& nodes = selection_.now().nodes;
     if (nodes.size() == 1 && data->problem)
         for (std::size_t node = 0; node < data->problem->node_ids.size(); ++node) {
             if (data->problem->node_ids[node] != *nodes.begin()) continue;
@@ -270,7 +305,12 @@ void WatchPage::show_idle() {
             return;
         }
     const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
-    idle_->show_shares(tr("Why all nodes idle %1 of the time").arg(percent(idle)), data->idle_share);
+    const QString title = data->unread.empty()
+                              ? tr("Why all nodes idle %1 of the time").arg(percent(idle))
+                              : tr("Why all nodes idle %1 of the time, in the %2 iterations that were read")
+                                    .arg(percent(idle))
+                                    .arg(data->explained_iterations);
+    idle_->show_shares(title, data->idle_share);
 }
 
 void WatchPage::show_selected() {
@@ -302,21 +342,72 @@ void WatchPage::show_selected() {
     }
     selected_->setText(lines.join('\n'));
     if (data != nullptr && timeline_->selected_lane() >= 0) {
-        spans_->show_lane(feed_.data(run_) != nullptr ? feed_.data(run_)->lanes : nullptr, timeline_->selected_lane());
-        Selection s = shared_.selection();
+        spans_->show_lane(shown_ ? shown_->lanes : nullptr, timeline_->selected_lane());
+        Selection s = selection_.now();
         s.nodes = {data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name};
         s.microbatch =
             place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
-        shared_.select(s);
+        selection_.select(s);
     }
+}
+
+QWidget* WatchPage::log_tab() {
+    log_->setReadOnly(true);
+    log_->setLineWrapMode(QPlainTextEdit::NoWrap);
+    log_->setFrameShape(QFrame::NoFrame);
+    log_->setAccessibleName(tr("Log of the run"));
+    log_->setObjectName("run_log");
+    log_->setMaximumBlockCount(20'000);
+    log_timer_.setInterval(500);
+    connect(&log_timer_, &QTimer::timeout, this, &WatchPage::read_log);
+    connect(details_, &QTabWidget::currentChanged, this, [this] {
+        const bool shown = details_->currentWidget() == log_;
+        shown ? log_timer_.start() : log_timer_.stop();
+        if (shown) read_log();
+    });
+    return log_;
+}
+
+void WatchPage::show_log() { details_->setCurrentWidget(log_); }
+
+/// What the run said since the last look, on the record's thread as all that is read.
+void WatchPage::read_log() {
+    if (details_->currentWidget() != log_ || run_ <= 0) return;
+    struct Found {
+        QByteArray text;
+        bool there = false;
+    };
+    auto found = std::make_shared<Found>();
+    const auto file = QString::fromStdString(log_path(feed_.file(), run_).string());
+    feed_.ask(
+        [found, file, from = log_read_](Reader&) {
+            QFile in(file);
+            found->there = in.open(QIODevice::ReadOnly) && in.seek(from);
+            if (found->there) found->text = in.read(1 << 20);
+        },
+        [this, found, file, run = run_, from = log_read_](const QString&) {
+            if (run != run_ || from != log_read_) return;  // another look was quicker
+            if (!found->there)
+                return log_->setPlaceholderText(
+                    tr("Run %1 has no log at %2: it was made before logs were kept, or the file was deleted")
+                        .arg(run)
+                        .arg(file));
+            log_read_ += found->text.size();
+            if (found->text.isEmpty()) return;
+            const bool at_end = log_->verticalScrollBar()->value() == log_->verticalScrollBar()->maximum();
+            QTextCursor end(log_->document());
+            end.movePosition(QTextCursor::End);
+            end.insertText(QString::fromUtf8(found->text));
+            if (at_end) log_->verticalScrollBar()->setValue(log_->verticalScrollBar()->maximum());
+        });
 }
 
 void WatchPage::follow_selection() {
     Selection s;
-    s.nodes = shared_.selection().nodes;
-    s.links = shared_.selection().links;
-    s.microbatch = shared_.selection().microbatch;
-    network_document_.select(s);
+    s.nodes = selection_.now().nodes;
+    s.links = selection_.now().links;
+    s.microbatch = selection_.now().microbatch;
+    network_selection_.select(s);
     timeline_->set_marked(s.nodes, s.microbatch);
     show_idle();
 }

@@ -3,10 +3,14 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
+#include <QPlainTextEdit>
 #include <QPushButton>
+#include <QTabWidget>
+#include <QTimer>
 
 #include "views/curves/curve_panel.h"
 #include "views/document/document.h"
+#include "views/document/selection_model.h"
 #include "views/idle/idle_panel.h"
 #include "views/runs/run_feed.h"
 #include "views/timeline/timeline_view.h"
@@ -22,8 +26,8 @@ class SpanTable;
 class WatchPage : public QWidget {
     Q_OBJECT
 public:
-    /// `selection` is the document whose selection all workspaces share.
-    WatchPage(RunFeed& feed, Document& selection, QWidget* parent = nullptr);
+    /// `selection` is what all workspaces share.
+    WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent = nullptr);
 
     /// Shows a run; 0: none.
     void show_run(RunId run);
@@ -32,6 +36,9 @@ public:
     TimeZoom& zoom() { return zoom_; }
     CurvePanel& curves() { return *curves_; }
     IdlePanel& idle() { return *idle_; }
+    /// What the run said, and how it is shown.
+    QPlainTextEdit& log() { return *log_; }
+    void show_log();
 
 Q_SIGNALS:
     void launch_requested();
@@ -39,15 +46,20 @@ Q_SIGNALS:
 
 private:
     QWidget* timeline_area();
+    QWidget* log_tab();
     void list_runs();
     void refresh();
+    void show_network(const RunData& run);
+    void want_what_is_in_sight();
+    void read_log();
     void show_idle();
     void show_selected();
     void follow_selection();
 
     RunFeed& feed_;
-    Document& shared_;
+    SelectionModel& selection_;
     Document network_document_;
+    SelectionModel network_selection_;
     TimeZoom zoom_;
     TopologyView* network_;
     CurvePanel* curves_;
@@ -56,10 +68,15 @@ private:
     SpanTable* spans_;
     QTableView* span_view_;
     QLabel *selected_, *run_words_;
+    QPlainTextEdit* log_;
+    QTabWidget* details_;
+    QTimer log_timer_;
+    std::shared_ptr<const RunData> shown_;
     QCheckBox* follow_;
     QComboBox *runs_, *colour_;
     QWidget *content_, *empty_;
-    RunId run_ = 0;
+    RunId run_ = 0, network_of_ = 0;  ///< network_of_: whose network is drawn
+    qint64 log_read_ = 0;             ///< bytes of the log that are shown
     bool first_look_ = true;
 };
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A run as it is read in: the newest first, the rest when asked for, and what was handed out never changes.
+#include <QFile>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <numeric>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "core/experiment/io.h"
+#include "plugins/planners/all.h"
+#include "views/plan/plan_service.h"
+#include "views/runs/run_feed.h"
+#include "views/runs/run_loader.h"
+#include "views/timeline/span_table.h"
+
+using namespace skippipe;
+
+namespace {
+
+constexpr int patient_ms = 60'000;
+constexpr std::chrono::milliseconds patient{patient_ms};
+
+/// Reads what is wanted, to the end.
+void read_all(RunLoader& loader, Reader& reader, RunId run) {
+    bool more = true;
+    while (more) loader.poll(reader, *reader.run(run), more);
+}
+
+}  // namespace
+
+class TestRunLoader : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    std::filesystem::path file_;
+    std::shared_ptr<PlanOutcome> planned_;
+    Experiment experiment_;
+    std::unique_ptr<Recorder> recorder_;
+    RunId run_ = 0;
+    int recorded_ = 0;
+
+    std::size_t spans_each() const {
+        return static_cast<std::size_t>(
+            std::count_if(planned_->timeline.spans.begin(), planned_->timeline.spans.end(),
+                          [](const Span& span) { return is_compute(span.kind) || is_transfer(span.kind); }));
+    }
+    double length() const { return planned_->timeline.iteration_s; }
+    double idle_share() const { return std::accumulate(planned_->idle.share.begin(), planned_->idle.share.end(), 0.0); }
+
+    void record(int iterations) {
+        for (int i = 0; i < iterations; ++i, ++recorded_) {
+            recorder_->spans(run_, recorded_, recorded_ * length(), planned_->timeline.spans);
+            recorder_->metric(run_, {0, recorded_, "iteration_s", length(), (recorded_ + 1) * length(), 1, 1});
+            recorder_->iteration_done(run_, recorded_ + 1, 1);
+            if (i % 50 == 49) QVERIFY(recorder_->flush(patient));
+        }
+        QVERIFY(recorder_->flush(patient));
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        PlannerRegistry planners;
+        register_planners(planners);
+        Faults faults;
+        experiment_ = parse_experiment(read_file(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json", faults))
+                          .experiment;
+        planned_ = make_plan(experiment_, *planners.find("gpipe"), request_for(experiment_));
+        QVERIFY(planned_->has_plan);
+    }
+
+    void init() {
+        recorder_.reset();
+        file_ = folder_.filePath(QStringLiteral("%1.sqlite").arg(QTest::currentTestFunction())).toStdString();
+        recorder_ = std::make_unique<Recorder>(file_);
+        run_ = recorder_->begin({.name = "loaded",
+                                 .planner = "gpipe",
+                                 .experiment_json = to_text(experiment_),
+                                 .plan_json = to_json(planned_->plan, planned_->problem, nullptr).dump(),
+                                 .iterations = 1'000'000,
+                                 .predicted_iteration_s = length()});
+        recorded_ = 0;
+    }
+    void cleanupTestCase() { recorder_.reset(); }
+
+    void a_short_run_is_read_whole_and_grows() {
+        record(3);
+        Reader reader(file_);
+        RunLoader loader(reader, run_);
+        read_all(loader, reader, run_);
+        const auto three = loader.snapshot();
+        QVERIFY(three->unread.empty());
+        QCOMPARE(three->lanes->span_count(), 3 * spans_each());
+        QCOMPARE(three->explained_iterations, 3);
+        QVERIFY(std::abs(std::accumulate(three->idle_share.begin(), three->idle_share.end(), 0.0) - idle_share()) <
+                1e-9);
+        record(2);
+        read_all(loader, reader, run_);
+        const auto five = loader.snapshot();
+        QCOMPARE(five->lanes->span_count(), 5 * spans_each());
+        QCOMPARE(five->explained_iterations, 5);
+        QCOMPARE(five->lanes->key(), three->lanes->key());
+        QCOMPARE(three->lanes->span_count(), 3 * spans_each());  // what was handed out stays
+        QCOMPARE(three->metrics.size(), std::size_t{3});
+    }
+
+    void of_a_long_run_the_newest_come_first() {
+        const int iterations = static_cast<int>(240'000 / planned_->timeline.spans.size());
+        record(iterations);
+        Reader reader(file_);
+        RunLoader loader(reader, run_);
+        bool more = false;
+        loader.poll(reader, *reader.run(run_), more);
+        const auto first_look = loader.snapshot();
+        QVERIFY2(std::abs(first_look->lanes->extent_s() - iterations * length()) < length(),
+                 "the end is there at once");
+        read_all(loader, reader, run_);
+        const auto newest = loader.snapshot();
+        QVERIFY(!newest->unread.empty());
+        QVERIFY(newest->lanes->span_count() < iterations * spans_each() / 2);
+        QVERIFY(newest->lanes->work_at(
+                    0, (iterations - 1) * length() + planned_->timeline.spans.front().start_s + 1e-6) != nullptr ||
+                newest->lanes->span_count() > 0);
+        QCOMPARE(newest->metrics.size(), static_cast<std::size_t>(iterations));
+
+        QVERIFY(loader.want(0, length()));
+        read_all(loader, reader, run_);
+        const auto both = loader.snapshot();
+        QVERIFY(both->lanes->span_count() > newest->lanes->span_count());
+        QVERIFY(both->lanes->statistics(0, 100, 0, length()).spans > 0);
+        QVERIFY2(newest->lanes->statistics(0, 100, 0, length()).spans == 0, "what was handed out stays");
+        QVERIFY2(!loader.want(0, length()), "it is there");
+
+        QVERIFY(loader.want(0, 1e30));
+        read_all(loader, reader, run_);
+        const auto all = loader.snapshot();
+        QVERIFY(all->unread.empty());
+        QCOMPARE(all->lanes->span_count(), static_cast<std::size_t>(iterations) * spans_each());
+        QCOMPARE(all->explained_iterations, iterations);
+        QVERIFY(std::abs(std::accumulate(all->idle_share.begin(), all->idle_share.end(), 0.0) - idle_share()) < 1e-6);
+    }
+
+    void two_windows_watch_one_run_while_it_is_locked() {
+        record(3);
+        RunFeed one(file_), two(file_);
+        for (auto* feed : {&one, &two}) {
+            feed->watch(run_);
+            QTRY_VERIFY_WITH_TIMEOUT(feed->data(run_) && feed->data(run_)->explained_iterations == 3, patient_ms);
+        }
+        SQLite::Database other{file_.string(), SQLite::OPEN_READWRITE, 10'000};
+        other.exec("BEGIN IMMEDIATE");
+        QElapsedTimer clock;
+        clock.start();
+        one.set_note(run_, "written once the lock is gone");
+        one.send(run_, "pause");
+        QVERIFY2(clock.elapsed() < 2000, "who writes does not wait");
+        other.exec("ROLLBACK");
+        QTRY_VERIFY_WITH_TIMEOUT(two.run(run_)->note == "written once the lock is gone", patient_ms);
+        QTRY_VERIFY_WITH_TIMEOUT(two.run(run_)->paused, patient_ms);
+        record(1);
+        for (auto* feed : {&one, &two})
+            QTRY_COMPARE_WITH_TIMEOUT(feed->data(run_)->explained_iterations, 4, patient_ms);
+        QSignalSpy refused(&one, &RunFeed::refused);
+        recorder_->finish(run_, RunState::finished, {.iterations_done = 4}, "{}");
+        one.send(run_, "pause");
+        QTRY_COMPARE_WITH_TIMEOUT(refused.count(), 1, patient_ms);
+        QVERIFY(refused[0][0].toString().contains("takes no commands"));
+    }
+
+    void a_table_lists_the_spans_of_a_lane() {
+        const auto& lanes = planned_->lanes;
+        SpanTable table;
+        QCOMPARE(table.rowCount(), 0);
+        int lane = 0;
+        while (lanes->work_count(lane) == 0) ++lane;
+        table.show_lane(lanes, lane);
+        QCOMPARE(static_cast<std::size_t>(table.rowCount()), lanes->work_count(lane));
+        for (int row = 0; row < table.rowCount(); ++row) {
+            QCOMPARE(table.span(row), &lanes->work(lane, static_cast<std::size_t>(row)));
+            QCOMPARE(table.data(table.index(row, 1), Qt::DisplayRole).toInt(), table.span(row)->microbatch);
+            QCOMPARE(table.data(table.index(row, 2), Qt::DisplayRole).toInt(), 1);
+        }
+        QVERIFY(!table.headerData(4, Qt::Horizontal, Qt::DisplayRole).toString().isEmpty());
+        QVERIFY(table.span(table.rowCount()) == nullptr && table.span(-1) == nullptr);
+        table.show_lane(lanes, 9999);
+        QCOMPARE(table.rowCount(), 0);
+    }
+};
+
+QTEST_MAIN(TestRunLoader)
+#include "test_run_loader.moc"

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/runs/run_stretch.h"
+
+#include <algorithm>
+
+namespace skippipe {
+namespace {
+
+/// The iteration's timeline from its recorded spans.
+void complete(Timeline& timeline, const Plan& plan) {
+    for (const auto& span : timeline.spans) {
+        timeline.iteration_s = std::max(timeline.iteration_s, span.end_s);
+        if (!is_compute(span.kind)) continue;
+        timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
+        timeline.busy_s += span.end_s - span.start_s;
+    }
+    for (const auto& stage : plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
+}
+
+}  // namespace
+
+void IdleSums::add(const IdleReport& report) {
+    IdleSums one{1, report.share, report.node_seconds, report.node_busy_s};
+    add(one);
+}
+
+void IdleSums::add(const IdleSums& other) {
+    iterations += other.iterations;
+    for (std::size_t c = 0; c < idle_causes; ++c) share[c] += other.share[c];
+    node_idle_s.resize(std::max(node_idle_s.size(), other.node_idle_s.size()));
+    node_busy_s.resize(std::max(node_busy_s.size(), other.node_busy_s.size()));
+    for (std::size_t node = 0; node < other.node_idle_s.size(); ++node)
+        for (std::size_t c = 0; c < idle_causes; ++c) node_idle_s[node][c] += other.node_idle_s[node][c];
+    for (std::size_t node = 0; node < other.node_busy_s.size(); ++node) node_busy_s[node] += other.node_busy_s[node];
+}
+
+RunStretch::RunStretch(const RunData& run) {
+    lanes_.set_key(run.info.id);
+    if (!run.problem) return;
+    lanes_.set_lanes(run.problem->node_ids);
+    if (run.experiment.execution.clock == Clock::wall) lanes_.name_time("Time here");
+    const auto stages = stage_of_nodes(run.plan, run.problem->nodes());
+    for (int node = 0; node < run.problem->nodes(); ++node)
+        lanes_.set_stage(node, stages[static_cast<std::size_t>(node)]);
+}
+
+void RunStretch::add(const RecordedSpan& row) {
+    lanes_.add(row.span, row.iteration, row.offset_s, row.row);
+    end_s_ = std::max(end_s_, row.offset_s + row.span.end_s);
+    auto& pending = pending_[row.iteration];
+    pending.offset_s = row.offset_s;
+    pending.timeline.spans.push_back(row.span);
+}
+
+void RunStretch::explain(const Problem& problem, int end, const std::function<const Plan&(int iteration)>& plan_of) {
+    while (!pending_.empty() && pending_.begin()->first < end) {
+        const auto& [iteration, _] = *pending_.begin();
+        auto& [offset_s, timeline] = pending_.begin()->second;
+        const Plan& plan = plan_of(iteration);
+        if (!plan.stages.empty()) {
+            complete(timeline, plan);
+            const IdleReport report = explain_idle(problem, plan, timeline);
+            for (const auto& gap : report.gaps) lanes_.add(gap, offset_s);
+            idle_.add(report);
+        }
+        pending_.erase(pending_.begin());
+    }
+}
+
+}  // namespace skippipe

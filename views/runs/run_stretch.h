@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <vector>
+
+#include "views/runs/run_data.h"
+
+namespace skippipe {
+
+/// What iterations idled, summed up.
+struct IdleSums {
+    int iterations = 0;
+    std::array<double, idle_causes> share{};
+    std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node]
+    std::vector<double> node_busy_s;
+
+    void add(const IdleReport& report);
+    void add(const IdleSums& other);
+};
+
+/// Some iterations of a run that follow each other, as lanes with the idle time of each explained.
+class RunStretch {
+public:
+    /// Empty lanes of the run's nodes.
+    explicit RunStretch(const RunData& run);
+
+    void add(const RecordedSpan& row);
+    /// Explains iterations before `end` that are whole and were not explained yet.
+    void explain(const Problem& problem, int end, const std::function<const Plan&(int iteration)>& plan_of);
+    /// Sorts what was added; call before reading.
+    void finish() { lanes_.finish(); }
+
+    const TimelineData& lanes() const { return lanes_; }
+    const IdleSums& idle() const { return idle_; }
+    double end_s() const { return end_s_; }
+
+private:
+    struct Pending {
+        double offset_s = 0;
+        Timeline timeline;
+    };
+    TimelineData lanes_;
+    IdleSums idle_;
+    std::map<int, Pending> pending_;  ///< by iteration
+    double end_s_ = 0;
+};
+
+}  // namespace skippipe
