@@ -82,8 +82,21 @@ std::string format_seconds(double seconds) {
     return two_parts(hours / 24, "d", hours % 24, "h");
 }
 
-std::string format_percent(double fraction) { return with_unit(format_number(fraction * 100), "%"); }
+namespace {
+constexpr double nothing = 1e-9, least_percent = 0.01;  // below 1e-9 a share is what rounding left over
+}
 
-std::string format_change(double fraction) { return (fraction > 0 ? "+" : "") + format_percent(fraction); }
+std::string format_percent(double fraction) {
+    const double percent = fraction * 100;
+    if (std::abs(fraction) < nothing) return with_unit("0", "%");
+    if (std::abs(percent) < least_percent)
+        return with_unit(fmt::format("{} {}", percent > 0 ? "<" : ">", percent > 0 ? "0.01" : "-0.01"), "%");
+    return with_unit(format_number(percent), "%");
+}
+
+std::string format_change(double fraction) {
+    if (std::abs(fraction * 100) < least_percent) return format_percent(0);
+    return (fraction > 0 ? "+" : "") + format_percent(fraction);
+}
 
 }  // namespace skippipe

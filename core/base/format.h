@@ -23,10 +23,10 @@ std::string format_si(double value, std::string_view unit);
 /// A duration: "850 us" (micro sign), "52.6 s", "1 min 12 s", "3 h 05 min", "2 d 04 h".
 std::string format_seconds(double seconds);
 
-/// A share of 1 as percent: "31.2 %".
+/// A share of 1 as percent: "31.2 %", "< 0.01 %"; "0 %" where rounding alone keeps it from being none.
 std::string format_percent(double fraction);
 
-/// The same with its sign, for differences: "+12.5 %", "-4.00 %".
+/// The same with its sign, for differences: "+12.5 %", "-4.00 %"; "0 %" below a hundredth of one.
 std::string format_change(double fraction);
 
 }  // namespace skippipe

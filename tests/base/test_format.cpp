@@ -55,6 +55,18 @@ private Q_SLOTS:
         QCOMPARE(plain(format_change(0.125)), QStringLiteral("+12.5_%"));
         QCOMPARE(plain(format_change(-0.04)), QStringLiteral("-4.00_%"));
     }
+    void small_shares_are_no_row_of_zeros() {
+        QCOMPARE(plain(format_percent(0)), QStringLiteral("0_%"));
+        QCOMPARE(plain(format_percent(1e-12)), QStringLiteral("0_%"));
+        QCOMPARE(plain(format_percent(-1e-12)), QStringLiteral("0_%"));
+        QCOMPARE(plain(format_percent(2e-5)), QStringLiteral("< 0.01_%"));
+        QCOMPARE(plain(format_percent(-2e-5)), QStringLiteral("> -0.01_%"));
+        QCOMPARE(plain(format_percent(1.234e-4)), QStringLiteral("0.0123_%"));
+        QCOMPARE(plain(format_change(2e-5)), QStringLiteral("0_%"));
+        QCOMPARE(plain(format_change(-2e-4)), QStringLiteral("-0.0200_%"));
+        QCOMPARE(plain(format_percent(std::numeric_limits<double>::quiet_NaN())),
+                 QString(QChar(0x2013)) + QStringLiteral("_%"));
+    }
 };
 
 QTEST_APPLESS_MAIN(TestFormat)
