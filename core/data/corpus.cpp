@@ -13,7 +13,7 @@
 
 #include "core/base/fault.h"
 #include "core/data/mapped_file.h"
-#include "core/data/process.h"
+#include "core/base/subprocess.h"
 #include "core/experiment/io.h"
 #include "core/experiment/text.h"
 
@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* bible_program = "/usr/bin/bible";
+constexpr const char* bible_why = "the corpus is printed by this program";
+constexpr const char* bible_remedy = "Install it: apt install bible-kjv bible-kjv-text";
+constexpr const char* cached_bible_name = "bible-kjv.txt";
 constexpr const char* jargon_file = "/usr/share/dictd/jargon.dict.dz";
 constexpr std::size_t max_line_bytes = 64u << 20;
 constexpr std::uint64_t bible_least_bytes = 4'000'000;  // the whole text is 4.4 MB: less is a broken installation
@@ -128,27 +131,31 @@ bool whole_bible(std::string_view text) {
            find_invalid_utf8(text) == std::string_view::npos;
 }
 
-std::string read_bible() {
-    const auto folder = cache_folder();
-    const auto cached = folder / "bible-kjv.txt";
+/// The whole text as printed before; empty where it is not kept.
+std::string cached_bible(const fs::path& folder) {
     Faults unused;
     std::error_code error;
-    if (!folder.empty() && fs::is_regular_file(cached, error))
-        if (auto text = read_file(cached, unused); whole_bible(text)) return text;
-    const std::string why = "the corpus is printed by this program",
-                      remedy = "Install it: apt install bible-kjv bible-kjv-text";
-    if (!fs::exists(bible_program, error))
-        throw InputError("/data/source", std::string(bible_program) + " is not installed", why, remedy);
+    const auto file = folder / cached_bible_name;
+    if (folder.empty() || !fs::is_regular_file(file, error)) return {};
+    auto text = read_file(file, unused);
+    return whole_bible(text) ? text : std::string{};
+}
+
+std::string read_bible() {
+    const auto folder = cache_folder();
+    if (auto text = cached_bible(folder); !text.empty()) return text;
+    require_installed(DataSource::bible_kjv);
     auto output = run_process({bible_program, "-f", "gen1:1-rev22:21"}, 60, 16u << 20);
     if (output.exit_code != 0 || !whole_bible(output.text))
         throw InputError(
             "/data/source",
-            fmt::format("{} did not print the whole text ({} bytes)", bible_program, grouped(output.text.size())), why,
-            remedy);
+            fmt::format("{} did not print the whole text ({} bytes)", bible_program, grouped(output.text.size())),
+            bible_why, bible_remedy);
     if (!folder.empty()) {
+        std::error_code error;
         fs::create_directories(folder, error);
         try {
-            write_file_atomically(cached, output.text);
+            write_file_atomically(folder / cached_bible_name, output.text);
         } catch (const std::exception&) {
             // Without a cache the program is asked again next time: slower by a tenth of a second, nothing is lost.
         }
@@ -157,10 +164,7 @@ std::string read_bible() {
 }
 
 std::string read_jargon(const DataPlace& place, const CorpusLimits& limits) {
-    std::error_code error;
-    if (!fs::exists(jargon_file, error))
-        throw InputError("/data/source", std::string(jargon_file) + " is not installed", "it is the corpus",
-                         "Install it: apt install dict-jargon");
+    require_installed(DataSource::jargon);
     auto text = read_gzip(jargon_file, limits.bytes);
     require_utf8(place, text, jargon_file);
     return text;
@@ -173,6 +177,15 @@ std::string grouped(std::uint64_t number) {
     for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
         digits.insert(static_cast<std::size_t>(at), ",");
     return digits;
+}
+
+void require_installed(DataSource source) {
+    std::error_code error;
+    if (source == DataSource::bible_kjv && !fs::exists(bible_program, error) && cached_bible(cache_folder()).empty())
+        throw InputError("/data/source", std::string(bible_program) + " is not installed", bible_why, bible_remedy);
+    if (source == DataSource::jargon && !fs::exists(jargon_file, error))
+        throw InputError("/data/source", std::string(jargon_file) + " is not installed", "it is the corpus",
+                         "Install it: apt install dict-jargon");
 }
 
 std::size_t find_invalid_utf8(std::string_view text) {

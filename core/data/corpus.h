@@ -52,6 +52,9 @@ void for_each_document(const DataSpec& spec, const DataPlace& place, const Corpu
 /// All texts of a place in one; a newline ends each one of `jsonl`.
 std::string load_text(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits = {});
 
+/// Throws InputError where the source is a text that apt installs, and it is not there; says what to install.
+void require_installed(DataSource source);
+
 /// "4,404,412"
 std::string grouped(std::uint64_t number);
 

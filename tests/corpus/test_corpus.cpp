@@ -7,7 +7,7 @@
 
 #include "core/base/fault.h"
 #include "core/data/corpus.h"
-#include "core/data/process.h"
+#include "core/base/subprocess.h"
 #include "data_files.h"
 
 using namespace skippipe;
