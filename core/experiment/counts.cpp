@@ -60,14 +60,18 @@ int uniform_cap(int microbatches, int path_length, int stages) {
     return static_cast<int>((visits + stages - 2) / (stages - 1));
 }
 
+std::vector<int> even_blocks(int blocks, int stages) {
+    std::vector<int> shares(static_cast<std::size_t>(stages), blocks / stages);
+    for (int s = stages - blocks % stages; s < stages; ++s) ++shares[static_cast<std::size_t>(s)];
+    return shares;
+}
+
 std::vector<int> stage_blocks(const Experiment& experiment) {
     const auto& pipeline = experiment.pipeline;
     if (!pipeline.blocks_per_stage.empty()) return pipeline.blocks_per_stage;
     const int stages = std::max(1, pipeline.stages), blocks = experiment.model.blocks;
-    std::vector<int> shares(static_cast<std::size_t>(stages), blocks / stages);
-    if (pipeline.plan_blocks)
-        for (int s = stages - blocks % stages; s < stages; ++s) ++shares[static_cast<std::size_t>(s)];
-    return shares;
+    if (pipeline.plan_blocks) return even_blocks(blocks, stages);
+    return std::vector<int>(static_cast<std::size_t>(stages), blocks / stages);
 }
 
 int samples_of(const Pipeline& pipeline, int microbatch) {
@@ -78,6 +82,11 @@ int samples_of(const Pipeline& pipeline, int microbatch) {
 int most_samples(const Pipeline& pipeline) {
     const auto& sizes = pipeline.microbatch_sizes;
     return sizes.empty() ? pipeline.microbatch_samples : *std::max_element(sizes.begin(), sizes.end());
+}
+
+std::int64_t head_rows(const ModelSpec& model, std::int64_t tokens) {
+    constexpr std::int64_t logits = 1 << 18, least_rows = 256;
+    return std::clamp<std::int64_t>(std::max(logits / model.vocabulary, least_rows), 1, tokens);
 }
 
 }  // namespace skippipe

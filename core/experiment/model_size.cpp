@@ -73,11 +73,11 @@ double state_bytes(const Experiment& experiment, int blocks, bool first) {
 
 double workspace_bytes(const Experiment& experiment, int blocks, bool first) {
     const auto& model = experiment.model;
-    const double d = model.width, f = ffn_width(model), tokens = tokens_of(experiment), at_once = 1 << 18;
+    const double d = model.width, f = ffn_width(model), tokens = tokens_of(experiment);
     const double norm_and_hidden = d + f, one_block = kept_values(model, 1) + d, backward = 6 * d + f, messages = 3 * d;
     double values = messages + (blocks > 0 ? norm_and_hidden + one_block + backward : 0);
     if (experiment.training.recompute && !experiment.pipeline.split_backward) values += kept_values(model, blocks);
-    const double rows = std::clamp(std::floor(at_once / model.vocabulary), 1.0, tokens);
+    const auto rows = static_cast<double>(head_rows(model, static_cast<std::int64_t>(tokens)));
     return 4 * (tokens * values + (first ? rows * model.vocabulary : 0));
 }
 

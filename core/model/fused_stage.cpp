@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "core/experiment/counts.h"
 #include "core/experiment/model_size.h"
 #include "core/model/buffers.h"
 #include "core/model/matmul.h"
@@ -23,7 +25,6 @@ namespace skippipe {
 namespace {
 
 constexpr float epsilon = static_cast<float>(norm_epsilon);
-constexpr std::int64_t logits_at_once = 1 << 18;  ///< floats: a large vocabulary's logits never exist all at once
 
 /// Scratch of a thread, by purpose.
 enum Slot : std::size_t {
@@ -72,7 +73,8 @@ FusedStage::FusedStage(Stage& stage, const ModelSpec& model, ProductType product
       hidden_(ffn_width(model)),
       heads_(model.heads),
       sequence_(model.sequence),
-      vocabulary_(model.vocabulary) {
+      vocabulary_(model.vocabulary),
+      head_rows_(head_rows(model, std::numeric_limits<std::int64_t>::max())) {
     const auto weights = pointers(stage, stage.weights()), gradients = pointers(stage, stage.gradient());
     for (const auto& [from, to] : {std::pair{&weights, &weights_}, std::pair{&gradients, &gradients_}})
         for (int block = 0; from->contains(fmt::format("block{}.qkv", block)); ++block) {
@@ -250,7 +252,7 @@ void FusedStage::weight_gradient(const float* dy, const float* kept, const float
 double FusedStage::head_pass(float* dx, const float* x, const std::int64_t* targets, std::int64_t n,
                              bool backward) const {
     auto& scratch = Scratch::of_this_thread();
-    const auto rows = std::clamp<std::int64_t>(logits_at_once / vocabulary_, 1, n);
+    const auto rows = std::min(head_rows_, n);
     auto* norm = scratch.part(normed, rows * width_);
     auto* slopes = scratch.part(logits, rows * vocabulary_);
     double loss = 0;

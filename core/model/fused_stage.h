@@ -67,7 +67,7 @@ private:
     double head_pass(float* dx, const float* x, const std::int64_t* targets, std::int64_t n, bool backward) const;
 
     ProductType products_;
-    std::int64_t width_, hidden_, heads_, sequence_, vocabulary_;
+    std::int64_t width_, hidden_, heads_, sequence_, vocabulary_, head_rows_;
     int blocks_;
     std::vector<Tensors> weights_, gradients_;
     Head head_{}, head_gradient_{};

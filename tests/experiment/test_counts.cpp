@@ -89,6 +89,24 @@ private Q_SLOTS:
         QCOMPARE(stage_blocks(e), e.pipeline.blocks_per_stage);
     }
 
+    void blocks_are_spread_evenly() {
+        QCOMPARE(even_blocks(8, 6), (std::vector<int>{1, 1, 1, 1, 2, 2}));
+        QCOMPARE(even_blocks(6, 3), (std::vector<int>{2, 2, 2}));
+    }
+
+    void logits_in_memory_at_once() {
+        ModelSpec model{.vocabulary = 256};
+        QCOMPARE(head_rows(model, 100'000), std::int64_t{1024});
+        QCOMPARE(head_rows(model, 100), std::int64_t{100});
+        model.vocabulary = 32'000;
+        QCOMPARE(head_rows(model, 100'000), std::int64_t{256});
+        QCOMPARE(head_rows(model, 100), std::int64_t{100});
+        Experiment e;
+        e.model = model;
+        e.pipeline.microbatch_samples = 8;
+        QCOMPARE(workspace_bytes(e, 1, true) - workspace_bytes(e, 1, false), 4.0 * 256 * 32'000);
+    }
+
     void recomputing_trades_memory_for_a_forward() {
         Experiment e;
         e.costs.backward_factor = 1.5;

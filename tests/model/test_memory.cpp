@@ -88,6 +88,7 @@ Experiment experiment_of(const std::string& training) {
     auto experiment = large_experiment(16, 256);
     experiment.training.recompute = training == "recomputed";
     experiment.pipeline.split_backward = training == "split";
+    if (training == "large vocabulary") experiment.model.vocabulary = 16'000;
     if (training == "int8 messages") experiment.costs.wire = WireType::int8;
     return experiment;
 }
@@ -141,7 +142,7 @@ private Q_SLOTS:
 
     void rises_as_predicted_data() {
         QTest::addColumn<QString>("training");
-        for (const char* training : {"kept", "recomputed", "split", "int8 messages"})
+        for (const char* training : {"kept", "recomputed", "split", "int8 messages", "large vocabulary"})
             QTest::newRow(training) << training;
     }
     void rises_as_predicted() {
