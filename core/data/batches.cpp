@@ -61,12 +61,7 @@ Batches::Batches(Dataset dataset, const DataSpec& spec, const BatchShape& shape,
         pointers_.push_back(source.pointer);
         const auto& windows = sources_.back();
         if (windows.training() == 0)
-            throw InputError(source.pointer,
-                             fmt::format("{} is too small: {} tokens leave nothing to train on", windows.tokens().name,
-                                         grouped(windows.tokens().size)),
-                             fmt::format("a sample takes {} tokens, and a share of the samples is held out",
-                                         grouped(static_cast<std::uint64_t>(shape.sequence) + 1)),
-                             "Choose a longer text or a shorter sequence");
+            refuse_short(windows.tokens().name, windows.tokens().size, shape.sequence, source.pointer);
     }
     choose_validation(spec.validation_samples);
 }

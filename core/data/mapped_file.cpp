@@ -13,9 +13,9 @@
 
 namespace skippipe {
 
-MappedFile map_file(const std::filesystem::path& path, const std::string& pointer) {
-    const auto refuse = [&](const std::string& why) {
-        return InputError(pointer, path.string() + " cannot be read: " + why, "it holds data to train on",
+MappedFile map_file(const std::filesystem::path& path, const std::string& pointer, const char* why) {
+    const auto refuse = [&](const std::string& reason) {
+        return InputError(pointer, path.string() + " cannot be read: " + reason, why,
                           "Check the name and its permissions");
     };
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -15,7 +15,8 @@ struct MappedFile {
     std::size_t size = 0;
 };
 
-/// Throws InputError at `pointer` where it is not a readable regular file.
-MappedFile map_file(const std::filesystem::path& path, const std::string& pointer);
+/// Throws InputError at `pointer` where it is not a readable regular file; `why` says what it is for.
+MappedFile map_file(const std::filesystem::path& path, const std::string& pointer,
+                    const char* why = "it holds data to train on");
 
 }  // namespace skippipe

@@ -120,8 +120,8 @@ float from_half(std::uint16_t bits) {
     return bits & 0x8000 ? -size : size;
 }
 
-SafeTensors::SafeTensors(const std::filesystem::path& path, std::string pointer)
-    : path_(path), pointer_(std::move(pointer)), file_(map_file(path, pointer_)) {
+SafeTensors::SafeTensors(const std::filesystem::path& path, std::string pointer, const char* why)
+    : path_(path), pointer_(std::move(pointer)), file_(map_file(path, pointer_, why)) {
     std::uint64_t length = 0;
     if (file_.size < sizeof length) refuse(path_, pointer_, "is too short for a safetensors file");
     std::memcpy(&length, file_.data, sizeof length);

@@ -38,7 +38,8 @@ class SafeTensors {
 public:
     /// Throws InputError at `pointer` where the file is not one: a header that is too long, no JSON, of unknown types,
     /// with offsets that leave the file, overlap, leave a gap, or do not fit the shape.
-    SafeTensors(const std::filesystem::path& path, std::string pointer);
+    /// `why` says what the file is for.
+    SafeTensors(const std::filesystem::path& path, std::string pointer, const char* why = "tensors are read from it");
 
     const std::map<std::string, StoredTensor, std::less<>>& tensors() const { return tensors_; }
     const std::filesystem::path& path() const { return path_; }

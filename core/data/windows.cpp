@@ -37,6 +37,14 @@ void require_known(const TokenArray& tokens, std::uint64_t first, std::span<cons
     }
 }
 
+void refuse_short(const std::string& name, std::uint64_t tokens, int sequence, const std::string& pointer) {
+    throw InputError(pointer,
+                     fmt::format("{} is too small: {} tokens leave nothing to train on", name, grouped(tokens)),
+                     fmt::format("a sample takes {} tokens, and a share of the samples is held out",
+                                 grouped(static_cast<std::uint64_t>(sequence) + 1)),
+                     "Choose a longer text or a shorter sequence");
+}
+
 Windows::Windows(TokenArray tokens, int sequence, int vocabulary, double held_out_share, const std::string& pointer,
                  const Progress& progress)
     : tokens_(std::move(tokens)), sequence_(sequence) {

@@ -50,4 +50,7 @@ private:
 void require_known(const TokenArray& tokens, std::uint64_t first, std::span<const std::int32_t> values, int vocabulary,
                    const std::string& pointer);
 
+/// Throws the InputError of data from which no sample can be cut: a sample takes `sequence` + 1 tokens.
+[[noreturn]] void refuse_short(const std::string& name, std::uint64_t tokens, int sequence, const std::string& pointer);
+
 }  // namespace skippipe

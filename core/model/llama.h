@@ -8,11 +8,10 @@
 
 #include <torch/types.h>
 
+#include "core/data/llama_file.h"
 #include "core/experiment/document.h"
 
 namespace skippipe {
-
-inline constexpr double norm_epsilon = 1e-5;
 
 /// A tensor's place in a stage's flat storage. Matrices are [input, output]: y = x W.
 struct Segment {

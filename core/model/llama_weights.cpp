@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "core/base/fault.h"
-#include "core/experiment/io.h"
 #include "core/experiment/model_size.h"
 #include "core/model/llama.h"
 
@@ -16,8 +14,6 @@ namespace skippipe {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr const char* pointer = "/training/initial_weights";
 
 /// A tensor of the file and its place in a stage's flat weights: some columns of a matrix, transposed, since here y = x
 /// W and there y = W x. Rows of queries and keys also change places within a head: here a rotated pair lies side by
@@ -72,7 +68,7 @@ std::vector<Piece> pieces_of(const ModelSpec& model, int stage, const std::vecto
     int first_block = 0;
     for (int s = 0; s < stage; ++s) first_block += blocks[static_cast<std::size_t>(s)];
     for (int block = 0; block < blocks[static_cast<std::size_t>(stage)]; ++block) {
-        const auto here = fmt::format("block{}.", block), there = fmt::format("model.layers.{}.", first_block + block);
+        const auto here = fmt::format("block{}.", block), there = llama_block_prefix(first_block + block);
         add_same(there + "input_layernorm.weight", here + "attention_norm");
         add_columns(there + "self_attn.q_proj.weight", here + "qkv", 0, width, Piece::Layout::rotary);
         add_columns(there + "self_attn.k_proj.weight", here + "qkv", width, kv_width, Piece::Layout::rotary);
@@ -90,72 +86,15 @@ std::vector<Piece> pieces_of(const ModelSpec& model, int stage, const std::vecto
     return pieces;
 }
 
-/// What shapes do not show; the configuration is Hugging Face's.
-void check_configuration(const fs::path& folder, const ModelSpec& model) {
-    std::error_code error;
-    const auto path = folder / "config.json";
-    if (!fs::is_regular_file(path, error)) return;
-    Faults faults;
-    const auto text = read_file(path, faults);
-    const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
-    if (has_errors(faults)) throw InputError(faults);
-    const auto compare = [&](const char* key, double ours, const char* field) {
-        const auto found = json.find(key);
-        if (found == json.end() || !found->is_number() || found->get<double>() == ours) return;
-        throw InputError(fmt::format("/model/{}", field),
-                         fmt::format("{}, but {} says {}", ours, path.string(), found->get<double>()),
-                         "the weights were trained with that", fmt::format("Set it to {}", found->get<double>()));
-    };
-    if (!json.is_object()) return;
-    compare("num_attention_heads", model.heads, "heads");
-    compare("num_key_value_heads", kv_heads(model), "kv_heads");
-    compare("rope_theta", model.rotary_base, "rotary_base");
-    if (const auto epsilon = json.find("rms_norm_eps");
-        epsilon != json.end() && epsilon->is_number() && epsilon->get<double>() != norm_epsilon)
-        throw InputError(
-            pointer,
-            fmt::format("{} says rms_norm_eps {}, here it is {}", path.string(), epsilon->get<double>(), norm_epsilon),
-            "the losses would differ slightly",
-            "Take \"rms_norm_eps\" out of that file to load the weights all the same");
-    if (const auto scaling = json.find("rope_scaling"); scaling != json.end() && !scaling->is_null())
-        throw InputError(pointer, path.string() + " asks for scaled rotary frequencies", "they are not known here",
-                         "Use weights without rope_scaling (LLaMA 1, 2 and 3.0)");
-}
-
 }  // namespace
-
-LlamaWeights::LlamaWeights(const fs::path& path, const ModelSpec& model) : model_(model) {
-    std::error_code error;
-    const bool folder = fs::is_directory(path, error);
-    check_configuration(folder ? path : path.parent_path(), model);
-    if (!folder) {
-        files_.emplace_back(path, pointer);
-        return;
-    }
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(path, error))
-        if (entry.path().extension() == ".safetensors") found.push_back(entry.path());
-    std::sort(found.begin(), found.end());
-    for (const auto& file : found) files_.emplace_back(file, pointer);
-    if (files_.empty())
-        throw InputError(pointer, path.string() + " holds no .safetensors file", "training starts from it",
-                         "Name a safetensors file, or a folder of its parts");
-}
 
 std::vector<float> LlamaWeights::stage(int stage, const std::vector<int>& blocks) const {
     const auto pieces = pieces_of(model_, stage, blocks);
     const auto segments = stage_segments(model_, stage, blocks[static_cast<std::size_t>(stage)]);
     std::vector<float> flat(
         segments.empty() ? 0 : static_cast<std::size_t>(segments.back().offset + segments.back().size()));
-    const auto holder = [&](const std::string& name) {
-        return std::find_if(files_.begin(), files_.end(),
-                            [&](const SafeTensors& file) { return file.tensors().contains(name); });
-    };
     for (const auto& piece : pieces) {
-        auto name = piece.name;
-        if (name == "lm_head.weight" && holder(name) == files_.end()) name = "model.embed_tokens.weight";
-        const auto file = holder(name);
-        const auto values = (file == files_.end() ? files_.front() : *file).read(name, piece.shape);
+        const auto values = file_.read(piece.name, piece.shape);
         for_each_element(piece, model_.width / model_.heads, [&](std::int64_t there, std::int64_t here) {
             flat[static_cast<std::size_t>(here)] = values[static_cast<std::size_t>(there)];
         });

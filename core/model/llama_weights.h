@@ -6,26 +6,24 @@
 #include <functional>
 #include <vector>
 
-#include "core/data/safetensors.h"
+#include "core/data/llama_file.h"
 #include "core/experiment/document.h"
 
 namespace skippipe {
 
-/// Opened weights: one file, or all *.safetensors of a folder (large models come in several).
+/// Weights to start from, as stages hold them.
 class LlamaWeights {
 public:
-    /// Throws InputError at /training/initial_weights where they cannot be read, or where a config.json beside them
-    /// contradicts `model` in what shapes do not show (heads, rotary base).
-    LlamaWeights(const std::filesystem::path& path, const ModelSpec& model);
+    /// Throws as LlamaFile does.
+    LlamaWeights(const std::filesystem::path& path, const ModelSpec& model) : model_(model), file_(path, model) {}
 
-    /// A stage's weights in the order of stage_segments; `blocks` are those of each stage. A file without
-    /// `lm_head.weight` shares the embedding: the head starts as a copy of it. Throws InputError where a tensor is
-    /// missing or of another shape.
+    /// A stage's weights in the order of stage_segments; `blocks` are those of each stage. A shared head starts as a
+    /// copy of the embedding.
     std::vector<float> stage(int stage, const std::vector<int>& blocks) const;
 
 private:
     ModelSpec model_;
-    std::vector<SafeTensors> files_;
+    LlamaFile file_;
 };
 
 /// Writes the whole model as F32; `stage_weights` gives a stage's in the order of stage_segments and is asked for each

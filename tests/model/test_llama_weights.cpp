@@ -206,9 +206,11 @@ private Q_SLOTS:
         write_some(at("parts/model-1.safetensors"), early);
         write_some(at("parts/model-2.safetensors"), [&](const std::string& name) { return !early(name); });
         QVERIFY(LlamaWeights(at("parts"), model_).stage(0, blocks) == flat);
-        write_some(at("shared.safetensors"), [](const std::string& name) { return name != "lm_head.weight"; });
+        fs::create_directories(at("tied"));
+        std::ofstream(at("tied/config.json")) << R"({"tie_word_embeddings": true})";
+        write_some(at("tied/shared.safetensors"), [](const std::string& name) { return name != "lm_head.weight"; });
         save_llama(at("again.safetensors"), model_, blocks,
-                   [&](int) { return LlamaWeights(at("shared.safetensors"), model_).stage(0, blocks); });
+                   [&](int) { return LlamaWeights(at("tied/shared.safetensors"), model_).stage(0, blocks); });
         const auto again = tensors_of(at("again.safetensors"));
         QVERIFY(torch::equal(again.at("lm_head.weight"), again.at("model.embed_tokens.weight")));
         write_some(at("lacks.safetensors"), [](const std::string& name) { return name != "model.norm.weight"; });
@@ -220,6 +222,11 @@ private Q_SLOTS:
         QVERIFY(refusal([&] {
                     LlamaWeights(at("whole.safetensors"), other).stage(0, blocks);
                 }).find("the model's is [40, 24]") != std::string::npos);
+        auto shallow = model_;
+        shallow.blocks = 2;
+        QVERIFY(refusal([&] {
+                    LlamaWeights(at("whole.safetensors"), shallow).stage(0, {2});
+                }).find("holds a model of 4 blocks, this one has 2") != std::string::npos);
         const auto with = [&](const char* config) {
             std::ofstream(at("parts/config.json")) << config;
             return refusal([&] { LlamaWeights(at("parts"), model_); });
