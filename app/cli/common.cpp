@@ -4,10 +4,12 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/cli/verbs.h"
 #include "core/experiment/io.h"
 #include "core/experiment/presets.h"
+#include "core/experiment/counts.h"
 
 namespace skippipe::cli {
 
@@ -50,8 +52,36 @@ nlohmann::ordered_json optional_number(const std::optional<double>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
+namespace {
+
+/// Another model's blocks need not be as many for each stage: then "blocks_per_stage" says how many.
+void spread_blocks(nlohmann::ordered_json& json, int blocks) {
+    auto& pipeline = json["pipeline"];
+    if (pipeline.is_null()) pipeline = nlohmann::ordered_json::object();
+    if (!pipeline.is_object()) return;
+    const auto planned = pipeline.find("plan_blocks"), given = pipeline.find("blocks_per_stage");
+    const bool even = given == pipeline.end() || !given->is_array() || given->empty();
+    int stages = Pipeline{}.stages;
+    if (const auto own = pipeline.find("stages"); own != pipeline.end())
+        stages = own->is_number_integer() ? own->get<int>() : 0;
+    if (stages < 1 || blocks < stages || (planned != pipeline.end() && *planned == true)) return;
+    if (even && blocks % stages == 0) return;
+    int sum = 0;
+    if (!even)
+        for (const auto& count : *given) sum += count.is_number_integer() ? count.get<int>() : 0;
+    if (sum == blocks) return;
+    const auto spread = even_blocks(blocks, stages);
+    pipeline["blocks_per_stage"] = spread;
+    std::cerr << fmt::format("note: {} blocks over {} stages: {}\n", blocks, stages, fmt::join(spread, " "));
+}
+
+}  // namespace
+
 nlohmann::ordered_json with_model(nlohmann::ordered_json json, const std::string& model) {
-    if (!model.empty() && json.is_object()) json["model"] = to_json(find_model_preset(model).model);
+    if (model.empty() || !json.is_object()) return json;
+    const auto& preset = find_model_preset(model).model;
+    json["model"] = to_json(preset);
+    spread_blocks(json, preset.blocks);
     return json;
 }
 

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "app/cli/jitter.h"
+#include "app/cli/verbs.h"
 #include "core/base/format.h"
+#include "core/data/check_files.h"
 #include "core/experiment/io.h"
 
 namespace skippipe::cli {
@@ -49,6 +51,12 @@ Plan read_plan(const std::string& file, const Problem& problem) {
     auto plan = parse_plan(json, problem, faults);
     if (has_errors(faults)) throw InputError(faults);
     return plan;
+}
+
+void require_files(const Experiment& experiment, const std::filesystem::path& base_dir) {
+    const auto faults = check_files(experiment, base_dir);
+    if (has_errors(faults)) throw InputError(faults);
+    report(faults, false);
 }
 
 Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest request, bool talk) {

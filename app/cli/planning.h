@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,9 @@ Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest reque
 
 /// A plan file against its problem; throws InputError with all of its faults.
 Plan read_plan(const std::string& file, const Problem& problem);
+
+/// Throws InputError where the experiment's files (data, weights) cannot be used as they are; warnings are reported.
+void require_files(const Experiment& experiment, const std::filesystem::path& base_dir);
 
 /// What scripts rely on, plus "bound", "note" and, where asked for, "jitter".
 nlohmann::ordered_json to_json(const Score& score);

@@ -14,7 +14,7 @@
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/memory.h"
-#include "core/planner/plan/validator.h"
+#include "core/planner/runnable.h"
 #include "core/run/coordinator.h"
 #include "core/run/worker_group.h"
 #include "core/tokenizer/tokenizer.h"
@@ -26,7 +26,7 @@ namespace {
 struct RunOptions {
     std::string file, model, planner, plan_file, save_weights;
     bool ignore_memory = false, calibrate = false;
-    int threads = 0, iterations = 0, ranks = 0;
+    int threads = 0, iterations = -1, ranks = 0;
     std::uint64_t seed = 0;
 };
 
@@ -84,15 +84,9 @@ Experiment experiment_of(const nlohmann::ordered_json& json, const std::string& 
 Plan plan_of(const nlohmann::ordered_json& json, const Problem& problem) {
     Faults faults;
     auto plan = parse_plan(json, problem, faults);
+    if (!has_errors(faults)) faults = check_runnable(problem, plan);
     if (has_errors(faults)) throw InputError(faults);
-    const auto violations = check_structure(problem, plan);
-    for (const auto& violation : violations)
-        faults.push_back({"PLAN", violation.rule + ": " + violation.what, "the plan cannot be executed",
-                          "Mend the plan, or make one with `skippipe plan`"});
-    if (faults.empty() && !evaluate(problem, plan).complete)
-        faults.push_back({"PLAN", "deadlock: not every operation can run", "see `skippipe score`",
-                          "Raise the nodes' memory or change the order"});
-    if (has_errors(faults)) throw InputError(faults);
+    report(faults, false);
     return plan;
 }
 
@@ -138,7 +132,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
                          "Run the experiment with --model instead");
     job.experiment =
         is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(with_model(json, options.model), "");
-    if (options.iterations > 0) job.experiment.training.iterations = options.iterations;
+    if (options.iterations >= 0) job.experiment.training.iterations = options.iterations;
     if (options.seed > 0) job.experiment.seed = options.seed;
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
     if (options.ranks > 0) job.experiment.execution.ranks = options.ranks;
@@ -152,6 +146,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     job.problem = make_problem(job.experiment);
     job.record = context.record;
     job.base_dir = std::filesystem::absolute(options.file).parent_path();
+    require_files(job.experiment, job.base_dir);
     if (job.experiment.execution.compute == Compute::torch) prepare_text(job, !context.json);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
     if (is_plan && options.planner.empty()) {
@@ -290,8 +285,9 @@ void add_run(CLI::App& app, Context& context) {
     verb->add_option("--ranks", options->ranks,
                      "Processes instead of the experiment's (wall clock); under torchrun, srun or mpirun theirs counts")
         ->check(CLI::Range(1, 4096));
-    verb->add_option("--iterations", options->iterations, "Iterations instead of the experiment's")
-        ->check(CLI::PositiveNumber);
+    verb->add_option("--iterations", options->iterations,
+                     "Iterations instead of the experiment's; 0 with --save-weights writes the untrained model")
+        ->check(CLI::NonNegativeNumber);
     verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
     verb->callback([options, &context] { run(*options, context); });
 }

@@ -5,6 +5,7 @@
 
 #include "app/cli/verbs.h"
 #include "core/experiment/counts.h"
+#include "core/data/check_files.h"
 #include "core/experiment/io.h"
 
 namespace skippipe::cli {
@@ -12,7 +13,11 @@ namespace skippipe::cli {
 namespace {
 
 void validate_file(const std::filesystem::path& file, const std::string& model, Context& context) {
-    const auto parsed = load_with_model(file, model);
+    auto parsed = load_with_model(file, model);
+    if (!has_errors(parsed.faults)) {
+        const auto found = check_files(parsed.experiment, std::filesystem::absolute(file).parent_path());
+        parsed.faults.insert(parsed.faults.end(), found.begin(), found.end());
+    }
     const bool valid = !has_errors(parsed.faults);
     context.exit_code = valid ? fine : bad_input;
     if (context.json) {

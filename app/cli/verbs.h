@@ -55,7 +55,9 @@ Experiment read_experiment(const std::filesystem::path& file, const std::string&
 
 /// The same with every fault kept; `model` names a preset that replaces the file's model, empty: none.
 ParsedExperiment load_with_model(const std::filesystem::path& file, const std::string& model);
-/// Parsed JSON of an experiment, its model replaced; `model` as above. Throws InputError where there is no such preset.
+/// Parsed JSON of an experiment, its model replaced; `model` as above. Where the new model's blocks do not fill the
+/// stages evenly, "blocks_per_stage" spreads them, and a note on standard error says so. Throws InputError where there
+/// is no such preset.
 nlohmann::ordered_json with_model(nlohmann::ordered_json json, const std::string& model);
 /// The option --model.
 void add_model_option(CLI::App& verb, std::string& model);

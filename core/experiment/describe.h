@@ -284,7 +284,8 @@ void describe(V& v, T& d) {
 
 template <class V, PartOf<Training> T>
 void describe(V& v, T& t) {
-    v("iterations", t.iterations, Info{.doc = "Optimizer steps", .min = 1, .max = 1e9});
+    v("iterations", t.iterations,
+      Info{.doc = "Optimizer steps; 0: the model is validated (and saved) as it starts", .min = 0, .max = 1e9});
     v("learning_rate", t.learning_rate, Info{.doc = "AdamW's learning rate", .min = 0, .max = 10, .above_min = true});
     v("warmup_iterations", t.warmup_iterations, Info{.doc = "Linear warm-up", .min = 0, .max = 1e9});
     v("beta1", t.beta1, Info{.doc = "AdamW's first decay", .min = 0, .max = 0.999999});

@@ -116,8 +116,9 @@ private Q_SLOTS:
         auto wrong = data;
         wrong["path"] = "wrong.bin";
         const auto high = run({"run", experiment("wrong.json", wrong, {{"vocabulary", 200}})});
-        QVERIFY2(high.exit_code == 1 && high.error.contains("token 1,234 of") && high.error.contains("wrong.bin"),
+        QVERIFY2(high.exit_code == 2 && high.error.contains("token 1,234 of") && high.error.contains("wrong.bin"),
                  high.error);
+        QCOMPARE(run({"validate", file("wrong.json")}).exit_code, 2);
     }
 
     void weights_are_saved_and_trained_on() {
@@ -135,9 +136,45 @@ private Q_SLOTS:
         QCOMPARE(second.last()["first_validation_loss"].toDouble(), first.last()["last_validation_loss"].toDouble());
         const auto other =
             run({"run", experiment("other.json", data, {{"width", 64}}, {{"initial_weights", "first.safetensors"}})});
-        QVERIFY2(other.exit_code == 1 && other.error.contains("the model's is [256, 64]"), other.error);
+        QVERIFY2(other.exit_code == 2 && other.error.contains("the model's is [256, 64]"), other.error);
+        // Without a step: the weights that were read, or that the seed draws.
+        const auto copied = run({"run", file("second.json"), "--iterations", "0", "--save-weights",
+                                 file("copied.safetensors"), "--json"});
+        QVERIFY2(copied.exit_code == 0, copied.error);
+        QCOMPARE(copied.last()["iterations"].toInt(), 0);
+        QCOMPARE(copied.last()["last_validation_loss"].toDouble(), first.last()["last_validation_loss"].toDouble());
+        const auto bytes_of = [&](const char* name) {
+            QFile in(file(name));
+            return in.open(QIODevice::ReadOnly) ? in.readAll() : QByteArray();
+        };
+        QVERIFY(!bytes_of("copied.safetensors").isEmpty());
+        QVERIFY(bytes_of("copied.safetensors") == bytes_of("first.safetensors"));
+        const auto untrained = run({"run", file("first.json"), "--iterations", "0", "--save-weights",
+                                    file("untrained.safetensors"), "--json"});
+        QVERIFY2(untrained.exit_code == 0, untrained.error);
+        QCOMPARE(untrained.last()["first_validation_loss"].toDouble(),
+                 first.last()["first_validation_loss"].toDouble());
         const auto nowhere = run({"run", file("first.json"), "--save-weights", file("no/such/folder/x.safetensors")});
         QVERIFY2(nowhere.exit_code == 2 && nowhere.error.contains("cannot create a file"), nowhere.error);
+    }
+
+    /// Nothing is planned, and the record learns nothing of it.
+    void files_that_cannot_be_used_are_bad_input() {
+        const QJsonObject gone{{"source", "text"}, {"path", "gone.txt"}},
+            there{{"source", "text"}, {"path", "corpus.txt"}};
+        const auto runs = [&] { return run({"runs", "--json"}).out; };
+        const auto before = runs();
+        for (const auto& path : {experiment("gone.json", gone),
+                                 experiment("no-weights.json", there, {}, {{"initial_weights", "gone.safetensors"}})}) {
+            for (const char* verb : {"validate", "run"}) {
+                const auto refused = run({verb, path});
+                QVERIFY2(refused.exit_code == 2 && refused.error.contains("gone."), refused.error);
+                QVERIFY2(!refused.out.contains("planned by"), refused.out);
+            }
+        }
+        QCOMPARE(runs(), before);
+        const auto weights = run({"validate", file("no-weights.json")});
+        QVERIFY2(weights.error.contains("training starts from its weights"), weights.error);
     }
 
     void what_does_not_fit_is_told_before_the_start() {
@@ -147,7 +184,7 @@ private Q_SLOTS:
         const auto path = experiment("big.json", data);
         QCOMPARE(run({"validate", path, "--model", "llama-1m"}).exit_code, 0);
         const auto uneven = run({"validate", path, "--model", "llama-3-8b"});
-        QVERIFY2(uneven.exit_code == 2 && uneven.error.contains("/model/blocks: 32 blocks over 3 stages"),
+        QVERIFY2(uneven.exit_code == 0 && uneven.error.contains("note: 32 blocks over 3 stages: 10 11 11"),
                  uneven.error);
         const auto none = run({"plan", path, "--model", "llama-9b"});
         QVERIFY2(none.exit_code == 2 && none.error.contains("tinyllama-1.1b"), none.error);
