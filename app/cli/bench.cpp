@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -29,23 +32,8 @@ std::vector<std::filesystem::path> programs(const std::string& only) {
     return found;
 }
 
-/// One JSON object a line: {"name", "value", "unit", "baseline", "baseline_value", "ratio", "threads", "ceiling"}.
-bool run_program(const std::filesystem::path& program, bool long_runs, std::vector<nlohmann::ordered_json>& figures) {
-    const std::string command = "'" + program.string() + "'" + (long_runs ? " --long" : "");
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return false;
-    std::string text;
-    char chunk[4096];
-    for (std::size_t n; (n = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;) text.append(chunk, n);
-    const int status = ::pclose(pipe);
-    for (std::size_t from = 0; from < text.size();) {
-        const auto end = std::min(text.find('\n', from), text.size());
-        auto figure = nlohmann::ordered_json::parse(text.substr(from, end - from), nullptr, false);
-        if (figure.is_object() && figure.contains("name")) figures.push_back(std::move(figure));
-        from = end + 1;
-    }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
+/// Columns: figures come one after the other, so their widths are not known beforehand.
+constexpr std::size_t name_width = 62, number_width = 9;
 
 std::string cell(const nlohmann::ordered_json& figure, const char* key) {
     const auto value = figure.find(key);
@@ -54,25 +42,57 @@ std::string cell(const nlohmann::ordered_json& figure, const char* key) {
     return value->is_number() ? format_number(value->get<double>()) : value->dump();
 }
 
+std::string row(const std::string& name, const std::string& value, const std::string& unit, const std::string& ratio,
+                const std::string& baseline, const std::string& threads, const std::string& ceiling) {
+    return fmt::format("{:<{}}  {:>{}} {:<15} {:>{}} {:>7}  {}{}\n", name, name_width, value, number_width, unit, ratio,
+                       number_width, threads, baseline, ceiling.empty() ? "" : "; " + ceiling);
+}
+
+std::string row(const nlohmann::ordered_json& f) {
+    const auto baseline = cell(f, "baseline_value") + " " + cell(f, "baseline");
+    const auto ceiling = f.find("ceiling");
+    return row(cell(f, "name"), cell(f, "value"), cell(f, "unit"), cell(f, "ratio"), baseline, cell(f, "threads"),
+               ceiling == f.end() || ceiling->is_null() ? "" : cell(f, "ceiling"));
+}
+
+/// Hands on each figure as the program prints it, one JSON object a line: {"name", "value", "unit", "baseline",
+/// "baseline_value", "ratio", "threads", "ceiling"}. False where the program fails.
+bool run_program(const std::filesystem::path& program, bool long_runs,
+                 const std::function<void(nlohmann::ordered_json)>& take) {
+    const std::string command = "'" + program.string() + "'" + (long_runs ? " --long" : "");
+    FILE* pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) return false;
+    char* line = nullptr;
+    std::size_t size = 0;
+    while (::getline(&line, &size, pipe) > 0) {
+        auto figure = nlohmann::ordered_json::parse(line, nullptr, false);
+        if (figure.is_object() && figure.contains("name")) take(std::move(figure));
+    }
+    std::free(line);
+    const int status = ::pclose(pipe);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// Each row as it comes; on standard error which program runs, and how many are left.
 void bench(const std::string& only, bool long_runs, Context& context) {
-    std::vector<nlohmann::ordered_json> figures;
-    for (const auto& program : programs(only)) {
-        std::cerr << "running " << program.filename().string() << '\n';
-        if (!run_program(program, long_runs, figures)) {
-            std::cerr << "error: " << program.string() << " failed\n";
-            context.exit_code = run_failed;
-        }
+    const auto start = std::chrono::steady_clock::now();
+    auto figures = nlohmann::ordered_json::array();
+    if (!context.json)
+        std::cout << row("figure", "value", "unit", "ratio", "baseline; ceiling", "threads", "") << std::flush;
+    const auto all = programs(only);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+        std::cerr << fmt::format("{} ({} of {}, {} so far)\n", all[i].filename().string(), i + 1, all.size(),
+                                 format_seconds(passed.count()));
+        const bool ended = run_program(all[i], long_runs, [&](nlohmann::ordered_json figure) {
+            if (!context.json) std::cout << row(figure) << std::flush;
+            figures.push_back(std::move(figure));
+        });
+        if (ended) continue;
+        std::cerr << "error: " << all[i].string() << " failed\n";
+        context.exit_code = run_failed;
     }
-    if (context.json) {
-        std::cout << nlohmann::ordered_json(figures).dump() << '\n';
-        return;
-    }
-    std::vector<std::vector<std::string>> rows{{"figure", "value", "unit", "ratio", "baseline", "threads", "ceiling"}};
-    for (const auto& f : figures)
-        rows.push_back({cell(f, "name"), cell(f, "value"), cell(f, "unit"), cell(f, "ratio"),
-                        cell(f, "baseline_value") + "  " + cell(f, "baseline"), cell(f, "threads"),
-                        cell(f, "ceiling")});
-    std::cout << table(rows);
+    if (context.json) std::cout << figures.dump() << '\n';
 }
 
 }  // namespace
@@ -83,8 +103,9 @@ void add_bench(CLI::App& app, Context& context) {
         bool long_runs = false;
     };
     auto options = std::make_shared<Options>();
-    auto* verb = add_verb(app, context, "bench", "Measure speed and memory on this machine and print the table",
-                          "  skippipe bench\n  skippipe bench --only planner --json");
+    auto* verb =
+        add_verb(app, context, "bench", "Measure speed and memory on this machine; each figure is printed as it comes",
+                 "  skippipe bench\n  skippipe bench --only planner --json");
     verb->add_option("--only", options->only, "Only programs whose name contains this");
     verb->add_flag("--long", options->long_runs, "Also what takes minutes");
     verb->callback([options, &context] { bench(options->only, options->long_runs, context); });
