@@ -35,33 +35,43 @@ int nodes_in(const Case& c) {
     return nodes;
 }
 
-/// Trains both for `iterations`; the largest relative difference of any gradient or loss.
-double compare(const Case& c, bool split, int dropped, int iterations) {
+struct Difference {
+    double largest = 0;  ///< relative, of any gradient or loss
+    QString wrong;       ///< what must be equal and is not; empty: nothing
+};
+
+/// Trains both for `iterations`; `dropped`: a microbatch that the pipeline leaves out, -1 for none.
+Difference compare(const Case& c, bool split, int dropped, int iterations) {
     const auto experiment = small_experiment(static_cast<int>(c.stages.size()), nodes_in(c));
     const auto plan = make_plan(c.stages, c.paths);
     const auto batches = make_batches(experiment);
     TorchCompute compute(experiment, plan, batches, 21, 2);
     WholeModel whole(experiment.model, experiment.training, plan.blocks, 21);
-    double largest = 0;
+    Difference found;
+    const auto require = [&](bool equal, const char* what, int iteration) {
+        if (!equal && found.wrong.isEmpty()) found.wrong = QString("%1 in iteration %2").arg(what).arg(iteration);
+    };
     for (int iteration = 0; iteration < iterations; ++iteration) {
         const auto result = run_iteration(
             compute, iteration, tasks_of(plan, split, Rng(5, static_cast<std::uint64_t>(iteration)), dropped));
         whole.accumulate(batches, iteration, stage_paths(plan));
         const auto expected = whole.step(iteration);
+        require(compute.replicas_equal(), "replicas differ", iteration);
         if (dropped < 0) {
-            if (result.stage_tokens != expected.stage_tokens || result.tokens != expected.tokens) return 3;
-            if (std::abs(result.gradient_norm / expected.gradient_norm - 1) > 1e-5) return 4;
+            require(result.stage_tokens == expected.stage_tokens, "other tokens of a stage", iteration);
+            require(result.tokens == expected.tokens, "another number of tokens", iteration);
+            require(std::abs(result.gradient_norm / expected.gradient_norm - 1) <= 1e-5, "another gradient norm",
+                    iteration);
         }
-        largest = std::max(largest, std::abs(result.loss_sum_nats / expected.loss_sum_nats - 1));
+        found.largest = std::max(found.largest, std::abs(result.loss_sum_nats / expected.loss_sum_nats - 1));
         for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
             const auto segments = stage_segments(experiment.model, static_cast<int>(stage), plan.blocks[stage]);
             const int number = static_cast<int>(stage);
-            largest = std::max(largest,
-                               largest_difference(segments, compute.reduced_gradient(number), whole.gradient(number)));
+            found.largest = std::max(
+                found.largest, largest_difference(segments, compute.reduced_gradient(number), whole.gradient(number)));
         }
-        if (!compute.replicas_equal()) return 2;
     }
-    return largest;
+    return found;
 }
 
 void add_cases() {
@@ -79,22 +89,28 @@ private Q_SLOTS:
     void equals_whole_model_data() { add_cases(); }
     void equals_whole_model() {
         QFETCH(int, index);
-        const double difference = compare(cases()[static_cast<std::size_t>(index)], false, -1, 10);
-        QVERIFY2(difference <= 1e-5, qPrintable(QString("difference %1").arg(difference)));
+        const auto found = compare(cases()[static_cast<std::size_t>(index)], false, -1, 10);
+        QVERIFY2(found.wrong.isEmpty(), qPrintable(found.wrong));
+        QVERIFY2(found.largest <= 1e-5, qPrintable(QString("difference %1").arg(found.largest)));
     }
 
     void split_backward_equals_whole_model_data() { add_cases(); }
     void split_backward_equals_whole_model() {
         QFETCH(int, index);
-        const double difference = compare(cases()[static_cast<std::size_t>(index)], true, -1, 3);
-        QVERIFY2(difference <= 1e-5, qPrintable(QString("difference %1").arg(difference)));
+        const auto found = compare(cases()[static_cast<std::size_t>(index)], true, -1, 3);
+        QVERIFY2(found.wrong.isEmpty(), qPrintable(found.wrong));
+        QVERIFY2(found.largest <= 1e-5, qPrintable(QString("difference %1").arg(found.largest)));
     }
 
     void dropping_one_microbatch_shows_data() { add_cases(); }
     void dropping_one_microbatch_shows() {
         QFETCH(int, index);
         const auto& c = cases()[static_cast<std::size_t>(index)];
-        for (int m = 0; m < static_cast<int>(c.paths.size()); ++m) QVERIFY(compare(c, false, m, 1) > 1e-2);
+        for (int m = 0; m < static_cast<int>(c.paths.size()); ++m) {
+            const auto found = compare(c, false, m, 1);
+            QVERIFY2(found.wrong.isEmpty(), qPrintable(found.wrong));
+            QVERIFY2(found.largest > 1e-2, qPrintable(QString("difference %1").arg(found.largest)));
+        }
     }
 
     void same_bits_with_any_threads() {
