@@ -2,15 +2,18 @@
 // Training through the pipeline against the same LLaMA trained whole with plain LibTorch, against python3-torch,
 // against two processes, against the tensor work alone, and skipping against not skipping: one JSON line each, with
 // what this machine's matrix products and memory allow in the same run. Parts by name as arguments: two, one, engine,
-// skip, processes, python; all without. What is compared alternates, so that a busy machine meets both; ratios are
-// medians of pairs.
+// skip, processes, python, and, at the sizes that people train, llama-15m and llama-42m; all without (the two large
+// ones with --long alone). What is compared alternates, so that a busy machine meets both; ratios are medians of pairs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <cstdlib>
 #include <deque>
-#include <fstream>
+#include <filesystem>
 #include <functional>
+#include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,6 +26,7 @@
 #include "core/base/statistics.h"
 #include "core/engine/virtual_clock.h"
 #include "core/experiment/model_size.h"
+#include "core/experiment/presets.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "core/model/optimizer.h"
@@ -36,27 +40,44 @@ using namespace skippipe;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int threads = 2, microbatches = 12, repeats = 5, stages = 6, replicas = 2;
+constexpr int threads = 2, repeats = 5, replicas = 2;
 
-Experiment make_experiment() {
+/// What is trained. A block is a stage, and every stage is on two nodes.
+struct Setup {
+    std::string name;  ///< of the preset; "small" for the benchmark's own
+    ModelSpec model;
+    int samples = 8, microbatches = 12;
+
+    int stages() const { return model.blocks; }
+    int nodes() const { return stages() * replicas; }
+    double tokens() const { return static_cast<double>(microbatches) * samples * model.sequence; }
+};
+
+/// Of the large ones an iteration is 4 x 1,024 tokens.
+Setup setup_of(const std::string& name) {
+    if (name == "small") return {name, {.blocks = 6, .width = 128, .heads = 4, .vocabulary = 256, .sequence = 128}};
+    const auto& model = find_model_preset(name).model;
+    return {name, model, 1024 / model.sequence, 4};
+}
+
+Experiment make_experiment(const Setup& setup) {
     Experiment experiment;
-    experiment.model = {.blocks = stages, .width = 128, .heads = 4, .vocabulary = 256, .sequence = 128};
-    experiment.pipeline.microbatches = microbatches;
-    experiment.pipeline.microbatch_samples = 8;
-    for (int node = 0; node < stages * replicas; ++node)
-        experiment.topology.nodes.push_back({.id = std::to_string(node)});
-    experiment.topology.hop_matrix_s.assign(stages * replicas, std::vector<double>(stages * replicas, 0.0));
+    experiment.model = setup.model;
+    experiment.pipeline.microbatches = setup.microbatches;
+    experiment.pipeline.microbatch_samples = setup.samples;
+    for (int node = 0; node < setup.nodes(); ++node) experiment.topology.nodes.push_back({.id = std::to_string(node)});
+    const auto nodes = static_cast<std::size_t>(setup.nodes());
+    experiment.topology.hop_matrix_s.assign(nodes, std::vector<double>(nodes, 0.0));
     return experiment;
 }
 
-constexpr double tokens_of_iteration = microbatches * 8.0 * 128;
-
 /// Stage s on nodes s and s + stages; microbatches alternate. `skipped`: of the stages above 0, by turns.
-Plan make_plan(int skipped) {
+Plan make_plan(const Setup& setup, int skipped) {
+    const int stages = setup.stages();
     Plan plan;
-    plan.blocks.assign(stages, 1);
+    plan.blocks.assign(static_cast<std::size_t>(stages), 1);
     for (int stage = 0; stage < stages; ++stage) plan.stages.push_back({stage, stage + stages});
-    for (int m = 0; m < microbatches; ++m) {
+    for (int m = 0; m < setup.microbatches; ++m) {
         Path path{.microbatch = m};
         for (int stage = 0; stage < stages; ++stage) {
             const bool skip = stage > 0 && (stage - 1 + stages - 1 - m % (stages - 1)) % (stages - 1) < skipped;
@@ -83,14 +104,17 @@ double seconds(const std::function<void()>& work) {
 /// Trains as `skippipe run` does, under the virtual clock.
 class Trained {
 public:
-    Trained(const Experiment& experiment, const Plan& plan, int workers)
-        : plan_(plan),
-          problem_(make_problem(experiment)),
-          compute_(experiment, plan, make_batches(experiment), 1, workers),
+    Trained(const Setup& setup, int workers, int skipped = 0)
+        : setup_(setup),
+          plan_(make_plan(setup, skipped)),
+          problem_(make_problem(make_experiment(setup))),
+          compute_(make_experiment(setup), plan_, make_batches(make_experiment(setup)), 1, workers),
           driver_(problem_, plan_, compute_) {}
+    double tokens() const { return setup_.tokens(); }
     void train() { driver_.train(iteration_++); }
 
 private:
+    Setup setup_;
     Plan plan_;
     Problem problem_;
     TorchCompute compute_;
@@ -101,10 +125,13 @@ private:
 /// The same tensor work, called one after the other without machines, events, tasks or queues.
 class BareLoop {
 public:
-    BareLoop(const Experiment& experiment, const Plan& plan)
-        : experiment_(experiment), plan_(plan), batches_(make_batches(experiment)), graph_(1, use_one_thread) {
-        for (int node = 0; node < stages * replicas; ++node) {
-            nodes_.emplace_back(Stage(experiment.model, node % stages, 1, torch::kCPU), experiment.model);
+    explicit BareLoop(const Setup& setup)
+        : experiment_(make_experiment(setup)),
+          plan_(make_plan(setup, 0)),
+          batches_(make_batches(experiment_)),
+          graph_(1, use_one_thread) {
+        for (int node = 0; node < setup.nodes(); ++node) {
+            nodes_.emplace_back(Stage(setup.model, node % setup.stages(), 1, torch::kCPU), setup.model);
             nodes_.back().stage.initialise(1);
         }
     }
@@ -114,6 +141,7 @@ public:
             node.tokens = 0;
         }
         for (const auto& path : plan_.paths) train_on(path);
+        const auto stages = plan_.stages.size();
         std::vector<StageCopies> copies(stages);
         for (std::size_t node = 0; node < nodes_.size(); ++node) {
             copies[node % stages].nodes.push_back(&nodes_[node]);
@@ -157,13 +185,17 @@ private:
 /// matrix product.
 class Whole {
 public:
-    Whole(const Experiment& experiment, int intra_op, int blas)
-        : intra_op_(intra_op),
+    Whole(const Setup& setup, int intra_op, int blas)
+        : setup_(setup),
+          intra_op_(intra_op),
           blas_(blas),
-          batches_(make_batches(experiment)),
-          model_(experiment.model, experiment.training, std::vector<int>(stages, 1), 1) {
-        for (int m = 0; m < microbatches; ++m) paths_.push_back({m, {0, 1, 2, 3, 4, 5}});
+          batches_(make_batches(make_experiment(setup))),
+          model_(setup.model, Training{}, std::vector<int>(static_cast<std::size_t>(setup.stages()), 1), 1) {
+        std::vector<int> all(static_cast<std::size_t>(setup.stages()));
+        std::iota(all.begin(), all.end(), 0);
+        for (int m = 0; m < setup.microbatches; ++m) paths_.push_back({m, all});
     }
+    double tokens() const { return setup_.tokens(); }
     void train() {
         at::set_num_threads(intra_op_);
         set_blas_threads(blas_);
@@ -174,6 +206,7 @@ public:
     }
 
 private:
+    Setup setup_;
     int intra_op_, blas_;
     Batches batches_;
     WholeModel model_;
@@ -190,24 +223,24 @@ double memory_gb_per_s() {
     return 12.0 * static_cast<double>(a.size()) / best * 1e-9;
 }
 
-double total_flops(double blocks_visited) {
-    const ModelSpec model = make_experiment().model;
-    const double d = model.width, f = ffn_width(model), t = model.sequence;
-    return 3 * tokens_of_iteration * (blocks_visited * (8 * d * d + 6 * d * f + 4 * t * d) + 2 * d * model.vocabulary);
+/// Of an iteration: matrix products and attention, which looks at half of all pairs of tokens.
+double total_flops(const Setup& setup, double blocks_visited) {
+    const double d = setup.model.width, f = ffn_width(setup.model), t = setup.model.sequence;
+    return 3 * setup.tokens() * (blocks_visited * (8 * d * d + 6 * d * f + 2 * t * d) + 2 * d * setup.model.vocabulary);
 }
 
 struct Ceiling {
     double gflops = 0, gb_per_s = 0;
-    std::string text(double iteration_s, int cores) const {
-        const double reached = total_flops(stages) / iteration_s * 1e-9;
+    std::string text(const Setup& setup, double tokens_per_s, int cores) const {
+        const double reached = total_flops(setup, setup.stages()) * tokens_per_s / setup.tokens() * 1e-9;
         return fmt::format(
-            "{:.0f} GFLOP/s of {:.0f} that 384 x 384 products reach on {} core(s) ({:.0f} %; full attention counted); "
-            "memory {:.1f} GB/s a core",
+            "{:.0f} GFLOP/s of {:.0f} that 384 x 384 products reach on {} core(s) ({:.0f} %; causal attention counted "
+            "once); memory {:.1f} GB/s a core",
             reached, gflops * cores, cores, 100 * reached / (gflops * cores), gb_per_s);
     }
 };
 
-void print(const char* name, double value, const char* unit, const std::string& baseline, double baseline_value,
+void print(const std::string& name, double value, const char* unit, const std::string& baseline, double baseline_value,
            double ratio, int cores, const std::string& ceiling) {
     const nlohmann::ordered_json line{{"name", name},
                                       {"value", value},
@@ -241,7 +274,7 @@ Pair compare(const std::function<void()>& first, const std::function<void()>& se
 
 /// Another process of this program, which trains with one worker from `start` on.
 double alone(long long start_ns, double for_s) {
-    Trained pipeline(make_experiment(), make_plan(0), 1);
+    Trained pipeline(setup_of("small"), 1);
     pipeline.train();
     std::this_thread::sleep_until(Clock::time_point(std::chrono::nanoseconds(start_ns)));
     int iterations = 0;
@@ -252,7 +285,7 @@ double alone(long long start_ns, double for_s) {
         ++iterations;
         passed = std::chrono::duration<double>(Clock::now() - start).count();
     }
-    return iterations * tokens_of_iteration / passed;
+    return iterations * pipeline.tokens() / passed;
 }
 
 /// Tokens a second of iterations for at least so long.
@@ -261,12 +294,12 @@ double rate_of_trained(Model& model, double for_s) {
     int iterations = 0;
     double passed = 0;
     for (; passed < for_s; ++iterations) passed += seconds([&] { model.train(); });
-    return iterations * tokens_of_iteration / passed;
+    return iterations * model.tokens() / passed;
 }
 
 /// Another process of this program, which trains the model whole.
-double whole(int intra_op, int blas, double for_s) {
-    Whole model(make_experiment(), intra_op, blas);
+double whole(const std::string& setup, int intra_op, int blas, double for_s) {
+    Whole model(setup_of(setup), intra_op, blas);
     model.train();
     return rate_of_trained(model, for_s);
 }
@@ -307,54 +340,106 @@ void bench_processes(Trained& two) {
           median(apart), median(ratios), threads, "goal 0.95");
 }
 
-/// How two threads may be shared out between an operation's loops and a matrix product. OpenMP's threads yield the core
-/// while they wait, without which those of OpenBLAS find none.
+/// How two threads may be shared out between an operation's loops and a matrix product, and whose products: OpenBLAS'
+/// own threads or OpenMP's, where that build is found. OpenMP's threads yield the core while they wait, without which
+/// those of OpenBLAS find none. Freed memory is kept, without which every large tensor is faulted in anew.
 struct Threading {
     int intra_op, blas;
-    std::string variables() const { return fmt::format("OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS={}", blas); }
+    std::string library;  ///< loaded first; empty: the system's, with pthreads
+    std::string variables() const {
+        return fmt::format(
+            "OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS={} OMP_NUM_THREADS={} "
+            "MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824{}",
+            blas, std::max(intra_op, blas), library.empty() ? "" : " LD_PRELOAD='" + library + "'");
+    }
     std::string text() const {
-        return fmt::format("{} threads in an operation, {} in a matrix product", intra_op, blas);
+        return fmt::format("{} threads in an operation, {} in a matrix product, OpenBLAS with {}", intra_op, blas,
+                           library.empty() ? "pthreads" : "OpenMP");
     }
 };
-constexpr Threading threadings[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
 
-/// Two workers against another program that prints its tokens a second, under whichever threading that is fastest with.
-void bench_against(Trained& two, const char* name, const std::string& baseline, const std::string& remark,
-                   const std::function<std::string(const Threading&)>& command) {
-    const Threading* best = threadings;
+/// OPENBLAS_OPENMP names libblas.so.3 of Debian's libopenblas0-openmp where it is unpacked elsewhere.
+std::vector<Threading> threadings(int cores) {
+    const char* given = std::getenv("OPENBLAS_OPENMP");
+    const std::string openmp = given ? given : "/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3";
+    std::vector<Threading> all;
+    for (const auto& library : {std::string{}, openmp}) {
+        if (!library.empty() && !std::filesystem::exists(library)) continue;
+        for (const int intra_op : {cores, 1})
+            for (const int blas : {cores, 1})
+                if (std::none_of(all.begin(), all.end(), [&](const Threading& t) {
+                        return t.intra_op == intra_op && t.blas == blas && t.library == library;
+                    }))
+                    all.push_back({intra_op, blas, library});
+    }
+    return all;
+}
+
+struct Rival {
+    std::string name, baseline, goal;
+    std::function<std::string(const Threading&)> command;  ///< prints its tokens a second
+};
+
+/// Against another program under whichever threading that is fastest with.
+void bench_against(Trained& ours, const Setup& setup, int cores, const Ceiling& ceiling, const Rival& rival) {
+    const auto choices = threadings(cores);
+    const Threading* best = &choices.front();
     double best_rate = 0;
     std::string words;
-    for (const auto& threading : threadings) {
-        const auto [rate, text] = rate_of(popen(command(threading).c_str(), "r"));
+    for (const auto& threading : choices) {
+        const auto [rate, text] = rate_of(popen(rival.command(threading).c_str(), "r"));
         if (words.empty() || rate > best_rate) words = text;
         if (rate > best_rate) best_rate = rate, best = &threading;
     }
-    if (best_rate <= 0) return print(name, 0, "tokens/s", baseline + ": " + words, 0, 0, threads, "skipped");
-    std::vector<double> ours, theirs, ratios;
+    if (best_rate <= 0) return print(rival.name, 0, "tokens/s", rival.baseline + ": " + words, 0, 0, cores, "skipped");
+    std::vector<double> rates, theirs, ratios;
     for (int repeat = 0; repeat < repeats; ++repeat) {
-        theirs.push_back(rate_of(popen(command(*best).c_str(), "r")).first);
-        ours.push_back(rate_of_trained(two, 4));
-        ratios.push_back(ours.back() / theirs.back());
+        theirs.push_back(rate_of(popen(rival.command(*best).c_str(), "r")).first);
+        rates.push_back(rate_of_trained(ours, 4));
+        ratios.push_back(rates.back() / theirs.back());
     }
-    print(name, median(ours), "tokens/s", fmt::format("{}, tokens/s; its best: {}", baseline, best->text()),
-          median(theirs), median(ratios), threads, remark);
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    print(rival.name, median(rates), "tokens/s",
+          fmt::format("{}, tokens/s; its best: {}", rival.baseline, best->text()), median(theirs), median(ratios),
+          cores,
+          fmt::format("{}; ratios {:.2f} to {:.2f}; {}", rival.goal, *least, *most,
+                      ceiling.text(setup, median(rates), cores)));
 }
 
-void bench_whole(Trained& two, const Ceiling& ceiling) {
-    const double iteration_s = tokens_of_iteration / rate_of_trained(two, 4);
-    bench_against(two, "pipeline, two workers, skip 0", "whole with plain LibTorch on two cores",
-                  "goal 1.5; " + ceiling.text(iteration_s, 2), [](const Threading& t) {
-                      return fmt::format("{} '{}' --whole {} {} 5", t.variables(), own_path(), t.intra_op, t.blas);
-                  });
+std::string words_of(int workers) { return workers == 1 ? "one worker" : "two workers"; }
+
+Rival plain_libtorch(const Setup& setup, int cores) {
+    return {fmt::format("{}, {}, skip 0", setup.name == "small" ? "pipeline" : setup.name, words_of(cores)),
+            fmt::format("whole with plain LibTorch on {}", cores == 1 ? "one core" : "two cores"),
+            cores == 1 ? "goal 1.2" : "goal 1.5", [setup](const Threading& t) {
+                return fmt::format("{} '{}' --whole {} {} {} 5", t.variables(), own_path(), setup.name, t.intra_op,
+                                   t.blas);
+            }};
 }
 
-void bench_python(Trained& two) {
-    bench_against(two, "pipeline, two workers, against python3-torch", "python3-torch, eager, on two cores", "goal 1.5",
-                  [](const Threading& t) {
-                      return fmt::format(
-                          "{} /usr/bin/python3 '{}/tests/benchmarks/llama_eager.py' --threads {} --seconds 5 2>&1",
-                          t.variables(), SKIPPIPE_SOURCE_DIR, t.intra_op);
-                  });
+Rival python_torch(const Setup& setup, int cores) {
+    const auto& m = setup.model;
+    const auto shape = fmt::format(
+        "--blocks {} --width {} --heads {} --hidden {} --vocabulary {} --sequence {} --samples {} --microbatches {}",
+        m.blocks, m.width, m.heads, ffn_width(m), m.vocabulary, m.sequence, setup.samples, setup.microbatches);
+    return {
+        fmt::format("{}, {}, against python3-torch", setup.name == "small" ? "pipeline" : setup.name, words_of(cores)),
+        fmt::format("python3-torch, eager, on {}", cores == 1 ? "one core" : "two cores"),
+        cores == 1 ? "goal 1.2" : "goal 1.5", [shape](const Threading& t) {
+            return fmt::format(
+                "{} /usr/bin/python3 '{}/tests/benchmarks/llama_eager.py' --threads {} --seconds 5 {} 2>&1",
+                t.variables(), SKIPPIPE_SOURCE_DIR, t.intra_op, shape);
+        }};
+}
+
+/// Both numbers of cores against both rivals.
+void bench_size(const Setup& setup, const Ceiling& ceiling) {
+    for (const int cores : {2, 1}) {
+        Trained ours(setup, cores);
+        ours.train();
+        bench_against(ours, setup, cores, ceiling, plain_libtorch(setup, cores));
+        bench_against(ours, setup, cores, ceiling, python_torch(setup, cores));
+    }
 }
 
 }  // namespace
@@ -367,41 +452,43 @@ int main(int count, char** arguments) {
         std::printf("%f\n", alone(std::atoll(arguments[2]), std::atof(arguments[3])));
         return 0;
     }
-    if (count == 5 && std::strcmp(arguments[1], "--whole") == 0) {
-        std::printf("%f\n", whole(std::atoi(arguments[2]), std::atoi(arguments[3]), std::atof(arguments[4])));
+    if (count == 6 && std::strcmp(arguments[1], "--whole") == 0) {
+        std::printf("%f\n",
+                    whole(arguments[2], std::atoi(arguments[3]), std::atoi(arguments[4]), std::atof(arguments[5])));
         return 0;
     }
-    const auto wanted = [&](const char* part) {
-        return count < 2 || std::find_if(arguments + 1, arguments + count,
-                                         [&](const char* a) { return std::strcmp(a, part) == 0; }) != arguments + count;
-    };
-    const auto experiment = make_experiment();
-    const auto full = make_plan(0), skipping = make_plan(2);
+    const std::vector<std::string> parts(arguments + 1, arguments + count);
+    const bool everything = parts.empty() || parts.front() == "--long";
+    const auto named = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
+    const auto wanted = [&](const char* part) { return everything || named(part); };
     const Ceiling ceiling{measure_blas_gflops(), memory_gb_per_s()};
-    Trained two(experiment, full, 2), one(experiment, full, 1);
-    if (wanted("two")) bench_whole(two, ceiling);
+    for (const char* size : {"llama-15m", "llama-42m"})
+        if (named(size) || named("--long")) bench_size(setup_of(size), ceiling);
+    const auto small = setup_of("small");
+    Trained two(small, 2), one(small, 1);
+    if (wanted("two")) bench_against(two, small, 2, ceiling, plain_libtorch(small, 2));
     if (wanted("one")) {
-        Whole whole(experiment, 1, 1);
+        Whole whole(small, 1, 1);
         const auto pair = compare([&] { one.train(); }, [&] { whole.train(); });
-        print("pipeline, one worker, skip 0", tokens_of_iteration / pair.first_s, "tokens/s",
-              "whole with plain LibTorch, one thread, tokens/s", tokens_of_iteration / pair.second_s, pair.ratio, 1,
-              "goal 1.2; " + ceiling.text(pair.first_s, 1));
+        print("pipeline, one worker, skip 0", small.tokens() / pair.first_s, "tokens/s",
+              "whole with plain LibTorch, one thread, tokens/s", small.tokens() / pair.second_s, pair.ratio, 1,
+              "goal 1.2; " + ceiling.text(small, small.tokens() / pair.first_s, 1));
     }
     if (wanted("engine")) {
-        BareLoop bare(experiment, full);
+        BareLoop bare(small);
         const auto pair = compare([&] { bare.train(); }, [&] { one.train(); });
         print("engine beyond the tensor work, one worker", 100 * (pair.ratio - 1), "%",
               "tensor work in a bare loop, ms", 1e3 * pair.first_s, pair.ratio, 1, "goal 3 %");
     }
     if (wanted("skip")) {
-        Trained skipped(experiment, skipping, 2);
+        Trained skipped(small, 2, 2);
         const auto pair = compare([&] { two.train(); }, [&] { skipped.train(); });
-        const double saved = 1 - total_flops(4) / total_flops(stages);
+        const double saved = 1 - total_flops(small, 4) / total_flops(small, small.stages());
         print("33 % skip, two workers", 1e3 * pair.second_s, "ms an iteration", "skip 0, ms", 1e3 * pair.first_s,
               pair.ratio, 2,
               fmt::format("paths save {:.1f} % of the operations; time falls by {:.2f} of that, goal 0.9", 100 * saved,
                           (1 - pair.ratio) / saved));
     }
     if (wanted("processes")) bench_processes(two);
-    if (wanted("python")) bench_python(two);
+    if (wanted("python")) bench_against(two, small, 2, ceiling, python_torch(small, 2));
 }

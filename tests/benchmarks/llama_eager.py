@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The LLaMA of bench_training (6 blocks, width 128, 4 heads, 128 tokens, batch 8, 12 microbatches an optimizer step) trained eagerly with
-Debian's python3-torch, as one would write it. Prints tokens a second; where torch is missing, says so and exits with 0."""
+"""The LLaMA of bench_training (by default 6 blocks, width 128, 4 heads, 128 tokens, batch 8, 12 microbatches an optimizer
+step) trained eagerly with Debian's python3-torch, as one would write it. Prints tokens a second; where torch is missing,
+says so and exits with 0."""
 import argparse
 import math
 import time
@@ -13,7 +14,16 @@ except ImportError as error:
     print(f"python3-torch is not installed ({error})")
     raise SystemExit(0)
 
-BLOCKS, WIDTH, HEADS, HIDDEN, VOCABULARY, SEQUENCE, SAMPLES, MICROBATCHES = 6, 128, 4, 344, 256, 128, 8, 12
+DEFAULTS = {"blocks": 6, "width": 128, "heads": 4, "hidden": 344, "vocabulary": 256, "sequence": 128, "samples": 8,
+            "microbatches": 12}
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--seconds", type=float, default=5)
+for name, default in DEFAULTS.items():
+    parser.add_argument("--" + name, type=int, default=default)
+arguments = parser.parse_args()
+BLOCKS, WIDTH, HEADS, HIDDEN, VOCABULARY, SEQUENCE, SAMPLES, MICROBATCHES = (
+    getattr(arguments, name) for name in DEFAULTS)
 
 
 class RMSNorm(torch.nn.Module):
@@ -67,10 +77,6 @@ class Llama(torch.nn.Module):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=5)
-    arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     model = Llama()
