@@ -14,6 +14,7 @@
 #include "core/base/format.h"
 #include "core/data/check_files.h"
 #include "core/experiment/io.h"
+#include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {
 
@@ -53,8 +54,19 @@ Plan read_plan(const std::string& file, const Problem& problem) {
     return plan;
 }
 
+Faults file_faults(const Experiment& experiment, const std::filesystem::path& base_dir) {
+    auto faults = check_files(experiment, base_dir);
+    if (has_errors(faults) || experiment.execution.compute == Compute::cost) return faults;
+    try {
+        open_tokenizer(experiment.data, base_dir, experiment.model.vocabulary);
+    } catch (const InputError& error) {
+        faults.insert(faults.end(), error.faults().begin(), error.faults().end());
+    }
+    return faults;
+}
+
 void require_files(const Experiment& experiment, const std::filesystem::path& base_dir) {
-    const auto faults = check_files(experiment, base_dir);
+    const auto faults = file_faults(experiment, base_dir);
     if (has_errors(faults)) throw InputError(faults);
     report(faults, false);
 }

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/planning.h"
 #include "app/cli/verbs.h"
 #include "core/experiment/counts.h"
-#include "core/data/check_files.h"
 #include "core/experiment/io.h"
 
 namespace skippipe::cli {
@@ -15,7 +15,7 @@ namespace {
 void validate_file(const std::filesystem::path& file, const std::string& model, Context& context) {
     auto parsed = load_with_model(file, model);
     if (!has_errors(parsed.faults)) {
-        const auto found = check_files(parsed.experiment, std::filesystem::absolute(file).parent_path());
+        const auto found = file_faults(parsed.experiment, std::filesystem::absolute(file).parent_path());
         parsed.faults.insert(parsed.faults.end(), found.begin(), found.end());
     }
     const bool valid = !has_errors(parsed.faults);

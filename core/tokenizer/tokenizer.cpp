@@ -107,18 +107,24 @@ void tokenise_place(const DataSpec& spec, const DataPlace& place, const Tokenize
 
 }  // namespace
 
-void tokenise(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary, const Progress& progress,
-              const CorpusLimits& limits) {
-    if (spec.tokenizer.empty() || spec.source == DataSource::tokens) return;
-    const Tokenizer tokenizer(base_dir / spec.tokenizer);
+std::optional<Tokenizer> open_tokenizer(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary) {
+    if (spec.tokenizer.empty() || spec.source == DataSource::tokens) return {};
+    Tokenizer tokenizer(base_dir / spec.tokenizer);
     if (tokenizer.vocabulary() > vocabulary)
         throw InputError(
             "/model/vocabulary",
             fmt::format("the tokenizer has {} pieces, the model knows {}", tokenizer.vocabulary(), vocabulary),
             "the model needs a row for each", fmt::format("Set it to {}", tokenizer.vocabulary()));
+    return tokenizer;
+}
+
+void tokenise(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary, const Progress& progress,
+              const CorpusLimits& limits) {
+    const auto tokenizer = open_tokenizer(spec, base_dir, vocabulary);
+    if (!tokenizer) return;
     for (const auto& place : data_places(spec, base_dir)) {
         const auto cache = token_cache_place(spec, place, base_dir / spec.tokenizer, limits);
-        if (!open_cached_tokens(cache)) tokenise_place(spec, place, tokenizer, cache, limits, progress);
+        if (!open_cached_tokens(cache)) tokenise_place(spec, place, *tokenizer, cache, limits, progress);
     }
 }
 

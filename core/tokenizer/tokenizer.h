@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +33,12 @@ private:
     std::unique_ptr<Implementation> implementation_;
 };
 
+/// The data's tokenizer; nothing where the data need none. Throws InputError where it is missing or damaged, or has
+/// more pieces than `vocabulary`.
+std::optional<Tokenizer> open_tokenizer(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary);
+
 /// Tokenises what of the data is not in the cache yet; nothing where the data need no tokenizer. Throws InputError
-/// where something is missing or damaged, or the tokenizer has more pieces than `vocabulary`.
+/// where something is missing or damaged, and as open_tokenizer does.
 void tokenise(const DataSpec& spec, const std::filesystem::path& base_dir, int vocabulary,
               const Progress& progress = {}, const CorpusLimits& limits = {});
 

@@ -105,6 +105,7 @@ private Q_SLOTS:
         QCOMPARE(bytes.last()["state"].toString(), "finished");
         const auto small = run({"run", experiment("small.json", data)});
         QVERIFY2(small.exit_code == 2 && small.error.contains("the tokenizer has 300 pieces"), small.error);
+        QCOMPARE(run({"validate", file("small.json")}).exit_code, 2);
     }
 
     void tokens_from_a_file() {
@@ -138,8 +139,8 @@ private Q_SLOTS:
             run({"run", experiment("other.json", data, {{"width", 64}}, {{"initial_weights", "first.safetensors"}})});
         QVERIFY2(other.exit_code == 2 && other.error.contains("the model's is [256, 64]"), other.error);
         // Without a step: the weights that were read, or that the seed draws.
-        const auto copied = run({"run", file("second.json"), "--iterations", "0", "--save-weights",
-                                 file("copied.safetensors"), "--json"});
+        const auto copied = run(
+            {"run", file("second.json"), "--iterations", "0", "--save-weights", file("copied.safetensors"), "--json"});
         QVERIFY2(copied.exit_code == 0, copied.error);
         QCOMPARE(copied.last()["iterations"].toInt(), 0);
         QCOMPARE(copied.last()["last_validation_loss"].toDouble(), first.last()["last_validation_loss"].toDouble());
