@@ -5,6 +5,8 @@
 #include <deque>
 #include <queue>
 
+#include "core/planner/timeline/rules.h"
+
 namespace skippipe {
 
 namespace {
@@ -63,12 +65,8 @@ private:
     }
 
     double duration_s(int node, std::uint32_t operation) const {
-        const int stage = schedule_.stage_of[at(node)], step = step_of(operation);
-        const double size = relative_size(operation);
-        if (step < schedule_.length) return problem_.forward_s(node, stage) * size;
-        if (step == schedule_.length) return problem_.loss_s(node) * size;
-        return (schedule_.split_backward ? problem_.backward_s(node, stage) / 2 : problem_.backward_s(node, stage)) *
-               size;
+        const auto seconds = operation_seconds(problem_, node, schedule_.stage_of[at(node)], schedule_.split_backward);
+        return seconds[kind_of_step(step_of(operation), schedule_.length)] * relative_size(operation);
     }
 
     void arrive(int node, std::uint32_t operation) {
@@ -102,14 +100,15 @@ private:
             return;
         }
         const Hop& hop = problem_.hop(from, to);
-        const double transfer_s =
-            (step <= schedule_.length ? hop.seconds_per_forward : hop.seconds_per_backward) * relative_size(operation);
-        double start_s = now_s_;
-        if (problem_.shared_links) {
-            start_s = std::max(start_s, line_free_s_[at(hop.line)]);
-            line_free_s_[at(hop.line)] = start_s + transfer_s;
-        }
-        events_.push({start_s + transfer_s + hop.latency_s + problem_.overhead_s, number_++, to, operation, false});
+        const double transfer_s = transfer_seconds(hop, step, schedule_.length) * relative_size(operation);
+        events_.push({arrival_s(hop, transfer_s), number_++, to, operation, false});
+    }
+
+    double arrival_s(const Hop& hop, double transfer_s) {
+        if (!problem_.shared_links) return arrival_seconds(now_s_, hop.latency_s, problem_.overhead_s, transfer_s);
+        double& line_free_s = line_free_s_[at(hop.line)];
+        take_line(now_s_, transfer_s, line_free_s);
+        return shared_arrival_seconds(line_free_s, hop.latency_s, problem_.overhead_s);
     }
 
     bool admits(int node) const {

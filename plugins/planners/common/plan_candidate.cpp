@@ -8,6 +8,7 @@
 #include "core/base/fault.h"
 #include "core/planner/plan/paths.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/rules.h"
 
 namespace skippipe {
 
@@ -53,7 +54,8 @@ Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
     const auto one_way = [&](int from, int to, bool forward) {
         const Hop& hop = problem.hop(from, to);
         if (hop.line == no_line) return unreachable_s;
-        return hop.latency_s + problem.overhead_s + (forward ? hop.seconds_per_forward : hop.seconds_per_backward);
+        return arrival_seconds(0, hop.latency_s, problem.overhead_s,
+                               forward ? hop.seconds_per_forward : hop.seconds_per_backward);
     };
     for (int a = 0; a < problem.nodes(); ++a)
         for (int b = 0; b < problem.nodes(); ++b)

@@ -49,10 +49,8 @@ void OrderTimes::follow(const PlanCandidate& candidate, const OrderChange& chang
 void OrderTimes::set_node(const PlanCandidate& candidate, int node) {
     const int stage = candidate.schedule.stage_of[at(node)];
     if (stage < 0) return;
-    const double forward_s = problem_.forward_s(node, stage), backward_s = problem_.backward_factor * forward_s;
-    duration_s_[at(node) * 4] = forward_s;
-    duration_s_[at(node) * 4 + 1] = problem_.loss_factor * forward_s;
-    duration_s_[at(node) * 4 + 2] = candidate.schedule.split_backward ? backward_s / 2 : backward_s;
+    const auto seconds = operation_seconds(problem_, node, stage, candidate.schedule.split_backward);
+    for (int kind = 0; kind < 3; ++kind) duration_s_[at(node) * 4 + at(kind)] = seconds[kind];
 }
 
 void OrderTimes::set_rings(const PlanCandidate& candidate) {
@@ -71,8 +69,7 @@ void OrderTimes::set_path(const PlanCandidate& candidate, int index) {
         Transfer& transfer = transfers_[first + at(step)] = {};
         if (from == to) continue;
         const Hop& hop = problem_.hop(from, to);
-        transfer = {hop.latency_s, problem_.overhead_s,
-                    (step <= length_ ? hop.seconds_per_forward : hop.seconds_per_backward) * size};
+        transfer = {hop.latency_s, problem_.overhead_s, transfer_seconds(hop, step, length_) * size};
     }
     double* after_s = &after_s_[first];
     after_s[steps_ - 1] = candidate.schedule.split_backward ? row_duration_s_[first + at(steps_) - 1] : 0;
@@ -134,8 +131,8 @@ bool OrderTimes::work_off(const PlanCandidate& candidate, double cutoff_s) {
         double start_s = position > 0 ? end_s(order[at(position) - 1]) : 0;
         if (!weight && step > 0) {
             const Transfer& transfer = transfers_[in_row];
-            start_s = std::max(start_s, start_s_[here - 2] + row_duration_s_[in_row - 1] + transfer.latency_s +
-                                            transfer.overhead_s + transfer.transfer_s);
+            start_s = std::max(start_s, arrival_seconds(start_s_[here - 2] + row_duration_s_[in_row - 1],
+                                                        transfer.latency_s, transfer.overhead_s, transfer.transfer_s));
         }
         if (start_s == start_s_[here]) continue;
         undo_.push_back({here, start_s_[here]});

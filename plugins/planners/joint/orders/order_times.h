@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/planner/timeline/rules.h"
 #include "plugins/planners/common/plan_candidate.h"
 #include "plugins/planners/joint/anneal/journal.h"
 
@@ -77,8 +78,7 @@ private:
         return row(operation) * 2 + (packed_step(operation) & weight_gradient_bit ? 1 : 0);
     }
     std::size_t kind(std::uint32_t operation) const {
-        const int step = packed_step(operation) & ~weight_gradient_bit;
-        return step < length_ ? 0 : step == length_ ? 1 : 2;
+        return static_cast<std::size_t>(kind_of_step(packed_step(operation) & ~weight_gradient_bit, length_));
     }
     double end_s(std::uint32_t operation) const { return start_s_[slot(operation)] + row_duration_s_[row(operation)]; }
     void set_path(const PlanCandidate& candidate, int index);

@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "core/planner/timeline/rules.h"
+
 namespace skippipe {
 
 namespace {
@@ -42,40 +44,54 @@ void TailCost::sort_operations(const FlatPlan& schedule, const std::vector<doubl
     std::sort(moments_.begin(), moments_.end(), [](const Moment& a, const Moment& b) { return a.end_s < b.end_s; });
 }
 
-void TailCost::hand_over(const Hop& hop, double transfer_s, const Lanes& end, Lanes& arrival) {
+/// `seconds`: that the message occupies the line, of a microbatch of Problem::samples on the network as drawn.
+void TailCost::hand_over(const Hop& hop, double seconds, double size, const Lanes& end, Lanes& arrival) {
     const double overhead_s = problem_.overhead_s, latency_s = hop.latency_s;
     const Lanes& factor = scenarios_.line[at(hop.line)];
     if (!problem_.shared_links) {
         for (int k = 0; k < lanes; ++k)
-            arrival.of[k] = end.of[k] + overhead_s + (latency_s + transfer_s) * factor.of[k];
+            arrival.of[k] =
+                arrival_seconds(end.of[k], latency_s * factor.of[k], overhead_s, seconds * factor.of[k] * size);
         return;
     }
     Lanes& free = line_free_[at(hop.line)];
     if (line_used_in_[at(hop.line)] != evaluation_) free = Lanes{};
     line_used_in_[at(hop.line)] = evaluation_;
     for (int k = 0; k < lanes; ++k) {
-        free.of[k] = (end.of[k] > free.of[k] ? end.of[k] : free.of[k]) + transfer_s * factor.of[k];
-        arrival.of[k] = free.of[k] + overhead_s + latency_s * factor.of[k];
+        take_line(end.of[k], seconds * factor.of[k] * size, free.of[k]);
+        arrival.of[k] = shared_arrival_seconds(free.of[k], latency_s * factor.of[k], overhead_s);
+    }
+}
+
+/// A forward of each node on each network.
+void TailCost::set_forwards(const FlatPlan& schedule) {
+    forward_.resize(at(problem_.nodes()));
+    for (int n = 0; n < problem_.nodes(); ++n) {
+        const int stage = schedule.stage_of[at(n)];
+        if (stage < 0) continue;
+        const double work = problem_.samples * problem_.blocks[at(stage)];
+        for (int k = 0; k < lanes; ++k)
+            forward_[at(n)].of[k] =
+                work * (problem_.seconds_per_sample_per_block[at(n)] * scenarios_.node[at(n)].of[k]);
     }
 }
 
 void TailCost::run(const FlatPlan& schedule) {
     const int length = schedule.length;
+    const double of_forward[] = {1, problem_.loss_factor, problem_.backward_factor};
     for (const Moment& moment : moments_) {
         const int* path = schedule.path(moment.index);
         const int node = step_node(path, length, moment.step), step = moment.step;
         const double size = problem_.relative_size(schedule.microbatches[at(moment.index)]);
-        const double forward_s = problem_.forward_s(node, schedule.stage_of[at(node)]) * size;
-        const double duration_s = forward_s * (step < length    ? 1
-                                               : step == length ? problem_.loss_factor
-                                                                : problem_.backward_factor);
+        const double times_forward = of_forward[kind_of_step(step, length)];
         Lanes &free = node_free_[at(node)], &arrival = arrival_[at(moment.index)];
-        const Lanes& factor = scenarios_.node[at(node)];
+        const Lanes& forward = forward_[at(node)];
         for (int k = 0; k < lanes; ++k)
-            free.of[k] = (arrival.of[k] > free.of[k] ? arrival.of[k] : free.of[k]) + duration_s * factor.of[k];
+            free.of[k] =
+                (arrival.of[k] > free.of[k] ? arrival.of[k] : free.of[k]) + times_forward * forward.of[k] * size;
         if (step == 2 * length) continue;
         const Hop& hop = problem_.hop(node, step_node(path, length, step + 1));
-        hand_over(hop, (step < length ? hop.seconds_per_forward : hop.seconds_per_backward) * size, free, arrival);
+        hand_over(hop, transfer_seconds(hop, step + 1, length), size, free, arrival);
     }
 }
 
@@ -85,10 +101,11 @@ void TailCost::add_all_reduce(const std::vector<int>& ring, int stage, Lanes& en
     Lanes slowest{};
     for (std::size_t i = 0; i < ring.size(); ++i) {
         const Hop& hop = problem_.hop(ring[i], ring[(i + 1) % ring.size()]);
-        const double varies_s = hop.latency_s + problem_.gradient_bytes[at(stage)] / r / hop.bandwidth_bytes_per_s;
+        const double bytes = problem_.gradient_bytes[at(stage)] / r;
         const Lanes& factor = scenarios_.line[at(hop.line)];
         for (int k = 0; k < lanes; ++k)
-            slowest.of[k] = std::max(slowest.of[k], problem_.overhead_s + varies_s * factor.of[k]);
+            slowest.of[k] = std::max(slowest.of[k], hop.latency_s * factor.of[k] + problem_.overhead_s +
+                                                        bytes / (hop.bandwidth_bytes_per_s / factor.of[k]));
     }
     for (int k = 0; k < lanes; ++k) end.of[k] += 2 * (r - 1) * slowest.of[k];
 }
@@ -101,6 +118,7 @@ TailCost::Value TailCost::operator()(const PlanCandidate& candidate, const std::
     line_free_.resize(problem_.shared_links ? scenarios_.line.size() : 0);
     line_used_in_.resize(line_free_.size());
     ++evaluation_;
+    set_forwards(schedule);
     run(schedule);
     Lanes iteration{};
     Value value;
