@@ -2,12 +2,11 @@
 #include "core/planner/timeline/jitter.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <numbers>
-#include <thread>
 
 #include "core/base/index.h"
+#include "core/base/parallel.h"
 #include "core/base/statistics.h"
 #include "core/planner/timeline/simulator.h"
 
@@ -76,19 +75,12 @@ std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan
     const PlannedProblem planned(problem, plan.blocks);
     const FlatPlan flat = flatten(problem, plan);
     std::vector<double> seconds(at(samples));
-    std::atomic<int> next{0};
-    const auto work = [&] {
-        Sampler sampler(planned.get(), jitter);
-        for (int i = next++; i < samples; i = next++) {
-            Rng rng(seed, jitter_streams + at(i));
-            const Problem& drawn = sampler.draw(rng);
-            seconds[at(i)] = Simulator(drawn).times(flat, plan.stages).iteration_s;
-        }
-    };
-    std::vector<std::jthread> helpers;
-    for (int t = 1; t < std::min(threads, samples); ++t) helpers.emplace_back(work);
-    work();
-    helpers.clear();
+    const auto sampler = [&] { return Sampler(planned.get(), jitter); };
+    parallel_for(samples, threads, sampler, [&](Sampler& own, int i) {
+        Rng rng(seed, jitter_streams + at(i));
+        const Problem& drawn = own.draw(rng);
+        seconds[at(i)] = Simulator(drawn).times(flat, plan.stages).iteration_s;
+    });
     return seconds;
 }
 

@@ -2,6 +2,7 @@
 // DT-FM: placement by a genetic search; then a full pipeline, or balanced random paths that skip but ignore the
 // network.
 #include "core/planner/plan/paths.h"
+#include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/planners.h"
 #include "plugins/planners/common/search.h"
 

@@ -2,6 +2,7 @@
 // The classic orders of a full pipeline: GPipe, 1F1B and ZB-H1, each throttled by memory (TC1).
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "plugins/planners/common/list_order.h"
 #include "plugins/planners/planners.h"
 #include "plugins/planners/common/search.h"
@@ -9,8 +10,6 @@
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 enum class Classic { gpipe, one_forward_one_backward, zero_bubble };
 

@@ -3,6 +3,8 @@
 
 #include "core/planner/timeline/executed_order.h"
 
+#include "core/base/index.h"
+
 namespace skippipe {
 
 std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate) {

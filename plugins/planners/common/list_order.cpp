@@ -5,13 +5,13 @@
 #include <deque>
 #include <queue>
 
+#include "core/base/index.h"
 #include "core/planner/timeline/rules.h"
 
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 using Order = std::vector<std::vector<std::uint32_t>>;
 
 struct Event {
@@ -115,7 +115,7 @@ private:
         return stations_[at(node)].held < std::min(rules_.limit[at(node)], problem_.memory[at(node)]);
     }
 
-    /// The first of the node's own microbatches that may start; its place in `own`, or -1.
+    /// The first of the node's own microbatches that may start; its index in `own`, or -1.
     int startable(int node) const {
         const auto& own = stations_[at(node)].own;
         if (!rules_.reserve) return own.empty() || !admits(node) ? -1 : 0;

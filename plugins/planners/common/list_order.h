@@ -12,8 +12,8 @@ struct ListRules {
     std::vector<int> limit;  ///< microbatches each node may hold
     bool weights_last =
         false;  ///< a weight gradient only when nothing else can run (it fills the bubbles); else right after its I
-    /// A microbatch starts only when every node of its path has a place for it, and takes all these places: never a
-    /// deadlock.
+    /// A microbatch starts only when every node of its path has memory for it, and takes it on all of them at once:
+    /// never a deadlock.
     bool reserve = false;
 };
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <stop_token>
 
+#include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {
@@ -42,8 +42,9 @@ struct GeneticResult {
     std::int64_t offspring = 0;
 };
 
-/// Genetic search over placements (DT-FM): children take a part of the stages from each parent, are repaired to the
-/// stage sizes and improved by exchanges of nodes, and replace the worst. A given placement is returned as it is.
+/// Genetic search over placements (DT-FM, arXiv 2206.01288): children take a part of the stages from each parent, are
+/// repaired to the stage sizes and improved by exchanges of nodes, and replace the worst. A given placement is returned
+/// as it is.
 GeneticResult genetic_placement(const Problem& problem, const PlacementCost& cost, const GeneticBudget& budget,
                                 std::uint64_t seed, const std::function<bool(double)>& go_on);
 

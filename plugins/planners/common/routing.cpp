@@ -5,14 +5,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/index.h"
 #include "core/base/rng.h"
 #include "core/planner/plan/paths.h"
+#include "plugins/planners/common/feasibility.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Local search over exchanges that keep CC1-CC3. Cost: seconds of each path on an idle network, plus what unevenly
 /// loaded nodes cost, plus unreachable_s for each missing line.

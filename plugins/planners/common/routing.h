@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {

@@ -9,6 +9,7 @@
 
 #include "core/base/fault.h"
 #include "core/planner/plan/paths.h"
+#include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/common/list_order.h"
 
 namespace skippipe {

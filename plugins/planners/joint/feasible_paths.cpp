@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/index.h"
 #include "core/base/rng.h"
 #include "core/planner/plan/paths.h"
+#include "plugins/planners/common/network.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 constexpr int placements = 200, most_expansions = 4000;
 

@@ -5,16 +5,16 @@
 #include <mutex>
 
 #include "core/base/fault.h"
+#include "core/base/index.h"
 #include "core/base/parallel.h"
 #include "plugins/planners/common/dispatch_order.h"
+#include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/joint/partitions.h"
 #include "plugins/planners/joint/joint_search.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Operations of a partition, at least.
 constexpr int least_operations = 250;

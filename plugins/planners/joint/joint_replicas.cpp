@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/index.h"
 #include "plugins/planners/common/dispatch_order.h"
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/joint/orders/replica_exchange.h"
@@ -10,8 +11,6 @@
 namespace skippipe {
 
 namespace {
-
-std::uint64_t at(int index) { return static_cast<std::uint64_t>(index); }
 
 /// Of the authors' 20 nodes, and in proportion of more operations: from so many seconds of a core, or steps, on,
 /// replica exchanges find more than rounds of annealing.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/planners/common/network.h"
 #include "plugins/planners/joint/paths/path_annealer.h"
 #include "plugins/planners/joint/orders/order_annealer.h"
 #include "plugins/planners/joint/run_chains.h"
@@ -72,8 +73,14 @@ private:
     std::int64_t paths_steps(std::int64_t steps) const;
     Budget part(const Round& round, double begin, double end) const;
     int chains(const Budget& budget) const;
+    /// Adds the steps of the chains, and takes over the best of them where it is better.
     template <typename Chain>
-    void take_best(const Chains<Chain>& all);
+    void take_best(const Chains<Chain>& all) {
+        for (const auto& chain : all) {
+            done_ += chain->steps();
+            if (chain->best_s() < best_s_) take(chain->best(), chain->best_s());
+        }
+    }
     void take(const PlanCandidate& candidate, double seconds);
 
     const Problem& problem_;

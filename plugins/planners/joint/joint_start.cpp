@@ -7,6 +7,7 @@
 #include "core/base/fault.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
+#include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/joint/feasible_paths.h"
 
 namespace skippipe {

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/index.h"
 #include "core/base/rng.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Exchanges tried between two partitions, a node.
 constexpr int exchanges_a_node = 300;

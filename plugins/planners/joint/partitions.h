@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
 namespace skippipe {

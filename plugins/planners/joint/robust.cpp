@@ -7,28 +7,13 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
-#include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/common/dispatch_order.h"
 
 namespace skippipe {
 
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-/// The order in which every node works on the network as drawn, made binding.
-Plan bound(const Problem& problem, const Plan& plan) {
-    Plan result = plan;
-    result.order.assign(static_cast<std::size_t>(problem.nodes()), {});
-    for (const auto& span : evaluate(problem, plan).spans) {
-        if (!is_compute(span.kind)) continue;
-        const OpKind kind = span.kind == SpanKind::forward          ? OpKind::F
-                            : span.kind == SpanKind::loss           ? OpKind::L
-                            : span.kind == SpanKind::backward       ? OpKind::B
-                            : span.kind == SpanKind::input_gradient ? OpKind::I
-                                                                    : OpKind::W;
-        result.order[static_cast<std::size_t>(span.node)].push_back({kind, span.microbatch});
-    }
-    return result;
-}
 
 }  // namespace
 
@@ -50,10 +35,12 @@ PlanCandidate most_robust(const Problem& problem, const std::vector<PlanCandidat
             best = &candidate;
         }
         if (!plan.order.empty()) continue;
-        const Plan in_order = bound(problem, plan);
-        if (const double bound_s = p95_s(in_order); bound_s < best_s) {
+        PlanCandidate in_order = candidate;
+        in_order.schedule.order = dispatch_order(problem, candidate);
+        if (in_order.schedule.order.empty()) continue;
+        if (const double bound_s = p95_s(make_plan(problem, in_order, {}, request, 0, {})); bound_s < best_s) {
             best_s = bound_s;
-            bound_best = candidate_of(problem, in_order);
+            bound_best = std::move(in_order);
             best = &bound_best;
         }
     }

@@ -18,6 +18,11 @@ namespace skippipe {
 template <typename Chain>
 using Chains = std::vector<std::unique_ptr<Chain>>;
 
+/// Each chain by what it begins with.
+inline auto from_start(const RelativeTemperatures& temperatures) {
+    return [temperatures](const auto& chain) { return temperatures.times(chain.best_s()); };
+}
+
 /// Runs every chain, each with its share of the steps, or by the clock. `schedule_of(chain)`: its TemperatureSchedule.
 /// `shown_s`: what progress shows as the best so far; 0: the chain's own.
 template <typename Chain, typename ScheduleOf>

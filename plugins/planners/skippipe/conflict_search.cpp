@@ -6,13 +6,13 @@
 #include <limits>
 #include <memory>
 
+#include "core/base/index.h"
 #include "plugins/planners/skippipe/path_finder.h"
 
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 constexpr std::size_t most_asked = 16, most_children = 3;
 
 struct Agent {
@@ -28,7 +28,7 @@ struct Branch {
     std::vector<std::shared_ptr<const TimedPath>> paths;
     double conflicts = 0, end_s = 0;
     Conflict kind = Conflict::none;  ///< the one to settle next
-    int place = 0;                   ///< its stage (CC2) or node
+    int contested = 0;               ///< its stage (CC2) or node
     std::vector<int> involved;       ///< agents
 };
 
@@ -158,11 +158,11 @@ private:
                 note(branch, Conflict::uniform_execution, s, visitors[at(s)], 100.0 * excess);
     }
 
-    static void note(Branch& branch, Conflict kind, int place, const std::vector<int>& involved, double weight) {
+    static void note(Branch& branch, Conflict kind, int contested, const std::vector<int>& involved, double weight) {
         branch.conflicts += weight;
         if (branch.kind != Conflict::none && branch.kind <= kind) return;
         branch.kind = kind;
-        branch.place = place;
+        branch.contested = contested;
         branch.involved = involved;
     }
 
@@ -179,9 +179,10 @@ private:
              ++k) {
             const int agent = branch.involved[k];
             PathConstraints constraints = *branch.constraints[at(agent)];
-            if (branch.kind == Conflict::uniform_execution) constraints.stages.push_back(branch.place);
-            if (branch.kind == Conflict::memory) constraints.nodes.push_back(branch.place);
-            if (branch.kind == Conflict::collision) reserve(branch, branch.involved[1 - k], branch.place, constraints);
+            if (branch.kind == Conflict::uniform_execution) constraints.stages.push_back(branch.contested);
+            if (branch.kind == Conflict::memory) constraints.nodes.push_back(branch.contested);
+            if (branch.kind == Conflict::collision)
+                reserve(branch, branch.involved[1 - k], branch.contested, constraints);
             TimedPath path =
                 path_finder_.best_path(agents_[at(agent)].data_node, agents_[at(agent)].release_s, constraints);
             if (path.nodes.empty()) continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "core/planner/plan/paths.h"
 
 namespace skippipe {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::size_t beam = 96;
 constexpr std::size_t ends_walked = 4;  ///< ends that are walked there and back exactly
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/planner/plan/paths.h"
+#include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/skippipe/conflict_search.h"
 #include "plugins/planners/planners.h"
 

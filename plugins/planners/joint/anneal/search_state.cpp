@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
+
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::vector<int> visits_of(const Problem& problem, const FlatPlan& schedule) {
     std::vector<int> visits(at(problem.stages), 0);

@@ -2,13 +2,12 @@
 // What moves do to the order of a node.
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "plugins/planners/joint/orders/order_state.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// What takes and what frees memory for a microbatch (TC1): +1 where a forward starts, -1 where it leaves the node.
 int memory_taken(const FlatPlan& schedule, std::uint32_t operation) {

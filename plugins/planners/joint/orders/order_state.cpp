@@ -7,11 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
+#include "plugins/planners/common/feasibility.h"
+
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 }  // namespace

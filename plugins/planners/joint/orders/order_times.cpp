@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/index.h"
+
 namespace skippipe {
 
 namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 constexpr double infinite = std::numeric_limits<double>::infinity();
 /// After so many accepted changes, a part of the operations, ranks are too far from the order of starts.
 constexpr int operations_a_sort = 8;
@@ -92,7 +93,8 @@ void OrderTimes::set_positions(const PlanCandidate& candidate, int node) {
     for (std::size_t k = 0; k < order.size(); ++k) position_[slot(order[k])] = static_cast<int>(k);
 }
 
-/// Marks what runs after something else than before, and the changed paths; places become those of the changed orders.
+/// Marks what runs after something else than before, and the changed paths; positions become those of the changed
+/// orders.
 void OrderTimes::mark_change(const PlanCandidate& candidate, const OrderChange& change) {
     constexpr std::uint32_t none = ~std::uint32_t{0};
     for (std::size_t c = 0; c < change.orders.size(); ++c) {

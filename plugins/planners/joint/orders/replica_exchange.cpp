@@ -5,13 +5,13 @@
 #include <cmath>
 #include <mutex>
 
+#include "core/base/index.h"
 #include "core/base/parallel.h"
 
 namespace skippipe {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 /// Of the coldest temperature: where reheating begins, from and to, and ends (found by trial).
 constexpr double least_heat = 0.85, most_heat = 2.8, end_heat = 0.2;
 /// Shorter reheating, more often, finds less.

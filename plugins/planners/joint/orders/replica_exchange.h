@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replica exchange over binding orders, paths and places: chains that each keep to a temperature of their own, and
+// Replica exchange (parallel tempering: Swendsen and Wang 1986, Geyer 1991) over binding orders, paths and placement:
+// chains that each keep to a temperature of their own, and
 // exchange what they have with their neighbours every so many steps. A cold chain gets out of what holds it by way of
 // the hot ones, where annealing that has cooled stays; and nothing hangs on how long the search is going to last.
 #pragma once

@@ -2,13 +2,12 @@
 // Moves that change when a node runs an operation, and nothing else.
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "plugins/planners/joint/orders/order_moves.h"
 
 namespace skippipe::order_moves {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// How far an operation is moved at most in one step.
 constexpr int widest_shift = 6;

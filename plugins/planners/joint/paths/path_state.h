@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/planners/common/network.h"
 #include "plugins/planners/joint/anneal/search_state.h"
 #include "plugins/planners/joint/paths/tail_cost.h"
 

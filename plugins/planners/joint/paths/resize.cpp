@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The move that changes how many nodes stages have.
+#include "core/base/index.h"
 #include "plugins/planners/joint/paths/path_moves.h"
 
 namespace skippipe::path_moves {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// As many microbatches for every data node; as few as that takes change theirs.
 void spread_data(PathState& state, Rng& rng) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/base/index.h"
 #include "core/planner/timeline/rules.h"
 
 namespace skippipe {
@@ -15,8 +16,6 @@ constexpr std::uint64_t scenario_stream = 0x726F'6275'7374;
 
 constexpr int lanes = Scenarios::lanes;
 constexpr int tail = lanes / 2;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -16,7 +16,7 @@ using namespace skippipe;
 
 /// The search over orders keeps the times of what a change leaves as it was: they must be those of the exact evaluator
 /// all along.
-class TestOrderSearch : public QObject {
+class TestOrderAnnealer : public QObject {
     Q_OBJECT
 
     PlannerRegistry registry_;
@@ -135,5 +135,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestOrderSearch)
-#include "test_order_search.moc"
+QTEST_APPLESS_MAIN(TestOrderAnnealer)
+#include "test_order_annealer.moc"

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the network costs where nothing else uses it.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "core/planner/plan/problem.h"
+
+namespace skippipe {
+
+/// Added for each hop that has no line: far above any time, and still a number to compare.
+inline constexpr double unreachable_s = 1e9;
+
+/// Seconds between nodes that nothing else uses.
+class Network {
+public:
+    explicit Network(const Problem& problem);
+    /// There with the activation and back with the gradient; unreachable_s or more where a line is missing.
+    double round_s(int from, int to) const {
+        return round_s_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)];
+    }
+
+private:
+    std::size_t nodes_;
+    std::vector<double> round_s_;
+};
+
+/// The order of a stage's nodes that makes its all-reduce shortest (all orders up to 7 nodes, else nearest neighbours).
+void order_ring(const Problem& problem, std::vector<int>& ring, int stage);
+
+}  // namespace skippipe

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of skippipe-joint that searches a plan that stays short when nodes and links vary.
+#include <cmath>
+
+#include "core/base/index.h"
+#include "plugins/planners/joint/joint_search.h"
+#include "plugins/planners/joint/robust.h"
+
+namespace skippipe {
+
+/// From the best paths without bound orders, as many steps again against drawn networks. What it found is taken where a
+/// fresh and larger sample confirms it, so that the plan is never worse for having been asked for.
+void JointSearch::make_robust(const Budget& budget) {
+    const auto scenarios = draw_scenarios(problem_, request_.robust->jitter, request_.seed);
+    PlanCandidate start = paths_;
+    start.schedule.order.clear();
+    Chains<PathAnnealer> all;
+    for (int c = 0; c < chains(budget); ++c)
+        all.push_back(std::make_unique<PathAnnealer>(problem_, network_, start, request_.seed, at(c) + 201,
+                                                     PathOptions{.scenarios = &scenarios}));
+    const RelativeTemperatures gentle{temperatures_.first / 2, temperatures_.last};  // not so hot as to lose the start
+    run_chains(all, steps_, request_.threads, budget, from_start(gentle), iteration_s(problem_, best_.candidate));
+    std::vector<PlanCandidate> candidates{best_.candidate};
+    std::int64_t taken = 0;
+    for (const auto& chain : all) {
+        taken += chain->steps();
+        if (std::isfinite(iteration_s(problem_, chain->best()))) candidates.push_back(chain->best());
+    }
+    done_ += taken;
+    if (taken > 0 || !request_.stop.stop_requested())
+        best_.candidate = most_robust(problem_, candidates, request_, best_.note);
+}
+
+}  // namespace skippipe
