@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker that stands still is noticed, although its process is alive and its pipe open.
+// A worker that is killed is named; one that stands still is noticed, although its process is alive and its pipe open.
 #include <QTest>
 
 #include "tests/app/launched.h"
@@ -15,6 +15,11 @@ qint64 process_of(const Scene& scene, const QString& program) {
     return -1;
 }
 
+bool trains(const Scene& scene) {
+    const auto last = scene.last_run();
+    return last && last->iterations_done > 2;
+}
+
 }  // namespace
 
 class TestStoppedWorker : public QObject {
@@ -25,16 +30,25 @@ private Q_SLOTS:
         if (const auto why = launched::no_worker(); !why.isEmpty()) QSKIP(qPrintable(why));
     }
 
+    void a_killed_worker_is_named() {
+        Scene scene;
+        auto run = scene.run(scene.tiny(QStringLiteral("long.json"), {}, 1'000'000));
+        QVERIFY(launched::wait_until([&] { return trains(scene); }, 60'000));
+        const auto worker = process_of(scene, QStringLiteral("/skippipe-worker"));
+        QVERIFY(worker > 0);
+        QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
+        QVERIFY2(run.process->waitForFinished(30'000), "the run went on without its worker");
+        QVERIFY(run.process->readAll().contains("was killed by signal 9"));
+        QCOMPARE(run.process->exitCode(), 1);
+        QCOMPARE(scene.last_run()->state, skippipe::RunState::failed);
+        QVERIFY(QString::fromStdString(scene.last_run()->error).contains("killed"));
+    }
+
     /// SIGSTOP of the only worker of a run: told of, then ended, and nothing is left behind.
     void a_stopped_worker_ends_the_run() {
         Scene scene;
         auto run = scene.run(scene.tiny(QStringLiteral("long.json"), {}, 1'000'000));
-        QVERIFY(launched::wait_until(
-            [&] {
-                const auto last = scene.last_run();
-                return last && last->iterations_done > 2;
-            },
-            60'000));
+        QVERIFY(launched::wait_until([&] { return trains(scene); }, 60'000));
         const auto worker = process_of(scene, QStringLiteral("/skippipe-worker"));
         QVERIFY(worker > 0);
         QCOMPARE(::kill(static_cast<pid_t>(worker), SIGSTOP), 0);
