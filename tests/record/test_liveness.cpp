@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QThread>
 #include <QtTest>
+#include <chrono>
 #include <csignal>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -17,7 +18,7 @@ using namespace skippipe;
 
 namespace {
 
-/// Writes spans as fast as it can until it is killed. The pipe says when the first are on their way.
+/// Writes spans as fast as it can until it is killed. The pipe says when the first are in the record.
 [[noreturn]] void write_for_ever(const std::filesystem::path& file, int ready) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlives the test
     try {
@@ -26,7 +27,8 @@ namespace {
         for (int iteration = 0;; ++iteration) {
             recorder.spans(id, iteration, iteration, std::vector<Span>(200));
             recorder.iteration_done(id, iteration + 1, 0.1);
-            if (iteration == 50 && write(ready, "x", 1) != 1) _exit(2);
+            if (iteration != 50) continue;
+            if (!recorder.flush(std::chrono::minutes(1)) || write(ready, "x", 1) != 1) _exit(2);
         }
     } catch (...) {
         _exit(1);

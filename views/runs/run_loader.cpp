@@ -9,7 +9,7 @@
 namespace skippipe {
 namespace {
 
-constexpr std::int64_t rows_a_poll = 20'000;
+constexpr std::int64_t rows_a_poll = 60'000;  ///< more than a chunk, so that a first look shows the end
 constexpr std::int64_t chunk_rows = 40'000;
 constexpr std::int64_t whole_run_rows = 160'000;  ///< up to this a run is read as a whole
 
