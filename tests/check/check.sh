@@ -89,7 +89,7 @@ tidy() {
   printf '%s\0' "${sources[@]}" | timeout "$tidy_seconds" xargs -0 -n 1 -P "$(nproc)" \
     clang-tidy --quiet -p "$commands" --warnings-as-errors='*' --line-filter="$(changed_lines "$base")" 2>"$commands/log"
   status=$?
-  [ $status = 0 ] || grep -E 'error: ' "$commands/log"
+  [ $status = 0 ] || grep -v 'Program arguments' "$commands/log" | grep -E 'error:|ERROR:'
   rm -rf "$commands"
   [ $status -ne 124 ] || { echo "clang-tidy: not all of ${#sources[@]} changed files in $tidy_seconds s (SKIPPIPE_TIDY_SECONDS)"; return 0; }
   return $status
