@@ -133,9 +133,8 @@ QWidget* DesignPage::palette() {
            [this] { canvas_->add_region_here(); });
     heading(tr("Start from"));
     const std::pair<QString, QString> templates[] = {
-        {tr("Quick start"), "quick-start"},      {tr("One cluster"), "single-cluster"},
-        {tr("Authors' 18 nodes"), "authors-18"}, {tr("Authors' 20 nodes"), "authors-20"},
-        {tr("Authors' 42 nodes"), "authors-42"}, {tr("Empty"), {}}};
+        {tr("Quick start"), "quick-start"}, {tr("One cluster"), "single-cluster"}, {tr("Authors' 18"), "authors-18"},
+        {tr("Authors' 20"), "authors-20"},  {tr("Authors' 42"), "authors-42"},     {tr("Empty"), {}}};
     for (const auto& [words, name] : templates)
         button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name),
                [this, n = name] { Q_EMIT template_requested(n); });
