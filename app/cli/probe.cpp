@@ -9,6 +9,7 @@
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
 #include "core/run/worker_group.h"
+#include "core/run/worker_process.h"
 #include "core/base/format.h"
 #include "core/engine/calibrate.h"
 #include "core/engine/launch.h"

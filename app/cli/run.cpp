@@ -17,6 +17,7 @@
 #include "core/planner/runnable.h"
 #include "core/run/coordinator.h"
 #include "core/run/worker_group.h"
+#include "core/run/worker_process.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -220,6 +221,14 @@ bool Subprocess::running() { return !reap(false); }
 ProcessEnd Subprocess::wait() {
     reap(true);
     return *end_;
+}
+
+ProcessEnd Subprocess::wait_at_most(double patience_s) {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + std::chrono::duration<double>(patience_s);
+    while (running() && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    signal(SIGKILL);
+    return wait();
 }
 
 void Subprocess::signal(int number) {

@@ -56,6 +56,8 @@ public:
     bool running();
     /// Waits for its end.
     ProcessEnd wait();
+    /// The same, but kills it after `patience_s`, also where it is stopped.
+    ProcessEnd wait_at_most(double patience_s);
     /// To it, or, with own_group, to it and all that it has started. Nothing where it has ended.
     void signal(int number);
     pid_t pid() const { return pid_; }

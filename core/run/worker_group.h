@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/subprocess.h"
 #include "core/run/rank_group.h"
-#include "core/run/worker_process.h"
 
 namespace skippipe {
 
@@ -27,8 +27,8 @@ private:
     int ranks_;
     bool launched_;
     std::string token_;  ///< that the ranks meet behind
-    WorkerProcess first_;
-    std::vector<std::unique_ptr<WorkerProcess>> others_;
+    std::unique_ptr<Subprocess> first_;
+    std::vector<std::unique_ptr<Subprocess>> others_;
     std::optional<std::chrono::steady_clock::time_point> lost_since_;
 };
 

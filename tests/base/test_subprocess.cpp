@@ -83,6 +83,14 @@ private Q_SLOTS:
         QVERIFY(QByteArray(process.wait().describe().c_str()).startsWith("was killed by signal 9"));
     }
 
+    void patience_has_an_end() {
+        Subprocess stopped(shell("echo here; kill -STOP $$; echo later"));
+        QCOMPARE(line_of(stopped), "here");
+        QCOMPARE(stopped.wait_at_most(0.05).signal, SIGKILL);
+        Subprocess prompt(shell("exit 3"));
+        QCOMPARE(prompt.wait_at_most(60).code, 3);
+    }
+
     void its_own_group_ends_as_one() {
         auto options = shell("sleep 100 & echo $!; wait");
         options.own_group = true;
