@@ -13,6 +13,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/format.h"
+#include "core/engine/build_id.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/record/log.h"
@@ -140,9 +141,9 @@ private:
     }
 
     void receive(const protocol::Hello& m) {
-        if (m.build != protocol::build_id())
+        if (m.build != build_id())
             return fail({{"skippipe-worker", "is of another build: " + m.build,
-                          "this program is " + protocol::build_id() + ", and they must understand each other",
+                          "this program is " + build_id() + ", and they must understand each other",
                           "Build both anew with `./studio build`"}});
         if (!m.machines.empty()) forecast_.emplace(job_.experiment, job_.problem, plan_, m.machines, job_.calibrate);
         begin(versions_of(m, job_.experiment.execution.ranks));

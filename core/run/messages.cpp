@@ -3,8 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/build_info.h"
-
 namespace skippipe::protocol {
 
 using nlohmann::json;
@@ -128,8 +126,6 @@ auto guarded(const std::string& line, Read read) {
 }
 
 }  // namespace
-
-std::string build_id() { return std::string(version) + " " + compiler + " " + build_type; }
 
 namespace {
 struct CommandWriter {

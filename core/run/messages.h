@@ -40,7 +40,7 @@ struct RankMachine {
 
 /// Worker to coordinator, once it is ready to train.
 struct Hello {
-    std::string build;                  ///< build_id of the worker: another than the coordinator's is refused
+    std::string build;                  ///< build_id() of the worker: another than the coordinator's is refused
     std::string versions_json;          ///< LibTorch and BLAS
     double blas_gflops = 0;             ///< fp32 matrix product on one thread; 0: compute is cost
     std::string data;                   ///< what is read
@@ -103,9 +103,6 @@ struct SwitchPlan {
     std::string plan_json;
 };
 using Command = std::variant<Stop, Pause, Resume, SwitchPlan>;
-
-/// What both ends must agree on: version and compiler of the program.
-std::string build_id();
 
 std::string encode(const Command& command);
 /// Throws InputError where the line is no command.

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include "core/base/index.h"
+#include "core/engine/build_id.h"
 #include "core/engine/cost_compute.h"
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
@@ -17,8 +19,6 @@
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::string host_name() {
     utsname system{};
@@ -175,7 +175,7 @@ private:
     }
 
     protocol::Hello make_compute() {
-        protocol::Hello hello{.build = protocol::build_id(), .versions_json = "{}", .data = "none: compute is cost"};
+        protocol::Hello hello{.build = build_id(), .versions_json = "{}", .data = "none: compute is cost"};
         if (!computes()) {
             compute_ = std::make_unique<CostCompute>(work_.problem, schedule_, workers_);
         } else {

@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <torch/version.h>
 
+#include "core/engine/build_id.h"
 #include "core/engine/transport.h"
-#include "plugins/transports/build_id.h"
 #include "plugins/transports/local_store.h"
 #include "plugins/transports/run_store.h"
 
@@ -107,7 +108,7 @@ Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s, std::string 
                                : "Check MASTER_ADDR and MASTER_PORT, that rank 0 runs, that SKIPPIPE_TOKEN is the same "
                                  "everywhere, and the firewall");
     }
-    check_build(build.empty() ? build_id() : build);
+    check_build(build.empty() ? build_id() + ", LibTorch " TORCH_VERSION : build);
 }
 
 Rendezvous::~Rendezvous() {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "core/engine/build_id.h"
 #include "core/engine/cost_compute.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
@@ -307,7 +308,7 @@ private Q_SLOTS:
                     QTest::qSleep(static_cast<int>(timeout_s * 1000));
                     return Read::timeout;
                 }
-                message = protocol::Hello{.build = protocol::build_id(), .versions_json = "{}"};
+                message = protocol::Hello{.build = build_id(), .versions_json = "{}"};
                 return Read::message;
             }
             bool send(const protocol::Command&) override { return true; }

@@ -7,7 +7,7 @@
 #include <limits>
 #include <sstream>
 
-#include "plugins/transports/build_id.h"
+#include "core/engine/build_id.h"
 #include "plugins/transports/gloo_posts.h"
 #include "plugins/transports/local_store.h"
 #include "plugins/transports/run_store.h"
