@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
 #include "core/planner/plan/plan.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::string region_of(int rank) { return fmt::format("rank-{}", rank); }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/driver.h"
 
+#include "core/base/index.h"
 #include "core/engine/costs.h"
 
 namespace skippipe {
-
-namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-}  // namespace
 
 Driver::Driver(const Problem& problem, const RankSchedule& schedule, int rank, EventSource& events)
     : problem_(problem),

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/index.h"
 #include "core/engine/cost_compute.h"
 #include "core/engine/costs.h"
 #include "core/engine/virtual_clock.h"
@@ -13,8 +14,6 @@
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Free workers and cores as the virtual clock goes on.
 class FreeCores final : public Admission {

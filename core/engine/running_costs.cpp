@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
 #include "core/base/statistics.h"
 #include "core/engine/costs.h"
 #include "core/planner/timeline/evaluator.h"
@@ -14,8 +15,6 @@
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// No transfer is free: what is quicker than the clock can tell still has a factor.
 constexpr double shortest_s = 1e-6;

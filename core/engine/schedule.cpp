@@ -10,19 +10,14 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
+#include "core/base/index.h"
 #include "core/engine/node.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/executed_order.h"
 
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-OpKind op_kind(SpanKind kind) {
-    constexpr OpKind kinds[] = {OpKind::F, OpKind::L, OpKind::B, OpKind::I, OpKind::W};
-    return kinds[static_cast<int>(kind)];
-}
 
 std::vector<RankTransfer> transfers_of(const Timeline& timeline, const Plan& plan, const std::vector<int>& rank_of) {
     const RouteTable routes(plan);
@@ -187,20 +182,6 @@ std::vector<RankTransfer> RankSchedule::between(int from_rank, int to_rank) cons
     return found;
 }
 
-std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes) {
-    std::vector<std::vector<const Span*>> runs(at(nodes));
-    for (const auto& span : timeline.spans)
-        if (is_compute(span.kind)) runs[at(span.node)].push_back(&span);
-    std::vector<std::vector<Operation>> order(at(nodes));
-    for (std::size_t n = 0; n < runs.size(); ++n) {
-        std::stable_sort(runs[n].begin(), runs[n].end(), [](const Span* a, const Span* b) {
-            return std::tie(a->start_s, a->end_s) < std::tie(b->start_s, b->end_s);
-        });
-        for (const Span* span : runs[n]) order[n].push_back({op_kind(span->kind), span->microbatch});
-    }
-    return order;
-}
-
 std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ranks) {
     std::vector<int> rank_of(topology.nodes.size(), -1), unnamed, load(at(ranks), 0);
     for (const auto& stage : plan.stages)
@@ -245,7 +226,7 @@ RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector
     const auto timeline = evaluate(problem, plan);
     RankSchedule schedule{ranks, plan, std::move(rank_of), {}, stages_by_end(timeline, plan.stages.size())};
     if (ranks == 1) return schedule;
-    if (plan.order.empty()) schedule.plan.order = order_of(timeline, problem.nodes());
+    if (plan.order.empty()) schedule.plan.order = executed_order(timeline, problem.nodes());
     schedule.transfers = transfers_of(timeline, plan, schedule.rank_of);
     return schedule;
 }

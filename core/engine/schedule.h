@@ -42,9 +42,6 @@ std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int 
 /// below `ranks`.
 std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ranks);
 
-/// Each node's operations in the order in which a timeline ran them: a binding order that repeats it.
-std::vector<std::vector<Operation>> order_of(const Timeline& timeline, int nodes);
-
 /// The schedule of a plan that passed check_structure and runs to its end. For several ranks a plan without an order is
 /// bound to the order of its timeline.
 RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks);

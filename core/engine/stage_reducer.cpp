@@ -2,13 +2,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/index.h"
 #include "core/engine/wall_clock.h"
 
 namespace skippipe {
-
-namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-}  // namespace
 
 StageReducer::StageReducer(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
                            RankTransport& transport, bool shaped)

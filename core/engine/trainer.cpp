@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/trainer.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
 #include "core/engine/span_codec.h"
 #include "core/engine/virtual_clock.h"
 #include "core/engine/wall_clock.h"
@@ -18,8 +18,6 @@
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Lines that nodes of several ranks send over.
 std::vector<bool> lines_across_ranks(const Problem& problem, const RankSchedule& schedule) {
@@ -184,17 +182,11 @@ private:
         const auto encoded = transport_.gather(encode_spans(timeline.spans));
         const SpanLimits limits{problem_.nodes(), problem_.stages, problem_.microbatches};
         timeline = {};
-        for (const auto& stage : schedule().plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
         for (std::size_t rank = 0; rank < encoded.size(); ++rank) {
             const auto spans = decode_spans(encoded[rank], limits, static_cast<int>(rank));
             timeline.spans.insert(timeline.spans.end(), spans.begin(), spans.end());
         }
-        for (const auto& span : timeline.spans) {
-            timeline.iteration_s = std::max(timeline.iteration_s, span.end_s);
-            if (!is_compute(span.kind)) continue;
-            timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
-            timeline.busy_s += span.end_s - span.start_s;
-        }
+        add_totals(schedule().plan, timeline);
     }
 
     const Experiment& experiment_;

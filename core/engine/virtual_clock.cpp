@@ -5,14 +5,11 @@
 #include <functional>
 #include <stdexcept>
 
+#include "core/base/index.h"
 #include "core/engine/costs.h"
 #include "core/engine/trainer.h"
 
 namespace skippipe {
-
-namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-}  // namespace
 
 VirtualClock::VirtualClock(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute)
     : problem_(problem),

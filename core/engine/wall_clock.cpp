@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/index.h"
 #include "core/engine/costs.h"
 
 namespace skippipe {
-
-namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-}  // namespace
 
 int default_workers(const Experiment& experiment, const RankSchedule& schedule, int rank, int ranks_on_host) {
     if (experiment.execution.compute == Compute::cost) return static_cast<int>(schedule.nodes_of(rank).size());

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/index.h"
 #include "core/experiment/counts.h"
 #include "core/model/blas.h"
 #include "core/model/node_build.h"
@@ -20,8 +21,6 @@
 namespace skippipe {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::vector<float> to_vector(const torch::Tensor& flat) {
     const auto values = flat.to(torch::kCPU).contiguous();

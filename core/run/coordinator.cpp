@@ -335,12 +335,7 @@ std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& 
     Timeline timeline;
     timeline.spans = spans;
     timeline.iteration_s = iteration_s;
-    for (const auto& stage : plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
-    for (const auto& span : spans)
-        if (is_compute(span.kind)) {
-            timeline.busy_s += span.end_s - span.start_s;
-            timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
-        }
+    add_totals(plan, timeline);
     return explain_idle(problem, plan, timeline).share;
 }
 

@@ -41,8 +41,7 @@ double Forecast::observe(const protocol::Iterated& m) {
     Timeline measured;
     measured.spans = m.spans;
     measured.iteration_s = m.iteration_s;
-    for (const auto& span : m.spans)
-        if (is_compute(span.kind)) measured.makespan_s = std::max(measured.makespan_s, span.end_s);
+    add_totals(schedule_.plan, measured);
     if (costs_ || !predicted_s_) predicted_s_ = iteration_s();
     constexpr double pause_s = 2;
     if (differences_.size() < 8 || m.machine_s > explained_at_s_ + pause_s) {

@@ -3,6 +3,7 @@
 
 #include "core/engine/prediction.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/executed_order.h"
 #include "tests/engine/random_plans.h"
 
 using namespace skippipe;
@@ -70,7 +71,7 @@ private Q_SLOTS:
         const auto schedule = one_rank(example.problem, example.plan);
         const auto cores = machines(1, 2, 2);
         auto bound = schedule;
-        bound.plan.order = order_of(evaluate(example.problem, example.plan), 2);
+        bound.plan.order = executed_order(evaluate(example.problem, example.plan), 2);
         auto slower = example.problem;
         for (auto& s : slower.seconds_per_sample_per_block) s *= 1.5;
         const auto operations = explain_difference(example.problem, bound, cores, evaluate(slower, bound.plan));

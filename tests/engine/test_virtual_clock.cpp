@@ -7,6 +7,7 @@
 #include "core/engine/cost_compute.h"
 #include "core/engine/virtual_clock.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/executed_order.h"
 #include "core/planner/plan/validator.h"
 #include "tests/engine/random_plans.h"
 
@@ -77,7 +78,7 @@ private Q_SLOTS:
             auto [problem, plan] = seed < 300 ? examples::random_plan(seed) : examples::uneven_plan(seed);
             const auto free = evaluate(problem, plan);
             if (!free.complete) continue;
-            plan.order = order_of(free, problem.nodes());
+            plan.order = executed_order(free, problem.nodes());
             QVERIFY(check_structure(problem, plan).empty());
             const auto expected = evaluate(problem, plan), executed = execute(problem, plan);
             QVERIFY(expected.complete && executed.complete);

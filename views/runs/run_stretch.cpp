@@ -4,20 +4,6 @@
 #include <algorithm>
 
 namespace skippipe {
-namespace {
-
-/// The iteration's timeline from its recorded spans.
-void complete(Timeline& timeline, const Plan& plan) {
-    for (const auto& span : timeline.spans) {
-        timeline.iteration_s = std::max(timeline.iteration_s, span.end_s);
-        if (!is_compute(span.kind)) continue;
-        timeline.makespan_s = std::max(timeline.makespan_s, span.end_s);
-        timeline.busy_s += span.end_s - span.start_s;
-    }
-    for (const auto& stage : plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
-}
-
-}  // namespace
 
 void IdleSums::add(const IdleReport& report) {
     IdleSums one{1, report.share, report.node_seconds, report.node_busy_s};
@@ -58,7 +44,7 @@ void RunStretch::explain(const Problem& problem, int end, const std::function<co
         auto& [offset_s, timeline] = pending_.begin()->second;
         const Plan& plan = plan_of(iteration);
         if (!plan.stages.empty()) {
-            complete(timeline, plan);
+            add_totals(plan, timeline);
             const IdleReport report = explain_idle(problem, plan, timeline);
             for (const auto& gap : report.gaps) lanes_.add(gap, offset_s);
             idle_.add(report);
