@@ -76,6 +76,23 @@ struct StageSum {
     double all_ready_s = 0;    ///< common clock: when the last rank came to it
 };
 
+/// A stage between two iterations, as values: the same for all of its copies. Flat, in the order of stage_segments.
+struct StageState {
+    std::vector<float> weights;
+    std::vector<float> m, v;  ///< AdamW's first and second moment of every weight
+    std::int64_t steps = 0;   ///< that its optimizer has made
+    bool operator==(const StageState&) const = default;
+};
+
+/// What rounding took away so far from the messages of a microbatch from node to node, to be added to the next one
+/// (int8's error feedback).
+struct MessageResidual {
+    int microbatch = 0, from_node = 0, to_node = 0;
+    bool gradient = false;      ///< of messages of the backward
+    std::vector<float> values;  ///< [tokens, width]
+    bool operator==(const MessageResidual&) const = default;
+};
+
 /// The driver submits from one thread, in the order in which operations start; work runs on threads of the back end's
 /// own, each operation after the one before it on its node and after the one before it on its microbatch's path. Sums
 /// run in a fixed order: results are the same to the bit for any number of threads.
@@ -108,6 +125,17 @@ public:
     virtual ValidationResult validate(RankTransport& transport) = 0;
     /// A node's weights, in the order of stage_segments; empty where nothing is computed.
     virtual std::vector<float> weights(int node) const = 0;
+
+    // Between two iterations, what the next one starts from: taken over by another back end, it trains on to the same
+    // bits.
+    /// Of a node hosted here; empty where nothing is computed.
+    virtual StageState state(int node) const = 0;
+    /// Throws std::logic_error where its sizes are not the stage's.
+    virtual void set_state(int node, const StageState& state) = 0;
+    /// Of messages from nodes hosted here.
+    virtual std::vector<MessageResidual> residuals() const = 0;
+    /// In place of those there are; of messages from nodes hosted elsewhere none is kept. `follow` forgets them.
+    virtual void set_residuals(const std::vector<MessageResidual>& residuals) = 0;
 };
 
 }  // namespace skippipe

@@ -27,6 +27,13 @@ std::vector<float> to_vector(const torch::Tensor& flat) {
     return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
 }
 
+void set_values(torch::Tensor& flat, const std::vector<float>& values, const char* name) {
+    if (static_cast<std::int64_t>(values.size()) != flat.numel())
+        throw std::logic_error(fmt::format("{}: {} values for a stage of {}", name, values.size(), flat.numel()));
+    torch::NoGradGuard no_gradient;
+    flat.copy_(torch::from_blob(const_cast<float*>(values.data()), {flat.numel()}));
+}
+
 bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
     const auto x = a.to(torch::kCPU).contiguous(), y = b.to(torch::kCPU).contiguous();
     return x.numel() == y.numel() && std::memcmp(x.data_ptr<float>(), y.data_ptr<float>(),
@@ -376,6 +383,45 @@ ValidationResult TorchCompute::validate(RankTransport& transport) {
 
 std::vector<float> TorchCompute::weights(int node) const {
     return to_vector(implementation_->node(node).stage.weights());
+}
+
+StageState TorchCompute::state(int node) const {
+    const auto& of = implementation_->node(node);
+    return {to_vector(of.stage.weights()), to_vector(of.m), to_vector(of.v),
+            implementation_->steps.at(at(of.stage.stage()))};
+}
+
+void TorchCompute::set_state(int node, const StageState& state) {
+    auto& of = implementation_->node(node);
+    set_values(of.stage.weights(), state.weights, "weights");
+    set_values(of.m, state.m, "AdamW's first moment");
+    set_values(of.v, state.v, "AdamW's second moment");
+    implementation_->steps.at(at(of.stage.stage())) = state.steps;
+}
+
+std::vector<MessageResidual> TorchCompute::residuals() const {
+    std::vector<MessageResidual> all;
+    for (const auto& [microbatch, messages] : implementation_->residuals)
+        for (const auto& [message, values] : messages) {
+            const auto [from, to, gradient] = message;
+            all.push_back({microbatch, from, to, gradient, to_vector(values)});
+        }
+    return all;
+}
+
+void TorchCompute::set_residuals(const std::vector<MessageResidual>& residuals) {
+    auto& self = *implementation_;
+    self.residuals.clear();
+    for (const auto& one : residuals) {
+        if (!self.hosted(one.from_node)) continue;
+        const auto size = static_cast<std::int64_t>(one.values.size());
+        if (size != self.tokens_of(one.microbatch) * self.width())
+            throw std::logic_error(fmt::format("what rounding left of microbatch {} has {} values for {} tokens of {}",
+                                               one.microbatch, size, self.tokens_of(one.microbatch), self.width()));
+        auto values = torch::empty({size});
+        set_values(values, one.values, "what rounding left");
+        self.residuals[one.microbatch][{one.from_node, one.to_node, one.gradient}] = std::move(values);
+    }
 }
 
 const RankSchedule& TorchCompute::schedule() const { return implementation_->schedule; }

@@ -40,6 +40,10 @@ public:
     void step(int iteration, const std::vector<StageSum>& sums) override;
     ValidationResult validate(RankTransport& transport) override;
     std::vector<float> weights(int node) const override;
+    StageState state(int node) const override;
+    void set_state(int node, const StageState& state) override;
+    std::vector<MessageResidual> residuals() const override;
+    void set_residuals(const std::vector<MessageResidual>& residuals) override;
 
     const RankSchedule& schedule() const;
     /// Workers in use: one where the BLAS may not be called from several threads (prepare_blas).

@@ -74,6 +74,10 @@ public:
         return {};
     }
     std::vector<float> weights(int) const override { return {}; }
+    StageState state(int) const override { return {}; }
+    void set_state(int, const StageState&) override {}
+    std::vector<MessageResidual> residuals() const override { return {}; }
+    void set_residuals(const std::vector<MessageResidual>&) override {}
 
 private:
     bool hosts_faulty(int stage) const {
