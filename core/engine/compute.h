@@ -10,6 +10,7 @@
 
 #include "core/engine/schedule.h"
 #include "core/engine/transport.h"
+#include "core/planner/replan/replan.h"
 
 namespace skippipe {
 
@@ -113,6 +114,21 @@ public:
     virtual Buffer take_message(const RankTransfer& transfer) = 0;
     /// Until all submitted work has ended; throws a ComputeError of the first that failed.
     virtual void wait() = 0;
+
+    /// Under the virtual clock: a result goes to the operation it is for, and its input has come. For those that keep
+    /// books.
+    virtual void handed_over(int from_node, const Operation& next) {
+        static_cast<void>(from_node), static_cast<void>(next);
+    }
+    virtual void arrived(int node, const Operation& operation) {
+        static_cast<void>(node), static_cast<void>(operation);
+    }
+    /// A node is lost in the middle of an iteration, and all that it held: activations, results it had kept, the
+    /// gradient it had added up. Throws std::logic_error where the back end cannot go on after that.
+    virtual void lose(int node);
+    /// What is left of the iteration: the paths it goes on with, and which operations run again (attempt 1), from
+    /// results that the nodes before had kept.
+    virtual void go_on(const Replan& rest);
 
     /// Sums the gradients of the stage's nodes here and on the other ranks that host it (`tokens` of every node
     /// counted), and leaves the mean gradient in the first copy here. Once a stage, after its last operation here, from

@@ -20,6 +20,8 @@ public:
     std::size_t message_bytes(const Operation& operation) const override;
     Buffer take_message(const RankTransfer& transfer) override;
     void wait() override;
+    void lose(int) override {}
+    void go_on(const Replan&) override {}
     StageSum reduce(int stage, RankTransport& transport) override;
     RankLoss loss() const override { return {}; }
     void step(int, const std::vector<StageSum>&) override {}

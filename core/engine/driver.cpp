@@ -14,12 +14,23 @@ Driver::Driver(const Problem& problem, const RankSchedule& schedule, int rank, E
       stage_of_(stage_of_nodes(schedule.plan, problem.nodes())) {
     for (int n = 0; n < problem.nodes(); ++n)
         if (schedule.rank_of[at(n)] == rank) nodes_.push_back(n);
-    operations_ = 0;
     for (const auto count : operations_of_stages(schedule, rank)) operations_ += count;
+    for (const auto& path : schedule.plan.paths) index_of_.emplace(path.microbatch, static_cast<int>(index_of_.size()));
 }
 
-void Driver::reset() {
+RankIteration Driver::run_iteration(int iteration) {
+    begin(iteration);
+    while (auto event = events_.next(next_number_)) handle(std::move(*event));
+    return finish();
+}
+
+void Driver::begin(int iteration) {
     const auto& order = schedule_.plan.order;
+    if (rest_) {
+        rest_.reset();
+        routes_ = RouteTable(schedule_.plan);
+        stage_of_ = stage_of_nodes(schedule_.plan, problem_.nodes());
+    }
     machines_.assign(at(problem_.nodes()), std::nullopt);
     for (const int n : nodes_)
         machines_[at(n)].emplace(n, problem_.memory[at(n)], !order.empty(),
@@ -28,15 +39,17 @@ void Driver::reset() {
     next_number_ = 0;
     left_ = operations_;
     timeline_ = {};
-}
-
-RankIteration Driver::run_iteration(int iteration) {
-    reset();
+    steps_done_.assign(schedule_.plan.paths.size(), 0);
+    again_.clear();
+    lost_.assign(at(problem_.nodes()), 0);
+    recoveries_.clear();
     events_.begin_iteration(iteration, timeline_.spans);
     for (const auto& path : schedule_.plan.paths)
         if (machines_[at(path.nodes.front())])
             events_.release(path.nodes.front(), {OpKind::F, path.microbatch}, next_number_++);
-    while (auto event = events_.next(next_number_)) handle(std::move(*event));
+}
+
+RankIteration Driver::finish() {
     timeline_.complete = left_ == 0;
     if (!timeline_.complete) describe_blocked();
     RankIteration result;
@@ -46,38 +59,53 @@ RankIteration Driver::run_iteration(int iteration) {
 }
 
 void Driver::handle(NodeEvent event) {
-    const int stage = stage_of_[at(event.node)];
-    if (event.kind == NodeInput::Kind::end) {
-        timeline_.spans.push_back({span_kind(event.operation.kind), event.node, -1, stage, event.operation.microbatch,
-                                   event.ready_s, event.start_s, event.end_s, 0});
-        timeline_.busy_s += event.end_s - event.start_s;
-        timeline_.makespan_s = event.time_s;
-        --left_;
-    } else if (event.input.size() > 0) {
+    if (event.kind == NodeInput::Kind::end)
+        note_end(event);
+    else if (event.input.size() > 0)
         inputs_[{event.node, event.operation.microbatch}] = std::move(event.input);
-    }
     const NodeInput seen{event.kind, event.operation, event.time_s, event.number};
-    for (const auto& action : machine(event.node).handle(seen, next_number_)) {
+    act(event.node, machine(event.node).handle(seen, next_number_), event.time_s);
+}
+
+void Driver::note_end(const NodeEvent& event) {
+    const auto& operation = event.operation;
+    timeline_.spans.push_back({span_kind(operation.kind), event.node, -1, stage_of_[at(event.node)],
+                               operation.microbatch, event.ready_s, event.start_s, event.end_s, 0});
+    timeline_.busy_s += event.end_s - event.start_s;
+    timeline_.makespan_s = event.time_s;
+    --left_;
+    if (operation.kind == OpKind::W) return;
+    const int index = index_of_.at(operation.microbatch), step = routes_.step_of(operation, event.node);
+    if (operation.attempt == 0)
+        steps_done_[at(index)] = step + 1;
+    else
+        again_[at(index) * at(2 * routes_.length() + 1) + at(step)] = 0;
+}
+
+void Driver::act(int node, const std::vector<NodeAction>& actions, double now_s) {
+    for (const auto& action : actions) {
         if (action.kind == NodeAction::Kind::send) {
-            events_.hand_over(event.node, action, event.time_s);
+            events_.hand_over(node, action, now_s);
             continue;
         }
         const int microbatch = action.operation.microbatch;
-        const ComputeTask task{action.operation, event.node, stage, routes_.hop(microbatch, event.node)};
+        const ComputeTask task{action.operation, node, stage_of_[at(node)], routes_.hop(microbatch, node)};
         Buffer input;
         // W works on what I has left: a message that waits here is for another operation.
         if (action.operation.kind != OpKind::W)
-            if (auto waiting = inputs_.extract({event.node, microbatch})) input = std::move(waiting.mapped());
-        events_.start(task, action, event.time_s, std::move(input));
+            if (auto waiting = inputs_.extract({node, microbatch})) input = std::move(waiting.mapped());
+        events_.start(task, action, now_s, std::move(input));
     }
 }
 
 void Driver::describe_blocked() {
-    for (const int n : nodes_)
-        for (const auto& operation : machine(n).waiting())
-            timeline_.blocked.push_back(problem_.node_ids[at(n)] + ": " + to_string(operation) +
+    for (const int n : nodes_) {
+        if (!machines_[at(n)]) continue;
+        for (const auto& waiting : machine(n).waiting())
+            timeline_.blocked.push_back(problem_.node_ids[at(n)] + ": " + to_string(waiting.operation) +
                                         " waits; the node holds " + std::to_string(machine(n).held()) +
                                         " microbatches");
+    }
 }
 
 }  // namespace skippipe

@@ -4,11 +4,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/engine/compute.h"
 #include "core/engine/node.h"
+#include "core/engine/recovery.h"
 #include "core/planner/plan/timeline.h"
+#include "core/planner/replan/residual_end.h"
 
 namespace skippipe {
 
@@ -23,10 +26,48 @@ struct NodeEvent {
     Buffer input;                                ///< arrive: the message from another rank that brought it
 };
 
+/// An event that is to come: an input on its way (arrive), or an operation that runs (end).
+struct PendingEvent {
+    NodeInput::Kind kind = NodeInput::Kind::arrive;
+    int node = 0;
+    Operation operation;
+    double time_s = 0;
+    std::uint64_t number = 0;
+    double ready_s = 0, start_s = 0;  ///< end: of the operation
+    int from = -1;                    ///< arrive: who sent it; -1: a first forward
+};
+
 /// What one iteration of a rank gave.
 struct RankIteration {
     Timeline timeline;           ///< under the wall clock the spans of this rank alone
     std::vector<StageSum> sums;  ///< of each stage; those of stages hosted elsewhere are empty
+    std::vector<RecoveryReport> recoveries;
+    std::size_t disturbances = 0;  ///< how many of those given happened before the end
+    Faults abandoned;              ///< why it could not go on after a loss; nothing of it counts
+};
+
+/// A clock whose iteration can be changed in the middle. Times are seconds from the iteration's start.
+class InterruptibleSource {
+public:
+    virtual ~InterruptibleSource() = default;
+
+    /// The network as it is now.
+    virtual const Problem& network() const = 0;
+    /// Of the next event; infinite where there is none.
+    virtual double next_s() const = 0;
+    /// The node is gone: what it runs does not end, what it has sent and has not arrived never will.
+    virtual void lose(int node, double now_s) = 0;
+    /// A node or a line is slower from now on.
+    virtual void slow(const NetworkChange& change) = 0;
+    virtual std::vector<PendingEvent> pending() const = 0;
+    /// Of each line, where they are shared, as in IterationProgress.
+    virtual std::vector<double> line_free_s() const = 0;
+    /// End of each stage's last operation so far, negative where none ran.
+    virtual const std::vector<double>& stage_end_s() const = 0;
+    /// Goes on with other paths: `events` are all that is to come.
+    virtual void go_on(const Replan& rest, const std::vector<PendingEvent>& events) = 0;
+    /// The sums at the end of an iteration that went on so.
+    virtual std::vector<StageSum> reduce() = 0;
 };
 
 /// Where a rank's events come from and how long things take: the drawn network's time or a real clock. Numbers of
@@ -47,6 +88,8 @@ public:
     virtual std::optional<NodeEvent> next(std::uint64_t& next_number) = 0;
     /// After the last event: reductions, and the end of the iteration in the timeline.
     virtual std::vector<StageSum> finish_iteration(Timeline& timeline) = 0;
+    /// Null where it cannot be changed in the middle of an iteration.
+    virtual InterruptibleSource* interruptible() { return nullptr; }
 };
 
 /// Runs iterations of a schedule on the nodes of one rank.
@@ -58,11 +101,50 @@ public:
     /// One iteration up to its stages' sums. Under the virtual clock a plan that comes to a deadlock gives an
     /// incomplete timeline with what is blocked.
     RankIteration run_iteration(int iteration);
+    /// The same while things go wrong, in the order of their times; `controller` says how it goes on. Only of an
+    /// interruptible source that drives every node.
+    RankIteration run_iteration(int iteration, const std::vector<Disturbance>& disturbances,
+                                RecoveryController& controller);
 
 private:
-    void reset();
+    /// What is left of an iteration, and what it is measured against.
+    struct Rest {
+        Plan plan_before;
+        Problem network_before;
+        Replan replan;
+        RestEnd end(const Problem& network) const {
+            return {network, replan.residual, network_before, plan_before.stages, replan.residual_plan.stages};
+        }
+    };
+
+    void begin(int iteration);
     void handle(NodeEvent event);
+    void act(int node, const std::vector<NodeAction>& actions, double now_s);
+    void note_end(const NodeEvent& event);
     void describe_blocked();
+    RankIteration finish();
+
+    // When things go wrong (driver_recovery.cpp).
+    void run_disturbed(const std::vector<Disturbance>& disturbances, RecoveryController& controller,
+                       RankIteration& result);
+    const Plan& plan() const { return rest_ ? rest_->replan.plan : schedule_.plan; }
+    IterationProgress progress(double at_s) const;
+    std::vector<OpenOperation> open_operations(double at_s) const;
+    OpenOperation open_of(const Operation& operation, int node, double ready_s) const;
+    /// End of each stage's last operation; infinite where operations are left.
+    std::vector<double> last_ends() const;
+    /// When the iteration ends if nothing else happens; infinite where operations are left.
+    double end_s() const;
+    void lose(int node, double now_s);
+    void recover(const std::vector<int>& down, double now_s, RecoveryController& controller);
+    void go_on(double now_s);
+    std::vector<NodeRest> take_up(std::vector<PendingEvent>& pending) const;
+    struct Again {
+        int from = -1, microbatch = 0, step = 0;  ///< from -1: lies on its data node
+        std::uint8_t attempt = 0;
+    };
+    std::vector<Again> inputs_again() const;
+
     NodeMachine& machine(int node) { return machines_.at(static_cast<std::size_t>(node)).value(); }
 
     const Problem& problem_;
@@ -76,6 +158,13 @@ private:
     std::uint64_t next_number_ = 0;
     std::size_t left_ = 0;
     Timeline timeline_;
+
+    std::unordered_map<int, int> index_of_;  ///< place of each microbatch in the release order
+    std::vector<int> steps_done_;            ///< [T] in release order, as in IterationProgress
+    std::vector<char> again_;                ///< [T x (2p + 1)] to be run again and not yet run; or empty
+    std::vector<char> lost_;                 ///< [nodes] in this iteration
+    std::unique_ptr<Rest> rest_;             ///< null until a loss
+    std::vector<RecoveryReport> recoveries_;
 };
 
 }  // namespace skippipe

@@ -4,45 +4,27 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/base/index.h"
+
 namespace skippipe {
 
-RouteTable::RouteTable(const Plan& plan) : split_backward_(plan.split_backward) {
-    for (const auto& path : plan.paths) paths_[path.microbatch] = path.nodes;
-    if (!plan.paths.empty()) length_ = static_cast<int>(plan.paths.front().nodes.size());
+NodeMachine::NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const RouteTable& routes,
+                         NodeRest rest)
+    : node_(node),
+      memory_(memory),
+      held_(rest.held),
+      ordered_(ordered),
+      order_(std::move(order)),
+      routes_(&routes),
+      running_(rest.running) {
+    for (const int microbatch : routes.forwards_again(node)) forwards_again_.insert(microbatch);
+    for (const auto& waiting : rest.waiting) take(waiting);
 }
-
-int RouteTable::hop(int microbatch, int node) const {
-    const auto& nodes = path(microbatch);
-    const auto found = std::find(nodes.begin(), nodes.end(), node);
-    if (found == nodes.end()) throw std::logic_error("a node asked for a microbatch that never visits it");
-    return static_cast<int>(found - nodes.begin());
-}
-
-RouteTable::Next RouteTable::after(const Operation& operation, int node) const {
-    const int m = operation.microbatch, here = hop(m, node);
-    const auto& nodes = path(m);
-    const auto backward = split_backward_ ? OpKind::I : OpKind::B;
-    switch (operation.kind) {
-        case OpKind::F:
-            if (here + 1 < length_) return {{OpKind::F, m}, nodes[static_cast<std::size_t>(here + 1)]};
-            return {{OpKind::L, m}, nodes.front()};
-        case OpKind::L: return {{backward, m}, nodes.back()};
-        case OpKind::B:
-        case OpKind::I:
-            if (here > 0) return {{backward, m}, nodes[static_cast<std::size_t>(here - 1)]};
-            return {};
-        case OpKind::W: return {};
-    }
-    return {};
-}
-
-NodeMachine::NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const RouteTable& routes)
-    : node_(node), memory_(memory), ordered_(ordered), order_(std::move(order)), routes_(&routes) {}
 
 std::vector<NodeAction> NodeMachine::handle(const NodeInput& input, std::uint64_t& next_number) {
     std::vector<NodeAction> actions;
     if (input.kind == NodeInput::Kind::arrive)
-        take(input);
+        take({input.operation, input.time_s, input.number});
     else
         finish(input, next_number, actions);
     dispatch(next_number, actions);
@@ -50,32 +32,55 @@ std::vector<NodeAction> NodeMachine::handle(const NodeInput& input, std::uint64_
     return actions;
 }
 
-void NodeMachine::take(const NodeInput& input) {
-    const auto same = [&](const Ready& ready) { return ready.operation == input.operation; };
-    if (running_ == input.operation || std::any_of(ready_.begin(), ready_.end(), same))
+std::vector<NodeAction> NodeMachine::begin(std::uint64_t& next_number) {
+    std::vector<NodeAction> actions;
+    dispatch(next_number, actions);
+    check_invariants();
+    return actions;
+}
+
+void NodeMachine::take(const WaitingOperation& input) {
+    const auto same = [&](const WaitingOperation& waiting) { return waiting.operation == input.operation; };
+    if (running_ == input.operation || std::any_of(ready_.begin(), ready_.end(), same) ||
+        std::any_of(parked_.begin(), parked_.end(), same))
         throw std::logic_error(to_string(input.operation) + " arrived twice");
-    ready_.push_back({input.operation, input.time_s, input.number});
+    const auto kind = input.operation.kind;
+    const bool waits = (kind == OpKind::B || kind == OpKind::I) && forwards_again_.contains(input.operation.microbatch);
+    (waits ? parked_ : ready_).push_back(input);
 }
 
 void NodeMachine::finish(const NodeInput& input, std::uint64_t& next_number, std::vector<NodeAction>& actions) {
-    if (running_ != input.operation)
-        throw std::logic_error(to_string(input.operation) + " ended, but the node runs " +
+    const auto& operation = input.operation;
+    if (running_ != operation)
+        throw std::logic_error(to_string(operation) + " ended, but the node runs " +
                                (running_ ? to_string(*running_) : "nothing"));
     running_.reset();
-    const auto kind = input.operation.kind;
-    if (kind == OpKind::B || kind == OpKind::W) --held_;
-    if (const auto next = routes_->after(input.operation, node_); next.node == node_)
-        ready_.push_back({next.operation, input.time_s, next_number++});
+    if (operation.kind == OpKind::B || operation.kind == OpKind::W) --held_;
+    if (const auto next = routes_->after(operation, node_); next.node == node_)
+        take({next.operation, input.time_s, next_number++});
     else if (next.node >= 0)
         actions.push_back({NodeAction::Kind::send, next.operation, next.node, next_number++, 0, {}});
-    if (kind == OpKind::I) ready_.push_back({{OpKind::W, input.operation.microbatch}, input.time_s, next_number++});
+    if (operation.kind == OpKind::F && operation.attempt > 0) forward_ran_again(operation, input.time_s, next_number);
+    if (operation.kind == OpKind::I) take({{OpKind::W, operation.microbatch}, input.time_s, next_number++});
+}
+
+/// The gradient that waited for it may go on now.
+void NodeMachine::forward_ran_again(const Operation& forward, double now_s, std::uint64_t& next_number) {
+    forwards_again_.erase(forward.microbatch);
+    const auto waits = std::find_if(parked_.begin(), parked_.end(), [&](const WaitingOperation& parked) {
+        return parked.operation.microbatch == forward.microbatch;
+    });
+    if (waits == parked_.end()) return;
+    const auto operation = waits->operation;
+    parked_.erase(waits);
+    take({operation, now_s, next_number++});
 }
 
 bool NodeMachine::own_forward(const Operation& operation) const {
-    return operation.kind == OpKind::F && routes_->hop(operation.microbatch, node_) == 0;
+    return operation.kind == OpKind::F && operation.attempt == 0 && routes_->hop(operation.microbatch, node_) == 0;
 }
 
-bool NodeMachine::before(const Ready& a, const Ready& b) const {
+bool NodeMachine::before(const WaitingOperation& a, const WaitingOperation& b) const {
     const bool own_a = own_forward(a.operation), own_b = own_forward(b.operation);
     if (own_a != own_b) return own_b;
     return a.arrival_s != b.arrival_s ? a.arrival_s < b.arrival_s : a.number < b.number;
@@ -87,7 +92,7 @@ int NodeMachine::choose() const {
         if (!admissible(ready_[i].operation)) continue;
         if (ordered_) {
             if (order_next_ < order_.size() && ready_[i].operation == order_[order_next_]) return static_cast<int>(i);
-        } else if (best < 0 || before(ready_[i], ready_[static_cast<std::size_t>(best)])) {
+        } else if (best < 0 || before(ready_[i], ready_[at(best)])) {
             best = static_cast<int>(i);
         }
     }
@@ -98,7 +103,7 @@ void NodeMachine::dispatch(std::uint64_t& next_number, std::vector<NodeAction>& 
     if (running_) return;
     const int chosen = choose();
     if (chosen < 0) return;
-    const Ready ready = ready_[static_cast<std::size_t>(chosen)];
+    const auto ready = ready_[at(chosen)];
     ready_.erase(ready_.begin() + chosen);
     if (ordered_) ++order_next_;
     if (ready.operation.kind == OpKind::F) ++held_;
@@ -111,12 +116,6 @@ void NodeMachine::check_invariants() const {
     if (held_ < 0 || held_ > memory_)
         throw std::logic_error("a node holds " + std::to_string(held_) + " microbatches of " + std::to_string(memory_));
     if (ordered_ && order_next_ > order_.size()) throw std::logic_error("a node went past the end of its order");
-}
-
-std::vector<Operation> NodeMachine::waiting() const {
-    std::vector<Operation> operations;
-    for (const auto& ready : ready_) operations.push_back(ready.operation);
-    return operations;
 }
 
 }  // namespace skippipe

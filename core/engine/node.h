@@ -2,37 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
+#include <set>
 #include <vector>
 
-#include "core/planner/plan/plan.h"
+#include "core/engine/route_table.h"
 
 namespace skippipe {
-
-/// The path of each microbatch, looked up by number; what every node knows of the plan.
-class RouteTable {
-public:
-    explicit RouteTable(const Plan& plan);
-
-    /// Position of a node in the microbatch's path, 0 = its data node.
-    int hop(int microbatch, int node) const;
-    int length() const { return length_; }
-    bool split_backward() const { return split_backward_; }
-
-    struct Next {
-        Operation operation;
-        int node = -1;  ///< -1: the microbatch is done
-        bool operator==(const Next&) const = default;
-    };
-    /// What follows an operation on a node, and where: F along the path, L on the data node, B (I) the way back.
-    Next after(const Operation& operation, int node) const;
-
-private:
-    const std::vector<int>& path(int microbatch) const { return paths_.at(microbatch); }
-    std::unordered_map<int, std::vector<int>> paths_;
-    int length_ = 1;
-    bool split_backward_ = false;
-};
 
 /// What a node sees: the input of an operation arrived, or what it ran ended.
 struct NodeInput {
@@ -54,39 +29,55 @@ struct NodeAction {
     RouteTable::Next next;     ///< start only: where its result goes when it ends; whoever runs it does exactly that
 };
 
+/// An operation whose input has come to a node.
+struct WaitingOperation {
+    Operation operation;
+    double arrival_s = 0;
+    std::uint64_t number = 0;  ///< of the event that brought it
+};
+
+/// What a node is in the midst of.
+struct NodeRest {
+    int held = 0;  ///< microbatches
+    std::optional<Operation> running;
+    std::vector<WaitingOperation> waiting;
+};
+
 /// A node as a deterministic state machine: it sees messages and time and answers with actions; it reads no clock, does
 /// no I/O and draws no random number. Rules of dispatch, memory and order: docs/semantics.md, "Who goes first". One
-/// iteration a machine.
+/// iteration a machine, or what is left of one after nodes were lost (core/planner/replan/residual.h): a backward whose
+/// forward runs again here waits for that.
 class NodeMachine {
 public:
     /// `memory`: M of TC1. `order`: binding; empty where `ordered` is false.
-    NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const RouteTable& routes);
+    NodeMachine(int node, int memory, bool ordered, std::vector<Operation> order, const RouteTable& routes,
+                NodeRest rest = {});
 
     /// Handles one input completely, its dispatch included. Takes numbers for the events it creates from `next_number`.
     /// Throws std::logic_error where an operation ends that does not run here, or arrives twice.
     std::vector<NodeAction> handle(const NodeInput& input, std::uint64_t& next_number);
+    /// The dispatch alone, of what it was made with.
+    std::vector<NodeAction> begin(std::uint64_t& next_number);
 
     int held() const { return held_; }
     bool busy() const { return running_.has_value(); }
     /// What it runs now.
     const std::optional<Operation>& running() const { return running_; }
     /// Operations whose input has come and which have not started.
-    std::vector<Operation> waiting() const;
+    const std::vector<WaitingOperation>& waiting() const { return ready_; }
+    /// Those of them that wait for their forward to be run again.
+    const std::vector<WaitingOperation>& parked() const { return parked_; }
 
 private:
-    struct Ready {
-        Operation operation;
-        double arrival_s = 0;
-        std::uint64_t number = 0;
-    };
-    void take(const NodeInput& input);
+    void take(const WaitingOperation& input);
     void finish(const NodeInput& input, std::uint64_t& next_number, std::vector<NodeAction>& actions);
     void dispatch(std::uint64_t& next_number, std::vector<NodeAction>& actions);
     /// Index into ready_ of what runs next, or -1.
     int choose() const;
     bool admissible(const Operation& operation) const { return operation.kind != OpKind::F || held_ < memory_; }
     bool own_forward(const Operation& operation) const;
-    bool before(const Ready& a, const Ready& b) const;
+    bool before(const WaitingOperation& a, const WaitingOperation& b) const;
+    void forward_ran_again(const Operation& forward, double now_s, std::uint64_t& next_number);
 
     /// What must hold after every input; throws std::logic_error.
     void check_invariants() const;
@@ -97,7 +88,8 @@ private:
     std::size_t order_next_ = 0;
     const RouteTable* routes_ = nullptr;
     std::optional<Operation> running_;
-    std::vector<Ready> ready_;
+    std::vector<WaitingOperation> ready_, parked_;
+    std::set<int> forwards_again_;  ///< microbatches whose forward is to run again here and has not
 };
 
 }  // namespace skippipe

@@ -12,6 +12,11 @@ void LocalLineBook::reset() {
     free_s_.assign(free_s_.size(), 0.0);
 }
 
+std::vector<double> LocalLineBook::free_s() const {
+    const std::lock_guard lock(mutex_);
+    return free_s_;
+}
+
 double LocalLineBook::reserve(int line, double earliest_s, double occupied_s) {
     const std::lock_guard lock(mutex_);
     auto& free_s = free_s_[static_cast<std::size_t>(line)];

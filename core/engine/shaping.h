@@ -31,9 +31,11 @@ public:
     double reserve(int line, double earliest_s, double occupied_s) override;
     /// Every line free.
     void reset();
+    /// When each line is.
+    std::vector<double> free_s() const;
 
 private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::vector<double> free_s_;
 };
 
@@ -52,6 +54,8 @@ public:
 
     /// Every line of this process free, as at the start of an iteration under the virtual clock.
     void reset() { own_.reset(); }
+    /// When each line that this process alone sends over is free.
+    std::vector<double> free_s() const { return own_.free_s(); }
     TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
 
 private:

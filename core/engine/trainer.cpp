@@ -151,14 +151,15 @@ private:
     void iterate() {
         watch_.resume();
         compute_.begin_iteration(done_);
-        auto [timeline, sums] = execution_->run(done_);
+        auto ran = execution_->run(done_);
+        auto& timeline = ran.timeline;
         if (!timeline.complete)
             throw std::runtime_error("the plan comes to a deadlock: " +
                                      (timeline.blocked.empty() ? std::string{} : timeline.blocked.front()));
         const double start_s = transport_.now_s();
-        auto result = finish_iteration(done_, schedule(), sums, compute_, transport_);
+        auto result = finish_iteration(done_, schedule(), ran.sums, compute_, transport_);
         if (const auto* wall = execution_->wall()) {
-            add_steps(timeline.spans, sums, start_s - wall->origin_s(), transport_.now_s() - wall->origin_s());
+            add_steps(timeline.spans, ran.sums, start_s - wall->origin_s(), transport_.now_s() - wall->origin_s());
             gather_spans(timeline);
         }
         watch_.pause();

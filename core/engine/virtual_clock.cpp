@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 
 #include "core/base/index.h"
@@ -12,11 +13,7 @@
 namespace skippipe {
 
 VirtualClock::VirtualClock(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute)
-    : problem_(problem),
-      schedule_(schedule),
-      compute_(compute),
-      lines_(problem),
-      stage_of_(stage_of_nodes(schedule.plan, problem.nodes())) {}
+    : problem_(problem), schedule_(schedule), compute_(compute), network_(problem), lines_(network_) {}
 
 void VirtualClock::push(const Event& event) {
     queue_.push_back(event);
@@ -26,6 +23,10 @@ void VirtualClock::push(const Event& event) {
 void VirtualClock::begin_iteration(int, std::vector<Span>& spans) {
     spans_ = &spans;
     lines_.reset();
+    if (std::exchange(network_changed_, false)) network_ = problem_;
+    lost_.assign(at(problem_.nodes()), 0);
+    stages_ = schedule_.plan.stages;
+    stage_of_ = stage_of_nodes(schedule_.plan, problem_.nodes());
     running_.assign(at(problem_.nodes()), {});
     last_end_s_.assign(at(problem_.stages), -1.0);
     queue_.clear();
@@ -49,7 +50,7 @@ void VirtualClock::run(const ComputeTask& task, const NodeAction& action, double
     running_[at(task.node)] = {action.ready_s, now_s};
     const auto measured_s = durations_ ? durations_->operation_s(task.node, task.operation) : std::nullopt;
     const double seconds =
-        measured_s ? *measured_s : operation_seconds(problem_, task.operation, task.node, task.stage);
+        measured_s ? *measured_s : operation_seconds(network_, task.operation, task.node, task.stage);
     push({now_s + seconds, action.number, NodeInput::Kind::end, task.node, task.operation});
 }
 
@@ -67,6 +68,7 @@ void VirtualClock::run_admitted(double now_s) {
 }
 
 void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s) {
+    compute_.handed_over(from_node, send.operation);
     const bool backward = is_backward(send.operation.kind);
     const int microbatch = send.operation.microbatch;
     const auto measured_s = durations_ ? durations_->transfer_s(from_node, send.to, send.operation) : std::nullopt;
@@ -76,7 +78,8 @@ void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s
         {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, from_node, send.to,
          stage_of_[at(send.to)], microbatch, now_s, times.start_s, times.arrival_s,
          (backward ? problem_.backward_bytes : problem_.forward_bytes) * problem_.relative_size(microbatch)});
-    push({times.arrival_s, send.number, NodeInput::Kind::arrive, send.to, send.operation});
+    if (lost_[at(send.to)] == 0)
+        push({times.arrival_s, send.number, NodeInput::Kind::arrive, send.to, send.operation, from_node});
 }
 
 std::optional<NodeEvent> VirtualClock::next(std::uint64_t&) {
@@ -91,6 +94,7 @@ std::optional<NodeEvent> VirtualClock::next(std::uint64_t&) {
                        .operation = event.operation,
                        .time_s = event.time_s,
                        .number = event.number};
+    if (event.kind == NodeInput::Kind::arrive) compute_.arrived(event.node, event.operation);
     if (event.kind == NodeInput::Kind::end) {
         if (admission_) admission_->leave(event.node);
         const auto& running = running_[at(event.node)];
@@ -103,14 +107,63 @@ std::optional<NodeEvent> VirtualClock::next(std::uint64_t&) {
 }
 
 std::vector<StageSum> VirtualClock::finish_iteration(Timeline& timeline) {
-    skippipe::finish_iteration(problem_, schedule_.plan, last_end_s_, timeline);
-    std::vector<StageSum> sums(schedule_.plan.stages.size());
+    skippipe::finish_iteration(network_, schedule_.plan, last_end_s_, timeline);
+    if (timeline.complete) return reduce();
     compute_.wait();
-    if (!timeline.complete) return sums;
+    return std::vector<StageSum>(stages_.size());
+}
+
+std::vector<StageSum> VirtualClock::reduce() {
+    std::vector<StageSum> sums(stages_.size());
+    compute_.wait();
     LocalTransport alone;
     for (std::size_t stage = 0; stage < sums.size(); ++stage)
-        sums[stage] = compute_.reduce(static_cast<int>(stage), alone);
+        if (!stages_[stage].empty()) sums[stage] = compute_.reduce(static_cast<int>(stage), alone);
     return sums;
+}
+
+double VirtualClock::next_s() const {
+    return queue_.empty() ? std::numeric_limits<double>::infinity() : queue_.front().time_s;
+}
+
+void VirtualClock::lose(int node, double) {
+    if (admission_) throw std::logic_error("what waits for a worker cannot be lost");
+    lost_[at(node)] = 1;
+    std::erase_if(queue_, [&](const Event& event) { return event.node == node || event.from == node; });
+    std::make_heap(queue_.begin(), queue_.end(), std::greater<>{});
+    compute_.lose(node);
+}
+
+void VirtualClock::slow(const NetworkChange& change) {
+    network_ = changed_network(network_, {change});
+    network_changed_ = true;
+}
+
+std::vector<PendingEvent> VirtualClock::pending() const {
+    std::vector<PendingEvent> pending;
+    for (const auto& event : queue_) {
+        const auto& running = running_[at(event.node)];
+        const bool ends = event.kind == NodeInput::Kind::end;
+        pending.push_back({event.kind, event.node, event.operation, event.time_s, event.number,
+                           ends ? running.ready_s : 0, ends ? running.start_s : 0, event.from});
+    }
+    return pending;
+}
+
+std::vector<double> VirtualClock::line_free_s() const {
+    return network_.shared_links ? lines_.free_s() : std::vector<double>{};
+}
+
+void VirtualClock::go_on(const Replan& rest, const std::vector<PendingEvent>& events) {
+    queue_.clear();
+    stages_ = rest.residual_plan.stages;
+    stage_of_ = rest.residual_plan.stage_of;
+    last_end_s_ = rest.residual.stage_end_s;
+    for (const auto& event : events) {
+        if (event.kind == NodeInput::Kind::end) running_[at(event.node)] = {event.ready_s, event.start_s};
+        push({event.time_s, event.number, event.kind, event.node, event.operation, event.from});
+    }
+    compute_.go_on(rest);
 }
 
 VirtualDriver::VirtualDriver(const Problem& problem, const Plan& plan, ComputeBackend& compute)

@@ -31,7 +31,7 @@ public:
 
 /// One rank whose time comes from the cost model, by an event queue. Hands every operation to `compute` in the order in
 /// which they start, and waits for none of them before the iteration's end.
-class VirtualClock final : public EventSource {
+class VirtualClock final : public EventSource, public InterruptibleSource {
 public:
     /// The plan must have passed check_structure. All outlive the clock.
     VirtualClock(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute);
@@ -50,6 +50,17 @@ public:
     std::optional<NodeEvent> next(std::uint64_t& next_number) override;
     std::vector<StageSum> finish_iteration(Timeline& timeline) override;
 
+    InterruptibleSource* interruptible() override { return this; }
+    const Problem& network() const override { return network_; }
+    double next_s() const override;
+    void lose(int node, double now_s) override;
+    void slow(const NetworkChange& change) override;
+    std::vector<PendingEvent> pending() const override;
+    std::vector<double> line_free_s() const override;
+    const std::vector<double>& stage_end_s() const override { return last_end_s_; }
+    void go_on(const Replan& rest, const std::vector<PendingEvent>& events) override;
+    std::vector<StageSum> reduce() override;
+
 private:
     struct Event {
         double time_s = 0;
@@ -57,6 +68,7 @@ private:
         NodeInput::Kind kind = NodeInput::Kind::arrive;
         int node = 0;
         Operation operation;
+        int from = -1;  ///< arrive: who sent it; -1: a first forward
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
         }
@@ -76,11 +88,15 @@ private:
     const Problem& problem_;
     const RankSchedule& schedule_;
     ComputeBackend& compute_;
+    Problem network_;  ///< the problem with what has become slower in this iteration
+    bool network_changed_ = false;
     LinkShaper lines_;
     std::vector<int> stage_of_;
-    std::vector<Running> running_;    ///< of each node
-    std::vector<double> last_end_s_;  ///< of each stage
-    std::vector<Event> queue_;        ///< a heap, earliest first
+    std::vector<char> lost_;                ///< [nodes] in this iteration
+    std::vector<std::vector<int>> stages_;  ///< rings of the plan in force
+    std::vector<Running> running_;          ///< of each node
+    std::vector<double> last_end_s_;        ///< of each stage
+    std::vector<Event> queue_;              ///< a heap, earliest first
     std::vector<Span>* spans_ = nullptr;
     double now_s_ = 0;  ///< of the last event
     const Durations* durations_ = nullptr;

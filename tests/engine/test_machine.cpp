@@ -114,7 +114,7 @@ private:
     std::string waiting(std::istringstream& words) {
         std::string at, text;
         words >> at;
-        for (const auto& operation : machine(node(at)).waiting()) text += to_string(operation) + " ";
+        for (const auto& waiting : machine(node(at)).waiting()) text += to_string(waiting.operation) + " ";
         const auto& running = machine(node(at)).running();
         return text + "held " + std::to_string(machine(node(at)).held()) + " runs " +
                (running ? to_string(*running) : "nothing");

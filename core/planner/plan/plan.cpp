@@ -204,7 +204,8 @@ private:
 }  // namespace
 
 std::string to_string(const Operation& operation) {
-    return op_letters[static_cast<std::size_t>(operation.kind)] + std::to_string(operation.microbatch);
+    return op_letters[static_cast<std::size_t>(operation.kind)] + std::to_string(operation.microbatch) +
+           (operation.attempt > 0 ? "#" + std::to_string(operation.attempt) : "");
 }
 
 std::vector<int> stage_of_nodes(const Plan& plan, int nodes) {

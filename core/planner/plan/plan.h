@@ -18,10 +18,11 @@ enum class OpKind : std::uint8_t { F, L, B, I, W };
 struct Operation {
     OpKind kind = OpKind::F;
     int microbatch = 0;
+    std::uint8_t attempt = 0;  ///< 1: run again, because what it had left was lost with a node; never in a plan
     bool operator==(const Operation&) const = default;
 };
 
-/// "F3", "L3", ...
+/// "F3", "L3", ...; "F3#1" where it is run again
 std::string to_string(const Operation& operation);
 
 struct Path {

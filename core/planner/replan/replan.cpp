@@ -91,7 +91,10 @@ public:
         for (int i = 0; i < s_.residual.count(); ++i)
             made.paths[at(i)].nodes.assign(s_.path(s_.best.nodes, i), s_.path(s_.best.nodes, i) + s_.length);
         made.order.clear();
-        if (!s_.order.empty()) made.order = whole_order(started);
+        if (!s_.order.empty()) {
+            made.order = whole_order(started);
+            result.order_left = left_order(started);
+        }
         result.changes = s_.said;
         result.timeline.spans.insert(result.timeline.spans.end(), s_.fetches.begin(), s_.fetches.end());
         for (const auto& span : s_.fetches) result.timeline.bytes += span.bytes;
@@ -138,6 +141,16 @@ private:
             result.changes.push_back(fmt::format("microbatch {}: {} -> {} at stage {} ({})", m, s_.name(was[hop]),
                                                  s_.name(is[hop]), s_.stage_of(is[hop]), why));
         }
+    }
+
+    std::vector<std::vector<Operation>> left_order(const std::vector<std::vector<int>>& started) const {
+        std::vector<std::vector<Operation>> order(started.size());
+        for (std::size_t n = 0; n < started.size(); ++n)
+            for (const int id : started[n]) {
+                order[n].push_back(s_.operation_of(id));
+                order[n].back().attempt = ResidualSimulator::variant_of(id) == ResidualSimulator::redo ? 1 : 0;
+            }
+        return order;
     }
 
     /// Of each node: what has run (in the old order where there was one), what runs, then what is to run.

@@ -57,7 +57,9 @@ struct Replan {
                                ///< steps on the mean over the others
     Timeline timeline;         ///< what ends after at_s (transfers: what is handed over from then on; weights that are
                                ///< fetched: microbatch -1)
-    Residual residual;         ///< from which the rest goes on
+    /// [node] what it starts after at_s, in this order, where an order binds; empty: dispatch decides.
+    std::vector<std::vector<Operation>> order_left;
+    Residual residual;           ///< from which the rest goes on
     ResidualPlan residual_plan;  ///< on which it goes on
 };
 

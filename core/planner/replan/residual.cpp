@@ -197,6 +197,29 @@ private:
 
 }  // namespace
 
+std::size_t Residual::operations_left() const {
+    std::size_t left = 0;
+    for (int i = 0; i < count(); ++i) {
+        left += at(steps() - next_step[at(i)]);
+        if (split_backward) left += at(steps() - std::max(next_step[at(i)], length + 1));
+        for (int step = 0; step < steps(); ++step)
+            if (redone(i, step)) left += split_backward && step > length ? 2 : 1;
+    }
+    for (const auto& operation : open) left += operation.weight ? 1 : 0;
+    return left;
+}
+
+bool Residual::holds(int index, int hop) const {
+    if (begin[at(index)] != Begin::underway) return false;
+    for (const auto& operation : open) {
+        if (operation.index != index) continue;
+        if (operation.running && operation.step == hop) return true;
+        if (operation.weight && operation.step == 2 * length - hop) return true;
+    }
+    const bool backward_left = 2 * length - hop >= next_step[at(index)] || redone(index, 2 * length - hop);
+    return backward_left && hop < next_step[at(index)] && !redone(index, hop);
+}
+
 int Residual::fixed_hops(int index) const {
     if (begin[at(index)] == Begin::fresh) return 0;
     return std::min(length, next_step[at(index)] + (resend[at(index)] != 0 ? 0 : 1));

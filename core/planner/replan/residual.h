@@ -48,9 +48,14 @@ struct Residual {
     std::vector<double> available_s;  ///< [nodes] works from then on
     int redone_forwards = 0, redone_backwards = 0, lost_gradients = 0;
 
+    /// Operations that are still to end, those that run included.
+    std::size_t operations_left() const;
     int count() const { return static_cast<int>(begin.size()); }
     int steps() const { return 2 * length + 1; }
     bool redone(int index, int step) const { return redo[static_cast<std::size_t>(index * steps() + step)] != 0; }
+    /// Whether the node of a hop that lives holds the microbatch: its forward has run there, or runs, and what it left
+    /// is of use to a backward that is still to come.
+    bool holds(int index, int hop) const;
     /// Hops of a microbatch that can no longer go elsewhere, lost nodes aside: run, running or about to.
     int fixed_hops(int index) const;
 };

@@ -17,17 +17,11 @@ ResidualSimulator::ResidualSimulator(const Problem& network, const Residual& res
       stages_before_(stages_before),
       steps_(residual.steps()),
       nodes_(at(network.nodes())) {
+    left_at_start_ = static_cast<int>(residual.operations_left());
     for (int i = 0; i < residual.count(); ++i) {
         int& left = left_of_at_start_.emplace_back(steps_ - residual.next_step[at(i)]);
-        if (residual.split_backward)
-            left_at_start_ += steps_ - std::max(residual.next_step[at(i)], residual.length + 1);
-        for (int step = 0; step < steps_; ++step) {
-            left += residual.redone(i, step) ? 1 : 0;
-            left_at_start_ += residual.split_backward && step > residual.length && residual.redone(i, step) ? 1 : 0;
-        }
-        left_at_start_ += left;
+        for (int step = 0; step < steps_; ++step) left += residual.redone(i, step) ? 1 : 0;
     }
-    for (const auto& open : residual.open) left_at_start_ += open.weight ? 1 : 0;
     std::vector<int> furthest_first;
     for (int i = 0; i < residual.count(); ++i)
         if (residual.begin[at(i)] != Residual::Begin::finished) furthest_first.push_back(i);
@@ -350,7 +344,7 @@ SimulatedTimes ResidualSimulator::times(const ResidualPlan& plan, double cutoff_
     capture_ = nullptr;
     if (timeline != nullptr) timeline->complete = left_ == 0;
     if (left_ != 0) return {};
-    const SimulatedTimes result{makespan_, iteration_s(plan, timeline)};
+    const SimulatedTimes result{makespan_, end(plan).iteration_s(stage_end_, makespan_, timeline)};
     if (timeline != nullptr) {
         timeline->makespan_s = result.makespan_s;
         timeline->iteration_s = result.iteration_s;
@@ -359,54 +353,12 @@ SimulatedTimes ResidualSimulator::times(const ResidualPlan& plan, double cutoff_
     return result;
 }
 
-/// As at the end of any iteration; an all-reduce that had begun runs on, or begins anew at at_s where its ring has
-/// changed.
-ResidualSimulator::Ring ResidualSimulator::ring_of(int stage) const {
-    const auto& ring = plan_->stages[at(stage)];
-    const double end_s = stage_end_[at(stage)];
-    Ring result{end_s, 0, 0};
-    double reduce_s = all_reduce_seconds(network_, ring, stage);
-    if (end_s <= residual_.at_s) {
-        double reduce_before_s = all_reduce_seconds(before_, stages_before_[at(stage)], stage);
-        const bool known = !residual_.stage_stepped_s.empty() && residual_.stage_stepped_s[at(stage)] >= 0;
-        const double stepped_s =
-            known ? residual_.stage_stepped_s[at(stage)] : end_s + reduce_before_s + before_.step_seconds;
-        if (known) reduce_before_s = stepped_s - before_.step_seconds - end_s;
-        if (ring == stages_before_[at(stage)] || stepped_s <= residual_.at_s)
-            reduce_s = reduce_before_s;
-        else
-            result.begin_s = residual_.at_s;
-        result.stepped_s = result.begin_s == end_s ? stepped_s : 0;
-    }
-    result.reduced_s = result.begin_s + reduce_s;
-    if (result.stepped_s == 0) result.stepped_s = result.reduced_s + network_.step_seconds;
-    return result;
-}
-
-double ResidualSimulator::iteration_s(const ResidualPlan& plan, Timeline* timeline) const {
-    double last_s = makespan_;
-    for (int s = 0; s < network_.stages; ++s) {
-        const auto& ring = plan.stages[at(s)];
-        if (stage_end_[at(s)] < 0 || ring.empty()) continue;
-        const auto [begin_s, reduced_s, stepped_s] = ring_of(s);
-        last_s = std::max(last_s, stepped_s);
-        if (timeline == nullptr || stepped_s <= residual_.at_s) continue;
-        const double r = static_cast<double>(ring.size());
-        const double sent = network_.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * network_.gradient_bytes[at(s)] : 0;
-        for (const int node : ring) {
-            timeline->spans.push_back({SpanKind::all_reduce, node, -1, s, -1, begin_s, begin_s, reduced_s, sent});
-            timeline->spans.push_back({SpanKind::step, node, -1, s, -1, reduced_s, reduced_s, stepped_s, 0});
-        }
-    }
-    return last_s;
-}
-
 IterationProgress ResidualSimulator::progress(const ResidualPlan& plan, double at_s) {
     IterationProgress progress{.at_s = at_s};
     capture_ = &progress;
     times(plan);
     capture_ = nullptr;
-    capture_stages(progress);
+    end(plan).capture(stage_end_, progress);
     return progress;
 }
 
@@ -434,7 +386,7 @@ void ResidualSimulator::capture(IterationProgress& progress) const {
         open.emplace_back(event.number, operation);
     }
     capture_waiting(progress, open);
-    std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     progress.steps_done.assign(residual_.begin.size(), steps_);
     for (int i = 0; i < residual_.count(); ++i) {
         if (residual_.begin[at(i)] == Residual::Begin::fresh && left_of_[at(i)] == steps_)
@@ -476,18 +428,6 @@ void ResidualSimulator::capture_waiting(IterationProgress& progress,
             open.emplace_back(
                 number_, open_of(id(i, back, (redo_[slot(i, back)] & pending) != 0 ? redo : plain), progress.at_s));
         }
-}
-
-/// Once the rest has ended: which all-reduces had begun.
-void ResidualSimulator::capture_stages(IterationProgress& progress) const {
-    progress.stage_stepped_s.assign(at(network_.stages), -1.0);
-    for (int s = 0; s < network_.stages; ++s) {
-        if (stage_end_[at(s)] < 0 || stage_end_[at(s)] > progress.at_s || plan_->stages[at(s)].empty()) continue;
-        const auto ring = ring_of(s);
-        if (ring.begin_s > progress.at_s) continue;
-        progress.stage_end_s[at(s)] = ring.begin_s;
-        progress.stage_stepped_s[at(s)] = ring.stepped_s;
-    }
 }
 
 }  // namespace skippipe

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/planner/replan/residual.h"
+#include "core/planner/replan/residual_end.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
@@ -95,7 +96,6 @@ private:
     void finish_operation(int index, int step, Variant variant, const Event& event);
     void capture(IterationProgress& progress) const;
     void capture_waiting(IterationProgress& progress, std::vector<std::pair<std::uint32_t, OpenOperation>>& open) const;
-    void capture_stages(IterationProgress& progress) const;
     OpenOperation open_of(int id, double ready_s) const;
     void dispatch(int node, double now_s);
     const Item* first_listed(int node) const;
@@ -115,11 +115,7 @@ private:
     bool is_forward(int id) const { return variant_of(id) != weight && step_of(id) < residual_.length; }
     bool is_fresh(int id) const { return variant_of(id) == plain && step_of(id) == 0; }
     void record(int node, int id, double now_s);
-    struct Ring {
-        double begin_s = 0, reduced_s = 0, stepped_s = 0;
-    };
-    Ring ring_of(int stage) const;
-    double iteration_s(const ResidualPlan& plan, Timeline* timeline) const;
+    RestEnd end(const ResidualPlan& plan) const { return {network_, residual_, before_, stages_before_, plan.stages}; }
     std::size_t slot(int index, int step) const {
         return static_cast<std::size_t>(index) * static_cast<std::size_t>(steps_) + static_cast<std::size_t>(step);
     }

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The driver when things go wrong in the middle of an iteration: what is left is taken from the machines and from what
+// is on its way, planned again, and the machines go on with that. What it means: core/planner/replan/residual.h.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <stdexcept>
+
+#include "core/base/index.h"
+#include "core/engine/driver.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// What of the disturbances is next, and when: they happen in the order of their times, losses become known later.
+class Calendar {
+public:
+    explicit Calendar(const std::vector<Disturbance>& disturbances) : disturbances_(disturbances) {}
+
+    double next_s() const {
+        double next_s = happened_ < disturbances_.size() ? disturbances_[happened_].at_s : infinite;
+        for (const auto& unknown : unknown_) next_s = std::min(next_s, unknown.detected_s);
+        return next_s;
+    }
+    /// What happens at next_s(), one by one; nothing once only knowledge is left of that instant.
+    const Disturbance* happens() {
+        if (happened_ == disturbances_.size() || disturbances_[happened_].at_s > next_s()) return nullptr;
+        const auto& now = disturbances_[happened_++];
+        if (now.change.kind == NetworkChange::Kind::node_down) unknown_.push_back(now);
+        return &now;
+    }
+    /// The losses that become known at `now_s`.
+    std::vector<Disturbance> known(double now_s) {
+        std::vector<Disturbance> known;
+        std::erase_if(unknown_, [&](const Disturbance& unknown) {
+            if (unknown.detected_s > now_s) return false;
+            known.push_back(unknown);
+            return true;
+        });
+        return known;
+    }
+    bool waits_for_knowledge() const { return !unknown_.empty(); }
+    std::size_t happened() const { return happened_; }
+
+private:
+    const std::vector<Disturbance>& disturbances_;
+    std::size_t happened_ = 0;
+    std::vector<Disturbance> unknown_;  ///< losses that nobody knows of yet
+};
+
+}  // namespace
+
+RankIteration Driver::run_iteration(int iteration, const std::vector<Disturbance>& disturbances,
+                                    RecoveryController& controller) {
+    auto* source = events_.interruptible();
+    if (!disturbances.empty() && source == nullptr)
+        throw std::logic_error("a real clock's iteration cannot be planned again in its middle");
+    begin(iteration);
+    RankIteration result;
+    try {
+        run_disturbed(disturbances, controller, result);
+    } catch (const InputError& error) {
+        result.abandoned = error.faults();
+        result.recoveries = std::move(recoveries_);
+        timeline_.complete = false;
+        result.timeline = std::move(timeline_);
+        return result;
+    }
+    auto finished = rest_ ? RankIteration{} : finish();
+    if (rest_) {
+        finished.sums = source->reduce();
+        timeline_.complete = left_ == 0;
+        if (!timeline_.complete) describe_blocked();
+        timeline_.iteration_s =
+            rest_->end(source->network()).iteration_s(source->stage_end_s(), timeline_.makespan_s, &timeline_);
+        for (const auto& stage : schedule_.plan.stages) timeline_.used_nodes += static_cast<int>(stage.size());
+        for (const auto& span : timeline_.spans) timeline_.bytes += span.bytes;
+        finished.timeline = std::move(timeline_);
+    }
+    finished.recoveries = std::move(recoveries_);
+    finished.disturbances = result.disturbances;
+    return finished;
+}
+
+void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, RecoveryController& controller,
+                           RankIteration& result) {
+    auto* source = events_.interruptible();
+    Calendar calendar(disturbances);
+    for (;;) {
+        const double next_s = source == nullptr ? infinite : source->next_s(), disturbed_s = calendar.next_s();
+        const bool over = next_s == infinite && !calendar.waits_for_knowledge() && disturbed_s >= end_s();
+        if (disturbed_s == infinite || disturbed_s >= next_s || over) {
+            auto event = over ? std::nullopt : events_.next(next_number_);
+            if (!event) break;
+            handle(std::move(*event));
+            continue;
+        }
+        if (const auto* disturbance = calendar.happens()) {
+            ++result.disturbances;
+            if (disturbance->change.slows())
+                source->slow(disturbance->change);
+            else
+                lose(disturbance->change.node, disturbed_s);
+            continue;
+        }
+        std::vector<int> down;
+        double lost_s = disturbed_s;
+        for (const auto& loss : calendar.known(disturbed_s)) {
+            down.push_back(loss.change.node);
+            lost_s = std::min(lost_s, loss.at_s);
+        }
+        recoveries_.push_back({.nodes = down, .lost_s = lost_s, .detected_s = disturbed_s});
+        recover(down, disturbed_s, controller);
+    }
+}
+
+void Driver::lose(int node, double now_s) {
+    lost_[at(node)] = 1;
+    machines_[at(node)].reset();
+    std::erase_if(inputs_, [&](const auto& input) { return input.first.first == node; });
+    events_.interruptible()->lose(node, now_s);
+}
+
+std::vector<double> Driver::last_ends() const {
+    auto ends = events_.interruptible()->stage_end_s();
+    const int length = routes_.length(), steps = 2 * length + 1;
+    const auto left = [&](int microbatch, int step) {
+        ends[at(stage_of_[at(routes_.node_of(microbatch, step))])] = infinite;
+    };
+    for (const auto& [microbatch, index] : index_of_) {
+        for (int step = steps_done_[at(index)]; step < steps; ++step) left(microbatch, step);
+        for (int step = 0; step < steps && !again_.empty(); ++step)
+            if (again_[at(index * steps + step)] != 0) left(microbatch, step);
+    }
+    for (const int n : nodes_)
+        if (const auto& machine = machines_[at(n)]; machine && (machine->busy() || !machine->waiting().empty()))
+            ends[at(stage_of_[at(n)])] = infinite;
+    return ends;
+}
+
+double Driver::end_s() const {
+    if (left_ > 0) return infinite;
+    const auto& source = *events_.interruptible();
+    if (rest_) return rest_->end(source.network()).iteration_s(source.stage_end_s(), timeline_.makespan_s, nullptr);
+    Timeline end;
+    end.makespan_s = timeline_.makespan_s;
+    skippipe::finish_iteration(source.network(), schedule_.plan, source.stage_end_s(), end);
+    return end.iteration_s;
+}
+
+OpenOperation Driver::open_of(const Operation& operation, int node, double ready_s) const {
+    return {.index = index_of_.at(operation.microbatch),
+            .step = routes_.step_of(operation, node),
+            .weight = operation.kind == OpKind::W,
+            .redo = operation.attempt > 0,
+            .ready_s = ready_s};
+}
+
+/// In the order in which their events were created.
+std::vector<OpenOperation> Driver::open_operations(double at_s) const {
+    std::vector<std::pair<std::uint64_t, OpenOperation>> open;
+    for (const auto& event : events_.interruptible()->pending()) {
+        auto operation = open_of(event.operation, event.node, event.time_s);
+        if (event.kind == NodeInput::Kind::end) {
+            operation.running = true;
+            operation.ready_s = event.ready_s;
+            operation.start_s = event.start_s;
+            operation.end_s = event.time_s;
+        }
+        open.emplace_back(event.number, operation);
+    }
+    std::vector<OpenOperation> parked;
+    for (const int n : nodes_) {
+        if (!machines_[at(n)]) continue;
+        for (const auto& waiting : machines_[at(n)]->waiting()) {
+            const auto operation = open_of(waiting.operation, n, waiting.arrival_s);
+            const bool never_moved = operation.step == 0 && !operation.redo && waiting.arrival_s == 0;
+            if (!never_moved) open.emplace_back(waiting.number, operation);
+        }
+        for (const auto& waiting : machines_[at(n)]->parked()) parked.push_back(open_of(waiting.operation, n, at_s));
+    }
+    std::stable_sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(parked.begin(), parked.end(), [](const auto& a, const auto& b) {
+        return a.index != b.index ? a.index < b.index : a.step > b.step;  // by hop
+    });
+    std::vector<OpenOperation> result;
+    for (const auto& [number, operation] : open) result.push_back(operation);
+    result.insert(result.end(), parked.begin(), parked.end());
+    return result;
+}
+
+IterationProgress Driver::progress(double at_s) const {
+    const auto& source = *events_.interruptible();
+    IterationProgress progress{.at_s = at_s,
+                               .steps_done = steps_done_,
+                               .open = open_operations(at_s),
+                               .line_free_s = source.line_free_s(),
+                               .stage_end_s = source.stage_end_s()};
+    if (!rest_) return progress;
+    const auto& residual = rest_->replan.residual;
+    const int steps = residual.steps();
+    for (int i = 0; i < residual.count(); ++i)
+        for (int step = 0; step < steps; ++step)
+            if (again_[at(i * steps + step)] != 0) progress.redo.emplace_back(i, step);
+    for (int n = 0; n < problem_.nodes(); ++n)
+        if (residual.down[at(n)] != 0 && stage_of_[at(n)] >= 0) progress.lost.emplace_back(n, stage_of_[at(n)]);
+    progress.available_s = residual.available_s;
+    rest_->end(source.network()).capture(last_ends(), progress);
+    return progress;
+}
+
+void Driver::recover(const std::vector<int>& down, double now_s, RecoveryController& controller) {
+    auto& source = *events_.interruptible();
+    ReplanRequest request{.progress = progress(now_s)};
+    for (const int node : down) request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
+    auto& report = recoveries_.back();
+    for (const auto& span : timeline_.spans)
+        if (is_compute(span.kind) && std::find(down.begin(), down.end(), span.node) != down.end())
+            report.lost_work_s += span.end_s - span.start_s;
+    const auto began = std::chrono::steady_clock::now();
+    auto replan = controller.recover(source.network(), plan(), request);
+    report.replanning_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    report.redone_forwards = replan.redone_forwards;
+    report.redone_backwards = replan.redone_backwards;
+    report.lost_gradients = replan.lost_gradients - (rest_ ? rest_->replan.lost_gradients : 0);
+    report.changes = replan.changes;
+    rest_ = std::make_unique<Rest>(Rest{plan(), source.network(), std::move(replan)});
+    go_on(now_s);
+}
+
+/// The inputs that come again from the nodes before, in the order in which they are handed over.
+std::vector<Driver::Again> Driver::inputs_again() const {
+    const auto& residual = rest_->replan.residual;
+    std::vector<Again> inputs;
+    std::vector<char> fed(residual.redo.size(), 0);
+    for (const auto& open : residual.open)
+        if (open.redo) fed[at(open.index * residual.steps() + open.step)] = 1;
+    for (int i = 0; i < residual.count(); ++i) {
+        if (residual.begin[at(i)] != Residual::Begin::underway) continue;
+        const int microbatch = residual.microbatches[at(i)];
+        for (int step = 0; step < residual.steps(); ++step) {
+            if (!residual.redone(i, step) || fed[at(i * residual.steps() + step)] != 0 ||
+                (step > 0 && residual.redone(i, step - 1)))
+                continue;
+            inputs.push_back({step == 0 ? -1 : routes_.node_of(microbatch, step - 1), microbatch, step, 1});
+        }
+        if (residual.resend[at(i)] == 0) continue;
+        const int step = residual.next_step[at(i)];
+        inputs.push_back({routes_.node_of(microbatch, step - 1), microbatch, step, 0});
+    }
+    return inputs;
+}
+
+/// What every node is in the midst of, and what is on its way.
+std::vector<NodeRest> Driver::take_up(std::vector<PendingEvent>& pending) const {
+    const auto& residual = rest_->replan.residual;
+    std::vector<NodeRest> nodes(at(problem_.nodes()));
+    for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n].held = residual.held[n];
+    for (std::size_t k = 0; k < residual.open.size(); ++k) {
+        const auto& open = residual.open[k];
+        const int microbatch = residual.microbatches[at(open.index)], node = routes_.node_of(microbatch, open.step);
+        auto operation = routes_.operation_of(microbatch, open.step, open.redo ? 1 : 0);
+        if (open.weight) operation = {OpKind::W, microbatch};
+        if (open.running) {
+            nodes[at(node)].running = operation;
+            pending.push_back({NodeInput::Kind::end, node, operation, open.end_s, k, open.ready_s, open.start_s, -1});
+        } else if (open.ready_s <= residual.at_s) {
+            nodes[at(node)].waiting.push_back({operation, open.ready_s, k});
+        } else {
+            pending.push_back({NodeInput::Kind::arrive, node, operation, open.ready_s, k, 0, 0,
+                               open.step > 0 ? routes_.node_of(microbatch, open.step - 1) : -1});
+        }
+    }
+    for (int i = 0; i < residual.count(); ++i) {
+        if (residual.begin[at(i)] != Residual::Begin::fresh) continue;
+        const int microbatch = residual.microbatches[at(i)], node = routes_.node_of(microbatch, 0);
+        const bool moved = node != residual.before[at(i * residual.length)];
+        nodes[at(node)].waiting.push_back(
+            {{OpKind::F, microbatch}, moved ? residual.at_s : residual.fresh_s[at(i)], static_cast<std::uint64_t>(i)});
+    }
+    return nodes;
+}
+
+void Driver::go_on(double now_s) {
+    const auto& replan = rest_->replan;
+    const auto& residual = replan.residual;
+    routes_ = RouteTable(residual, replan.residual_plan.nodes);
+    stage_of_ = replan.residual_plan.stage_of;
+    steps_done_ = residual.next_step;
+    again_.assign(residual.redo.begin(), residual.redo.end());
+    left_ = residual.operations_left();
+    next_number_ = std::max(residual.open.size(), residual.begin.size());
+    std::vector<PendingEvent> pending;
+    auto nodes = take_up(pending);
+    auto& source = *events_.interruptible();
+    source.go_on(replan, pending);
+    for (const auto& input : inputs_again()) {
+        const auto operation = routes_.operation_of(input.microbatch, input.step, input.attempt);
+        const int to = routes_.node_of(input.microbatch, input.step);
+        const auto number = next_number_++;
+        if (input.from == to || input.from < 0)
+            nodes[at(to)].waiting.push_back({operation, now_s, number});
+        else if (lost_[at(input.from)] == 0)  // nobody may know yet that it is
+            events_.hand_over(input.from, {NodeAction::Kind::send, operation, to, number, 0, {}}, now_s);
+    }
+    const auto& order = replan.order_left;
+    for (const int n : nodes_) {
+        machines_[at(n)].reset();
+        if (lost_[at(n)] != 0) continue;
+        machines_[at(n)].emplace(n, problem_.memory[at(n)], !order.empty(),
+                                 order.empty() ? std::vector<Operation>{} : order[at(n)], routes_,
+                                 std::move(nodes[at(n)]));
+    }
+    for (const int n : nodes_)
+        if (machines_[at(n)]) act(n, machine(n).begin(next_number_), now_s);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What goes wrong while an iteration runs, and who decides how it goes on.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/planner/replan/replan.h"
+
+namespace skippipe {
+
+/// Something that happens to the drawn network while an iteration runs: a node is lost, or it or a line gets slower.
+/// What travels or waits at that instant and on lost nodes is gone; what a slower node or line has begun ends as it
+/// would have.
+struct Disturbance {
+    double at_s = 0;        ///< from the iteration's start; after all events of that instant
+    NetworkChange change;   ///< node_down, node_slower or line_slower
+    double detected_s = 0;  ///< node_down: when the controller believes it, >= at_s
+};
+
+/// How an iteration went on after nodes were lost.
+struct RecoveryReport {
+    std::vector<int> nodes;  ///< those that were lost
+    double lost_s = 0;       ///< when the first of them was, seconds from the iteration's start
+    double detected_s = 0;   ///< when it was known, and planned again
+    int redone_forwards = 0, redone_backwards = 0;
+    int lost_gradients = 0;            ///< backwards that had ended and do not run again
+    double lost_work_s = 0;            ///< that the lost nodes had worked in this iteration
+    double replanning_s = 0;           ///< machine time that planning took
+    std::vector<std::string> changes;  ///< one sentence each
+};
+
+/// Decides how an iteration goes on; from what it is given alone. One for all ranks.
+class RecoveryController {
+public:
+    virtual ~RecoveryController() = default;
+    /// A plan for the rest (replan). `network`: as it is now, with the plan's blocks. Throws InputError where no rest
+    /// can be.
+    virtual Replan recover(const Problem& network, const Plan& plan, const ReplanRequest& request) = 0;
+};
+
+/// The planner's own answer: siblings take over and what was lost runs again there, so that no gradient is lost for as
+/// long as each stage keeps a node.
+class ReplanController final : public RecoveryController {
+public:
+    /// `operations`: of ReplanRequest.
+    explicit ReplanController(std::int64_t operations = 0) : operations_(operations) {}
+    Replan recover(const Problem& network, const Plan& plan, const ReplanRequest& request) override;
+
+private:
+    std::int64_t operations_;
+};
+
+}  // namespace skippipe
