@@ -129,6 +129,8 @@ public:
     /// What is left of the iteration: the paths it goes on with, and which operations run again (attempt 1), from
     /// results that the nodes before had kept.
     virtual void go_on(const Replan& rest);
+    /// Between iterations: a lost node is there again, with weights and AdamW's state of a sibling.
+    virtual void rejoin(int node, int sibling);
 
     /// Sums the gradients of the stage's nodes here and on the other ranks that host it (`tokens` of every node
     /// counted), and leaves the mean gradient in the first copy here. Once a stage, after its last operation here, from

@@ -88,7 +88,7 @@ void LedgerCompute::submit(const ComputeTask& task, Buffer, Completion) {
             here.split = here.gradient_out = true;
             return;
         case OpKind::W:
-            require(here.split, task.node, operation, "its I has not run");
+            require(here.split && here.activations, task.node, operation, "its I has not run");
             here.activations = here.split = false;
             ++here.gradients;
             return;

@@ -34,6 +34,10 @@ public:
     void step(int, const std::vector<StageSum>&) override {}
     ValidationResult validate(RankTransport&) override { return {}; }
     std::vector<float> weights(int) const override { return {}; }
+    StageState state(int) const override { return {}; }
+    void set_state(int, const StageState&) override {}
+    std::vector<MessageResidual> residuals() const override { return {}; }
+    void set_residuals(const std::vector<MessageResidual>&) override {}
 
     /// How often the gradient of a microbatch counts in a stage, by what its nodes hold.
     int counted(int microbatch, int stage) const;

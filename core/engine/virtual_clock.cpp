@@ -174,8 +174,15 @@ VirtualDriver::VirtualDriver(const Problem& problem, const Plan& plan, ComputeBa
       driver_(planned_.get(), schedule_, 0, clock_) {}
 
 IterationResult VirtualDriver::train(int iteration) {
+    ReplanController unasked;
+    return train(iteration, {}, unasked);
+}
+
+IterationResult VirtualDriver::train(int iteration, const std::vector<Disturbance>& disturbances,
+                                     RecoveryController& controller) {
     compute_.begin_iteration(iteration);
-    const auto done = run(iteration);
+    const auto done = run(iteration, disturbances, controller);
+    if (!done.abandoned.empty()) throw InputError(done.abandoned);
     if (!done.timeline.complete) throw std::runtime_error("the plan comes to a deadlock");
     LocalTransport alone;
     return skippipe::finish_iteration(iteration, schedule_, done.sums, compute_, alone);

@@ -112,10 +112,16 @@ public:
 
     VirtualClock& clock() { return clock_; }
     RankIteration run(int iteration) { return driver_.run_iteration(iteration); }
+    RankIteration run(int iteration, const std::vector<Disturbance>& disturbances, RecoveryController& controller) {
+        return driver_.run_iteration(iteration, disturbances, controller);
+    }
     Timeline run_iteration() { return run(0).timeline; }
     /// One training step: operations, sums and the optimizer. Throws std::runtime_error where the plan comes to a
     /// deadlock.
     IterationResult train(int iteration);
+    /// The same while nodes are lost; throws InputError where it cannot go on. Lost nodes come back by
+    /// ComputeBackend::rejoin.
+    IterationResult train(int iteration, const std::vector<Disturbance>& disturbances, RecoveryController& controller);
 
 private:
     PlannedProblem planned_;

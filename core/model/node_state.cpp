@@ -4,8 +4,10 @@
 #include "core/experiment/model_size.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/model/wire.h"
 
 namespace skippipe {
@@ -22,10 +24,11 @@ namespace {
 float* data(const torch::Tensor& tensor) { return tensor.data_ptr<float>(); }
 
 /// Null where rounding is not fed back. bf16 rounds so little that it would not pay for the memory.
-float* residual_of(MicrobatchState& state, int to_node, bool backward, WireType wire, const torch::Tensor& message) {
+float* residual_of(MicrobatchState& state, int step, int to_node, WireType wire) {
     if (wire != WireType::int8 || !state.residuals) return nullptr;
-    auto& residual = (*state.residuals)[{state.message_from, to_node, backward}];
-    if (!residual.defined()) residual = torch::zeros({message.numel()});
+    const auto& message = state.inputs[at(step)];
+    auto& residual = (*state.residuals)[{message.from, to_node, step > state.length()}];
+    if (!residual.defined()) residual = torch::zeros({message.values.numel()});
     return data(residual);
 }
 
@@ -35,37 +38,47 @@ torch::Tensor on_host(const torch::Tensor& message) {
 
 }  // namespace
 
-void take_message(MicrobatchState& state, int to_node, bool backward, WireType wire, std::byte* bytes) {
-    const auto message = on_host(std::exchange(state.message, {}));
-    encode(bytes, data(message), message.size(0), message.size(1), wire,
-           residual_of(state, to_node, backward, wire, message));
-    state.message_from = -1;
+void take_message(MicrobatchState& state, int step, int to_node, WireType wire, std::byte* bytes) {
+    auto& input = state.inputs[at(step)];
+    const auto message = on_host(input.values);
+    encode(bytes, data(message), message.size(0), message.size(1), wire, residual_of(state, step, to_node, wire));
+    if (!state.keeps_inputs) input = {};
 }
 
-void put_message(MicrobatchState& state, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire) {
-    state.message = torch::empty({rows, width});
-    state.message_from = -1;
-    decode(data(state.message), bytes, rows, width, wire);
+void put_message(MicrobatchState& state, int step, const std::byte* bytes, std::int64_t rows, std::int64_t width,
+                 WireType wire) {
+    auto& input = state.inputs[at(step)];
+    input.values = torch::empty({rows, width});
+    input.from = -1;
+    decode(data(input.values), bytes, rows, width, wire);
 }
 
 namespace {
 
-/// The message as it arrives on a node, without history.
-torch::Tensor arrived(NodeState& node, MicrobatchState& state, const Visit& visit, bool backward, WireType wire) {
-    const bool travels = state.message_from >= 0 && state.message_from != visit.node;
-    if (wire != WireType::fp32 && travels) {
-        const auto rows = state.message.size(0), width = state.message.size(1);
+/// The input of a step as it arrives on the visit's node, without history.
+torch::Tensor arrived(NodeState& node, MicrobatchState& state, const Visit& visit, int step, WireType wire) {
+    auto& input = state.inputs[at(step)];
+    if (!input.values.defined()) throw std::logic_error("the input of the operation is not there");
+    auto values = input.values;
+    if (wire != WireType::fp32 && input.from >= 0 && input.from != visit.node) {
+        const auto rows = values.size(0), width = values.size(1);
         std::vector<std::byte> bytes(wire_bytes(wire, rows, width));
-        take_message(state, visit.node, backward, wire, bytes.data());
-        put_message(state, bytes.data(), rows, width, wire);
+        const auto sent = on_host(values);
+        encode(bytes.data(), data(sent), rows, width, wire, residual_of(state, step, visit.node, wire));
+        values = torch::empty({rows, width});
+        decode(data(values), bytes.data(), rows, width, wire);
     }
-    return std::exchange(state.message, {}).detach().to(node.stage.device()).contiguous();
+    if (!state.keeps_inputs) input = {};
+    return values.detach().to(node.stage.device()).contiguous();
 }
 
-void hand_over(MicrobatchState& state, const Visit& visit, torch::Tensor message) {
-    state.message = std::move(message);
-    state.message_from = visit.node;
+/// What a step leaves for the next one.
+void hand_over(MicrobatchState& state, const Visit& visit, int step, torch::Tensor values) {
+    state.inputs[at(step + 1)] = {std::move(values), visit.node};
 }
+
+int forward_step(const Visit& visit) { return visit.hop; }
+int backward_step(const MicrobatchState& state, const Visit& visit) { return 2 * state.length() - visit.hop; }
 
 torch::Tensor rows_of(std::int64_t n, const NodeState& node) { return torch::empty({n, node.model.width}); }
 const std::int64_t* ids(const torch::Tensor& tokens) { return tokens.data_ptr<std::int64_t>(); }
@@ -74,22 +87,21 @@ torch::Tensor take_activations(NodeState& node, std::int64_t tokens) {
     return node.activations.take(activation_floats(node.model, node.fused->blocks(), tokens));
 }
 
-void hold(NodeState& node) { node.most_held = std::max(node.most_held, ++node.held); }
+void hold(NodeState& node, Visit& visit) {
+    visit.held = true;
+    node.most_held = std::max(node.most_held, ++node.held);
+}
 
 /// The visit is over.
 void release(NodeState& node, MicrobatchState& state, Visit& visit) {
-    node.activations.give(std::exchange(visit.activations, {}));
-    node.between.give(std::exchange(visit.between, {}));
-    visit.input.reset();
-    visit.gradient.reset();
+    give_up(node, visit);
     node.tokens += state.token_count;
-    --node.held;
 }
 
 void fused_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     const auto n = state.token_count;
-    if (state.message.defined()) {
-        visit.input = arrived(node, state, visit, false, wire);
+    if (visit.hop > 0) {
+        visit.input = arrived(node, state, visit, forward_step(visit), wire);
     } else {
         visit.input = rows_of(n, node);
         node.fused->embed(data(visit.input), ids(state.tokens), n);
@@ -97,7 +109,7 @@ void fused_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireTy
     if (!node.recompute) visit.activations = take_activations(node, n);
     auto out = rows_of(n, node);
     node.fused->forward(data(out), data(visit.input), node.recompute ? nullptr : data(visit.activations), n);
-    hand_over(state, visit, std::move(out));
+    hand_over(state, visit, forward_step(visit), std::move(out));
 }
 
 /// What the forward would have kept, where it was not to be kept, into `kept`.
@@ -108,14 +120,14 @@ float* recompute(const NodeState& node, const Visit& visit, float* kept) {
 
 /// The input's gradient goes on: back along the path, or into the embedding.
 void hand_back(NodeState& node, MicrobatchState& state, const Visit& visit, torch::Tensor dx) {
-    if (&visit == &state.visits.front())
+    if (visit.hop == 0)
         node.fused->embed_backward(data(dx), ids(state.tokens), dx.size(0));
     else
-        hand_over(state, visit, std::move(dx));
+        hand_over(state, visit, backward_step(state, visit), std::move(dx));
 }
 
 void fused_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
-    const auto dy = arrived(node, state, visit, true, wire);
+    const auto dy = arrived(node, state, visit, backward_step(state, visit), wire);
     auto dx = rows_of(dy.size(0), node);
     auto* kept = node.recompute ? recompute(node, visit, node.fused->recomputed(dy.size(0))) : data(visit.activations);
     node.fused->backward(data(dx), data(dy), data(visit.input), kept, dy.size(0));
@@ -133,7 +145,7 @@ void fused_input_gradient(NodeState& node, MicrobatchState& state, Visit& visit)
     node.fused->input_gradient(data(dx), data(visit.gradient), data(visit.input), data(visit.activations),
                                data(visit.between), n);
     visit.input = dx;  // of no more use itself; the embedding's gradient waits for W
-    if (&visit != &state.visits.front()) hand_over(state, visit, std::exchange(visit.input, {}));
+    if (visit.hop > 0) hand_over(state, visit, backward_step(state, visit), std::exchange(visit.input, {}));
 }
 
 void fused_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit) {
@@ -162,52 +174,54 @@ torch::Tensor record_graph(NodeState& node, const MicrobatchState& state, Visit&
 }
 
 void graph_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
-    if (state.message.defined()) visit.input = arrived(node, state, visit, false, wire);
+    if (visit.hop > 0) visit.input = arrived(node, state, visit, forward_step(visit), wire);
     at::AutoGradMode graph(!node.recompute);
-    hand_over(state, visit, record_graph(node, state, visit));
+    hand_over(state, visit, forward_step(visit), record_graph(node, state, visit));
 }
 
 }  // namespace
 
 void run_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
-    hold(node);
+    hold(node, visit);
     node.fused ? fused_forward(node, state, visit, wire) : graph_forward(node, state, visit, wire);
 }
 
 void run_loss(NodeState& node, MicrobatchState& state, WireType wire) {
     const auto& visit = state.visits.front();
+    const int step = state.length();
     state.loss_tokens = state.targets.numel();
-    const auto x = arrived(node, state, visit, false, wire);
+    const auto x = arrived(node, state, visit, step, wire);
     if (node.fused) {
         auto dx = rows_of(x.size(0), node);
         state.loss = node.fused->loss_backward(data(dx), data(x), ids(state.targets), x.size(0));
-        return hand_over(state, visit, std::move(dx));
+        return hand_over(state, visit, step, std::move(dx));
     }
     const auto input = x.set_requires_grad(true);
     const auto loss = node.stage.loss_sum(input, state.targets);
     accumulate_gradients(gradient_edge(loss), torch::ones_like(loss));
     state.loss = loss.item<float>();
-    hand_over(state, visit, input.grad());
+    hand_over(state, visit, step, input.grad());
 }
 
 void run_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     if (node.fused) {
         fused_backward(node, state, visit, wire);
     } else {
-        const auto gradient = arrived(node, state, visit, true, wire);
+        const auto gradient = arrived(node, state, visit, backward_step(state, visit), wire);
         if (node.recompute) record_graph(node, state, visit);
         accumulate_gradients(std::exchange(visit.output, {}), gradient);
-        if (visit.input.defined()) hand_over(state, visit, visit.input.grad());
+        if (visit.input.defined()) hand_over(state, visit, backward_step(state, visit), visit.input.grad());
     }
     release(node, state, visit);
 }
 
 void run_input_gradient(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
-    visit.gradient = arrived(node, state, visit, true, wire);
+    visit.gradient = arrived(node, state, visit, backward_step(state, visit), wire);
     if (node.fused) return fused_input_gradient(node, state, visit);
     if (node.recompute) record_graph(node, state, visit);
     if (visit.input.defined())
-        hand_over(state, visit, gradients_of(visit.output, visit.gradient, {visit.input}, true).front());
+        hand_over(state, visit, backward_step(state, visit),
+                  gradients_of(visit.output, visit.gradient, {visit.input}, true).front());
 }
 
 void run_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit) {
@@ -222,6 +236,17 @@ void run_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit) 
             if (found[i].defined()) tensors[i].mutable_grad().add_(found[i]);
     }
     release(node, state, visit);
+}
+
+void give_up(NodeState& node, Visit& visit) {
+    if (!visit.held) return;
+    node.activations.give(std::exchange(visit.activations, {}));
+    node.between.give(std::exchange(visit.between, {}));
+    visit.input.reset();
+    visit.gradient.reset();
+    visit.output = {};
+    visit.held = false;
+    --node.held;
 }
 
 torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x) {

@@ -34,14 +34,21 @@ struct NodeState {
 
 /// A microbatch's stay on one node.
 struct Visit {
-    int node = 0;
+    int node = 0, hop = 0;
+    bool held = false;                ///< its forward has run, and its backward (W) has not
     torch::Tensor input;              ///< the message that arrived, or, on the CPU, the embedded tokens at hop 0
     Edge output;                      ///< autograd's graph of this stage's work; freed by the backward
     torch::Tensor activations;        ///< on the CPU: what the forward kept
     torch::Tensor gradient, between;  ///< split backward: kept from I for W
     std::optional<TaskGraph::Id> input_gradient_task;
+    bool weight_gradient_due = false;  ///< I was submitted, W was not
     Buffer arrived;  ///< the message from another rank that brings the next operation's input, not decoded yet
-    bool forward_submitted = false, backward_submitted = false;
+};
+
+/// What one step of a microbatch's way leaves for the next.
+struct StepMessage {
+    torch::Tensor values;  ///< activation forwards, gradient backwards: [tokens, width]
+    int from = -1;         ///< the node that made it, where it has not passed a wire yet
 };
 
 /// What int8 took away from the messages of a microbatch so far, by sender, receiver and direction (true: gradients).
@@ -49,26 +56,40 @@ using Residuals = std::map<std::tuple<int, int, bool>, torch::Tensor>;
 
 /// A microbatch under way.
 struct MicrobatchState {
-    std::vector<int> path;          ///< node of each hop
-    std::vector<Visit> visits;      ///< of each hop; tasks hold pointers into it
+    std::vector<int> path;      ///< node of each hop
+    std::vector<Visit> visits;  ///< of each hop; tasks hold pointers into it
+    /// [2p + 1] the input of each step: 0..p-1 forward, p loss, p+1..2p backward. Step 0 needs none.
+    std::vector<StepMessage> inputs;
+    std::vector<char> submitted;  ///< [2p + 1] the step has run or is to run with what is there (I, where split)
+    std::vector<char> arrived;    ///< [2p + 1] under the virtual clock: the input has come to the step's node
+    /// Inputs stay until the next iteration, for nodes that take a lost one's place; else the step that needs one takes
+    /// it.
+    bool keeps_inputs = false;
     torch::Tensor tokens, targets;  ///< int64 [samples x sequence], where its data node is
     std::int64_t token_count = 0;
-    torch::Tensor message;           ///< activation forwards, gradient backwards
-    int message_from = -1;           ///< the node that made it, where it has not passed a wire yet
     Residuals* residuals = nullptr;  ///< outlive the iteration
     double loss = 0;                 ///< nats, summed
     std::int64_t loss_tokens = 0;
-    bool loss_submitted = false;
     std::optional<TaskGraph::Id> last_task;
+
+    int length() const { return static_cast<int>(path.size()); }
+    /// The step of an operation at a hop.
+    int step_of(OpKind kind, int hop) const {
+        return kind == OpKind::L ? length() : kind == OpKind::F ? hop : 2 * length() - hop;
+    }
 };
 
 /// Input and target tokens of a batch as int64 on a device.
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets);
 
-/// The state's message as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes
+/// The input of a step as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes
 /// of one rank the operations do the same, so that a run's values do not depend on who shares a process.
-void take_message(MicrobatchState& state, int to_node, bool backward, WireType wire, std::byte* bytes);
-void put_message(MicrobatchState& state, const std::byte* bytes, std::int64_t rows, std::int64_t width, WireType wire);
+void take_message(MicrobatchState& state, int step, int to_node, WireType wire, std::byte* bytes);
+void put_message(MicrobatchState& state, int step, const std::byte* bytes, std::int64_t rows, std::int64_t width,
+                 WireType wire);
+
+/// What a visit keeps is given up: the forward runs again elsewhere, or not at all.
+void give_up(NodeState& node, Visit& visit);
 
 /// The operations of a node on a microbatch.
 void run_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire);

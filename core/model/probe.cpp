@@ -46,26 +46,28 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
     std::vector<double> forward, backward, loss;
     for (int i = 0; i < warm_ups + repeats; ++i) {
         MicrobatchState state{.token_count = rows};
-        state.visits.resize(first ? 1 : 2);
+        // At the last hop of its path: what arrives comes from nowhere.
+        state.path.assign(first ? 1 : 2, index);
+        state.visits.resize(state.path.size());
+        state.inputs.resize(2 * state.path.size() + 1);
         Visit& visit = state.visits.back();
         visit.node = index;
+        visit.hop = state.length() - 1;
         set_tokens(batch, node.stage.device(), state.tokens, state.targets);
         const auto message = torch::randn({rows, experiment.model.width});
-        if (!first) state.message = message.clone();
+        const auto forward_step = static_cast<std::size_t>(visit.hop), loss_step = state.path.size();
+        if (!first) state.inputs[forward_step].values = message.clone();
         const double start_s = now_s();
         run_forward(node, state, visit, wire);
-        settle(state.message);
+        settle(state.inputs[forward_step + 1].values);
         const double forward_s = now_s();
         if (first) run_loss(node, state, wire);
-        settle(state.message);
+        settle(state.inputs[loss_step + 1].values);
         const double loss_s = now_s();
-        if (!first) {
-            state.message = message.clone();
-            state.message_from = -1;
-        }
+        if (!first) state.inputs[loss_step + 1].values = message.clone();
         const double back_s = now_s();
         run_backward(node, state, visit, wire);
-        settle(state.message);
+        settle(state.inputs.back().values);
         if (i < warm_ups) continue;
         forward.push_back(forward_s - start_s);
         if (first) loss.push_back(loss_s - forward_s);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <numbers>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -73,6 +74,7 @@ struct TorchCompute::Implementation {
           sums_graph(prepare_blas() ? workers : 1, use_one_thread),
           graph(prepare_blas() ? workers : 1, use_one_thread) {
         if (batches) require_vocabulary(experiment, *batches);
+        keeps_inputs = !experiment.failures.empty();
         expect_microbatches();
     }
 
@@ -85,8 +87,14 @@ struct TorchCompute::Implementation {
     }
 
     NodeState& node(int index) { return nodes.at(at(index)).value(); }
-    NodeState& first_node(int stage) { return node(schedule.plan.stages[at(stage)].front()); }
-    int first_rank(int stage) const { return schedule.rank_of[at(schedule.plan.stages[at(stage)].front())]; }
+    /// The first of a stage's nodes that is not lost.
+    int first_index(int stage) const {
+        for (const int index : schedule.plan.stages[at(stage)])
+            if (!lost.contains(index)) return index;
+        throw std::logic_error(fmt::format("stage {} has no node left", stage));
+    }
+    NodeState& first_node(int stage) { return node(first_index(stage)); }
+    int first_rank(int stage) const { return schedule.rank_of[at(first_index(stage))]; }
     bool hosted(int index) const { return index >= 0 && at(index) < nodes.size() && nodes[at(index)].has_value(); }
     std::int64_t width() const { return experiment.model.width; }
     WireType wire() const { return experiment.costs.wire; }
@@ -97,7 +105,7 @@ struct TorchCompute::Implementation {
     StageCopies copies_of(int stage) {
         StageCopies copies;
         for (const int index : schedule.plan.stages[at(stage)])
-            if (hosted(index)) {
+            if (hosted(index) && !lost.contains(index)) {
                 copies.nodes.push_back(&node(index));
                 copies.tokens += node(index).tokens;
             }
@@ -105,6 +113,8 @@ struct TorchCompute::Implementation {
     }
 
     void require_next(const ComputeTask& task, const MicrobatchState& state) const;
+    void settle();
+    void take_path(int microbatch, MicrobatchState& state, const std::vector<int>& path);
     std::function<void()> work(const ComputeTask& task, NodeState& node, MicrobatchState& state);
     double validation_loss(int first, int count, RankTransport& transport);
     torch::Tensor pass_on(torch::Tensor x, int from, int to, int rows, RankTransport& transport) const;
@@ -115,6 +125,9 @@ struct TorchCompute::Implementation {
     std::optional<Batches> batches;
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;                 ///< of each stage's optimizer
+    bool keeps_inputs = false;                    ///< for what is run again where a node is lost
+    bool disturbed = false;                       ///< in this iteration nodes were lost
+    std::set<int> lost;                           ///< nodes whose copies are gone
     std::map<int, MicrobatchState> microbatches;  ///< those that pass here
     std::map<int, Residuals> residuals;           ///< of their messages from here
     TaskGraph sums_graph;                         ///< reductions, beside operations
@@ -132,23 +145,20 @@ void TorchCompute::Implementation::require_next(const ComputeTask& task, const M
     if (task.hop < 0 || at(task.hop) >= state.visits.size() || state.path[at(task.hop)] != task.node)
         refuse("the microbatch does not pass there");
     const auto& visit = state.visits[at(task.hop)];
-    const auto before = [&](std::size_t hop, bool Visit::*done) {
-        return hop >= state.visits.size() || !hosted(state.path[hop]) || state.visits[hop].*done;
-    };
-    const auto hop = at(task.hop);
-    const bool first_here = kind == OpKind::F   ? visit.forward_submitted
-                            : kind == OpKind::L ? state.loss_submitted
-                            : kind == OpKind::W ? !visit.input_gradient_task
-                                                : visit.backward_submitted;
-    if (first_here) refuse(kind == OpKind::W ? "its I comes first" : "it ran already");
-    if (kind == OpKind::F && hop > 0 && !before(hop - 1, &Visit::forward_submitted))
-        refuse("the hop before comes first");
-    if (kind == OpKind::L && (hop != 0 || !before(state.visits.size() - 1, &Visit::forward_submitted)))
-        refuse("the last forward comes first");
-    if ((kind == OpKind::B || kind == OpKind::I) &&
-        (!visit.forward_submitted || !before(hop + 1, &Visit::backward_submitted) ||
-         (hosted(state.path.front()) && !state.loss_submitted)))
-        refuse("the loss and the hops behind come first");
+    const int step = state.step_of(kind, task.hop), forward = task.hop;
+    if (kind == OpKind::W) {
+        if (!visit.weight_gradient_due) refuse("its I comes first");
+        return;
+    }
+    if (state.submitted[at(step)] != 0) refuse("it ran already");
+    if (step > state.length() && state.submitted[at(forward)] == 0) refuse("its forward comes first");
+    // What was lost is run again from what was kept, whoever ran it before.
+    if (disturbed || step == 0) return;
+    const int node_before = step == state.length()       ? state.path.back()
+                            : step < state.length()      ? state.path[at(step - 1)]
+                            : step == state.length() + 1 ? state.path.front()
+                                                         : state.path[at(2 * state.length() - step + 1)];
+    if (hosted(node_before) && state.submitted[at(step - 1)] == 0) refuse("what comes before it has not run");
 }
 
 std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task, NodeState& node,
@@ -156,8 +166,9 @@ std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task
     Visit* visit = &state.visits[at(task.hop)];
     const auto decode = [this, task, &state, visit] {
         if (visit->arrived.size() > 0)
-            put_message(state, std::exchange(visit->arrived, Buffer{}).data(), tokens_of(task.operation.microbatch),
-                        width(), wire());
+            put_message(state, state.step_of(task.operation.kind, task.hop),
+                        std::exchange(visit->arrived, Buffer{}).data(), tokens_of(task.operation.microbatch), width(),
+                        wire());
     };
     switch (task.operation.kind) {
         case OpKind::F:
@@ -201,17 +212,32 @@ void TorchCompute::follow(const RankSchedule& schedule) {
     implementation_->expect_microbatches();
 }
 
+void TorchCompute::Implementation::take_path(int microbatch, MicrobatchState& state, const std::vector<int>& path) {
+    state.path = path;
+    state.visits.resize(path.size());
+    state.inputs.resize(2 * path.size() + 1);
+    state.submitted.resize(2 * path.size() + 1);
+    state.arrived.resize(2 * path.size() + 1);
+    for (std::size_t hop = 0; hop < path.size(); ++hop) {
+        state.visits[hop].node = path[hop];
+        state.visits[hop].hop = static_cast<int>(hop);
+    }
+    state.residuals = &residuals[microbatch];
+    state.keeps_inputs = keeps_inputs;
+}
+
 void TorchCompute::begin_iteration(int iteration) {
     auto& self = *implementation_;
     self.graph.wait();
     self.iteration = iteration;
+    for (auto& [microbatch, state] : self.microbatches)
+        for (auto& visit : state.visits)
+            if (self.hosted(visit.node)) give_up(self.node(visit.node), visit);
+    if (std::exchange(self.disturbed, false)) self.expect_microbatches();
     for (auto& [microbatch, state] : self.microbatches) {
-        auto path = std::move(state.path);
+        const auto path = std::move(state.path);
         state = {};
-        state.path = std::move(path);
-        state.visits.resize(state.path.size());
-        for (std::size_t hop = 0; hop < state.path.size(); ++hop) state.visits[hop].node = state.path[hop];
-        state.residuals = &self.residuals[microbatch];
+        self.take_path(microbatch, state, path);
     }
     std::vector<NodeState*> all;
     for (auto& node : self.nodes)
@@ -241,12 +267,83 @@ void TorchCompute::submit(const ComputeTask& task, Buffer input, Completion comp
     };
     const auto id = self.graph.add(run, after);
     on.last_task = id;
+    if (kind == OpKind::W || kind == OpKind::I) visit.weight_gradient_due = kind == OpKind::I;
     if (kind == OpKind::W) return;
     state.last_task = id;
-    if (kind == OpKind::F) visit.forward_submitted = true;
-    if (kind == OpKind::L) state.loss_submitted = true;
-    if (kind == OpKind::B || kind == OpKind::I) visit.backward_submitted = true;
+    const auto step = at(state.step_of(kind, task.hop));
+    state.submitted[step] = 1;
+    if (step + 1 < state.arrived.size()) state.arrived[step + 1] = 0;
     if (kind == OpKind::I) visit.input_gradient_task = id;
+}
+
+/// Waits for what runs; nothing that is submitted later depends on it.
+void TorchCompute::Implementation::settle() {
+    graph.wait();
+    for (auto& node : nodes)
+        if (node) node->last_task.reset();
+    for (auto& [microbatch, state] : microbatches) {
+        state.last_task.reset();
+        for (auto& visit : state.visits) visit.input_gradient_task.reset();
+    }
+}
+
+void TorchCompute::arrived(int node, const Operation& operation) {
+    auto& state = implementation_->microbatches.at(operation.microbatch);
+    const auto hop = std::find(state.path.begin(), state.path.end(), node) - state.path.begin();
+    state.arrived[at(state.step_of(operation.kind, static_cast<int>(hop)))] = 1;
+}
+
+/// Its gradient, what it kept of microbatches and what it had sent and never arrived are gone; so are its weights.
+void TorchCompute::lose(int node) {
+    auto& self = *implementation_;
+    if (!self.keeps_inputs) throw std::logic_error("nodes may be lost only where the experiment has failures");
+    self.settle();
+    self.disturbed = true;
+    self.lost.insert(node);
+    auto& gone = self.node(node);
+    gone.stage.gradient().zero_();
+    gone.tokens = 0;
+    for (auto& [microbatch, state] : self.microbatches) {
+        const int length = state.length();
+        for (auto& visit : state.visits)
+            if (visit.node == node) give_up(gone, visit);
+        if (length > 0 && state.path.front() == node) state.loss = 0, state.loss_tokens = 0;
+        for (int step = 1; step <= 2 * length; ++step) {
+            auto& input = state.inputs[at(step)];
+            const auto to =
+                step == length ? state.path.front() : state.path[at(step < length ? step : 2 * length - step)];
+            if (input.from == node && (state.arrived[at(step)] == 0 || self.lost.contains(to))) input = {};
+        }
+    }
+}
+
+void TorchCompute::go_on(const Replan& rest) {
+    auto& self = *implementation_;
+    self.settle();
+    const auto& residual = rest.residual;
+    for (int i = 0; i < residual.count(); ++i) {
+        const int microbatch = residual.microbatches[at(i)];
+        auto& state = self.microbatches.at(microbatch);
+        const auto first = rest.residual_plan.nodes.begin() + static_cast<std::ptrdiff_t>(i) * residual.length;
+        for (int hop = 0; hop < residual.length; ++hop) {
+            auto& visit = state.visits[at(hop)];
+            const bool moves = visit.node != first[hop];
+            if (!moves && residual.holds(i, hop)) continue;
+            give_up(self.node(visit.node), visit);
+            visit = {};
+        }
+        self.take_path(microbatch, state, {first, first + residual.length});
+        for (int step = 0; step < residual.steps(); ++step)
+            state.submitted[at(step)] = step < residual.next_step[at(i)] && !residual.redone(i, step);
+    }
+    for (const auto& open : residual.open)
+        if (open.running && !open.weight)
+            self.microbatches.at(residual.microbatches[at(open.index)]).submitted[at(open.step)] = 1;
+}
+
+void TorchCompute::rejoin(int node, int sibling) {
+    set_state(node, state(sibling));
+    implementation_->lost.erase(node);
 }
 
 std::size_t TorchCompute::message_bytes(const Operation& operation) const {
@@ -257,9 +354,10 @@ std::size_t TorchCompute::message_bytes(const Operation& operation) const {
 Buffer TorchCompute::take_message(const RankTransfer& transfer) {
     auto& self = *implementation_;
     Buffer bytes(message_bytes(transfer.operation));
-    const auto kind = transfer.operation.kind;
-    skippipe::take_message(self.microbatches.at(transfer.operation.microbatch), transfer.to_node,
-                           kind == OpKind::B || kind == OpKind::I, self.wire(), bytes.data());
+    auto& state = self.microbatches.at(transfer.operation.microbatch);
+    const auto hop = std::find(state.path.begin(), state.path.end(), transfer.to_node) - state.path.begin();
+    skippipe::take_message(state, state.step_of(transfer.operation.kind, static_cast<int>(hop)), transfer.to_node,
+                           self.wire(), bytes.data());
     return bytes;
 }
 

@@ -35,6 +35,10 @@ public:
     std::size_t message_bytes(const Operation& operation) const override;
     Buffer take_message(const RankTransfer& transfer) override;
     void wait() override;
+    void arrived(int node, const Operation& operation) override;
+    void lose(int node) override;
+    void go_on(const Replan& rest) override;
+    void rejoin(int node, int sibling) override;
     StageSum reduce(int stage, RankTransport& transport) override;
     RankLoss loss() const override;
     void step(int iteration, const std::vector<StageSum>& sums) override;

@@ -210,12 +210,12 @@ std::size_t Residual::operations_left() const {
 }
 
 bool Residual::holds(int index, int hop) const {
-    if (begin[at(index)] != Begin::underway) return false;
     for (const auto& operation : open) {
         if (operation.index != index) continue;
-        if (operation.running && operation.step == hop) return true;
         if (operation.weight && operation.step == 2 * length - hop) return true;
+        if (operation.running && operation.step == hop && begin[at(index)] == Begin::underway) return true;
     }
+    if (begin[at(index)] != Begin::underway) return false;
     const bool backward_left = 2 * length - hop >= next_step[at(index)] || redone(index, 2 * length - hop);
     return backward_left && hop < next_step[at(index)] && !redone(index, hop);
 }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Nodes are lost in the middle of iterations: with real tensors, the losses and gradients are those of one process with
+// the whole model, for as long as each stage keeps a node.
+#include <QTest>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/index.h"
+#include "core/base/rng.h"
+#include "core/engine/virtual_clock.h"
+#include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/all.h"
+#include "tests/model/training_fixture.h"
+
+using namespace skippipe;
+using namespace skippipe::testing;
+
+namespace {
+
+constexpr int iterations = 12;
+
+Experiment experiment_for(double skip_ratio, bool split) {
+    auto experiment = small_experiment(4, 9);
+    experiment.topology.regions = {{"here"}};
+    for (auto& node : experiment.topology.nodes) node.region = "here";
+    experiment.pipeline.microbatches = 9;
+    experiment.pipeline.stage_sizes = {3, 2, 2, 2};
+    experiment.pipeline.skip_ratio = skip_ratio;
+    experiment.pipeline.plan_steps = 500;
+    experiment.pipeline.split_backward = split;
+    experiment.failures.push_back(
+        {.kind = FailureKind::crash, .target = experiment.topology.nodes.front().id, .at_iteration = 0});
+    return experiment;
+}
+
+struct Differences {
+    double gradient = 0, loss = 0;
+    int recoveries = 0, redone = 0;
+    bool replicas_equal = true;
+};
+
+/// Trains while `losses` nodes of different stages die in every iteration, which are back at the next.
+Differences train(const Experiment& experiment, const std::string& planner_name, int losses, double delay) {
+    PlannerRegistry planners;
+    register_planners(planners);
+    const auto problem = make_problem(experiment);
+    PlanRequest request;
+    request.steps = experiment.pipeline.plan_steps;
+    const auto plan = planners.find(planner_name)->plan(problem, request);
+    const double iteration_s = evaluate(problem, plan).iteration_s;
+    TorchCompute compute(experiment, plan, make_batches(experiment), 1, 2);
+    VirtualDriver driver(problem, plan, compute);
+    WholeModel whole(experiment.model, experiment.training, plan.blocks, 1);
+    const auto batches = make_batches(experiment);
+    ReplanController controller(20'000);
+    Rng rng(7);
+    Differences found;
+    for (int i = 0; i < iterations; ++i) {
+        std::vector<Disturbance> disturbances;
+        std::vector<std::pair<int, int>> lost_and_siblings;
+        std::vector<int> stages{0, 1, 2, 3};
+        rng.shuffle(stages);
+        for (int k = 0; k < losses; ++k) {
+            const auto& ring = plan.stages[skippipe::at(stages[skippipe::at(k)])];
+            const auto which = rng.below(ring.size());
+            const double at_s = rng.uniform() * iteration_s;
+            disturbances.push_back(
+                {at_s, {.kind = NetworkChange::Kind::node_down, .node = ring[which]}, at_s + delay * iteration_s});
+            lost_and_siblings.emplace_back(ring[which], ring[(which + 1) % ring.size()]);
+        }
+        std::sort(disturbances.begin(), disturbances.end(),
+                  [](const Disturbance& a, const Disturbance& b) { return a.at_s < b.at_s; });
+        const auto result = driver.train(i, disturbances, controller);
+        whole.accumulate(batches, i, stage_paths(plan));
+        const auto reference = whole.step(i);
+        found.loss =
+            std::max(found.loss, std::abs(result.loss_sum_nats - reference.loss_sum_nats) / reference.loss_sum_nats);
+        for (int stage = 0; stage < problem.stages; ++stage)
+            found.gradient =
+                std::max(found.gradient,
+                         largest_difference(stage_segments(experiment.model, stage, plan.blocks[skippipe::at(stage)]),
+                                            compute.reduced_gradient(stage), whole.gradient(stage)));
+        found.replicas_equal = found.replicas_equal && compute.replicas_equal();
+        for (const auto& [node, sibling] : lost_and_siblings) compute.rejoin(node, sibling);
+        found.replicas_equal = found.replicas_equal && compute.replicas_equal();
+    }
+    return found;
+}
+
+}  // namespace
+
+class TestSurvives : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void losses_are_those_of_the_whole_model_data() {
+        QTest::addColumn<QString>("planner");
+        QTest::addColumn<double>("skip_ratio");
+        QTest::addColumn<bool>("split");
+        QTest::addColumn<int>("losses");
+        QTest::addColumn<double>("delay");
+        QTest::newRow("one node an iteration, known at once") << "skippipe" << 0.25 << false << 1 << 0.0;
+        QTest::newRow("one node an iteration, known later") << "skippipe-joint" << 0.25 << false << 1 << 0.2;
+        QTest::newRow("a node of each stage, known later") << "skippipe" << 0.25 << false << 4 << 0.1;
+        QTest::newRow("plain LLaMA, 1f1b") << "1f1b" << 0.0 << false << 2 << 0.1;
+        QTest::newRow("split backward, zero-bubble") << "zero-bubble" << 0.0 << true << 2 << 0.1;
+    }
+
+    void losses_are_those_of_the_whole_model() {
+        QFETCH(QString, planner);
+        QFETCH(double, skip_ratio);
+        QFETCH(bool, split);
+        QFETCH(int, losses);
+        QFETCH(double, delay);
+        const auto found = train(experiment_for(skip_ratio, split), planner.toStdString(), losses, delay);
+        QVERIFY2(found.gradient <= 1e-5, qPrintable(QString("gradients differ by %1").arg(found.gradient)));
+        QVERIFY2(found.loss <= 1e-5, qPrintable(QString("losses differ by %1").arg(found.loss)));
+        QVERIFY(found.replicas_equal);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestSurvives)
+#include "test_survives.moc"
