@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/record/schema.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
-#include <fstream>
+#include <map>
+#include <mutex>
+#include <span>
 #include <thread>
 
 #include <sqlite3.h>
@@ -146,6 +152,24 @@ void use_wal(SQLite::Database& database) {
                      "Name another file with --db, or move this one away"};
 }
 
+/// The first bytes of a file, read by a descriptor that stays open as long as this process: closing one would give up
+/// the locks that SQLite holds on the same file for other connections of the process (fcntl's rule), and another
+/// program would take the log from under them. -1: it cannot be read.
+ssize_t read_header(const std::filesystem::path& file, std::span<char> header) {
+    static std::mutex mutex;
+    static std::map<std::pair<dev_t, ino_t>, int> opened;
+    const std::lock_guard lock{mutex};
+    struct stat status {};
+    if (::stat(file.c_str(), &status) != 0) return -1;
+    auto found = opened.find({status.st_dev, status.st_ino});
+    if (found == opened.end()) {
+        const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0 || ::fstat(descriptor, &status) != 0) return -1;
+        found = opened.insert_or_assign({status.st_dev, status.st_ino}, descriptor).first;
+    }
+    return ::pread(found->second, header.data(), header.size(), 0);
+}
+
 /// Reads the header by hand, because SQLite may write to what it opens (hot journals). False: nothing there yet.
 bool looks_like_record(const std::filesystem::path& file) {
     std::error_code error;
@@ -156,12 +180,10 @@ bool looks_like_record(const std::filesystem::path& file) {
                          "Check the permissions of its folder"};
     if (!std::filesystem::is_regular_file(status)) refuse(file, "is no regular file");
     std::array<char, 100> header{};
-    std::ifstream in{file, std::ios::binary};
-    if (!in) throw InputError{file.string(), "cannot be read", "the record lies there", "Check its permissions"};
-    in.read(header.data(), header.size());
-    if (in.gcount() == 0) return false;
-    if (in.gcount() < static_cast<std::streamsize>(header.size()) ||
-        std::string_view{header.data(), magic.size()} != magic)
+    const auto read = read_header(file, header);
+    if (read < 0) throw InputError{file.string(), "cannot be read", "the record lies there", "Check its permissions"};
+    if (read == 0) return false;
+    if (read < static_cast<ssize_t>(header.size()) || std::string_view{header.data(), magic.size()} != magic)
         refuse(file, "is no SQLite file");
     std::uint32_t id = 0;
     for (std::size_t i = 68; i < 72; ++i) id = id << 8 | static_cast<unsigned char>(header[i]);
