@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// stop, pause, resume: commands to a run that goes on, left in its record as the window leaves them.
+// stop, pause, resume: commands to a run that goes on, left in its record as the window leaves them. A run that does
+// not go on any more is resumed from a checkpoint.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/resuming.h"
 #include "app/cli/verbs.h"
 
 namespace skippipe::cli {
@@ -22,7 +24,7 @@ struct Control {
 constexpr Control controls[] = {
     {"stop", "Stop a run after the iteration at hand; what it recorded stays", "stops after the iteration at hand"},
     {"pause", "Pause a run after the iteration at hand, until it is resumed", "is paused"},
-    {"resume", "Let a paused run go on", "goes on"}};
+    {"resume", "Let a paused run go on; one that ended early goes on from its newest checkpoint", "goes on"}};
 
 /// What makes no sense of a run as it is.
 void check(const RunInfo& run, const std::string& command) {
@@ -50,8 +52,13 @@ bool is_taken(Reader& reader, RunId run, std::int64_t command) {
 }
 
 void control(Context& context, const Control& what, const std::string& name) {
-    Reader reader(context.record);
-    const auto run = find_run(reader, name);
+    std::optional<Reader> opened(std::in_place, context.record);
+    const auto run = find_run(*opened, name);
+    if (what.name == std::string_view("resume") && run.state != RunState::running) {
+        opened.reset();
+        return resume_run(context, run);
+    }
+    auto& reader = *opened;
     check(run, what.name);
     const bool taken = is_taken(reader, run.id, reader.send_command(run.id, what.name));
     if (context.json)

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     cli::add_run(app, context);
     cli::add_runs(app, context);
     cli::add_control(app, context);
+    cli::add_fork(app, context);
     cli::add_log(app, context);
     cli::add_export(app, context);
     cli::add_bench(app, context);

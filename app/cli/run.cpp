@@ -5,33 +5,20 @@
 #include <unistd.h>
 
 #include "app/cli/planning.h"
-#include "app/cli/run_progress.h"
+#include "app/cli/train_job.h"
 #include "app/cli/verbs.h"
-#include "core/base/format.h"
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
 #include "core/experiment/io.h"
-#include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
 #include "core/run/coordinator.h"
-#include "core/run/worker_group.h"
 #include "core/run/worker_process.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {
 
-namespace {
-
-struct RunOptions {
-    std::string file, model, planner, plan_file, save_weights;
-    bool ignore_memory = false, calibrate = false;
-    int threads = 0, iterations = -1, ranks = 0;
-    std::uint64_t seed = 0;
-};
-
-/// What the document may ask for and this version cannot do is refused before anything starts.
 void check_executable(const Experiment& e) {
     Faults faults;
     const auto refuse = [&](const char* pointer, std::string what, const char* why, const char* remedy) {
@@ -53,6 +40,15 @@ void check_executable(const Experiment& e) {
                "Remove them to train; `plan` and `validate` accept them");
     if (!faults.empty()) throw InputError(faults);
 }
+
+namespace {
+
+struct RunOptions {
+    std::string file, model, planner, plan_file, save_weights;
+    bool ignore_memory = false, calibrate = false;
+    int threads = 0, iterations = -1, ranks = 0, checkpoint_every = -1;
+    std::uint64_t seed = 0;
+};
 
 /// Under a launcher the number of its processes counts.
 void take_launch(const std::optional<LaunchEnvironment>& launch, RunJob& job) {
@@ -134,6 +130,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     job.experiment =
         is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(with_model(json, options.model), "");
     if (options.iterations >= 0) job.experiment.training.iterations = options.iterations;
+    if (options.checkpoint_every >= 0) job.experiment.training.checkpoint_every = options.checkpoint_every;
     if (options.seed > 0) job.experiment.seed = options.seed;
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
     if (options.ranks > 0) job.experiment.execution.ranks = options.ranks;
@@ -167,97 +164,13 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     return job;
 }
 
-nlohmann::ordered_json summary(const RunOutcome& outcome) {
-    nlohmann::ordered_json idle = nlohmann::ordered_json::object();
-    for (std::size_t c = 0; c < idle_causes; ++c)
-        idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome.idle_by_cause[c];
-    nlohmann::ordered_json json{{"run", outcome.run},
-                                {"state", to_string(outcome.state)},
-                                {"iterations", outcome.info.iterations_done},
-                                {"iteration_seconds", optional_number(outcome.info.iteration_s)},
-                                {"tokens_per_second", optional_number(outcome.info.tokens_per_second)},
-                                {"first_validation_loss", optional_number(outcome.info.first_validation_loss)},
-                                {"last_validation_loss", optional_number(outcome.info.last_validation_loss)},
-                                {"idle_by_cause", idle},
-                                {"peak_memory_bytes", outcome.peak_memory_bytes}};
-    if (const auto middle = median_difference(outcome.differences)) json["prediction"] = to_json(*middle);
-    for (const auto& change : outcome.plan_changes)
-        json["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
-    if (!outcome.faults.empty()) json["faults"] = to_json(outcome.faults);
-    return json;
-}
-
-void print_summary(const RunJob& job, const RunOutcome& outcome) {
-    const auto& info = outcome.info;
-    std::cout << fmt::format("\nrun {} {}: {} of {} iterations\n", outcome.run, to_string(outcome.state),
-                             info.iterations_done, job.experiment.training.iterations);
-    std::vector<std::vector<std::string>> rows;
-    const auto row = [&](const std::string& name, const std::string& value) { rows.push_back({name, value}); };
-    if (info.iteration_s)
-        row(job.experiment.execution.clock == Clock::wall ? "iteration time here" : "iteration time of the network",
-            fmt::format("{:.3f} s", *info.iteration_s));
-    if (const auto d = median_difference(outcome.differences)) {
-        row("median iteration", fmt::format("{:.3f} s, predicted {:.3f} s ({:+.1f} %)", d->measured_s, d->predicted_s,
-                                            100 * (d->measured_s / d->predicted_s - 1)));
-        const auto cause = [&](const char* name, double seconds) {
-            row(std::string("  ") + name, fmt::format("{:+.3f} s", seconds));
-        };
-        cause("operations took another time", d->operations_s);
-        cause("transfers took another time", d->transfers_s);
-        cause("coordination", d->coordination_s);
-        cause("all-reduce, step, slowest rank", d->reduction_s);
-    }
-    if (info.tokens_per_second) row("tokens per second here", fmt::format("{:.0f}", *info.tokens_per_second));
-    double idle = 0;
-    for (const double share : outcome.idle_by_cause) idle += share;
-    if (info.iteration_s) row("idle", format_percent(idle));
-    for (std::size_t c = 0; c < idle_causes; ++c)
-        if (outcome.idle_by_cause[c] > 0)
-            row("  " + std::string(describe(static_cast<IdleCause>(c))), format_percent(outcome.idle_by_cause[c]));
-    if (info.first_validation_loss) row("first validation loss", fmt::format("{:.4f}", *info.first_validation_loss));
-    if (info.last_validation_loss) row("last validation loss", fmt::format("{:.4f}", *info.last_validation_loss));
-    if (outcome.bits_per_byte > 0) row("bits per byte", fmt::format("{:.3f}", outcome.bits_per_byte));
-    if (outcome.peak_memory_bytes > 0)
-        row("peak memory of the worker", format_si(static_cast<double>(outcome.peak_memory_bytes), "B"));
-    std::cout << table(rows);
-    if (!job.save_weights.empty() && outcome.state != RunState::failed)
-        std::cout << "weights saved to " << job.save_weights.string() << '\n';
-    report(outcome.faults, false);
-}
-
-bool run_one(const RunJob& job, Context& context) {
-    const double predicted_s = evaluate(job.problem, job.plan).iteration_s;
-    if (!context.json)
-        std::cout << fmt::format("{}: planned by {}, {} an iteration of {}\n", job.experiment.name, job.plan.planner,
-                                 format_seconds(predicted_s),
-                                 job.experiment.execution.clock == Clock::wall
-                                     ? "the drawn network; the clock is this machine's"
-                                     : "network time")
-                  << std::flush;
-    catch_interrupts();
-    auto progress = context.json
-                        ? json_progress()
-                        : terminal_progress(job.experiment.training.iterations, job.experiment.execution.clock);
-    progress.interrupted = interrupted;
-    Recorder recorder(job.record);
-    WorkerGroup ranks(worker_job(job), job.experiment.execution.ranks, job.launched);
-    const auto outcome = coordinate(job, recorder, ranks, progress);
-    if (context.json)
-        std::cout << summary(outcome).dump() << std::endl;
-    else
-        print_summary(job, outcome);
-    if (context.json) report(outcome.faults, false);
-    if (outcome.state == RunState::failed) context.exit_code = run_failed;
-    return outcome.state == RunState::finished;
-}
-
 void run(const RunOptions& options, Context& context) {
     const auto launch = launch_environment();
     if (launch && launch->rank > 0) become_worker();  // the job comes from rank 0
     auto job = make_job(options, launch, context);
     const int seeds = job.experiment.seeds;
     for (int i = 0; i < seeds; ++i) {
-        if (!run_one(job, context)) return;
+        if (!train_job(job, context)) return;
         ++job.experiment.seed;
     }
 }
@@ -288,6 +201,9 @@ void add_run(CLI::App& app, Context& context) {
         ->check(CLI::Range(1, 4096));
     verb->add_option("--iterations", options->iterations,
                      "Iterations instead of the experiment's; 0 with --save-weights writes the untrained model")
+        ->check(CLI::NonNegativeNumber);
+    verb->add_option("--checkpoint-every", options->checkpoint_every,
+                     "Iterations between checkpoints instead of the experiment's; 0: none")
         ->check(CLI::NonNegativeNumber);
     verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
     verb->callback([options, &context] { run(*options, context); });

@@ -116,6 +116,10 @@ RunProgress json_progress() {
     progress.plan_switched = [](const PlanChange& change) {
         print_line({{"iteration", change.iteration}, {"new_plan", change.why}});
     };
+    progress.checkpointed = [](const protocol::Checkpointed& m) {
+        print_line(
+            {{"checkpoint", m.iterations_done}, {"bytes", m.bytes}, {"held_s", m.held_s}, {"seconds", m.seconds}});
+    };
     progress.paused = [](bool paused) { print_line({{"paused", paused}}); };
     progress.warned = [](const Fault& fault) { print_line({{"warning", to_json(Faults{fault}).front()}}); };
     return progress;

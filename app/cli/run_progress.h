@@ -7,7 +7,8 @@ namespace skippipe::cli {
 /// The figures as they come: one line that is rewritten on a terminal, a line every tenth otherwise.
 RunProgress terminal_progress(int iterations, Clock clock);
 
-/// One JSON object a line: the run's number, validations, each iteration with its loss, new plans, pauses, warnings.
+/// One JSON object a line: the run's number, validations, each iteration with its loss, new plans, pauses, checkpoints,
+/// warnings.
 RunProgress json_progress();
 
 }  // namespace skippipe::cli

@@ -35,6 +35,7 @@ void add_probe(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_runs(CLI::App& app, Context& context);
 void add_control(CLI::App& app, Context& context);
+void add_fork(CLI::App& app, Context& context);
 void add_log(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);

@@ -134,7 +134,11 @@ SafeTensors::SafeTensors(const std::filesystem::path& path, std::string pointer,
     const auto data = std::span(file_.data, file_.size).subspan(sizeof length + length);
     std::vector<Placed> places;
     for (const auto& [name, entry] : header.items()) {
-        if (name == "__metadata__") continue;
+        if (name == "__metadata__") {
+            for (const auto& [key, value] : entry.items())
+                if (value.is_string()) metadata_[key] = value.get<std::string>();
+            continue;
+        }
         try {
             auto& tensor = tensors_[name];
             places.push_back(read_entry(entry, data.size(), tensor));

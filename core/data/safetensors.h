@@ -42,6 +42,8 @@ public:
     SafeTensors(const std::filesystem::path& path, std::string pointer, const char* why = "tensors are read from it");
 
     const std::map<std::string, StoredTensor, std::less<>>& tensors() const { return tensors_; }
+    /// What the file says of itself ("__metadata__"); only its texts.
+    const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
     const std::filesystem::path& path() const { return path_; }
     /// The values of F32, F16 or BF16. Throws InputError where the tensor is missing, of another type or shape.
     std::vector<float> read(std::string_view name, const std::vector<std::int64_t>& shape) const;
@@ -51,6 +53,7 @@ private:
     std::string pointer_;
     MappedFile file_;
     std::map<std::string, StoredTensor, std::less<>> tensors_;
+    std::map<std::string, std::string, std::less<>> metadata_;
 };
 
 struct TensorName {

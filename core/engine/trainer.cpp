@@ -38,13 +38,14 @@ std::vector<bool> lines_across_ranks(const Problem& problem, const RankSchedule&
 /// Machine time while it runs; validation is not part of training.
 class Stopwatch {
 public:
+    explicit Stopwatch(double total_s) : total_s_(total_s) {}
     void resume() { since_ = std::chrono::steady_clock::now(); }
     void pause() { total_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count(); }
     double total_s() const { return total_s_; }
 
 private:
     std::chrono::steady_clock::time_point since_{};
-    double total_s_ = 0;
+    double total_s_;
 };
 
 /// Nodes, driver and clock of one plan in force.
@@ -86,23 +87,33 @@ private:
 class Trainer {
 public:
     Trainer(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
-            RankTransport& transport, TrainingListener* listener, TrainingController* controller)
+            RankTransport& transport, TrainingListener* listener, TrainingController* controller,
+            const TrainingStart& start)
         : experiment_(experiment),
           problem_(problem),
           compute_(compute),
           transport_(transport),
           listener_(listener),
-          controller_(controller) {
+          controller_(controller),
+          commits_(start.commits),
+          watch_(start.position.machine_s),
+          network_s_(start.position.network_s),
+          tokens_(start.position.tokens),
+          done_(start.position.iterations_done),
+          validated_at_(start.position.validated ? done_ : -1),
+          validates_first_(start.validate_first) {
         execution_ = std::make_unique<Execution>(experiment_, problem_, schedule, compute_, transport_);
     }
 
     void run() {
-        validate();
+        if (validates_first_) validate();
         while (done_ < experiment_.training.iterations && go_on()) {
             iterate();
             const int every = experiment_.training.validate_every;
             if (every > 0 && done_ % every == 0) validate();
+            commit(false);
         }
+        commit(true);
         validate();
     }
 
@@ -139,6 +150,12 @@ private:
         execution_.reset();  // first: a line book of the old plan is given back
         execution_ = std::make_unique<Execution>(experiment_, problem_, std::move(next), compute_, transport_);
         if (listener_) listener_->plan_switched(done_);
+    }
+
+    void commit(bool last) {
+        if (commits_)
+            commits_->committed({done_, validated_at_ == done_, network_s_, watch_.total_s(), tokens_}, schedule().plan,
+                                last);
     }
 
     void validate() {
@@ -197,10 +214,12 @@ private:
     TrainingListener* listener_;
     TrainingController* controller_;
     std::unique_ptr<Execution> execution_;
+    CommitListener* commits_;
     Stopwatch watch_;
-    double network_s_ = 0;
-    std::int64_t tokens_ = 0;
-    int done_ = 0, validated_at_ = -1;
+    double network_s_;
+    std::int64_t tokens_;
+    int done_, validated_at_;
+    bool validates_first_;
 };
 
 }  // namespace
@@ -241,8 +260,9 @@ IterationResult finish_iteration(int iteration, const RankSchedule& schedule, co
 }
 
 void train(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
-           RankTransport& transport, TrainingListener* listener, TrainingController* controller, const Failed& failed) {
-    Trainer trainer(experiment, problem, schedule, compute, transport, listener, controller);
+           RankTransport& transport, TrainingListener* listener, TrainingController* controller, const Failed& failed,
+           const TrainingStart& start) {
+    Trainer trainer(experiment, problem, schedule, compute, transport, listener, controller, start);
     try {
         trainer.run();
     } catch (...) {

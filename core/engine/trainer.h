@@ -44,16 +44,43 @@ public:
     virtual TrainingCommand next() = 0;
 };
 
+/// Where a training stands between two iterations.
+struct TrainingPosition {
+    int iterations_done = 0;
+    bool validated = false;  ///< after these iterations
+    double network_s = 0;    ///< where the next iteration begins
+    double machine_s = 0;
+    std::int64_t tokens = 0;
+};
+
+/// Hears on every rank, between two iterations and at the same ones, that the training could go on from here: nothing
+/// is under way, and the back end's state is that of the position.
+class CommitListener {
+public:
+    virtual ~CommitListener() = default;
+    /// `in_force`: the plan of the iterations so far. `last`: no iteration follows in this training. Every rank may use
+    /// the transport, all in the same way.
+    virtual void committed(const TrainingPosition& position, const Plan& in_force, bool last) = 0;
+};
+
+/// From where a training goes on; the back end has that state already.
+struct TrainingStart {
+    TrainingPosition position;
+    bool validate_first = true;  ///< before the first step, where that was not done at this position
+    CommitListener* commits = nullptr;
+};
+
 /// Hears what ended a training before anything of it is taken down: the other ranks still listen.
 using Failed = std::function<void(std::exception_ptr)>;
 
 /// One rank's share of a training. Listener and controller are rank 0's and null elsewhere. Validates before the first
 /// step, every `validate_every`, and after the last one. Throws what operations threw (ComputeError),
 /// std::runtime_error where training diverges or the plan comes to a deadlock, InputError where a plan to go over to
-/// cannot be executed. After a throw the transport is aborted.
+/// cannot be executed. After a throw the transport is aborted. From a position with iterations done, and without
+/// a validation first, it goes on as a training that has come there does, to the bit.
 void train(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
            RankTransport& transport, TrainingListener* listener, TrainingController* controller,
-           const Failed& failed = {});
+           const Failed& failed = {}, const TrainingStart& start = {});
 
 /// The end of an iteration: what all ranks computed, then AdamW with the same numbers everywhere. `sums`: this rank's.
 /// Throws std::runtime_error where loss or gradient is no longer a finite number.

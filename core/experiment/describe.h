@@ -302,6 +302,17 @@ void describe(V& v, T& t) {
     v("recompute", t.recompute,
       Info{.doc = "Keep a stage's input only and compute its forward again before the backward: less memory, "
                   "backward_factor + 1"});
+    v("checkpoint_every", t.checkpoint_every,
+      Info{.doc = "Iterations between checkpoints, and one where the training ends: `skippipe resume` goes on from the "
+                  "newest after a crash or a stop; 0: none. Each takes 12 bytes a parameter on the disk and, while it "
+                  "is written, in memory",
+           .unit = "iterations",
+           .min = 0,
+           .max = 1e9});
+    v("keep_checkpoints", t.keep_checkpoints,
+      Info{.doc = "Checkpoints of a run that are kept, the newest; a second one is there should the newest be damaged",
+           .min = 1,
+           .max = 1e6});
 }
 
 template <class V, PartOf<Failure> T>

@@ -154,6 +154,8 @@ struct Training {
     int validate_every = 0;       ///< iterations; 0: before the first and after the last step only
     std::string initial_weights;  ///< safetensors file to start from; empty: drawn from the seed
     bool recompute = false;       ///< nodes keep a stage's input only and compute its forward again before the backward
+    int checkpoint_every = 0;     ///< iterations; 0: none
+    int keep_checkpoints = 2;     ///< the newest of a run
     bool operator==(const Training&) const = default;
 };
 

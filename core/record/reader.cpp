@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/record/checkpoints.h"
 #include "core/record/process.h"
 #include "core/record/schema.h"
 #include "core/record/spill.h"
@@ -54,11 +55,19 @@ RunInfo run_of(SQLite::Statement& row, const std::filesystem::path& file) {
     run.note = row.getColumn(21).getString();
     run.paused = row.getColumn(22).getInt() != 0;
     run.warning = row.getColumn(23).getString();
-    if (run.state != RunState::running) return run;
+    const auto find_checkpoint = [&] {
+        if (const auto found = list_checkpoints(file, run.id); !found.empty())
+            run.checkpoint = found.front().iterations_done;
+    };
+    if (run.state != RunState::running) {
+        if (run.state != RunState::finished) find_checkpoint();
+        return run;
+    }
     if (auto trouble = record::trouble_of(file, run.id); !trouble.empty()) run.warning = std::move(trouble);
     if (!writer_is_alive(row)) {
         run.state = RunState::died;
         if (run.error.empty()) run.error = died_text;
+        find_checkpoint();
     }
     return run;
 }
@@ -362,6 +371,7 @@ void Reader::remove(RunId id) {
         erase.bind(1, id);
         erase.exec();
     });
+    prune_checkpoints(file, id, 0, 0);
 }
 
 }  // namespace skippipe

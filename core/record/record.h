@@ -49,6 +49,7 @@ struct RunInfo {
     std::string error;
     std::string warning;  ///< why its record is incomplete, or not written at the moment; empty: it is whole
     std::int64_t pid = 0;
+    int checkpoint = 0;  ///< of a run that ended before its last iteration: iterations of the newest; 0: none
     std::vector<std::string> tags;
     std::string note;
 };
@@ -105,6 +106,19 @@ struct RecordHealth {
     std::int64_t dropped_spans = 0;  ///< lost for good
 };
 
+/// Where a run goes on from: what is recorded after it leaves the record.
+struct RunCommit {
+    int iterations_done = 0;
+    bool validated = false;  ///< a validation after these iterations belongs to it
+    double machine_s = 0;
+};
+
+/// What the record has of a run that goes on.
+struct ResumedRun {
+    std::optional<double> first_validation_loss, last_validation_loss;
+    double bits_per_byte = 0;  ///< of the last validation; 0: none
+};
+
 /// The one writer of a run's results. Opens or makes the file, migrates its schema, batches in transactions. The
 /// constructor and `begin` throw InputError with a remedy where the file is no record, newer than this program, locked
 /// for long or not writable. From then on nothing throws and nothing waits longer than half a second (`finish`: 15 s),
@@ -120,6 +134,10 @@ public:
     Recorder& operator=(const Recorder&) = delete;
 
     RunId begin(const RunStart& start);
+    /// Takes up a run whose process is gone: in one transaction everything after the commit leaves the record, and the
+    /// run is this process's. Throws as `begin`, and where the run is not there, still runs, or was not recorded up to
+    /// the commit.
+    ResumedRun resume(RunId run, const RunCommit& commit);
     void spans(RunId run, int iteration, double offset_s, const std::vector<Span>& spans);
     void metric(RunId run, const Metric& metric);
     /// Before the iteration's spans.
@@ -130,6 +148,8 @@ public:
     void finish(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json);
     /// Waits until all that was given is in the record; false where it is not within `patience`.
     bool flush(std::chrono::milliseconds patience = std::chrono::milliseconds{250});
+    /// The same, and it is on the disk then: it outlives a loss of power.
+    bool commit(RunId run, std::chrono::milliseconds patience = std::chrono::milliseconds{250});
     /// Commands that came since the last call, marked as taken. "pause" and "resume" are told to readers of the run.
     std::vector<Command> take_commands(RunId run);
 

@@ -31,6 +31,13 @@ RunId Recorder::begin(const RunStart& start) {
     return run;
 }
 
+ResumedRun Recorder::resume(RunId run, const RunCommit& commit) {
+    const auto resumed = impl_->writer.resume(run, commit);
+    const std::lock_guard lock{impl_->mutex};
+    impl_->heartbeats[run] = record::Steady::now();
+    return resumed;
+}
+
 void Recorder::spans(RunId run, int iteration, double offset_s, const std::vector<Span>& spans) {
     if (spans.empty()) return;
     record::SpanRows rows{impl_->writer.take_span_rows(run, spans.size()), iteration, offset_s, spans};
@@ -72,6 +79,8 @@ void Recorder::finish(RunId run, RunState state, const RunInfo& summary, const s
 }
 
 bool Recorder::flush(std::chrono::milliseconds patience) { return impl_->writer.flush(patience); }
+
+bool Recorder::commit(RunId run, std::chrono::milliseconds patience) { return impl_->writer.commit(run, patience); }
 
 std::vector<Command> Recorder::take_commands(RunId run) { return impl_->writer.take_commands(run); }
 

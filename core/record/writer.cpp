@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "core/record/resume.h"
 #include "core/record/values.h"
 #include "core/record/write.h"
 
@@ -70,26 +71,46 @@ RunId Writer::begin(const RunStart& start) {
         follow_file();
         RunIdentity identity{start, this_process(), utc_now()};
         RunId run = 0;
-        const auto insert = [&] {
+        write_durably([&] {
             SQLite::Transaction transaction{*database_, SQLite::TransactionBehavior::IMMEDIATE};
             run = insert_run(*database_, 0, start, identity.process, identity.started_utc);
             transaction.commit();
-        };
-        const auto prepare = [&](int patience_ms, const char* synchronous) {
-            database_->setBusyTimeout(patience_ms);
-            database_->exec(std::string{"PRAGMA synchronous = "} + synchronous);
-        };
-        prepare(begin_patience_ms, "FULL");
-        try {
-            insert();
-        } catch (...) {
-            prepare(lock_patience_ms, "NORMAL");
-            throw;
-        }
-        prepare(lock_patience_ms, "NORMAL");
+        });
         own_.insert_or_assign(run, Own{identity, run, Spill{file_, run, identity, limits_.spill_bytes}});
         return run;
     });
+}
+
+ResumedRun Writer::resume(RunId run, const RunCommit& commit) {
+    const std::lock_guard database_lock{database_mutex_};
+    return told(file_, [&] {
+        follow_file();
+        TakenUp taken;
+        write_durably([&] { taken = take_up_run(*database_, file_, run, commit, this_process()); });
+        own_.insert_or_assign(run, Own{taken.identity, run, Spill{file_, run, taken.identity, limits_.spill_bytes}});
+        const std::lock_guard lock{mutex_};
+        last_span_[run] = taken.last_span;
+        last_metric_[run] = taken.last_metric;
+        end_is_kept_[run] = false;
+        return taken.resumed;
+    });
+}
+
+/// With as much patience as every opener has; on the disk when it returns.
+template <class Work>
+void Writer::write_durably(const Work& work) {
+    const auto prepare = [&](int patience_ms, const char* synchronous) {
+        database_->setBusyTimeout(patience_ms);
+        database_->exec(std::string{"PRAGMA synchronous = "} + synchronous);
+    };
+    prepare(begin_patience_ms, "FULL");
+    try {
+        work();
+    } catch (...) {
+        prepare(lock_patience_ms, "NORMAL");
+        throw;
+    }
+    prepare(lock_patience_ms, "NORMAL");
 }
 
 std::int64_t Writer::take_span_rows(RunId run, std::size_t count) {
@@ -122,6 +143,16 @@ bool Writer::flush(milliseconds patience) {
     urgent_ = true;
     wake_.notify_one();
     return settled_.wait_for(lock, patience, [&] { return written_ >= asked && polled_ >= looks; });
+}
+
+/// A heartbeat is a write of its own: flushing its log flushes all that was written before.
+bool Writer::commit(RunId run, milliseconds patience) {
+    {
+        const std::lock_guard lock{mutex_};
+        durable_ = true;
+    }
+    give(run, 0, [](RunRows& all) { all.heartbeat = true; });
+    return flush(patience);
 }
 
 void Writer::wait_for_end(RunId run, milliseconds patience) {
@@ -249,14 +280,23 @@ void Writer::write_all() {
 
 void Writer::write_backlog() {
     const bool ends = std::any_of(backlog_.begin(), backlog_.end(), [](const auto& one) { return !!one.second.end; });
-    if (ends) database_->exec("PRAGMA synchronous = FULL");
+    bool durable = ends;
+    {
+        const std::lock_guard lock{mutex_};
+        durable = durable || durable_;
+    }
+    if (durable) database_->exec("PRAGMA synchronous = FULL");
     {
         SQLite::Transaction transaction{*database_, SQLite::TransactionBehavior::IMMEDIATE};
         for (const auto& [run, rows] : backlog_)
             if (!rows.empty()) write_rows(*database_, own_.at(run).row, rows);
         transaction.commit();
     }
-    if (ends) database_->exec("PRAGMA synchronous = NORMAL");
+    if (durable) {
+        database_->exec("PRAGMA synchronous = NORMAL");
+        const std::lock_guard lock{mutex_};
+        durable_ = given_ > taken_ && durable_;  // asked for by somebody whose rows come next
+    }
     // Only now: what a failed commit did not take is tried again with the next.
     for (auto& [run, rows] : backlog_) {
         if (!rows.end) continue;

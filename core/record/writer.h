@@ -25,6 +25,7 @@ public:
 
     /// Throws InputError.
     RunId begin(const RunStart& start);
+    ResumedRun resume(RunId run, const RunCommit& commit);
     /// Adds rows to what waits: `add` is given them. Waits up to `room_patience` where memory is full.
     template <class Add>
     void give(RunId run, std::size_t bytes, const Add& add) {
@@ -41,6 +42,7 @@ public:
     std::int64_t take_span_rows(RunId run, std::size_t count);
     std::int64_t take_metric_row(RunId run);
     bool flush(std::chrono::milliseconds patience);
+    bool commit(RunId run, std::chrono::milliseconds patience);
     /// Waits until the run's end is in the record or in its spill.
     void wait_for_end(RunId run, std::chrono::milliseconds patience);
     std::vector<Command> take_commands(RunId run);
@@ -62,6 +64,8 @@ private:
         bool ended = false;
     };
 
+    template <class Work>
+    void write_durably(const Work& work);
     void make_room(std::unique_lock<std::mutex>& lock, std::size_t bytes);
     void work();
     bool is_due() const;
@@ -107,6 +111,7 @@ private:
     std::uint64_t given_ = 0, taken_ = 0, written_ = 0;  ///< calls of `give`: all, seen by the thread, in the record
     std::uint64_t polled_ = 0, polls_wanted_ = 0;        ///< looks at the commands
     bool urgent_ = false, stop_ = false;
+    bool durable_ = false;  ///< what is written next is to outlive a loss of power
     Steady::time_point settled_at_ = Steady::now();
     RecordHealth health_;
     Faults warnings_;

@@ -16,7 +16,9 @@
 #include "core/engine/build_id.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/record/checkpoints.h"
 #include "core/record/log.h"
+#include "core/run/checkpoint_store.h"
 #include "core/run/run_log.h"
 
 namespace skippipe {
@@ -86,7 +88,9 @@ private:
 class Run {
 public:
     Run(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress)
-        : job_(job), ranks_(ranks), progress_(progress), recorder_(recorder), plan_(job.plan) {}
+        : job_(job), ranks_(ranks), progress_(progress), recorder_(recorder), plan_(job.plan) {
+        if (job.origin && !job.origin->fork) outcome_.run = job.origin->run;
+    }
 
     RunOutcome go() {
         try {
@@ -111,6 +115,7 @@ private:
             }
             poll_commands();
             tell_warnings();
+            place_checkpoints();
         }
         const auto how = ranks_.wait(ended_ && outcome_.state != RunState::failed ? 30 : 1);
         if (!ended_)
@@ -154,15 +159,51 @@ private:
         if (started_) return;
         started_ = true;
         const double predicted_s = forecast_ ? forecast_->iteration_s() : evaluate(job_.problem, job_.plan).iteration_s;
-        outcome_.run = recorder_.begin({job_.experiment.name, job_.plan.planner, to_text(job_.experiment),
-                                        to_json(job_.plan, job_.problem, nullptr).dump(), versions, machine_json(),
-                                        job_.experiment.seed, job_.experiment.training.iterations, predicted_s});
+        const bool goes_on = job_.origin && !job_.origin->fork;
+        if (goes_on)
+            take_up();
+        else
+            outcome_.run = recorder_.begin({job_.experiment.name, job_.plan.planner, to_text(job_.experiment),
+                                            to_json(job_.plan, job_.problem, nullptr).dump(), versions, machine_json(),
+                                            job_.experiment.seed, job_.experiment.training.iterations, predicted_s});
         outcome_.info.id = outcome_.run;
         open_log();
+        if (job_.origin) continue_from(job_.origin->position);
         log_.info(fmt::format("{}: {} iterations, planned by {}, {} an iteration predicted; {}", job_.experiment.name,
                               job_.experiment.training.iterations, job_.plan.planner, format_seconds(predicted_s),
                               versions));
+        if (!goes_on)
+            if (const auto aside = move_strange_checkpoints(job_.record, outcome_.run); !aside.empty())
+                warn({checkpoints_path(job_.record, outcome_.run).string(),
+                      "checkpoints of another record's run lay there", "they were moved to " + aside.string(),
+                      "Remove them if nothing needs them", Fault::Severity::warning});
         if (progress_.started) progress_.started(outcome_.run);
+    }
+
+    /// The run is this program's from now on; what was recorded after the checkpoint is gone.
+    void take_up() {
+        const auto& from = *job_.origin;
+        const auto& position = from.position;
+        const auto had = recorder_.resume(from.run, {position.iterations_done, position.validated, position.machine_s});
+        outcome_.run = from.run;
+        outcome_.info.first_validation_loss = had.first_validation_loss;
+        outcome_.info.last_validation_loss = had.last_validation_loss;
+        outcome_.bits_per_byte = had.bits_per_byte;
+        prune_checkpoints(job_.record, from.run, position.iterations_done,
+                          static_cast<std::size_t>(job_.experiment.training.keep_checkpoints));
+    }
+
+    void continue_from(const TrainingPosition& position) {
+        auto& info = outcome_.info;
+        info.iterations_done = position.iterations_done;
+        info.machine_s = position.machine_s;
+        if (position.iterations_done > 0) info.iteration_s = position.network_s / position.iterations_done;
+        if (position.tokens > 0 && position.machine_s > 0)
+            info.tokens_per_second = static_cast<double>(position.tokens) / position.machine_s;
+        recorder_.iteration_done(outcome_.run, info.iterations_done, info.machine_s);
+        log_.info(fmt::format("{} after {} iterations, {}",
+                              job_.origin->fork ? fmt::format("begins where run {} was", job_.origin->run) : "goes on",
+                              info.iterations_done, job_.origin->folder.string()));
     }
 
     void open_log() {
@@ -229,13 +270,44 @@ private:
         if (progress_.plan_switched) progress_.plan_switched(outcome_.plan_changes.back());
     }
 
+    void receive(const protocol::Checkpointed& m) {
+        written_.push_back(m);
+        place_checkpoints();
+    }
+
+    void receive(const protocol::Warned& m) { warn(m.fault); }
+
+    /// A checkpoint counts once the record holds, on the disk, all that was before it: what goes on from it lacks
+    /// nothing. While the record cannot be written they wait.
+    void place_checkpoints(bool recorded = false) {
+        if (written_.empty() || !started_) return;
+        const auto now = std::chrono::steady_clock::now();
+        if (!recorded && (now < place_again_ || !recorder_.commit(outcome_.run))) {
+            if (now >= place_again_) place_again_ = now + std::chrono::seconds(2);
+            return;
+        }
+        for (const auto& one : std::exchange(written_, {})) try {
+                place_checkpoint(job_.record, outcome_.run, one, job_.experiment.training.keep_checkpoints);
+                log_.info(
+                    fmt::format("checkpoint after {} iterations: {}; the training stood still for {}, written in "
+                                "{} beside it",
+                                one.iterations_done, format_si(static_cast<double>(one.bytes), "B"),
+                                format_seconds(one.held_s), format_seconds(one.seconds)));
+                if (progress_.checkpointed) progress_.checkpointed(one);
+            } catch (const InputError& error) {
+                auto fault = error.faults().front();
+                fault.severity = Fault::Severity::warning;
+                warn(fault);
+            }
+    }
+
     void receive(const protocol::Paused& m) {
         log_.info(m.paused ? "paused" : "resumed");
         if (progress_.paused) progress_.paused(m.paused);
     }
 
     void receive(const protocol::Done& m) {
-        begin("{}");  // stopped while the data were read
+        if (!job_.origin || job_.origin->fork) begin("{}");  // stopped while the data were read
         outcome_.state = m.stopped ? RunState::stopped : RunState::finished;
         outcome_.peak_memory_bytes = m.peak_memory_bytes;
         ended_ = true;
@@ -244,7 +316,8 @@ private:
     void receive(const protocol::Failed& m) { fail(m.faults); }
 
     void fail(Faults faults) {
-        begin("{}");
+        // A run that was to go on stays as it was: it can be tried again.
+        if (!job_.origin || job_.origin->fork) begin("{}");
         outcome_.state = RunState::failed;
         outcome_.faults = std::move(faults);
         if (!outcome_.faults.empty()) outcome_.info.error = to_string(outcome_.faults.front());
@@ -299,8 +372,10 @@ private:
         if (const auto middle = median_difference(outcome_.differences)) summary["prediction"] = to_json(*middle);
         for (const auto& change : outcome_.plan_changes)
             summary["plan_changes"].push_back({{"iteration", change.iteration}, {"why", change.why}});
+        if (!started_) return std::move(outcome_);
         recorder_.finish(outcome_.run, outcome_.state, outcome_.info, summary.dump());
         tell_warnings();
+        place_checkpoints(true);
         log_.info(fmt::format("{}: {} of {} iterations", to_string(outcome_.state), outcome_.info.iterations_done,
                               job_.experiment.training.iterations));
         return std::move(outcome_);
@@ -315,6 +390,8 @@ private:
     Plan plan_;                         ///< in force
     std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on
     std::optional<protocol::Iterated> last_;
+    std::vector<protocol::Checkpointed> written_;  ///< that do not count yet
+    std::chrono::steady_clock::time_point place_again_{};
     Silence silence_;
     bool started_ = false, ended_ = false, stop_sent_ = false;
 };
@@ -327,7 +404,12 @@ protocol::Job worker_job(const RunJob& job) {
             job.base_dir.string(),
             job.threads,
             false,
-            job.save_weights.string()};
+            job.save_weights.string(),
+            job.checkpoints.string(),
+            job.origin ? job.origin->folder.string() : "",
+            !job.origin || job.origin->fork,
+            !job.origin || job.origin->residuals,
+            job.calibrate};
 }
 
 std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,

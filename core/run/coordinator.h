@@ -9,11 +9,21 @@
 #include <vector>
 
 #include "core/analysis/idle.h"
+#include "core/engine/trainer.h"
 #include "core/record/record.h"
 #include "core/run/forecast.h"
 #include "core/run/rank_group.h"
 
 namespace skippipe {
+
+/// The checkpoint that a run goes on from.
+struct RunOrigin {
+    RunId run = 0;  ///< that wrote it
+    std::filesystem::path folder;
+    TrainingPosition position;
+    bool fork = false;      ///< another run begins there; else that one goes on
+    bool residuals = true;  ///< what int8 owes is taken over: the plan is the one it was owed under
+};
 
 /// What one run is: experiment, plan, and where things are.
 struct RunJob {
@@ -24,9 +34,11 @@ struct RunJob {
     int threads = 0;
     bool launched = false;  ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
     std::filesystem::path save_weights;  ///< absolute; empty: not saved
-    bool calibrate = false;              ///< wall clock: keep the cost model true, and plan again when it drifts
-    double silence_warning_s = 5;        ///< a worker that says nothing for so long is told of
-    double silence_limit_s = 30;         ///< and after so long is ended
+    std::filesystem::path checkpoints;   ///< where ranks write them (CheckpointStore); empty: none are written
+    std::optional<RunOrigin> origin;
+    bool calibrate = false;        ///< wall clock: keep the cost model true, and plan again when it drifts
+    double silence_warning_s = 5;  ///< a worker that says nothing for so long is told of
+    double silence_limit_s = 30;   ///< and after so long is ended
 };
 
 /// The job as its workers read it.
@@ -55,12 +67,14 @@ struct RunProgress {
     std::function<void(const protocol::Iterated&)> iterated;
     std::function<void(const PlanChange&)> plan_switched;
     std::function<void(bool paused)> paused;
+    std::function<void(const protocol::Checkpointed&)> checkpointed;  ///< a run can go on from there
     std::function<void(const Fault&)> warned;
     std::function<bool()> interrupted;  ///< asked several times a second: true ends the run after its iteration
 };
 
 /// Runs a job to its end on these ranks: writes everything to the record, obeys commands that windows and verbs insert
-/// ("stop", "pause", "resume"). Throws InputError where the record does not take the run's beginning.
+/// ("stop", "pause", "resume"). Throws InputError where the record does not take the run's beginning. A run that goes
+/// on from a checkpoint is left as it was where its ranks do not come to train.
 RunOutcome coordinate(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress);
 
 /// Share of idle time by cause, of one iteration.

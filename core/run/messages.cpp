@@ -20,6 +20,10 @@ Span read_span(const json& v) {
     return {static_cast<SpanKind>(kind), v.at(1), v.at(2), v.at(3), v.at(4), v.at(5), v.at(6), v.at(7), v.at(8)};
 }
 
+json write(const Fault& f) { return {{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy}}; }
+
+Fault read_fault(const json& f) { return {f.at("pointer"), f.at("what"), f.at("why"), f.at("remedy")}; }
+
 struct Writer {
     json operator()(const Listening& m) const { return {{"type", "listening"}, {"port", m.port}}; }
     json operator()(const Preparing& m) const { return {{"type", "preparing"}, {"what", m.what}, {"share", m.share}}; }
@@ -59,6 +63,12 @@ struct Writer {
     }
     json operator()(const PlanSwitched& m) const { return {{"type", "plan switched"}, {"iteration", m.iteration}}; }
     json operator()(const Paused& m) const { return {{"type", "paused"}, {"paused", m.paused}}; }
+    json operator()(const Checkpointed& m) const {
+        return {{"type", "checkpointed"}, {"iterations_done", m.iterations_done},
+                {"folder", m.folder},     {"bytes", m.bytes},
+                {"held_s", m.held_s},     {"seconds", m.seconds}};
+    }
+    json operator()(const Warned& m) const { return {{"type", "warned"}, {"fault", write(m.fault)}}; }
     json operator()(const Heartbeat&) const { return {{"type", "heartbeat"}}; }
     json operator()(const Probed& m) const { return {{"type", "probed"}, {"ranks", m.ranks}}; }
     json operator()(const Done& m) const {
@@ -66,8 +76,7 @@ struct Writer {
     }
     json operator()(const Failed& m) const {
         json faults = json::array();
-        for (const auto& f : m.faults)
-            faults.push_back({{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy}});
+        for (const auto& f : m.faults) faults.push_back(write(f));
         return {{"type", "failed"}, {"faults", std::move(faults)}};
     }
 };
@@ -102,13 +111,19 @@ Message read(const json& v) {
     }
     if (type == "plan switched") return PlanSwitched{v.at("iteration")};
     if (type == "paused") return Paused{v.at("paused")};
+    if (type == "checkpointed")
+        return Checkpointed{v.at("iterations_done"), v.at("folder"), v.at("bytes"), v.at("held_s"), v.at("seconds")};
+    if (type == "warned") {
+        Warned m{read_fault(v.at("fault"))};
+        m.fault.severity = Fault::Severity::warning;
+        return m;
+    }
     if (type == "heartbeat") return Heartbeat{};
     if (type == "probed") return Probed{v.at("ranks").get<std::vector<std::string>>()};
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
     if (type == "failed") {
         Failed m;
-        for (const auto& f : v.at("faults"))
-            m.faults.push_back({f.at("pointer"), f.at("what"), f.at("why"), f.at("remedy")});
+        for (const auto& f : v.at("faults")) m.faults.push_back(read_fault(f));
         return m;
     }
     throw std::out_of_range("unknown type " + type);
@@ -154,14 +169,20 @@ std::string encode(const Job& job) {
                 {"base_dir", job.base_dir},
                 {"threads", job.threads},
                 {"probe", job.probe},
-                {"save_weights", job.save_weights}}
+                {"save_weights", job.save_weights},
+                {"checkpoints", job.checkpoints},
+                {"start_from", job.start_from},
+                {"new_run", job.new_run},
+                {"residuals", job.residuals},
+                {"calibrate", job.calibrate}}
         .dump();
 }
 
 Job decode_job(const std::string& line) {
     return guarded(line, [](const json& v) {
-        return Job{v.at("experiment"), v.at("plan"),  v.at("base_dir"),
-                   v.at("threads"),    v.at("probe"), v.at("save_weights")};
+        return Job{v.at("experiment"), v.at("plan"),         v.at("base_dir"),    v.at("threads"),
+                   v.at("probe"),      v.at("save_weights"), v.at("checkpoints"), v.at("start_from"),
+                   v.at("new_run"),    v.at("residuals"),    v.at("calibrate")};
     });
 }
 

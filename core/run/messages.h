@@ -19,6 +19,11 @@ struct Job {
     int threads = 0;
     bool probe = false;        ///< measure the ranks and their links instead of training
     std::string save_weights;  ///< absolute path of the safetensors file to write at the end; empty: none
+    std::string checkpoints;   ///< folder that gets one a checkpoint; empty: none are written
+    std::string start_from;    ///< folder of the checkpoint to go on from; empty: from the start
+    bool new_run = true;       ///< what goes on from a checkpoint is another run than the one that wrote it
+    bool residuals = true;     ///< what int8 owes is taken over with it
+    bool calibrate = false;    ///< as it was asked for: checkpoints keep it
 };
 
 /// Worker to coordinator, while data are read or tokenised.
@@ -72,6 +77,20 @@ struct Paused {
     bool paused = true;
 };
 
+/// A checkpoint lies whole on the disk, where the job said; it counts once the coordinator has put it in its place.
+struct Checkpointed {
+    int iterations_done = 0;
+    std::string folder;
+    std::uint64_t bytes = 0;
+    double held_s = 0;   ///< rank 0's training stood still for its copy
+    double seconds = 0;  ///< from then to now, beside the training
+};
+
+/// Something that people should know of and that ends nothing.
+struct Warned {
+    Fault fault;
+};
+
 /// About once a second, whatever else is to be said: the worker's process runs.
 struct Heartbeat {};
 
@@ -90,8 +109,8 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, PlanSwitched, Paused, Heartbeat, Probed,
-                             Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, PlanSwitched, Paused, Checkpointed,
+                             Warned, Heartbeat, Probed, Done, Failed>;
 
 /// Coordinator to worker, while it trains: end after the iteration that runs.
 struct Stop {};

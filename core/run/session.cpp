@@ -15,6 +15,7 @@
 #include "core/engine/cost_compute.h"
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
+#include "core/run/checkpoint_writer.h"
 
 namespace skippipe {
 
@@ -200,14 +201,69 @@ private:
 
     void train() {
         const auto hello = make_compute();
+        auto start = start_position(hello.data);
+        require_shared_folder();
+        CheckpointWriter checkpoints(
+            what_to_keep(start.position, hello.data), schedule_, *compute_, transport_,
+            place_.coordinator ? [this](const protocol::Message& m) { say(m); } : CheckpointWriter::Tell{});
+        start.commits = &checkpoints;
         const auto failed = [this](std::exception_ptr error) { report(error); };
         std::optional<Spokesman> spokesman;
         if (place_.coordinator) spokesman.emplace(*place_.coordinator, *place_.commands);
         say(hello);
         skippipe::train(work_.experiment, work_.problem, schedule_, *compute_, transport_,
-                        spokesman ? &*spokesman : nullptr, spokesman ? &*spokesman : nullptr, failed);
+                        spokesman ? &*spokesman : nullptr, spokesman ? &*spokesman : nullptr, failed, start);
         if (computes() && !job_.save_weights.empty()) save_weights();
         if (spokesman) say(protocol::Done{spokesman->stopped(), backend_.peak_memory_bytes()});
+    }
+
+    /// From a checkpoint: what this rank's nodes are, and where the training stands.
+    TrainingStart start_position(const std::string& data) {
+        if (job_.start_from.empty()) return {};
+        const auto manifest = read_manifest(job_.start_from);
+        const auto& stages = work_.plan.stages;
+        for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+            StageState state;
+            for (const int node : stages[stage]) {
+                if (schedule_.rank_of[at(node)] != transport_.rank()) continue;
+                if (state.weights.empty()) state = read_stage(job_.start_from, manifest, static_cast<int>(stage));
+                if (!state.weights.empty()) compute_->set_state(node, state);
+            }
+        }
+        if (job_.residuals) compute_->set_residuals(read_residuals(job_.start_from, manifest));
+        if (!data.empty() && data != manifest.data && transport_.rank() == 0)
+            say(protocol::Warned{{"data", "they are not those of the checkpoint: " + data, "it was " + manifest.data,
+                                  "Losses go on as if the data had always been these", Fault::Severity::warning}});
+        auto position = manifest.position;
+        position.validated = position.validated && !job_.new_run;
+        return {position, job_.new_run, nullptr};
+    }
+
+    CheckpointWriter::What what_to_keep(const TrainingPosition& start, const std::string& data) const {
+        CheckpointManifest run;
+        run.build = build_id();
+        run.experiment_json = job_.experiment_json;
+        run.data = data;
+        run.base_dir = job_.base_dir;
+        run.save_weights = job_.save_weights;
+        run.threads = job_.threads;
+        run.calibrate = job_.calibrate;
+        return {work_.problem, job_.checkpoints,
+                job_.checkpoints.empty() ? 0 : work_.experiment.training.checkpoint_every, start.iterations_done,
+                std::move(run)};
+    }
+
+    /// Every rank writes its stages into one folder.
+    void require_shared_folder() {
+        if (job_.checkpoints.empty() || transport_.ranks() == 1) return;
+        const auto seen = transport_.all_gather({std::filesystem::exists(job_.checkpoints) ? 1.0 : 0.0});
+        for (std::size_t rank = 0; rank < seen.size(); ++rank)
+            if (seen[rank][0] == 0)
+                throw InputError("/training/checkpoint_every",
+                                 fmt::format("rank {} does not see the folder {}", rank, job_.checkpoints),
+                                 "every rank writes the checkpoints of its stages there",
+                                 "Keep the record on a file system that all hosts share (--db), or set "
+                                 "training.checkpoint_every to 0");
     }
 
     void save_weights() {
@@ -259,6 +315,7 @@ Work understand(const protocol::Job& job) {
     auto parsed = parse_experiment(job.experiment_json);
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
     Work work{std::move(parsed.experiment), {}, {}};
+    if (!job.start_from.empty()) work.experiment.training.initial_weights.clear();
     if (auto& initial = work.experiment.training.initial_weights; !initial.empty())
         initial = (std::filesystem::path(job.base_dir) / initial).string();
     work.problem = make_problem(work.experiment);

@@ -97,6 +97,7 @@ private Q_SLOTS:
         experiment.execution.threads = 2;
         const double nodes = memory_together(memory_needed(experiment, problem, plan), 2);
         QVERIFY(!check_memory_fits(experiment, problem, plan, nodes + 1).empty());
+        experiment.training.checkpoint_every = 0;
         QVERIFY(check_memory_fits(experiment, problem, plan, nodes + posted_memory(experiment, problem)).empty());
     }
 
@@ -117,9 +118,14 @@ private Q_SLOTS:
         for (const char* words : {"/model: 8.03", "are missing", "20.0", "one a stage: 128", "--ignore-memory"})
             QVERIFY2(text.find(words) != std::string::npos, text.c_str());
         experiment.execution.threads = 3;
+        experiment.training.checkpoint_every = 0;
         const double total = memory_together(memory_needed(experiment, problem, plan), 3);
         QVERIFY(check_memory_fits(experiment, problem, plan, total).empty());
         QVERIFY(!check_memory_fits(experiment, problem, plan, total - 1).empty());
+        experiment.training.checkpoint_every = 10;  // each from a copy of weights and moments
+        const double copy = 12 * model_parameters(experiment.model);
+        QVERIFY(check_memory_fits(experiment, problem, plan, total + copy).empty());
+        QVERIFY(!check_memory_fits(experiment, problem, plan, total + copy - 1).empty());
         // A node on a GPU has its memory elsewhere.
         for (auto& node : experiment.topology.nodes) node.device = "cuda";
         QVERIFY(check_memory_fits(experiment, problem, plan, 20e9).empty());

@@ -32,7 +32,9 @@ bool MainWindow::open(const std::filesystem::path& file) {
 
 void MainWindow::open_template(const QString& name) {
     if (name.isEmpty()) {
-        document_.start_new({});
+        Experiment fresh;
+        fresh.training.checkpoint_every = 20;  // as the bundled ones
+        document_.start_new(fresh);
         return;
     }
     QFile file(":/experiments/" + name + ".json");

@@ -189,7 +189,10 @@ Faults check_memory_fits(const Experiment& experiment, const Problem& problem, c
     const int workers = experiment.execution.threads > 0
                             ? experiment.execution.threads
                             : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const double together = memory_together(needs, workers) + (needs.empty() ? 0 : posted_memory(experiment, problem));
+    // A checkpoint is written from a copy: of every stage weights and two moments, once.
+    const double copy = experiment.training.checkpoint_every > 0 ? 12 * model_parameters(experiment.model) : 0;
+    const double together =
+        memory_together(needs, workers) + (needs.empty() ? 0 : posted_memory(experiment, problem) + copy);
     if (together <= available) return {};
     const double once = state_bytes(experiment, experiment.model.blocks, true);
     return {

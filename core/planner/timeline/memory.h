@@ -38,8 +38,8 @@ double memory_together(const std::vector<NodeMemory>& nodes, int workers);
 /// others. None where there is one rank.
 double posted_memory(const Experiment& experiment, const Problem& problem);
 
-/// A fault that says what is missing where the nodes whose tensors live in this machine's memory (device cpu) need more
-/// than `available` bytes; none where they fit.
+/// A fault that says what is missing where the nodes whose tensors live in this machine's memory (device cpu), and the
+/// copy that a checkpoint is written from, need more than `available` bytes; none where they fit.
 Faults check_memory_fits(const Experiment& experiment, const Problem& problem, const Plan& plan, double available);
 
 /// Bytes that programs may still take without swapping: MemAvailable of /proc/meminfo, or what this process's control

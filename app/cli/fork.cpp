@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `skippipe fork`: another run that begins where a checkpoint is, with other settings.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/cli/planning.h"
+#include "app/cli/resuming.h"
+#include "app/cli/train_job.h"
+#include "core/experiment/io.h"
+
+namespace skippipe::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ForkOptions {
+    std::string run, file, save_weights;
+    std::vector<std::string> settings;
+    int at = -1, threads = 0;
+};
+
+/// "training.learning_rate=1e-4" into the document: names and places in lists between dots; the value as JSON, what is
+/// none as text.
+void set_field(Json& document, const std::string& setting) {
+    const auto equals = setting.find('=');
+    const auto refuse = [&](const std::string& what, const char* remedy) {
+        throw InputError("--set", fmt::format("\"{}\" {}", setting, what), "", remedy);
+    };
+    if (equals == std::string::npos || equals == 0)
+        refuse("is no FIELD=VALUE", "Write it as training.learning_rate=1e-4");
+    std::string pointer = "/" + setting.substr(0, equals);
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    const Json::json_pointer place(pointer);
+    const auto text = setting.substr(equals + 1);
+    const auto parsed = Json::parse(text, nullptr, false);
+    if (!document.contains(place.parent_pointer()) || !document[place.parent_pointer()].is_structured())
+        refuse("names no part of the document", "`skippipe schema` lists all fields");
+    auto& part = document[place.parent_pointer()];
+    if (part.is_array() && !document.contains(place)) refuse("names no entry of the list", "They count from 0");
+    part.is_array() ? document[place] = parsed.is_discarded() ? Json(text) : parsed
+                    : part[place.back()] = parsed.is_discarded() ? Json(text) : parsed;
+}
+
+/// What a checkpoint's tensors do not fit is refused by name.
+void require_fit(const Experiment& old, const Experiment& now, const Plan& plan) {
+    Faults faults;
+    const auto keep = [&](const char* pointer, const auto& was, const auto& is, const char* why) {
+        if (was != is)
+            faults.push_back({pointer, fmt::format("{}; the checkpoint has {}", is, was), why,
+                              "Leave it as it is, or start a run of its own"});
+    };
+    const char* shape = "its tensors have the shapes of their model";
+    keep("/model/blocks", old.model.blocks, now.model.blocks, shape);
+    keep("/model/width", old.model.width, now.model.width, shape);
+    keep("/model/heads", old.model.heads, now.model.heads, shape);
+    keep("/model/kv_heads", old.model.kv_heads, now.model.kv_heads, shape);
+    keep("/model/ffn_width", old.model.ffn_width, now.model.ffn_width, shape);
+    keep("/model/vocabulary", old.model.vocabulary, now.model.vocabulary, shape);
+    keep("/model/rotary_base", old.model.rotary_base, now.model.rotary_base, "its weights were trained with it");
+    keep("/pipeline/stages", old.pipeline.stages, now.pipeline.stages, "there is one file a stage");
+    const auto& given = now.pipeline.blocks_per_stage;
+    if (!given.empty() && given != plan.blocks)
+        faults.push_back(
+            {"/pipeline/blocks_per_stage",
+             fmt::format("[{}]; the checkpoint has [{}]", fmt::join(given, ", "), fmt::join(plan.blocks, ", ")),
+             "there is one file a stage", "Leave it as it is, or start a run of its own"});
+    if (old.execution.compute != now.execution.compute)
+        faults.push_back({"/execution/compute", "it is not that of the checkpoint", "only `torch` has weights",
+                          "Leave it as it is, or start a run of its own"});
+    if (!faults.empty()) throw InputError(faults);
+}
+
+Experiment changed(const FoundCheckpoint& from, const ForkOptions& options) {
+    Faults faults;
+    const auto text = options.file.empty() ? from.manifest.experiment_json : read_file(options.file, faults);
+    auto json = has_errors(faults) ? Json{} : parse_json(text, faults);
+    if (has_errors(faults)) throw InputError(faults);
+    for (const auto& setting : options.settings) set_field(json, setting);
+    auto parsed = parse_experiment(json);
+    if (has_errors(parsed.faults)) throw InputError(parsed.faults);
+    report(parsed.faults, false);
+    parsed.experiment.seeds = 1;
+    return std::move(parsed.experiment);
+}
+
+/// The plan in force stays where nothing that a plan depends on has changed.
+Plan plan_for(const RunJob& job, const FoundCheckpoint& from, const Experiment& old, const Plan& was,
+              const ForkOptions& options, Context& context) {
+    if (experiment_hash(old) == experiment_hash(job.experiment) &&
+        old.pipeline.planner == job.experiment.pipeline.planner)
+        return plan_of(from, job.problem);
+    const auto& planner = find_planner(context.planners, job.experiment.pipeline.planner);
+    auto plan = make_plan(planner, job.problem, plan_request(job.experiment, options.threads), !context.json);
+    if (plan.blocks != was.blocks)
+        throw InputError("/pipeline/blocks_per_stage",
+                         fmt::format("{} gives stages [{}] blocks; the checkpoint has [{}]", plan.planner,
+                                     fmt::join(plan.blocks, ", "), fmt::join(was.blocks, ", ")),
+                         "there is one file a stage", "Choose another planner");
+    return plan;
+}
+
+void fork(const ForkOptions& options, Context& context) {
+    become_worker_if_launched();
+    const auto run = [&] {
+        Reader reader(context.record);
+        return find_run(reader, options.run);
+    }();
+    const auto from = checkpoint_at(context.record, run.id, options.at);
+    const auto old = experiment_of(from);
+    const auto was = plan_of(from, make_problem(old));
+    RunJob job;
+    job.experiment = changed(from, options);
+    check_executable(job.experiment);
+    require_fit(old, job.experiment, was);
+    if (job.experiment.training.iterations <= options.at)
+        throw InputError(
+            "/training/iterations",
+            fmt::format("{}; the checkpoint has {} behind it", job.experiment.training.iterations, options.at),
+            "nothing is left to train", fmt::format("Add --set training.iterations={}", 2 * options.at));
+    // Stages stay as they are: there is a file of each.
+    job.experiment.pipeline.plan_blocks = false;
+    job.experiment.pipeline.blocks_per_stage = was.blocks;
+    if (old.pipeline.blocks_per_stage.empty() && !old.pipeline.plan_blocks)
+        job.experiment.pipeline.blocks_per_stage.clear();
+    job.problem = make_problem(job.experiment);
+    job.record = context.record;
+    job.base_dir = options.file.empty() ? std::filesystem::path(from.manifest.base_dir)
+                                        : std::filesystem::absolute(options.file).parent_path();
+    require_files(job.experiment, job.base_dir);
+    job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
+    job.plan = plan_for(job, from, old, was, options, context);
+    if (!options.save_weights.empty()) job.save_weights = std::filesystem::absolute(options.save_weights);
+    const bool same_messages = job.plan == was && job.experiment.costs.wire == old.costs.wire &&
+                               job.experiment.model == old.model && job.experiment.pipeline == old.pipeline;
+    job.origin = RunOrigin{run.id, from.folder, from.manifest.position, true, same_messages};
+    job.origin->position.validated = false;
+    take_launched_ranks(job);
+    train_job(job, context);
+}
+
+}  // namespace
+
+void add_fork(CLI::App& app, Context& context) {
+    auto options = std::make_shared<ForkOptions>();
+    auto* verb = add_verb(app, context, "fork", "Begin another run at a checkpoint of a run, with other settings",
+                          "  skippipe fork 3 --at 100 --set training.learning_rate=1e-4\n"
+                          "  skippipe fork latest --at 100 --set training.iterations=200 --set pipeline.skip_ratio=0\n"
+                          "  skippipe fork 3 --at 100 changed.json");
+    verb->add_option("RUN", options->run, "Run number or `latest`")->required();
+    verb->add_option("EXPERIMENT", options->file, "Experiment file with the other settings; default: the run's own");
+    verb->add_option("--at", options->at, "Iterations done at the checkpoint")
+        ->required()
+        ->check(CLI::NonNegativeNumber);
+    verb->add_option("--set", options->settings, "FIELD=VALUE: a field of the document, parts between dots")
+        ->allow_extra_args(false);
+    verb->add_option("--save-weights", options->save_weights, "Write the trained model there at the end (safetensors)");
+    verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core")
+        ->check(CLI::Range(1, 1024));
+    verb->callback([options, &context] { fork(*options, context); });
+}
+
+}  // namespace skippipe::cli

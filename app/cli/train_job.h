@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "app/cli/verbs.h"
+#include "core/run/coordinator.h"
+
+namespace skippipe::cli {
+
+/// What the document may ask for and this version cannot do is refused before anything starts: throws InputError.
+void check_executable(const Experiment& experiment);
+
+/// Trains a job, or the rest of one, in processes of its own, with its figures as they come and a summary. True where
+/// it came to its end; where it failed the exit code says so.
+bool train_job(RunJob& job, Context& context);
+
+}  // namespace skippipe::cli

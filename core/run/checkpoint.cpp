@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/checkpoint.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/base/fault.h"
+#include "core/data/safetensors.h"
+#include "core/experiment/io.h"
+#include "core/record/checkpoints.h"
+
+namespace skippipe {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* why_read = "a run goes on from it";
+constexpr const char* remedy_read = "Go on from an earlier checkpoint of this run, or start it anew";
+constexpr std::string_view checksum_prefix = "xxh3.";
+
+[[noreturn]] void refuse(const fs::path& file, std::string what) {
+    throw InputError(file.string(), std::move(what), why_read, remedy_read);
+}
+
+std::string checksum(const void* data, std::size_t bytes) { return fmt::format("{:016x}", XXH3_64bits(data, bytes)); }
+
+std::string stage_file(int stage) { return fmt::format("stage-{}.safetensors", stage); }
+
+struct NamedTensor {
+    std::string name;
+    std::vector<float> values;
+};
+
+void write_tensors(const fs::path& file, std::vector<NamedTensor> tensors,
+                   std::map<std::string, std::string> metadata) {
+    std::vector<TensorName> names;
+    for (const auto& tensor : tensors) {
+        names.push_back({tensor.name, {static_cast<std::int64_t>(tensor.values.size())}});
+        metadata[std::string(checksum_prefix) + tensor.name] =
+            checksum(tensor.values.data(), tensor.values.size() * sizeof(float));
+    }
+    metadata["format"] = "skippipe-checkpoint";
+    metadata["version"] = std::to_string(checkpoint_format);
+    write_safetensors(file, names, FloatType::f32, metadata,
+                      [&](std::size_t i) { return std::exchange(tensors[i].values, {}); });
+}
+
+std::string residual_name(const MessageResidual& r) {
+    return fmt::format("microbatch-{}.from-{}.to-{}.{}", r.microbatch, r.from_node, r.to_node,
+                       r.gradient ? "backward" : "forward");
+}
+
+MessageResidual residual_of(const fs::path& file, const std::string& name) {
+    MessageResidual r;
+    char direction[16] = {};
+    if (std::sscanf(name.c_str(), "microbatch-%d.from-%d.to-%d.%15s", &r.microbatch, &r.from_node, &r.to_node,
+                    direction) != 4)
+        refuse(file, "has a tensor " + name + ", which is none of a checkpoint's");
+    r.gradient = std::string_view(direction) == "backward";
+    return r;
+}
+
+/// A file as it says itself what it is.
+CheckpointFile described(const fs::path& path, const SafeTensors& file) {
+    CheckpointFile found{path.filename().string(), fs::file_size(path), {}};
+    for (const auto& [key, value] : file.metadata())
+        if (key.starts_with(checksum_prefix)) found.checksums[key.substr(checksum_prefix.size())] = value;
+    return found;
+}
+
+const CheckpointFile* find_file(const CheckpointManifest& manifest, const std::string& name) {
+    const auto found = std::find_if(manifest.files.begin(), manifest.files.end(),
+                                    [&](const CheckpointFile& file) { return file.name == name; });
+    return found == manifest.files.end() ? nullptr : &*found;
+}
+
+/// The file is the one of the manifest, whole and to the bit.
+SafeTensors open_checked(const fs::path& folder, const CheckpointFile& expected) {
+    const auto path = folder / expected.name;
+    std::error_code error;
+    const auto bytes = fs::file_size(path, error);
+    if (error) refuse(path, "cannot be read: " + error.message());
+    if (bytes != expected.bytes)
+        refuse(path, fmt::format("has {} bytes instead of {}: it was cut off or replaced", bytes, expected.bytes));
+    SafeTensors file(path, path.string(), why_read);
+    for (const auto& [name, tensor] : file.tensors()) {
+        const auto wanted = expected.checksums.find(name);
+        if (wanted == expected.checksums.end()) refuse(path, "has a tensor " + name + " that the manifest lacks");
+        if (checksum(tensor.data.data(), tensor.data.size()) != wanted->second)
+            refuse(path, "is damaged: the bytes of " + name + " are not those that were written");
+    }
+    if (file.tensors().size() != expected.checksums.size()) refuse(path, "lacks tensors that the manifest names");
+    return file;
+}
+
+std::vector<float> values_of(const SafeTensors& file, const std::string& name) {
+    const auto found = file.tensors().find(name);
+    if (found == file.tensors().end()) refuse(file.path(), "has no tensor " + name);
+    return file.read(name, found->second.shape);
+}
+
+Json to_json(const CheckpointManifest& m) {
+    Json files = Json::array();
+    for (const auto& file : m.files)
+        files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"xxh3", file.checksums}});
+    Faults faults;
+    const auto experiment = parse_json(m.experiment_json, faults), plan = parse_json(m.plan_json, faults);
+    return {{"format", checkpoint_format},
+            {"iterations_done", m.position.iterations_done},
+            {"validated", m.position.validated},
+            {"network_s", m.position.network_s},
+            {"machine_s", m.position.machine_s},
+            {"tokens", m.position.tokens},
+            {"written_utc", m.written_utc},
+            {"build", m.build},
+            {"data", m.data},
+            {"base_dir", m.base_dir},
+            {"save_weights", m.save_weights},
+            {"threads", m.threads},
+            {"calibrate", m.calibrate},
+            {"steps", m.steps},
+            {"files", std::move(files)},
+            {"experiment", experiment},
+            {"plan", plan}};
+}
+
+CheckpointManifest from_json(const Json& json) {
+    CheckpointManifest m;
+    m.position = {json.at("iterations_done"), json.at("validated"), json.at("network_s"), json.at("machine_s"),
+                  json.at("tokens")};
+    m.written_utc = json.at("written_utc");
+    m.build = json.at("build");
+    m.data = json.at("data");
+    m.base_dir = json.at("base_dir");
+    m.save_weights = json.at("save_weights");
+    m.threads = json.at("threads");
+    m.calibrate = json.at("calibrate");
+    m.steps = json.at("steps").get<std::vector<std::int64_t>>();
+    for (const auto& file : json.at("files"))
+        m.files.push_back(
+            {file.at("name"), file.at("bytes"), file.at("xxh3").get<std::map<std::string, std::string>>()});
+    m.experiment_json = json.at("experiment").dump();
+    m.plan_json = json.at("plan").dump();
+    return m;
+}
+
+std::string content_checksum(const Json& content) {
+    const auto text = content.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return checksum(text.data(), text.size());
+}
+
+std::string now_utc() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+}  // namespace
+
+std::uint64_t CheckpointManifest::bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& file : files) sum += file.bytes;
+    return sum;
+}
+
+void write_stage(const fs::path& folder, int stage, StageState state) {
+    if (state.weights.empty()) return;
+    std::vector<NamedTensor> tensors;
+    tensors.push_back({"weights", std::move(state.weights)});
+    tensors.push_back({"adamw_m", std::move(state.m)});
+    tensors.push_back({"adamw_v", std::move(state.v)});
+    write_tensors(folder / stage_file(stage), std::move(tensors),
+                  {{"stage", std::to_string(stage)}, {"steps", std::to_string(state.steps)}});
+}
+
+void write_residuals(const fs::path& folder, int rank, std::vector<MessageResidual> residuals) {
+    if (residuals.empty()) return;
+    std::vector<NamedTensor> tensors;
+    for (auto& one : residuals) tensors.push_back({residual_name(one), std::move(one.values)});
+    write_tensors(folder / fmt::format("residuals-rank-{}.safetensors", rank), std::move(tensors), {});
+}
+
+CheckpointManifest write_manifest(const fs::path& folder, CheckpointManifest manifest) {
+    manifest.written_utc = now_utc();
+    std::map<std::string, CheckpointFile> files;
+    manifest.steps.clear();
+    std::map<int, std::int64_t> steps;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() != ".safetensors") continue;
+        const SafeTensors file(entry.path(), entry.path().string(), why_read);
+        const auto& says = file.metadata();
+        if (const auto stage = says.find("stage"); stage != says.end())
+            steps[std::stoi(stage->second)] = std::stoll(says.find("steps")->second);
+        files[entry.path().filename().string()] = described(entry.path(), file);
+    }
+    for (const auto& [stage, count] : steps) manifest.steps.push_back(count);
+    for (auto& [name, file] : files) manifest.files.push_back(std::move(file));
+    const auto content = to_json(manifest);
+    write_file_atomically(folder / checkpoint_manifest,
+                          Json{{"xxh3", content_checksum(content)}, {"checkpoint", content}}.dump(
+                              1, ' ', false, Json::error_handler_t::replace) +
+                              "\n");
+    return manifest;
+}
+
+CheckpointManifest read_manifest(const fs::path& folder) {
+    const auto path = folder / checkpoint_manifest;
+    Faults faults;
+    const auto text = read_file(path, faults);
+    const auto json = has_errors(faults) ? Json{} : parse_json(text, faults);
+    if (has_errors(faults)) refuse(path, "cannot be read: " + faults.front().what);
+    if (!json.is_object() || !json.contains("checkpoint") || !json.contains("xxh3"))
+        refuse(path, "is no manifest of a checkpoint");
+    const auto& content = json["checkpoint"];
+    if (json["xxh3"] != content_checksum(content)) refuse(path, "is damaged: it is not what was written");
+    try {
+        if (const int format = content.at("format"); format != checkpoint_format)
+            refuse(path, fmt::format("is of format {}; this program reads {}", format, checkpoint_format));
+        return from_json(content);
+    } catch (const nlohmann::json::exception& error) {
+        refuse(path, std::string("cannot be understood: ") + error.what());
+    }
+}
+
+void verify_checkpoint(const fs::path& folder, const CheckpointManifest& manifest) {
+    for (const auto& file : manifest.files) open_checked(folder, file);
+}
+
+StageState read_stage(const fs::path& folder, const CheckpointManifest& manifest, int stage) {
+    const auto* expected = find_file(manifest, stage_file(stage));
+    if (!expected) return {};
+    const auto file = open_checked(folder, *expected);
+    return {values_of(file, "weights"), values_of(file, "adamw_m"), values_of(file, "adamw_v"),
+            manifest.steps.at(static_cast<std::size_t>(stage))};
+}
+
+std::vector<MessageResidual> read_residuals(const fs::path& folder, const CheckpointManifest& manifest) {
+    std::vector<MessageResidual> all;
+    for (const auto& expected : manifest.files) {
+        if (!expected.name.starts_with("residuals-")) continue;
+        const auto file = open_checked(folder, expected);
+        for (const auto& [name, tensor] : file.tensors()) {
+            all.push_back(residual_of(file.path(), name));
+            all.back().values = values_of(file, name);
+        }
+    }
+    return all;
+}
+
+}  // namespace skippipe

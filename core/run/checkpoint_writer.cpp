@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/checkpoint_writer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/record/checkpoints.h"
+
+namespace skippipe {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A copy of what a rank writes.
+struct Snapshot {
+    std::vector<std::pair<int, StageState>> stages;
+    std::vector<MessageResidual> residuals;
+};
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(What what, const RankSchedule& schedule, const ComputeBackend& compute,
+                                   RankTransport& transport, Tell tell)
+    : what_(std::move(what)),
+      schedule_(schedule),
+      compute_(compute),
+      transport_(transport),
+      tell_(std::move(tell)),
+      newest_(what_.begins_at) {}
+
+CheckpointWriter::~CheckpointWriter() { wait_for_thread(); }
+
+fs::path CheckpointWriter::folder() const { return what_.folder / checkpoint_name(newest_); }
+
+void CheckpointWriter::committed(const TrainingPosition& position, const Plan& in_force, bool last) {
+    if (what_.every <= 0) return;
+    const int done = position.iterations_done;
+    if (under_way_) settle(last);
+    if (done > newest_ && (last || done % what_.every == 0)) {
+        if (!under_way_)
+            begin(position, in_force);
+        else
+            warn(fmt::format("the one after {} iterations is still being written", newest_),
+                 fmt::format("the one after {} was left out", done), "Write them less often, or on a quicker disk");
+    }
+    if (last && under_way_) settle(true);
+    if (last) wait_for_thread();
+}
+
+void CheckpointWriter::begin(const TrainingPosition& position, const Plan& in_force) {
+    newest_ = position.iterations_done;
+    under_way_ = true;
+    const double begun_s = steady_s();
+    auto manifest = what_.run;
+    manifest.position = position;
+    manifest.plan_json = to_json(in_force, what_.problem, nullptr).dump();
+    const int rank = transport_.rank();
+    const auto copy = std::make_shared<Snapshot>();
+    for (std::size_t stage = 0; stage < in_force.stages.size(); ++stage) {
+        const int node = in_force.stages[stage].front();
+        if (schedule_.rank_of[static_cast<std::size_t>(node)] == rank)
+            copy->stages.emplace_back(static_cast<int>(stage), compute_.state(node));
+    }
+    copy->residuals = compute_.residuals();
+    publish_ = [this, folder = folder(), manifest = std::move(manifest), begun_s, copied_s = steady_s()] {
+        publish(folder, manifest, copied_s - begun_s, copied_s);
+    };
+    start([copy, rank, folder = folder(), publish = transport_.ranks() == 1 ? publish_ : nullptr] {
+        fs::create_directories(folder);
+        for (auto& [stage, state] : copy->stages) write_stage(folder, stage, std::move(state));
+        write_residuals(folder, rank, std::move(copy->residuals));
+        if (publish) publish();
+    });
+}
+
+/// Ranks say how far they are; where all have written, rank 0 makes it a checkpoint.
+void CheckpointWriter::settle(bool wait) {
+    if (wait) wait_for_thread();
+    bool writing = false, failed = false;
+    for (const auto& of_rank : transport_.all_gather({static_cast<double>(share())})) {
+        writing = writing || of_rank[0] == static_cast<double>(Share::writing);
+        failed = failed || of_rank[0] == static_cast<double>(Share::failed);
+    }
+    if (writing) return;
+    under_way_ = false;
+    const bool first = transport_.rank() == 0;
+    if (!failed) {
+        if (first && transport_.ranks() > 1) start(publish_);
+        return;
+    }
+    for (const auto& trouble : transport_.gather(trouble_))
+        if (first && !trouble.empty()) {
+            warn(trouble, "the training goes on; the checkpoints before it stay",
+                 "Make room there, or make the folder writable: the next one is tried again");
+            break;
+        }
+    std::error_code ignored;
+    if (first) fs::remove_all(folder(), ignored);
+}
+
+void CheckpointWriter::publish(const fs::path& folder, const CheckpointManifest& of, double held_s, double copied_s) {
+    try {
+        const auto manifest = write_manifest(folder, of);
+        {
+            const std::lock_guard lock(mutex_);
+            told_ = false;
+        }
+        tell_(protocol::Checkpointed{manifest.position.iterations_done, folder.string(), manifest.bytes(), held_s,
+                                     steady_s() - copied_s});
+    } catch (const std::exception& error) {
+        warn(error.what(), "the training goes on; the checkpoints before it stay", "Look at that folder");
+    }
+}
+
+void CheckpointWriter::start(std::function<void()> work) {
+    wait_for_thread();
+    share_ = Share::writing;
+    thread_ = std::thread([this, work = std::move(work)]() mutable {
+        std::string trouble;
+        try {
+            work();
+        } catch (const std::exception& error) {
+            trouble = error.what();
+        }
+        work = {};
+        const std::lock_guard lock(mutex_);
+        share_ = trouble.empty() ? Share::written : Share::failed;
+        trouble_ = std::move(trouble);
+    });
+}
+
+void CheckpointWriter::wait_for_thread() {
+    if (thread_.joinable()) thread_.join();
+}
+
+CheckpointWriter::Share CheckpointWriter::share() const {
+    const std::lock_guard lock(mutex_);
+    return share_;
+}
+
+/// Once, until one has been written again.
+void CheckpointWriter::warn(const std::string& what, const std::string& why, const std::string& remedy) {
+    if (!tell_) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(told_, true)) return;
+    }
+    tell_(protocol::Warned{{"checkpoint", what, why, remedy, Fault::Severity::warning}});
+}
+
+}  // namespace skippipe

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "core/run/checkpoint.h"
+#include "core/run/messages.h"
+
+namespace skippipe {
+
+/// One rank's share of a run's checkpoints. At a commit point it takes a copy of what the rank's nodes are; a thread of
+/// its own writes that while the training goes on. Of each stage the rank of its first node writes; once all ranks have
+/// said that their files are on the disk, rank 0 writes the manifest and tells. One is under way at a time: where the
+/// disk is slower than the training, one is left out. What fails is told as a warning, and the training goes on.
+class CheckpointWriter final : public CommitListener {
+public:
+    struct What {
+        const Problem& problem;
+        std::filesystem::path folder;  ///< where each gets a folder of its own, seen by all ranks
+        int every = 0;                 ///< iterations; besides, where the training ends. 0: none at all
+        int begins_at = 0;             ///< iterations done at the start: of them there is one already
+        CheckpointManifest run;        ///< what is the same in all manifests
+    };
+    using Tell = std::function<void(const protocol::Message&)>;
+
+    /// `schedule`: of ranks and stages. `tell` is empty but on rank 0. All outlive it.
+    CheckpointWriter(What what, const RankSchedule& schedule, const ComputeBackend& compute, RankTransport& transport,
+                     Tell tell);
+    ~CheckpointWriter() override;
+
+    void committed(const TrainingPosition& position, const Plan& in_force, bool last) override;
+
+private:
+    enum class Share { writing, written, failed };
+
+    void begin(const TrainingPosition& position, const Plan& in_force);
+    void settle(bool wait);
+    void publish(const std::filesystem::path& folder, const CheckpointManifest& of, double held_s, double copied_s);
+    void start(std::function<void()> work);
+    void wait_for_thread();
+    Share share() const;
+    void warn(const std::string& what, const std::string& why, const std::string& remedy);
+    std::filesystem::path folder() const;
+
+    const What what_;
+    const RankSchedule& schedule_;
+    const ComputeBackend& compute_;
+    RankTransport& transport_;
+    const Tell tell_;
+
+    // Known to all ranks alike.
+    bool under_way_ = false;
+    int newest_;  ///< iterations of the newest that was begun
+
+    std::function<void()> publish_;  ///< makes the one under way a checkpoint
+
+    mutable std::mutex mutex_;
+    Share share_ = Share::written;
+    std::string trouble_;  ///< of the share that failed
+    bool told_ = false;    ///< that something is wrong
+    std::thread thread_;
+};
+
+}  // namespace skippipe

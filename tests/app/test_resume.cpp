@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `skippipe resume` after SIGKILL of whoever trains, at random moments, and `skippipe fork`: real programs, real
+// weights. What comes in the end is what an undisturbed run gives, to the bit.
+#include <random>
+
+#include "core/record/checkpoints.h"
+#include "tests/app/launched.h"
+
+using namespace launched;
+using skippipe::RunState;
+
+namespace {
+
+constexpr int patient_ms = 120'000;
+
+struct Kind {
+    const char* name;
+    int ranks;
+    const char* wire;
+    int iterations, every;
+};
+const Kind kinds[] = {{"virtual clock", 1, "fp32", 600, 2},
+                      {"virtual clock, int8", 1, "int8", 500, 3},
+                      {"two ranks", 2, "fp32", 160, 2},
+                      {"two ranks, int8", 2, "int8", 120, 3}};
+
+/// Everything the record has of a run that no machine's clock changes, and each once.
+std::vector<std::tuple<int, std::string, double, double, std::int64_t>> results_of(const Scene& scene,
+                                                                                   skippipe::RunId run, bool wall) {
+    std::vector<std::tuple<int, std::string, double, double, std::int64_t>> all;
+    skippipe::Reader reader(scene.record().toStdString());
+    for (const auto& m : reader.metrics(run))
+        if (m.name != "tokens_per_second" && !(wall && m.name.ends_with("iteration_s")))
+            all.emplace_back(m.iteration, m.name, m.value, wall ? 0 : m.network_s, m.tokens);
+    return all;
+}
+
+std::size_t spans_of(const Scene& scene, skippipe::RunId run) {
+    return skippipe::Reader(scene.record().toStdString()).spans(run).size();
+}
+
+QByteArray bytes_of(const QString& file) {
+    QFile in(file);
+    return in.open(QIODevice::ReadOnly) ? in.readAll() : QByteArray();
+}
+
+}  // namespace
+
+class TestResume : public QObject {
+    Q_OBJECT
+
+    static QString experiment(const Scene& scene, const Kind& kind) {
+        QJsonObject execution{{"threads", 1}};
+        if (kind.ranks > 1)
+            execution = {{"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", kind.ranks}};
+        const auto file = scene.tiny("kept.json", execution, kind.iterations, kind.ranks > 1);
+        auto document = QJsonDocument::fromJson(bytes_of(file)).object();
+        auto training = document["training"].toObject();
+        training["checkpoint_every"] = kind.every;
+        training["validate_every"] = 20;
+        document["training"] = training;
+        document["costs"] = QJsonObject{{"wire", kind.wire}};
+        return scene.write("kept.json", QJsonDocument(document).toJson());
+    }
+    static Process start(const Scene& scene, const QStringList& arguments) {
+        return scene.start(program, arguments + QStringList{"--db", scene.record()});
+    }
+    static std::vector<qint64> workers(const Scene& scene, const QByteArray& variable = {}) {
+        std::vector<qint64> found;
+        for (const auto pid : scene.alive(variable))
+            if (QFile::symLinkTarget(QStringLiteral("/proc/%1/exe").arg(pid)).endsWith("skippipe-worker"))
+                found.push_back(pid);
+        return found;
+    }
+    static std::size_t checkpoints(const Scene& scene) {
+        const auto run = scene.last_run();
+        return run ? skippipe::list_checkpoints(scene.record().toStdString(), run->id).size() : 0;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        if (!no_worker().isEmpty()) QSKIP(qPrintable(no_worker()));
+    }
+
+    void goes_on_to_the_bit_after_a_kill_data() {
+        QTest::addColumn<int>("index");
+        QTest::addColumn<QString>("victim");
+        for (int i = 0; i < 4; ++i)
+            for (const char* victim : {"coordinator", "worker", "all"})
+                QTest::newRow(qPrintable(QString("%1, %2 killed").arg(kinds[i].name, victim))) << i << QString(victim);
+    }
+    void goes_on_to_the_bit_after_a_kill() {
+        QFETCH(int, index);
+        QFETCH(QString, victim);
+        const auto& kind = kinds[index];
+        const Scene scene;
+        const auto file = experiment(scene, kind);
+        auto undisturbed = start(scene, {"run", file, "--save-weights", scene.path("whole.safetensors")});
+        QVERIFY(undisturbed.ended(patient_ms));
+        QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());
+        const auto whole = scene.last_run()->id;
+
+        const auto seed = std::random_device{}();
+        std::mt19937 random(seed);
+        int kills = 0;
+        auto process = start(scene, {"run", file, "--save-weights", scene.path("resumed.safetensors")});
+        QVERIFY(wait_until([&] { return scene.last_run()->id != whole; }, patient_ms));
+        const auto run = scene.last_run()->id;
+        for (int round = 0; round < 3; ++round) {
+            const auto over = [&] { return process.process->state() == QProcess::NotRunning; };
+            const int before = scene.last_run()->iterations_done;
+            QVERIFY(wait_until(
+                [&] { return over() || (checkpoints(scene) > 0 && scene.last_run()->iterations_done > before); },
+                patient_ms));
+            QTest::qSleep(static_cast<int>(random() % 120));
+            if (over()) break;
+            const auto victims = workers(scene);
+            if (victims.size() < static_cast<std::size_t>(kind.ranks)) continue;
+            if (victim != "worker") ::kill(static_cast<pid_t>(process.process->processId()), SIGKILL);
+            if (victim == "worker") ::kill(static_cast<pid_t>(victims[random() % victims.size()]), SIGKILL);
+            if (victim == "all")
+                for (const auto pid : victims) ::kill(static_cast<pid_t>(pid), SIGKILL);
+            QVERIFY(process.ended(patient_ms));
+            QVERIFY(wait_until([&] { return scene.alive().empty(); }, patient_ms));
+            if (scene.last_run()->state == RunState::finished) break;
+            ++kills;
+            process = start(scene, {"resume", QString::number(run)});
+            QVERIFY(wait_until([&] { return over() || scene.last_run()->state == RunState::running; }, patient_ms));
+        }
+        QVERIFY(process.ended(patient_ms));
+        QVERIFY2(process.exit_code() == 0, process.text() + "\nseed " + QByteArray::number(seed));
+        const auto info = *scene.last_run();
+        qInfo("%d kills", kills);
+        QCOMPARE(info.id, run);
+        QVERIFY(info.state == RunState::finished);
+        QCOMPARE(info.iterations_done, kind.iterations);
+        const auto expected = results_of(scene, whole, kind.ranks > 1), got = results_of(scene, run, kind.ranks > 1);
+        QCOMPARE(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i)
+            QVERIFY2(got[i] == expected[i], qPrintable(QString("%1 of iteration %2: %3, not %4; seed %5")
+                                                           .arg(QString::fromStdString(std::get<1>(got[i])))
+                                                           .arg(std::get<0>(got[i]))
+                                                           .arg(std::get<2>(got[i]), 0, 'g', 17)
+                                                           .arg(std::get<2>(expected[i]), 0, 'g', 17)
+                                                           .arg(seed)));
+        QCOMPARE(spans_of(scene, run), spans_of(scene, whole));
+        QVERIFY(!bytes_of(scene.path("whole.safetensors")).isEmpty());
+        QVERIFY(bytes_of(scene.path("resumed.safetensors")) == bytes_of(scene.path("whole.safetensors")));
+        QVERIFY2(kills > 0, "it was over before anything was killed");
+    }
+
+    /// Stopped by hand, resumed; the newest is damaged, the one before is taken, and that is said.
+    void a_stopped_run_goes_on_and_a_damaged_checkpoint_is_passed_over() {
+        const Scene scene;
+        const Kind kind{"", 1, "fp32", 150, 25};
+        const auto file = experiment(scene, kind);
+        auto undisturbed = start(scene, {"run", file});
+        QVERIFY(undisturbed.ended(patient_ms));
+        const auto whole = scene.last_run()->id;
+        auto process = start(scene, {"run", file});
+        QVERIFY(wait_until([&] { return scene.last_run()->id != whole && checkpoints(scene) > 0; }, patient_ms));
+        auto stop = start(scene, {"stop", "latest"});
+        QVERIFY(process.ended(patient_ms));
+        QVERIFY(stop.ended(patient_ms));
+        const auto run = scene.last_run()->id;
+        QVERIFY(scene.last_run()->state == RunState::stopped);
+        QVERIFY2(process.text().contains("skippipe resume " + QByteArray::number(run)), process.text());
+        const auto there = skippipe::list_checkpoints(scene.record().toStdString(), run);
+        QCOMPARE(there.front().iterations_done, scene.last_run()->iterations_done);
+        QVERIFY(there.size() == 2);
+        const auto stage = QString::fromStdString((there.front().folder / "stage-1.safetensors").string());
+        QFile::resize(stage, QFile(stage).size() - 4);
+        auto resumed = start(scene, {"resume", "latest"});
+        QVERIFY(resumed.ended(patient_ms));
+        const auto text = resumed.text();
+        QVERIFY2(resumed.exit_code() == 0, text);
+        QVERIFY2(text.contains("cut off") && text.contains("stage-1.safetensors"), text);
+        QVERIFY2(text.contains("goes on after " + QByteArray::number(there.back().iterations_done)), text);
+        QVERIFY(results_of(scene, run, false) == results_of(scene, whole, false));
+    }
+
+    void what_cannot_be_resumed_is_refused() {
+        const Scene scene;
+        const Kind kind{"", 1, "fp32", 6, 3};
+        auto process = start(scene, {"run", experiment(scene, kind)});
+        QVERIFY(process.ended(patient_ms));
+        auto finished = start(scene, {"resume", "latest"});
+        QVERIFY(finished.ended(patient_ms));
+        QCOMPARE(finished.exit_code(), 2);
+        QVERIFY(finished.text().contains("has finished") && finished.text().contains("skippipe fork"));
+        auto none = start(scene, {"run", scene.tiny("none.json", {}, 100'000)});
+        QVERIFY(
+            wait_until([&] { return scene.last_run()->id == 2 && scene.last_run()->iterations_done > 3; }, patient_ms));
+        none.process->kill();
+        QVERIFY(none.ended(patient_ms));
+        auto without = start(scene, {"resume", "2"});
+        QVERIFY(without.ended(patient_ms));
+        QCOMPARE(without.exit_code(), 2);
+        const auto text = without.text();
+        QVERIFY2(text.contains("no checkpoint to go on from") && text.contains("training.checkpoint_every"), text);
+        QVERIFY(scene.last_run()->state == RunState::died);
+    }
+
+    void a_fork_goes_on_with_other_settings() {
+        const Scene scene;
+        const Kind kind{"", 1, "fp32", 30, 10};
+        auto process = start(scene, {"run", experiment(scene, kind)});
+        QVERIFY(process.ended(patient_ms));
+        const auto parent = scene.losses(1);
+        // The disk may be slower than so small a model: then one is left out.
+        const auto there = skippipe::list_checkpoints(scene.record().toStdString(), 1);
+        QVERIFY(there.size() == 2 && there[0].iterations_done == 30);
+        const int at = there[1].iterations_done;
+        const auto fork = [&](const QStringList& more) {
+            auto made = start(scene, QStringList{"fork", "1", "--at", QString::number(at)} + more);
+            made.ended(patient_ms);
+            return std::pair(made.exit_code(), made.text());
+        };
+        // As it was: the same numbers to the bit.
+        auto [code, text] = fork({});
+        QVERIFY2(code == 0, text);
+        auto losses = scene.losses(scene.last_run()->id);
+        QVERIFY(losses == std::vector<double>(parent.begin() + at, parent.end()));
+        QVERIFY(scene.last_run()->note.find("run 1 after " + std::to_string(at) + " iterations") != std::string::npos);
+        // Longer, slower, and with all stages, which is another plan.
+        std::tie(code, text) = fork({"--set", "training.iterations=40", "--set", "training.learning_rate=1e-5"});
+        QVERIFY2(code == 0, text);
+        losses = scene.losses(scene.last_run()->id);
+        QCOMPARE(losses.size(), static_cast<std::size_t>(40 - at));
+        QCOMPARE(losses[0], parent[static_cast<std::size_t>(at)]);
+        QVERIFY(losses[1] != parent[static_cast<std::size_t>(at) + 1] &&
+                std::abs(losses[1] - parent[static_cast<std::size_t>(at) + 1]) < 1);
+        std::tie(code, text) = fork({"--set", "pipeline.skip_ratio=0"});
+        QVERIFY2(code == 0, text);
+        QVERIFY(std::abs(scene.losses(scene.last_run()->id)[0] - parent[static_cast<std::size_t>(at)]) < 1);
+        // What does not fit is named.
+        const auto runs = scene.last_run()->id;
+        for (const auto& [setting, named] : {std::pair{"model.width=64", "/model/width"},
+                                             {"model.blocks=6", "/model/blocks"},
+                                             {"pipeline.stages=1", "/pipeline"},
+                                             {"training.iterations=10", "/training/iterations"},
+                                             {"training.speed=3", "/training/speed"},
+                                             {"nothing.there=3", "nothing.there"},
+                                             {"training.iterations", "FIELD=VALUE"}}) {
+            std::tie(code, text) = fork({"--set", setting});
+            QCOMPARE(code, 2);
+            QVERIFY2(text.contains(named), text);
+        }
+        auto nowhere = start(scene, {"fork", "1", "--at", "13"});
+        QVERIFY(nowhere.ended(patient_ms));
+        QCOMPARE(nowhere.exit_code(), 2);
+        QVERIFY2(nowhere.text().contains(", 30 iterations"), nowhere.text());
+        QCOMPARE(scene.last_run()->id, runs);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestResume)
+#include "test_resume.moc"
