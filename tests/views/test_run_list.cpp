@@ -3,6 +3,9 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <fstream>
+
+#include "core/record/checkpoints.h"
 #include "views/runs/run_list.h"
 
 using namespace skippipe;
@@ -88,6 +91,40 @@ private Q_SLOTS:
             QTest::keyClicks(&list.note(), "at the end");
         }
         QCOMPARE(Reader(file_).run(second_)->note, std::string("at the end"));
+    }
+
+    /// Resume is there for whoever was interrupted and has a checkpoint; else it says why not.
+    void an_interrupted_run_is_offered_to_go_on() {
+        const RunId failed = [&] {
+            Recorder recorder(file_);
+            const RunId id = recorder.begin({.name = "third", .planner = "gpipe", .iterations = 60});
+            recorder.iteration_done(id, 45, 1);
+            recorder.finish(id, RunState::failed, {.iterations_done = 45}, "{}");
+            return id;
+        }();
+        RunFeed feed(file_);
+        RunList list(feed);
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(failed) != nullptr, patient_ms);
+        auto& resume = list.resume_button();
+        QVERIFY(!resume.isEnabled() && resume.toolTip().contains("Select one run"));
+        list.select({first_});
+        QVERIFY(!resume.isEnabled() && resume.toolTip().contains("has finished"));
+        list.select({failed});
+        QVERIFY2(!resume.isEnabled() && resume.toolTip().contains("no checkpoint"), qPrintable(resume.toolTip()));
+
+        const auto place = checkpoints_path(file_, failed) / checkpoint_name(40);
+        std::filesystem::create_directories(place);
+        std::ofstream{place / checkpoint_manifest} << "{}";
+        Reader(file_).set_note(failed, "looked at again");  // what changes beside the record is seen with it
+        QTRY_VERIFY_WITH_TIMEOUT(resume.isEnabled(), patient_ms);
+        QVERIFY2(resume.toolTip().contains("iteration 40 of 60"), qPrintable(resume.toolTip()));
+        QSignalSpy asked(&list, &RunList::resume_requested);
+        resume.click();
+        QCOMPARE(asked.size(), 1);
+        QCOMPARE(asked[0][0].toLongLong(), failed);
+        list.set_hindrance("Run 9 goes on; stop it first");
+        QVERIFY(!resume.isEnabled());
+        QCOMPARE(resume.toolTip(), QString("Run 9 goes on; stop it first"));
     }
 
 private:

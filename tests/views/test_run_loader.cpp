@@ -104,6 +104,27 @@ private Q_SLOTS:
         QCOMPARE(three->metrics.size(), std::size_t{3});
     }
 
+    /// What was recorded after the checkpoint that a run goes on from is shown no more.
+    void a_run_that_is_resumed_is_read_anew() {
+        record(5);
+        RunFeed feed(file_);
+        feed.watch(run_);
+        const auto iterations = [&] {
+            const auto data = feed.data(run_);
+            return data && data->lanes ? static_cast<int>(data->lanes->span_count() / spans_each()) : 0;
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(iterations(), 5, patient_ms);
+        recorder_.reset();
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(run_) != nullptr && feed.run(run_)->state == RunState::died, patient_ms);
+        recorder_ = std::make_unique<Recorder>(file_);
+        recorder_->resume(run_, {3, false, 1});
+        recorded_ = 3;
+        QTRY_COMPARE_WITH_TIMEOUT(iterations(), 3, patient_ms);
+        QCOMPARE(feed.data(run_)->metrics.size(), std::size_t{3});
+        record(1);
+        QTRY_COMPARE_WITH_TIMEOUT(iterations(), 4, patient_ms);
+    }
+
     void of_a_long_run_the_newest_come_first() {
         const int iterations = static_cast<int>(240'000 / planned_->timeline.spans.size());
         record(iterations);

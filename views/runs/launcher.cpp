@@ -56,6 +56,26 @@ QString Launcher::program() {
 
 bool Launcher::launch(const Document& document, const PlanOutcome* planned) {
     if (is_starting()) return false;
+    try {
+        const auto file = freeze(document, planned, folder_);
+        return start({"run", QString::fromStdString(file.string())}, std::filesystem::path{file} += ".log");
+    } catch (const std::exception& error) {
+        Q_EMIT failed(QString::fromStdString(error.what()));
+        return false;
+    }
+}
+
+bool Launcher::resume(RunId run) {
+    if (is_starting()) return false;
+    const auto log = folder_ / ("resume-" + std::to_string(run) + ".log");
+    std::error_code told_when_it_is_written;
+    std::filesystem::create_directories(folder_, told_when_it_is_written);
+    std::filesystem::remove(log, told_when_it_is_written);  // of an earlier time
+    return start({"resume", QString::number(run)}, log);
+}
+
+/// `log` takes what the process says for programs, and with ".err" what it says for people.
+bool Launcher::start(const QStringList& arguments, std::filesystem::path log) {
     const QString program = Launcher::program();
     if (program.isEmpty()) {
         Q_EMIT failed(tr("The program \"skippipe\" is not beside this window, in %1; it does the training. Build the "
@@ -63,23 +83,17 @@ bool Launcher::launch(const Document& document, const PlanOutcome* planned) {
                           .arg(QCoreApplication::applicationDirPath()));
         return false;
     }
-    try {
-        const auto file = freeze(document, planned, folder_);
-        log_ = std::filesystem::path{file} += ".log";
-        QProcess process;
-        process.setProgram(program);
-        process.setArguments(
-            {"run", QString::fromStdString(file.string()), "--db", QString::fromStdString(record_.string()), "--json"});
-        process.setStandardInputFile(QProcess::nullDevice());
-        process.setStandardOutputFile(QString::fromStdString(log_.string()));
-        process.setStandardErrorFile(QString::fromStdString(errors_of(log_).string()));
-        if (!process.startDetached(&pid_))
-            throw InputError(program.toStdString(), process.errorString().toStdString(), "nothing was launched", "");
-    } catch (const std::exception& error) {
-        log_.clear();
-        Q_EMIT failed(QString::fromStdString(error.what()));
+    QProcess process;
+    process.setProgram(program);
+    process.setArguments(arguments + QStringList{"--db", QString::fromStdString(record_.string()), "--json"});
+    process.setStandardInputFile(QProcess::nullDevice());
+    process.setStandardOutputFile(QString::fromStdString(log.string()));
+    process.setStandardErrorFile(QString::fromStdString(errors_of(log).string()));
+    if (!process.startDetached(&pid_)) {
+        Q_EMIT failed(tr("%1: %2; nothing was launched").arg(program, process.errorString()));
         return false;
     }
+    log_ = std::move(log);
     timer_.start();
     Q_EMIT starting_changed();
     return true;
@@ -91,7 +105,12 @@ void Launcher::look() {
     if (line_end > 0) {
         Faults faults;
         const auto json = parse_json(out.left(line_end).toStdString(), faults);
-        if (!has_errors(faults) && json.is_object() && json.contains("run") && json.at("run").is_number_integer()) {
+        const bool is_run =
+            !has_errors(faults) && json.is_object() && json.contains("run") && json.at("run").is_number_integer();
+        // One that was to go on and did not come to train says so with its first word.
+        if (is_run && json.contains("state") && json.at("state") == "failed")
+            return end_with(read_text(errors_of(log_)).trimmed().left(600));
+        if (is_run) {
             timer_.stop();
             log_.clear();
             Q_EMIT starting_changed();

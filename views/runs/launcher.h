@@ -17,7 +17,8 @@ struct PlanOutcome;
 /// program reads it. Relative paths of a saved document are made absolute. Throws InputError.
 std::filesystem::path freeze(const Document& document, const PlanOutcome* planned, const std::filesystem::path& folder);
 
-/// Starts `skippipe run` as a process of its own that outlives the window, and finds out which run it became.
+/// Starts `skippipe run` or `skippipe resume` as a process of its own that outlives the window, and finds out which run
+/// it became.
 class Launcher : public QObject {
     Q_OBJECT
 public:
@@ -29,6 +30,8 @@ public:
     /// Launches the document as it stands, with the plan that was made of it; null: the command line plans. False with
     /// `failed` told where it cannot.
     bool launch(const Document& document, const PlanOutcome* planned);
+    /// Goes on with a run from its newest checkpoint.
+    bool resume(RunId run);
     bool is_starting() const { return !log_.empty(); }
 
 Q_SIGNALS:
@@ -37,6 +40,7 @@ Q_SIGNALS:
     void starting_changed();
 
 private:
+    bool start(const QStringList& arguments, std::filesystem::path log);
     void look();
     void end_with(const QString& why);
 

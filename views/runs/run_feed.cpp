@@ -18,7 +18,7 @@ bool same_row(const RunInfo& a, const RunInfo& b) {
     return a.id == b.id && a.state == b.state && a.paused == b.paused && a.iterations_done == b.iterations_done &&
            a.machine_s == b.machine_s && a.tags == b.tags && a.note == b.note && a.warning == b.warning &&
            a.last_validation_loss == b.last_validation_loss && a.finished_utc == b.finished_utc &&
-           a.iteration_s == b.iteration_s && a.tokens_per_second == b.tokens_per_second;
+           a.iteration_s == b.iteration_s && a.tokens_per_second == b.tokens_per_second && a.checkpoint == b.checkpoint;
 }
 
 const RunInfo* find_run(const std::vector<RunInfo>& runs, RunId id) {
@@ -161,6 +161,11 @@ void RecordThread::read() {
         runs_changed_ = true;
     }
     loading_ = false;
+    // What a run that is resumed had recorded after its checkpoint is gone: it is read anew.
+    for (const auto& now : runs_)
+        if (const auto* old = find_run(before, now.id); old != nullptr && now.state == RunState::running &&
+                                                        (old->state != RunState::running || old->pid != now.pid))
+            watched_.erase(now.id);
     for (const RunId id : asked_)
         if (!watched_.count(id) && find_run(runs_, id) != nullptr) {
             watched_.emplace(id, RunLoader(*reader_, id));

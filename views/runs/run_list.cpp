@@ -8,6 +8,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "views/runs/resuming.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -26,6 +27,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
       tags_(new QLineEdit),
       note_(new QPlainTextEdit),
       pin_(new QPushButton(tr("Pin as baseline"))),
+      resume_(new QPushButton(tr("Resume"))),
       watch_(new QPushButton(tr("Watch"))),
       empty_(new QWidget),
       empty_words_(new QLabel) {
@@ -82,6 +84,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     bottom->setContentsMargins(size::gap, 0, size::gap, 0);
     bottom->addWidget(tags_, 1);
     bottom->addWidget(pin_);
+    bottom->addWidget(resume_);
     bottom->addWidget(watch_);
     column->addLayout(bottom);
     auto* last = new QHBoxLayout;
@@ -105,6 +108,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     });
     connect(watch_, &QPushButton::clicked, this, [this] {
         if (const auto runs = selected(); !runs.empty()) Q_EMIT watch_requested(runs.front());
+    });
+    resume_->setObjectName("resume_selected");
+    connect(resume_, &QPushButton::clicked, this, [this] {
+        if (const auto runs = selected(); runs.size() == 1) Q_EMIT resume_requested(runs.front());
     });
     connect(view_, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { Q_EMIT watch_requested(index.data(RunTable::run_role).toLongLong()); });
@@ -151,9 +158,16 @@ void RunList::follow_selection() {
     const auto runs = selected();
     pin_->setEnabled(!runs.empty());
     watch_->setEnabled(runs.size() == 1);
+    set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
     pin_->setText(!runs.empty() && runs.back() == table_.baseline() ? tr("Unpin") : tr("Pin as baseline"));
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();
+}
+
+void RunList::set_hindrance(const QString& hindrance) {
+    hindrance_ = hindrance;
+    const auto runs = selected();
+    set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
 }
 
 void RunList::show_words(const RunInfo* run) {

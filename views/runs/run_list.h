@@ -27,11 +27,15 @@ public:
     QTableView& view() { return *view_; }
     QLineEdit& tags() { return *tags_; }
     QPlainTextEdit& note() { return *note_; }
+    QPushButton& resume_button() { return *resume_; }
+    /// Why nothing can start now; empty: it can.
+    void set_hindrance(const QString& hindrance);
 
 Q_SIGNALS:
     void selection_changed();
     void watch_requested(qint64 run);
     void launch_requested();
+    void resume_requested(qint64 run);
 
 private:
     void follow();
@@ -47,7 +51,8 @@ private:
     QPlainTextEdit* note_;
     QTimer note_pause_;
     RunId described_ = 0;  ///< whose tags and note are in the fields; 0: nobody's
-    QPushButton *pin_, *watch_;
+    QPushButton *pin_, *resume_, *watch_;
+    QString hindrance_;
     QWidget* empty_;
     QLabel* empty_words_;
     std::vector<RunId> wanted_;

@@ -82,6 +82,8 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         watch_->show_run(run);
         show_workspace(watch);
     });
+    connect(watch_, &WatchPage::resume_requested, this, &MainWindow::resume_run);
+    connect(&compare_->list(), &RunList::resume_requested, this, &MainWindow::resume_run);
     connect(&launcher_, &Launcher::started, this, [this](qint64 run) {
         feed_.poll();
         watch_->show_run(run);
@@ -244,11 +246,16 @@ void MainWindow::follow_runs() {
     follow_launch();
 }
 
-QString MainWindow::why_not_launch() const {
+QString MainWindow::what_is_under_way() const {
     if (launcher_.is_starting()) return tr("A run is being started");
     if (prober_.is_measuring()) return tr("This machine is being measured; a run would disturb it");
     if (launch_when_planned_) return tr("The run starts when its plan is found");
     if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
+    return {};
+}
+
+QString MainWindow::why_not_launch() const {
+    if (const QString other = what_is_under_way(); !other.isEmpty()) return other;
     if (const auto refused = document_.refusals(); !refused.empty())
         return tr("A field is refused. %1").arg(QString::fromStdString(refused.front().what));
     for (const auto& fault : document_.faults())
@@ -269,7 +276,16 @@ void MainWindow::follow_plan() {
     follow_launch();
 }
 
-void MainWindow::follow_launch() { bar_->set_launch(why_not_launch()); }
+void MainWindow::follow_launch() {
+    bar_->set_launch(why_not_launch());
+    watch_->set_hindrance(what_is_under_way());
+    compare_->list().set_hindrance(what_is_under_way());
+}
+
+void MainWindow::resume_run(qint64 run) {
+    if (const QString why = what_is_under_way(); !why.isEmpty()) return banner_->show_message(why);
+    if (launcher_.resume(run)) status_->setText(tr("Starting the run…"));
+}
 
 void MainWindow::launch() {
     if (const QString why = why_not_launch(); !why.isEmpty()) {

@@ -64,6 +64,9 @@ public:
     Prober& prober() { return prober_; }
     /// Why Launch is off; empty: it is on.
     QString why_not_launch() const;
+    /// Why no run can start now, whatever it is.
+    QString what_is_under_way() const;
+    void resume_run(qint64 run);
     /// The run that exports take: the first selected where runs are compared, else the one that is watched; 0: none.
     RunId run_in_sight() const;
     /// Writes a run into a file, away from the window's thread; the banner says when it is there, or why not.

@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 
 #include "core/record/log.h"
+#include "views/runs/resuming.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -58,7 +59,8 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       runs_(new QComboBox),
       colour_(new QComboBox),
       content_(new QWidget),
-      empty_(new QWidget) {
+      empty_(new QWidget),
+      resume_(new QPushButton(tr("Resume"))) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(content_);
@@ -135,6 +137,8 @@ QWidget* WatchPage::timeline_area() {
     follow_->setChecked(true);
     follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
     run_words_->setProperty("role", "secondary");
+    resume_->setObjectName("resume_run");
+    connect(resume_, &QPushButton::clicked, this, [this] { Q_EMIT resume_requested(run_); });
     auto* whole = new QPushButton(tr("Fit"));
     whole->setToolTip(tr("The whole run in sight (Home)"));
     connect(whole, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
@@ -158,6 +162,7 @@ QWidget* WatchPage::timeline_area() {
     });
     row->addWidget(runs_);
     row->addWidget(run_words_, 1);
+    row->addWidget(resume_);
     row->addWidget(colour_);
     row->addWidget(one);
     row->addWidget(whole);
@@ -240,8 +245,20 @@ void WatchPage::list_runs() {
     runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
 }
 
+void WatchPage::set_hindrance(const QString& hindrance) {
+    hindrance_ = hindrance;
+    follow_resume();
+}
+
+void WatchPage::follow_resume() {
+    const auto* run = feed_.run(run_);
+    resume_->setVisible(run != nullptr && is_interrupted(*run));
+    set_resume(*resume_, run, hindrance_);
+}
+
 void WatchPage::refresh() {
     list_runs();
+    follow_resume();
     shown_ = feed_.data(run_);
     const RunData* data = shown_.get();
     content_->setVisible(run_ > 0);

@@ -39,9 +39,13 @@ public:
     /// What the run said, and how it is shown.
     QPlainTextEdit& log() { return *log_; }
     void show_log();
+    /// The button that lets an interrupted run go on; `hindrance`: why nothing can start now.
+    QPushButton& resume_button() { return *resume_; }
+    void set_hindrance(const QString& hindrance);
 
 Q_SIGNALS:
     void launch_requested();
+    void resume_requested(qint64 run);
     void run_changed();  ///< another run is shown
 
 private:
@@ -55,6 +59,7 @@ private:
     void show_idle();
     void show_selected();
     void follow_selection();
+    void follow_resume();
 
     RunFeed& feed_;
     SelectionModel& selection_;
@@ -75,6 +80,8 @@ private:
     QCheckBox* follow_;
     QComboBox *runs_, *colour_;
     QWidget *content_, *empty_;
+    QPushButton* resume_;
+    QString hindrance_;
     RunId run_ = 0, network_of_ = 0;  ///< network_of_: whose network is drawn
     qint64 log_read_ = 0;             ///< bytes of the log that are shown
     bool first_look_ = true;
