@@ -25,12 +25,13 @@ QString why_not_resume(const RunInfo& run) {
 void set_resume(QPushButton& button, const RunInfo* run, const QString& hindrance) {
     const QString why = run == nullptr ? tr("Select one run") : why_not_resume(*run);
     const QString reason = why.isEmpty() ? hindrance : why;
-    button.setEnabled(reason.isEmpty());
-    button.setToolTip(!reason.isEmpty() ? reason
-                                        : tr("Goes on after iteration %1 of %2, where the newest checkpoint is; what "
-                                             "was recorded after it is computed again")
-                                              .arg(run->checkpoint)
-                                              .arg(run->iterations));
+    const bool possible = run != nullptr && reason.isEmpty();
+    button.setEnabled(possible);
+    button.setToolTip(!possible ? reason
+                                : tr("Goes on after iteration %1 of %2, where the newest checkpoint is; what "
+                                     "was recorded after it is computed again")
+                                      .arg(run->checkpoint)
+                                      .arg(run->iterations));
 }
 
 }  // namespace skippipe

@@ -255,7 +255,7 @@ QString MainWindow::what_is_under_way() const {
 }
 
 QString MainWindow::why_not_launch() const {
-    if (const QString other = what_is_under_way(); !other.isEmpty()) return other;
+    if (QString other = what_is_under_way(); !other.isEmpty()) return other;
     if (const auto refused = document_.refusals(); !refused.empty())
         return tr("A field is refused. %1").arg(QString::fromStdString(refused.front().what));
     for (const auto& fault : document_.faults())
