@@ -35,9 +35,15 @@ void check_executable(const Experiment& e) {
     if (how.ranks > 1 && how.clock == Clock::wall && how.transport == Transport::local)
         refuse("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks),
                "it joins the nodes of one process", "Set it to \"gloo\"");
-    if (!e.failures.empty())
-        refuse("/failures", "failures cannot be injected", "this version trains undisturbed",
-               "Remove them to train; `plan` and `validate` accept them");
+    if (!e.failures.empty() && how.clock == Clock::wall)
+        refuse("/failures", "failures under the wall clock", "they happen in the drawn network's time",
+               "Set execution.clock to \"virtual\"; real processes are lost by killing them");
+    for (std::size_t i = 0; i < e.failures.size(); ++i)
+        if (const auto kind = e.failures[i].kind; kind == FailureKind::link_cut || kind == FailureKind::jitter)
+            refuse(fmt::format("/failures/{}/kind", i).c_str(),
+                   fmt::format("{} cannot be injected yet", kind == FailureKind::jitter ? "jitter" : "link-cut"),
+                   "paths go around lost nodes, and slower nodes and links are planned with",
+                   "Use crash, stage-loss, slow-down or link-degraded");
     if (!faults.empty()) throw InputError(faults);
 }
 

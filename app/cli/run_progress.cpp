@@ -17,8 +17,8 @@ namespace {
 /// The figures as they come: one line that is rewritten on a terminal, a line every tenth otherwise.
 class TerminalProgress {
 public:
-    TerminalProgress(int iterations, Clock clock)
-        : iterations_(iterations), clock_(clock), terminal_(::isatty(STDOUT_FILENO) != 0) {}
+    TerminalProgress(int iterations, Clock clock, const Problem& problem)
+        : iterations_(iterations), clock_(clock), problem_(problem), terminal_(::isatty(STDOUT_FILENO) != 0) {}
 
     /// What they print outlives the one that made them.
     static RunProgress hooks(std::shared_ptr<TerminalProgress> self) {
@@ -47,6 +47,12 @@ public:
                       << std::flush;
         };
         progress.iterated = [self](const protocol::Iterated& m) { self->show(m); };
+        progress.recovered = [self](const protocol::Recovered& m) {
+            if (!self->terminal_ && ++self->recoveries_ > 20) return;  // the log has them all
+            self->clear();
+            std::cout << fmt::format("iteration {}: {}\n", m.iteration + 1, describe(m.report, self->problem_))
+                      << std::flush;
+        };
         progress.plan_switched = [self](const PlanChange& change) {
             self->clear();
             std::cout << fmt::format("from iteration {} on a new plan: {}\n", change.iteration + 1, change.why)
@@ -89,15 +95,17 @@ private:
 
     int iterations_;
     Clock clock_;
+    Problem problem_;
     bool terminal_;
+    int recoveries_ = 0;
 };
 
 void print_line(const nlohmann::ordered_json& json) { std::cout << json.dump() << std::endl; }
 
 }  // namespace
 
-RunProgress terminal_progress(int iterations, Clock clock) {
-    return TerminalProgress::hooks(std::make_shared<TerminalProgress>(iterations, clock));
+RunProgress terminal_progress(int iterations, Clock clock, const Problem& problem) {
+    return TerminalProgress::hooks(std::make_shared<TerminalProgress>(iterations, clock, problem));
 }
 
 RunProgress json_progress() {
@@ -112,6 +120,17 @@ RunProgress json_progress() {
         nlohmann::ordered_json line{{"iteration", m.iteration}, {"iteration_seconds", m.iteration_s}};
         if (m.result.tokens > 0) line["loss"] = m.result.loss_sum_nats / static_cast<double>(m.result.tokens);
         print_line(line);
+    };
+    progress.recovered = [](const protocol::Recovered& m) {
+        const auto& r = m.report;
+        print_line({{"iteration", m.iteration},
+                    {"lost_nodes", r.nodes},
+                    {"lost_s", r.lost_s},
+                    {"detected_s", r.detected_s},
+                    {"redone_forwards", r.redone_forwards},
+                    {"redone_backwards", r.redone_backwards},
+                    {"lost_gradients", r.lost_gradients},
+                    {"begun_again", !r.abandoned.empty()}});
     };
     progress.plan_switched = [](const PlanChange& change) {
         print_line({{"iteration", change.iteration}, {"new_plan", change.why}});

@@ -5,7 +5,7 @@
 namespace skippipe::cli {
 
 /// The figures as they come: one line that is rewritten on a terminal, a line every tenth otherwise.
-RunProgress terminal_progress(int iterations, Clock clock);
+RunProgress terminal_progress(int iterations, Clock clock, const Problem& problem);
 
 /// One JSON object a line: the run's number, validations, each iteration with its loss, new plans, pauses, checkpoints,
 /// warnings.

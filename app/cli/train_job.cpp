@@ -104,7 +104,8 @@ bool train_job(RunJob& job, Context& context) {
     catch_interrupts();
     auto progress = context.json
                         ? json_progress()
-                        : terminal_progress(job.experiment.training.iterations, job.experiment.execution.clock);
+                        : terminal_progress(job.experiment.training.iterations, job.experiment.execution.clock,
+                                            job.problem);
     progress.interrupted = interrupted;
     if (job.origin && job.origin->fork)
         progress.started = [&job, told = progress.started](RunId run) {

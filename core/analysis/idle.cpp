@@ -170,6 +170,30 @@ void explain_node(const SpanIndex& index, int node, int stage, IdleReport& repor
     cut_tail(index, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
 }
 
+/// What lies within the time that a node was down has that for its cause.
+void cut_out_down(const Timeline& timeline, const std::vector<int>& stages, std::vector<IdleGap>& gaps) {
+    for (const auto& down : timeline.spans) {
+        if (down.kind != SpanKind::down) continue;
+        std::vector<IdleGap> cut;
+        for (const auto& gap : gaps) {
+            const double from_s = std::max(gap.start_s, down.start_s), to_s = std::min(gap.end_s, down.end_s);
+            if (gap.node != down.node || !(to_s > from_s)) {
+                cut.push_back(gap);
+                continue;
+            }
+            auto before = gap, after = gap;
+            before.end_s = from_s;
+            after.start_s = to_s;
+            if (before.end_s > before.start_s) cut.push_back(before);
+            cut.push_back({gap.node, IdleCause::node_down, from_s, to_s});
+            if (after.end_s > after.start_s) cut.push_back(after);
+        }
+        if (stages[static_cast<std::size_t>(down.node)] < 0)
+            cut.push_back({down.node, IdleCause::node_down, down.start_s, down.end_s});
+        gaps = std::move(cut);
+    }
+}
+
 }  // namespace
 
 std::string_view to_string(IdleCause cause) {
@@ -195,6 +219,11 @@ IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline
         ++used;
         explain_node(index, node, stage, report);
     }
+    std::vector<char> left_out(problem.node_ids.size(), 0);
+    for (const auto& span : timeline.spans)
+        if (span.kind == SpanKind::down && stages[static_cast<std::size_t>(span.node)] < 0)
+            used += std::exchange(left_out[static_cast<std::size_t>(span.node)], 1) == 0 ? 1 : 0;
+    cut_out_down(timeline, stages, report.gaps);
     for (const auto& gap : report.gaps)
         report.node_seconds[static_cast<std::size_t>(gap.node)][static_cast<std::size_t>(gap.cause)] +=
             gap.end_s - gap.start_s;

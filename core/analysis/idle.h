@@ -59,7 +59,8 @@ struct IdleReport {
 /// Before a node's first operation all that lies before its transfer was handed over is `fill_drain`. After its last:
 /// `fill_drain` until its stage begins to all-reduce, `all_reduce`, `optimizer`, `fill_drain` to the barrier; for a
 /// node without operations the same with `unused` instead of `fill_drain`.
-/// Without a transfer (same node) P's end is X's arrival. `node_down` is not to be seen in spans; it stays 0 here.
+/// Without a transfer (same node) P's end is X's arrival. Whatever else it waited for: `node_down` for as long as spans
+/// say that the node was down, also of a node that the plan leaves out for that.
 /// The iteration ends at timeline.iteration_s, or with the last span if that is later (incomplete timelines).
 IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline& timeline);
 

@@ -64,6 +64,8 @@ RankIteration Driver::run_iteration(int iteration, const std::vector<Disturbance
         run_disturbed(disturbances, controller, result);
     } catch (const InputError& error) {
         result.abandoned = error.faults();
+        if (recoveries_.empty()) throw;
+        recoveries_.back().abandoned = error.faults();
         result.recoveries = std::move(recoveries_);
         timeline_.complete = false;
         result.timeline = std::move(timeline_);

@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/recovery.h"
 
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+#include "core/base/index.h"
+
 namespace skippipe {
+
+std::string describe(const RecoveryReport& report, const Problem& problem) {
+    std::string nodes;
+    for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];
+    auto text = fmt::format("{} lost {} into the iteration, known {} later: ", nodes, format_seconds(report.lost_s),
+                            format_seconds(report.detected_s - report.lost_s));
+    if (!report.abandoned.empty()) return text + "the iteration begins again (" + report.abandoned.front().what + ")";
+    text += fmt::format("{} forwards and {} backwards run again", report.redone_forwards, report.redone_backwards);
+    if (report.lost_gradients > 0) text += fmt::format(", the gradients of {} are lost", report.lost_gradients);
+    return text + fmt::format(", planned again in {}", format_seconds(report.replanning_s));
+}
 
 Replan ReplanController::recover(const Problem& network, const Plan& plan, const ReplanRequest& request) {
     auto asked = request;
     asked.operations = operations_;
-    return replan(network, plan, asked);
+    auto rest = replan(network, plan, asked);
+    for (std::size_t stage = 0; policy_ == RecoveryPolicy::replay && stage < rest.plan.stages.size(); ++stage)
+        if (rest.plan.stages[stage].empty() && !plan.stages[stage].empty())
+            throw InputError(fmt::format("stage {}", stage), fmt::format("stage {} has no node left", stage),
+                             "the policy is replay: no microbatch passes over a stage",
+                             "Let a node of it come back (rejoin_after_s), or set recovery.policy to \"reroute\"");
+    return rest;
 }
 
 }  // namespace skippipe

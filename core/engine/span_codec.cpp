@@ -101,7 +101,7 @@ std::vector<Span> decode_spans(std::string_view message, const SpanLimits& limit
     for (std::size_t i = 0; i < count; ++i) {
         Span span;
         const auto kind = read.take<std::uint8_t>();
-        if (kind > static_cast<std::uint8_t>(SpanKind::step)) refuse(fmt::format("kind {}", kind));
+        if (kind > static_cast<std::uint8_t>(last_span_kind)) refuse(fmt::format("kind {}", kind));
         span.kind = static_cast<SpanKind>(kind);
         for (int* index : {&span.node, &span.to_node, &span.stage, &span.microbatch})
             *index = read.take<std::int32_t>();

@@ -11,6 +11,7 @@
 
 #include "core/base/index.h"
 #include "core/engine/span_codec.h"
+#include "core/engine/survival.h"
 #include "core/engine/virtual_clock.h"
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
@@ -72,6 +73,9 @@ public:
 
     const RankSchedule& schedule() const { return schedule_; }
     RankIteration run(int iteration) { return driver_->run_iteration(iteration); }
+    RankIteration run(int iteration, const std::vector<Disturbance>& disturbances, RecoveryController& controller) {
+        return driver_->run_iteration(iteration, disturbances, controller);
+    }
     /// Null under the virtual clock.
     const WallClock* wall() const { return wall_; }
 
@@ -103,6 +107,8 @@ public:
           validated_at_(start.position.validated ? done_ : -1),
           validates_first_(start.validate_first) {
         execution_ = std::make_unique<Execution>(experiment_, problem_, schedule, compute_, transport_);
+        if (!experiment_.failures.empty()) survival_.emplace(experiment_, problem_, schedule.plan);
+        replanner_ = ReplanController(experiment_.recovery.policy);
     }
 
     void run() {
@@ -167,8 +173,7 @@ private:
 
     void iterate() {
         watch_.resume();
-        compute_.begin_iteration(done_);
-        auto ran = execution_->run(done_);
+        auto ran = survival_ ? survive() : run_once();
         auto& timeline = ran.timeline;
         if (!timeline.complete)
             throw std::runtime_error("the plan comes to a deadlock: " +
@@ -185,6 +190,71 @@ private:
             listener_->iterated({done_, network_s_, &timeline, std::move(result), watch_.total_s(), tokens_});
         network_s_ += timeline.iteration_s;
         ++done_;
+    }
+
+    RankIteration run_once() {
+        compute_.begin_iteration(done_);
+        return execution_->run(done_);
+    }
+
+    /// An iteration while things go wrong; begun again without the lost nodes where it cannot go on.
+    RankIteration survive() {
+        for (int attempt = 1;; ++attempt) {
+            take_stock();
+            compute_.begin_iteration(done_);
+            const auto events = survival_->events(done_, network_s_);
+            std::vector<Disturbance> disturbances;
+            for (const auto& event : events) disturbances.push_back(event.disturbance);
+            auto ran = execution_->run(done_, disturbances, replanner_);
+            survival_->happened(done_, events, ran.disturbances);
+            if (listener_)
+                for (const auto& report : ran.recoveries) listener_->recovered(done_, network_s_, report);
+            if (ran.abandoned.empty()) {
+                std::map<int, double> since_s;
+                for (std::size_t k = 0; k < ran.disturbances; ++k)
+                    since_s.emplace(events[k].disturbance.change.node, events[k].disturbance.at_s);
+                survival_->add_down(since_s, ran.timeline.iteration_s, ran.timeline.spans);
+                return ran;
+            }
+            if (attempt == most_attempts) throw InputError(ran.abandoned);
+            network_s_ += ran.recoveries.back().detected_s;
+        }
+    }
+
+    /// Between iterations: who is back fetches what it missed, and the plan is one for those who are there.
+    void take_stock() {
+        for (;;) {
+            auto back = survival_->bring_back(network_s_);
+            double fetched_s = 0;
+            while (!back.empty()) {
+                const int node = back.back(), sibling = survival_->sibling(node, back);
+                back.pop_back();
+                if (sibling >= 0) {
+                    compute_.rejoin(node, sibling);
+                    fetched_s = std::max(fetched_s, survival_->fetch_s(sibling, node));
+                } else {
+                    compute_.rejoin(node, node);  // the last of its stage: with what it has kept on its disk
+                }
+            }
+            network_s_ += fetched_s;
+            try {
+                const auto& plan = survival_->plan();
+                if (plan != schedule().plan || survival_->network_changed()) change_plan(plan);
+                return;
+            } catch (const InputError&) {
+                const double back_s = survival_->next_back_s(network_s_);
+                if (!std::isfinite(back_s)) throw;
+                network_s_ = back_s;
+            }
+        }
+    }
+
+    void change_plan(const Plan& plan) {
+        auto next = one_rank_schedule(problem_.nodes(), plan);
+        compute_.follow(next);
+        execution_.reset();
+        execution_ =
+            std::make_unique<Execution>(experiment_, survival_->network(), std::move(next), compute_, transport_);
     }
 
     /// The real step of this rank's nodes.
@@ -213,6 +283,9 @@ private:
     RankTransport& transport_;
     TrainingListener* listener_;
     TrainingController* controller_;
+    std::optional<Survival> survival_;  ///< where the experiment has failures
+    ReplanController replanner_;
+    static constexpr int most_attempts = 100;  ///< of one iteration
     std::unique_ptr<Execution> execution_;
     CommitListener* commits_;
     Stopwatch watch_;
@@ -230,7 +303,8 @@ IterationResult finish_iteration(int iteration, const RankSchedule& schedule, co
     const auto loss = compute.loss();
     std::vector<double> mine{loss.sum_nats, static_cast<double>(loss.tokens)};
     for (std::size_t s = 0; s < stages; ++s) {
-        const bool first_host = schedule.ranks_of_stage(static_cast<int>(s)).front() == transport.rank();
+        const auto hosts = schedule.ranks_of_stage(static_cast<int>(s));  // none: its nodes are all lost
+        const bool first_host = !hosts.empty() && hosts.front() == transport.rank();
         mine.push_back(first_host ? static_cast<double>(sums[s].tokens) : 0);
         mine.push_back(first_host ? sums[s].squared_norm : 0);
     }

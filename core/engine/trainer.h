@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/engine/compute.h"
+#include "core/engine/recovery.h"
 #include "core/experiment/document.h"
 #include "core/planner/plan/timeline.h"
 
@@ -26,6 +27,10 @@ public:
     virtual void validated(int iterations_done, double network_s, double machine_s, std::int64_t tokens,
                            const ValidationResult& result) = 0;
     virtual void iterated(const IterationReport& report) = 0;
+    /// What was done about nodes that were lost in an iteration that began at `offset_s` of network time.
+    virtual void recovered(int iteration, double offset_s, const RecoveryReport& report) {
+        static_cast<void>(iteration), static_cast<void>(offset_s), static_cast<void>(report);
+    }
     /// From this iteration on another plan is in force.
     virtual void plan_switched(int iteration) { static_cast<void>(iteration); }
 };

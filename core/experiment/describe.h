@@ -59,6 +59,10 @@ constexpr auto names_of(FailureKind*) {
                                                  {FailureKind::jitter, "jitter"},
                                                  {FailureKind::stage_loss, "stage-loss"}});
 }
+constexpr auto names_of(RecoveryPolicy*) {
+    return std::to_array<EnumName<RecoveryPolicy>>(
+        {{RecoveryPolicy::reroute, "reroute"}, {RecoveryPolicy::replay, "replay"}});
+}
 constexpr auto names_of(Clock*) {
     return std::to_array<EnumName<Clock>>({{Clock::virtual_time, "virtual"}, {Clock::wall, "wall"}});
 }
@@ -318,9 +322,12 @@ void describe(V& v, T& t) {
 template <class V, PartOf<Failure> T>
 void describe(V& v, T& f) {
     v("kind", f.kind, Info{.doc = "What happens", .required = true});
-    v("target", f.target, Info{.doc = "A node, a link as from->to, or a stage's number", .required = true});
+    v("target", f.target,
+      Info{.doc = "A node, a link as from->to, a stage's number, or \"any\": one of them, as the seed says",
+           .required = true});
     v("at_s", f.at_s, Info{.doc = "At this network time", .unit = "s", .min = 0, .max = 1e12});
-    v("at_iteration", f.at_iteration, Info{.doc = "At the start of this iteration", .min = 0, .max = 1e9});
+    v("at_iteration", f.at_iteration,
+      Info{.doc = "In this iteration, at an instant that the seed fixes", .min = 0, .max = 1e9});
     v("probability_per_iteration", f.probability_per_iteration,
       Info{.doc = "Chance in each iteration", .min = 0, .max = 1});
     v("rate_per_hour", f.rate_per_hour, Info{.doc = "Exponential rate", .unit = "1/h", .min = 0, .max = 1e6});
@@ -328,6 +335,22 @@ void describe(V& v, T& f) {
       Info{.doc = "Back after this time; absent: for good", .unit = "s", .min = 0, .max = 1e12});
     v("factor", f.factor,
       Info{.doc = "slow-down, link-degraded: times slower; jitter: relative spread", .min = 0, .max = 1e6});
+}
+
+template <class V, PartOf<Recovery> T>
+void describe(V& v, T& r) {
+    v("policy", r.policy,
+      Info{.doc = "reroute: nodes of the same stage do again what a lost one had done, and paths go around a stage "
+                  "that has no node left; replay: the same, but an iteration that needs such a stage waits until a "
+                  "node of it is back, so that nothing is ever left out"});
+    v("heartbeat_s", r.heartbeat_s,
+      Info{.doc = "A node says so often that it is there", .unit = "s", .min = 0, .max = 3600, .above_min = true});
+    v("deadline_s", r.deadline_s,
+      Info{.doc = "A node is taken for lost so long after its last word; more than the time between heartbeats",
+           .unit = "s",
+           .min = 0,
+           .max = 86400,
+           .above_min = true});
 }
 
 template <class V, PartOf<Execution> T>
@@ -360,6 +383,7 @@ void describe(V& v, T& e) {
     v("data", e.data, Info{.doc = "The corpus"});
     v("training", e.training, Info{.doc = "Optimizer and schedule"});
     v("failures", e.failures, Info{.doc = "What goes wrong, and when"});
+    v("recovery", e.recovery, Info{.doc = "What is done about lost nodes"});
     v("execution", e.execution, Info{.doc = "How it is run"});
 }
 

@@ -163,7 +163,7 @@ enum class FailureKind { crash, slow_down, link_cut, link_degraded, jitter, stag
 
 struct Failure {
     FailureKind kind = FailureKind::crash;
-    std::string target;          ///< node id, "a->b" for a link, or a stage's number
+    std::string target;          ///< node id, "a->b" for a link, a stage's number, or any_target
     std::optional<double> at_s;  ///< network time
     std::optional<int> at_iteration;
     std::optional<double> probability_per_iteration;
@@ -171,6 +171,19 @@ struct Failure {
     std::optional<double> rejoin_after_s;  ///< absent: for good
     double factor = 2;                     ///< slow_down, link_degraded: how many times slower; jitter: relative
     bool operator==(const Failure&) const = default;
+};
+
+/// The target of a failure that happens to one or another, as the seed says.
+inline const std::string any_target = "any";
+
+enum class RecoveryPolicy { reroute, replay };
+
+/// What is done about losses.
+struct Recovery {
+    RecoveryPolicy policy = RecoveryPolicy::reroute;
+    double heartbeat_s = 0.05;  ///< a node says so often that it is there
+    double deadline_s = 0.2;    ///< it is lost so long after its last word
+    bool operator==(const Recovery&) const = default;
 };
 
 enum class Clock { virtual_time, wall };
@@ -202,6 +215,7 @@ struct Experiment {
     DataSpec data;
     Training training;
     std::vector<Failure> failures;
+    Recovery recovery;
     Execution execution;
     bool operator==(const Experiment&) const = default;
 };

@@ -27,11 +27,11 @@ bool is_stage(const Checker& check, const std::string& target) {
 bool target_exists(const Checker& check, const Failure& failure) {
     switch (failure.kind) {
         case FailureKind::crash:
-        case FailureKind::slow_down: return check.index.is_node(failure.target);
+        case FailureKind::slow_down: return failure.target == any_target || check.index.is_node(failure.target);
         case FailureKind::link_cut:
         case FailureKind::link_degraded: return is_line(check, failure.target);
         case FailureKind::jitter: return check.index.is_node(failure.target) || is_line(check, failure.target);
-        case FailureKind::stage_loss: return is_stage(check, failure.target);
+        case FailureKind::stage_loss: return failure.target == any_target || is_stage(check, failure.target);
     }
     return false;
 }
@@ -39,12 +39,13 @@ bool target_exists(const Checker& check, const Failure& failure) {
 std::string wanted_target(const Checker& check, FailureKind kind) {
     switch (kind) {
         case FailureKind::crash:
-        case FailureKind::slow_down: return "a node";
+        case FailureKind::slow_down: return "a node, or \"any\"";
         case FailureKind::link_cut:
         case FailureKind::link_degraded: return "a link as \"from->to\"";
         case FailureKind::jitter: return "a node, or a link as \"from->to\"";
         case FailureKind::stage_loss:
-            return fmt::format("a stage's number from 0 to {}, as text", check.experiment.pipeline.stages - 1);
+            return fmt::format("a stage's number from 0 to {}, as text, or \"any\"",
+                               check.experiment.pipeline.stages - 1);
     }
     return "";
 }
@@ -98,6 +99,12 @@ void check_data(Checker& check) {
 
 void check_run(Checker& check) {
     check_data(check);
+    const auto& recovery = check.experiment.recovery;
+    if (check.sound("/recovery/deadline_s") && recovery.deadline_s <= recovery.heartbeat_s)
+        check.error(
+            "/recovery/deadline_s", fmt::format("{:g} s is not more than a heartbeat", recovery.deadline_s),
+            fmt::format("every node would be taken for lost between two of them ({:g} s apart)", recovery.heartbeat_s),
+            "Give at least twice heartbeat_s");
     for (std::size_t i = 0; i < check.experiment.failures.size() && !check.full(); ++i) check_failure(check, i);
 }
 

@@ -207,6 +207,7 @@ bool TorchCompute::needs_data(const RankSchedule& schedule, int rank) {
 }
 
 void TorchCompute::follow(const RankSchedule& schedule) {
+    implementation_->settle();  // what was begun in an iteration that could not go on
     implementation_->schedule = schedule;
     implementation_->residuals.clear();
     implementation_->expect_microbatches();
@@ -342,6 +343,7 @@ void TorchCompute::go_on(const Replan& rest) {
 }
 
 void TorchCompute::rejoin(int node, int sibling) {
+    implementation_->settle();
     set_state(node, state(sibling));
     implementation_->lost.erase(node);
 }

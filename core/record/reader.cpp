@@ -76,7 +76,7 @@ RecordedSpan span_of(SQLite::Statement& row) {
     RecordedSpan span;
     span.row = row.getColumn(0).getInt64();
     span.iteration = row.getColumn(1).getInt();
-    const int kind = std::clamp(row.getColumn(2).getInt(), 0, static_cast<int>(SpanKind::step));
+    const int kind = std::clamp(row.getColumn(2).getInt(), 0, static_cast<int>(last_span_kind));
     span.span.kind = static_cast<SpanKind>(kind);
     span.span.node = row.getColumn(3).getInt();
     span.span.to_node = row.getColumn(4).getInt();

@@ -260,6 +260,28 @@ private:
         if (ranks_.send(protocol::SwitchPlan{plan_json})) forecast_->told(std::move(*better));
     }
 
+    void receive(const protocol::Recovered& m) {
+        const auto& report = m.report;
+        for (const int node : report.nodes)
+            if (node < 0 || node >= job_.problem.nodes())
+                throw InputError("worker", fmt::format("node {} is lost", node), "the experiment has no such node",
+                                 "Build coordinator and worker anew with `./studio build`");
+        const double end_s = m.offset_s + report.detected_s;
+        const auto note = [&](const char* name, double value) {
+            metric(m.iteration, name, value, end_s, outcome_.info.machine_s, 0);
+        };
+        note("nodes_lost", static_cast<double>(report.nodes.size()));
+        note("detection_s", report.detected_s - report.lost_s);
+        note("replanning_s", report.replanning_s);
+        note("redone_operations", report.redone_forwards + report.redone_backwards);
+        note("lost_gradients", report.lost_gradients);
+        outcome_.nodes_lost += static_cast<int>(report.nodes.size());
+        outcome_.begun_again += report.abandoned.empty() ? 0 : 1;
+        log_.warn(fmt::format("iteration {}: {}", m.iteration + 1, describe(report, job_.problem)));
+        for (const auto& change : report.changes) log_.info("  " + change);
+        if (progress_.recovered) progress_.recovered(m);
+    }
+
     void receive(const protocol::PlanSwitched& m) {
         const auto why = forecast_ ? forecast_->switched() : std::nullopt;
         if (!why) return;

@@ -55,6 +55,7 @@ struct RunOutcome {
     std::vector<Difference> differences;   ///< wall clock: predicted against measured, of the first iterations and of
                                            ///< some later ones
     std::vector<PlanChange> plan_changes;  ///< what it went over to
+    int nodes_lost = 0, begun_again = 0;   ///< losses it went on after; iterations that had to be begun again
     Faults faults;                         ///< why it failed
 };
 
@@ -65,6 +66,7 @@ struct RunProgress {
     std::function<void(const protocol::Hello&)> ready;
     std::function<void(const protocol::Validated&)> validated;
     std::function<void(const protocol::Iterated&)> iterated;
+    std::function<void(const protocol::Recovered&)> recovered;
     std::function<void(const PlanChange&)> plan_switched;
     std::function<void(bool paused)> paused;
     std::function<void(const protocol::Checkpointed&)> checkpointed;  ///< a run can go on from there

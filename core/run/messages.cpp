@@ -14,15 +14,27 @@ json write(const Span& s) {
         {static_cast<int>(s.kind), s.node, s.to_node, s.stage, s.microbatch, s.ready_s, s.start_s, s.end_s, s.bytes});
 }
 
-Span read_span(const json& v) {
-    const int kind = v.at(0).get<int>();
-    if (kind < 0 || kind > static_cast<int>(SpanKind::step)) throw std::out_of_range("unknown kind of span");
-    return {static_cast<SpanKind>(kind), v.at(1), v.at(2), v.at(3), v.at(4), v.at(5), v.at(6), v.at(7), v.at(8)};
-}
-
 json write(const Fault& f) { return {{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy}}; }
 
 Fault read_fault(const json& f) { return {f.at("pointer"), f.at("what"), f.at("why"), f.at("remedy")}; }
+
+json write(const Faults& faults) {
+    json list = json::array();
+    for (const auto& f : faults) list.push_back(write(f));
+    return list;
+}
+
+Faults read_faults(const json& v) {
+    Faults faults;
+    for (const auto& f : v) faults.push_back(read_fault(f));
+    return faults;
+}
+
+Span read_span(const json& v) {
+    const int kind = v.at(0).get<int>();
+    if (kind < 0 || kind > static_cast<int>(last_span_kind)) throw std::out_of_range("unknown kind of span");
+    return {static_cast<SpanKind>(kind), v.at(1), v.at(2), v.at(3), v.at(4), v.at(5), v.at(6), v.at(7), v.at(8)};
+}
 
 struct Writer {
     json operator()(const Listening& m) const { return {{"type", "listening"}, {"port", m.port}}; }
@@ -61,6 +73,22 @@ struct Writer {
                 {"stage_tokens", m.result.stage_tokens},
                 {"spans", std::move(spans)}};
     }
+    json operator()(const Recovered& m) const {
+        const auto& r = m.report;
+        return {{"type", "recovered"},
+                {"iteration", m.iteration},
+                {"offset_s", m.offset_s},
+                {"nodes", r.nodes},
+                {"lost_s", r.lost_s},
+                {"detected_s", r.detected_s},
+                {"redone_forwards", r.redone_forwards},
+                {"redone_backwards", r.redone_backwards},
+                {"lost_gradients", r.lost_gradients},
+                {"lost_work_s", r.lost_work_s},
+                {"replanning_s", r.replanning_s},
+                {"changes", r.changes},
+                {"abandoned", write(r.abandoned)}};
+    }
     json operator()(const PlanSwitched& m) const { return {{"type", "plan switched"}, {"iteration", m.iteration}}; }
     json operator()(const Paused& m) const { return {{"type", "paused"}, {"paused", m.paused}}; }
     json operator()(const Checkpointed& m) const {
@@ -74,11 +102,7 @@ struct Writer {
     json operator()(const Done& m) const {
         return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}};
     }
-    json operator()(const Failed& m) const {
-        json faults = json::array();
-        for (const auto& f : m.faults) faults.push_back(write(f));
-        return {{"type", "failed"}, {"faults", std::move(faults)}};
-    }
+    json operator()(const Failed& m) const { return {{"type", "failed"}, {"faults", write(m.faults)}}; }
 };
 
 Message read(const json& v) {
@@ -109,6 +133,13 @@ Message read(const json& v) {
         for (const auto& span : v.at("spans")) m.spans.push_back(read_span(span));
         return m;
     }
+    if (type == "recovered")
+        return Recovered{
+            v.at("iteration"),
+            v.at("offset_s"),
+            {v.at("nodes").get<std::vector<int>>(), v.at("lost_s"), v.at("detected_s"), v.at("redone_forwards"),
+             v.at("redone_backwards"), v.at("lost_gradients"), v.at("lost_work_s"), v.at("replanning_s"),
+             v.at("changes").get<std::vector<std::string>>(), read_faults(v.at("abandoned"))}};
     if (type == "plan switched") return PlanSwitched{v.at("iteration")};
     if (type == "paused") return Paused{v.at("paused")};
     if (type == "checkpointed")
@@ -121,11 +152,7 @@ Message read(const json& v) {
     if (type == "heartbeat") return Heartbeat{};
     if (type == "probed") return Probed{v.at("ranks").get<std::vector<std::string>>()};
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
-    if (type == "failed") {
-        Failed m;
-        for (const auto& f : v.at("faults")) m.faults.push_back(read_fault(f));
-        return m;
-    }
+    if (type == "failed") return Failed{read_faults(v.at("faults"))};
     throw std::out_of_range("unknown type " + type);
 }
 

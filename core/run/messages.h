@@ -8,6 +8,7 @@
 
 #include "core/base/fault.h"
 #include "core/engine/compute.h"
+#include "core/engine/recovery.h"
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe::protocol {
@@ -72,6 +73,13 @@ struct PlanSwitched {
     int iteration = 0;
 };
 
+/// What was done about nodes that were lost in an iteration that began at `offset_s` of network time.
+struct Recovered {
+    int iteration = 0;
+    double offset_s = 0;
+    RecoveryReport report;
+};
+
 /// The training stands still between two iterations, or goes on again.
 struct Paused {
     bool paused = true;
@@ -109,8 +117,8 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, PlanSwitched, Paused, Checkpointed,
-                             Warned, Heartbeat, Probed, Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, PlanSwitched, Paused,
+                             Checkpointed, Warned, Heartbeat, Probed, Done, Failed>;
 
 /// Coordinator to worker, while it trains: end after the iteration that runs.
 struct Stop {};

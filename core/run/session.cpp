@@ -57,6 +57,9 @@ public:
         link_.send(protocol::Iterated{r.iteration, r.offset_s, r.timeline->iteration_s, r.machine_s, r.tokens, r.result,
                                       r.timeline->spans});
     }
+    void recovered(int iteration, double offset_s, const RecoveryReport& report) override {
+        link_.send(protocol::Recovered{iteration, offset_s, report});
+    }
     void plan_switched(int iteration) override { link_.send(protocol::PlanSwitched{iteration}); }
     TrainingCommand next() override {
         const bool stands_still = commands_.paused();

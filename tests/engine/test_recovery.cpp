@@ -35,7 +35,7 @@ public:
     std::vector<Replan> replans;
 
 private:
-    ReplanController replanner_{20'000};
+    ReplanController replanner_{RecoveryPolicy::reroute, 20'000};
 };
 
 bool by_place(const Span& a, const Span& b) {

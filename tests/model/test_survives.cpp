@@ -8,6 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/base/rng.h"
+#include "core/engine/trainer.h"
 #include "core/engine/virtual_clock.h"
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
@@ -53,7 +54,7 @@ Differences train(const Experiment& experiment, const std::string& planner_name,
     VirtualDriver driver(problem, plan, compute);
     WholeModel whole(experiment.model, experiment.training, plan.blocks, 1);
     const auto batches = make_batches(experiment);
-    ReplanController controller(20'000);
+    ReplanController controller(RecoveryPolicy::reroute, 20'000);
     Rng rng(7);
     Differences found;
     for (int i = 0; i < iterations; ++i) {
@@ -88,6 +89,42 @@ Differences train(const Experiment& experiment, const std::string& planner_name,
     return found;
 }
 
+/// Losses of all iterations, and what was reported.
+class Heard final : public TrainingListener {
+public:
+    void validated(int, double, double, std::int64_t, const ValidationResult& result) override {
+        losses.push_back(result.loss_nats);
+    }
+    void iterated(const IterationReport& report) override {
+        losses.push_back(report.result.loss_sum_nats / static_cast<double>(report.result.tokens));
+        for (const auto& span : report.timeline->spans)
+            down_s += span.kind == SpanKind::down ? span.end_s - span.start_s : 0;
+        ended_s = report.offset_s + report.timeline->iteration_s;
+    }
+    void recovered(int, double, const RecoveryReport& report) override {
+        ++recoveries;
+        begun_again += report.abandoned.empty() ? 0 : 1;
+    }
+    std::vector<double> losses;
+    int recoveries = 0, begun_again = 0;
+    double down_s = 0, ended_s = 0;
+};
+
+/// A whole training by the document's failures.
+Heard train_by_document(const Experiment& experiment) {
+    PlannerRegistry planners;
+    register_planners(planners);
+    const auto problem = make_problem(experiment);
+    PlanRequest request;
+    request.steps = experiment.pipeline.plan_steps;
+    const auto plan = planners.find("skippipe")->plan(problem, request);
+    TorchCompute compute(experiment, plan, make_batches(experiment), 1, 2);
+    Heard heard;
+    LocalTransport alone;
+    skippipe::train(experiment, problem, one_rank_schedule(problem.nodes(), plan), compute, alone, &heard, nullptr);
+    return heard;
+}
+
 }  // namespace
 
 class TestSurvives : public QObject {
@@ -117,6 +154,33 @@ private Q_SLOTS:
         QVERIFY2(found.gradient <= 1e-5, qPrintable(QString("gradients differ by %1").arg(found.gradient)));
         QVERIFY2(found.loss <= 1e-5, qPrintable(QString("losses differ by %1").arg(found.loss)));
         QVERIFY(found.replicas_equal);
+    }
+
+    /// Nodes crash by rate and by chance, whole stages are lost now and then, all come back: with `replay` the losses
+    /// of every iteration and validation are those of an undisturbed training.
+    void a_training_by_its_document() {
+        auto experiment = experiment_for(0.25, false);
+        experiment.training.iterations = 30;
+        experiment.training.validate_every = 10;
+        experiment.recovery.policy = RecoveryPolicy::replay;
+        const auto any = std::string(any_target);
+        auto calm = experiment;
+        calm.failures.clear();
+        experiment.failures = {
+            {.kind = FailureKind::crash, .target = any, .probability_per_iteration = 0.7, .rejoin_after_s = 10},
+            {.kind = FailureKind::crash, .target = any, .rate_per_hour = 300, .rejoin_after_s = 4},
+            {.kind = FailureKind::stage_loss, .target = any, .probability_per_iteration = 0.2, .rejoin_after_s = 3},
+            {.kind = FailureKind::slow_down, .target = any, .at_iteration = 4, .rejoin_after_s = 9, .factor = 2}};
+        const auto disturbed = train_by_document(experiment), undisturbed = train_by_document(calm);
+        QVERIFY2(
+            disturbed.recoveries > 20 && disturbed.begun_again > 0 && disturbed.down_s > 0,
+            qPrintable(QString("%1 recoveries, %2 begun again").arg(disturbed.recoveries).arg(disturbed.begun_again)));
+        QCOMPARE(disturbed.losses.size(), undisturbed.losses.size());
+        for (std::size_t i = 0; i < undisturbed.losses.size(); ++i)
+            QVERIFY2(
+                std::abs(disturbed.losses[i] - undisturbed.losses[i]) <= 1e-5 * undisturbed.losses[i],
+                qPrintable(QString("%1: %2 instead of %3").arg(i).arg(disturbed.losses[i]).arg(undisturbed.losses[i])));
+        QVERIFY(disturbed.ended_s > undisturbed.ended_s);
     }
 };
 

@@ -18,6 +18,7 @@ std::string_view to_string(SpanKind kind) {
         case SpanKind::transfer_backward: return "transfer-backward";
         case SpanKind::all_reduce: return "all-reduce";
         case SpanKind::step: return "step";
+        case SpanKind::down: return "down";
     }
     return "?";
 }

@@ -18,8 +18,10 @@ enum class SpanKind : std::uint8_t {
     transfer_forward,
     transfer_backward,
     all_reduce,
-    step
+    step,
+    down  // the node was not there
 };
+inline constexpr SpanKind last_span_kind = SpanKind::down;
 
 std::string_view to_string(SpanKind kind);
 inline bool is_compute(SpanKind kind) { return kind <= SpanKind::weight_gradient; }
@@ -32,7 +34,7 @@ inline bool is_transfer(SpanKind kind) {
 /// Something that took network time, seconds from the iteration's start.
 /// Compute: ready_s = arrival of its input, start_s..end_s = on the node.
 /// Transfer: ready_s = handed over, start_s = the line begins to send, end_s = arrival.
-/// All-reduce and step: of `stage` on `node`.
+/// All-reduce and step: of `stage` on `node`. Down: start_s..end_s, a node of `stage` that was lost.
 struct Span {
     SpanKind kind = SpanKind::forward;
     int node = -1;

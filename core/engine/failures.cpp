@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/failures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/index.h"
+#include "core/base/rng.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr double seconds_per_hour = 3600;
+
+/// A stream of draws of a failure of its own, whatever the others draw.
+Rng stream(const Experiment& experiment, std::size_t failure, std::uint64_t of) {
+    return Rng(Rng(experiment.seed ^ (0x9e3779b97f4a7c15ull * (failure + 1))).next() ^ of, 17);
+}
+
+int node_index(const Problem& problem, const std::string& id) {
+    const auto found = std::find(problem.node_ids.begin(), problem.node_ids.end(), id);
+    return found == problem.node_ids.end() ? -1 : static_cast<int>(found - problem.node_ids.begin());
+}
+
+}  // namespace
+
+double detected_s(const Recovery& recovery, double at_s) {
+    return std::floor(at_s / recovery.heartbeat_s) * recovery.heartbeat_s + recovery.deadline_s;
+}
+
+FailureSchedule::FailureSchedule(const Experiment& experiment, const Problem& problem)
+    : experiment_(experiment), problem_(problem) {}
+
+std::vector<double> FailureSchedule::times(std::size_t failure, double from_s, double until_s) const {
+    const auto& what = experiment_.failures[failure];
+    std::vector<double> times;
+    if (what.at_s && *what.at_s >= from_s && *what.at_s < until_s) times.push_back(*what.at_s);
+    if (!what.rate_per_hour || *what.rate_per_hour <= 0) return times;
+    auto rng = stream(experiment_, failure, 0);
+    for (double at_s = 0; at_s < until_s;) {
+        at_s += -std::log(1 - rng.uniform()) * seconds_per_hour / *what.rate_per_hour;
+        if (at_s >= from_s && at_s < until_s) times.push_back(at_s);
+    }
+    return times;
+}
+
+void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std::uint64_t draw,
+                          const std::vector<std::vector<int>>& stages, std::vector<FailureEvent>& events) const {
+    const auto& what = experiment_.failures[failure];
+    const double network_s = offset_s + at_s;
+    FailureEvent event{.failure = failure};
+    if (what.rejoin_after_s) event.back_s = network_s + *what.rejoin_after_s;
+    const auto lose = [&](int node) {
+        event.disturbance = {at_s,
+                             {.kind = NetworkChange::Kind::node_down, .node = node},
+                             std::max(at_s, detected_s(experiment_.recovery, network_s) - offset_s)};
+        events.push_back(event);
+    };
+    const auto slow = [&](NetworkChange::Kind kind, int node, int to) {
+        event.disturbance = {at_s, {.kind = kind, .node = node, .to = to, .factor = what.factor}, at_s};
+        events.push_back(event);
+    };
+    auto rng = stream(experiment_, failure, draw ^ 0x5bd1e995);
+    const bool any = what.target == any_target;
+    switch (what.kind) {
+        case FailureKind::crash:
+            return lose(any ? static_cast<int>(rng.below(at(problem_.nodes()))) : node_index(problem_, what.target));
+        case FailureKind::slow_down:
+            return slow(NetworkChange::Kind::node_slower,
+                        any ? static_cast<int>(rng.below(at(problem_.nodes()))) : node_index(problem_, what.target),
+                        -1);
+        case FailureKind::stage_loss: {
+            const auto stage = any ? 1 + rng.below(std::max<std::size_t>(1, stages.size() - 1))
+                                   : static_cast<std::size_t>(std::stoul(what.target));
+            if (stage < stages.size())
+                for (const int node : stages[stage]) lose(node);
+            return;
+        }
+        case FailureKind::link_degraded:
+        case FailureKind::link_cut:
+        case FailureKind::jitter: {
+            const auto line = std::find(problem_.line_names.begin(), problem_.line_names.end(), what.target);
+            if (line == problem_.line_names.end()) return;
+            const auto number = static_cast<int>(line - problem_.line_names.begin());
+            const auto hop = std::find_if(problem_.hops.begin(), problem_.hops.end(),
+                                          [&](const Hop& one) { return one.line == number; });
+            if (hop == problem_.hops.end()) return;
+            const auto pair = static_cast<int>(hop - problem_.hops.begin());
+            return slow(NetworkChange::Kind::line_slower, pair / problem_.nodes(), pair % problem_.nodes());
+        }
+    }
+}
+
+std::vector<FailureEvent> FailureSchedule::of_iteration(int iteration, double offset_s, double expected_s,
+                                                        const std::vector<std::vector<int>>& stages) const {
+    // Long enough that what happens while an iteration goes on after losses is among them.
+    const double until_s = offset_s + 20 * std::max(expected_s, experiment_.recovery.deadline_s);
+    std::vector<FailureEvent> events;
+    for (std::size_t k = 0; k < experiment_.failures.size(); ++k) {
+        const auto& what = experiment_.failures[k];
+        for (const double at_s : times(k, offset_s, until_s))
+            add(k, at_s - offset_s, offset_s, static_cast<std::uint64_t>(at_s * 1e6), stages, events);
+        auto rng = stream(experiment_, k, static_cast<std::uint64_t>(iteration) + 1);
+        const double when = rng.uniform(), chance = rng.uniform();
+        if (what.at_iteration == iteration ||
+            (what.probability_per_iteration && chance < *what.probability_per_iteration))
+            add(k, when * expected_s, offset_s, static_cast<std::uint64_t>(iteration) + 1, stages, events);
+    }
+    std::stable_sort(events.begin(), events.end(), [](const FailureEvent& a, const FailureEvent& b) {
+        return a.disturbance.at_s < b.disturbance.at_s;
+    });
+    return events;
+}
+
+}  // namespace skippipe

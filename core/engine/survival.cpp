@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/survival.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/base/index.h"
+#include "core/planner/replan/progress.h"
+#include "core/planner/timeline/evaluator.h"
+
+namespace skippipe {
+
+namespace {
+/// Weights and the two moments of the optimizer, each as many bytes as the gradient.
+constexpr double fetched_per_gradient_byte = 3;
+}  // namespace
+
+Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base)
+    : experiment_(experiment),
+      problem_(problem),
+      schedule_(experiment, problem),
+      controller_(experiment.recovery.policy),
+      base_(std::move(base)),
+      stage_of_(stage_of_nodes(base_, problem.nodes())),
+      network_(problem) {}
+
+std::vector<FailureEvent> Survival::events(int iteration, double offset_s) const {
+    auto events = schedule_.of_iteration(iteration, offset_s, expected_s_, base_.stages);
+    std::set<int> lost;
+    std::erase_if(events, [&](const FailureEvent& event) {
+        const auto& change = event.disturbance.change;
+        if (iteration == iteration_ && happened_.contains(event.failure)) return true;
+        if (change.kind != NetworkChange::Kind::node_down) return false;
+        return down(change.node) || stage_of_[at(change.node)] < 0 || !lost.insert(change.node).second;
+    });
+    return events;
+}
+
+void Survival::happened(int iteration, const std::vector<FailureEvent>& events, std::size_t count) {
+    if (std::exchange(iteration_, iteration) != iteration) happened_.clear();
+    for (std::size_t k = 0; k < count; ++k) {
+        const auto& failure = experiment_.failures[events[k].failure];
+        if (failure.at_iteration || failure.probability_per_iteration) happened_.insert(events[k].failure);
+        const auto& change = events[k].disturbance.change;
+        if (change.kind == NetworkChange::Kind::node_down) {
+            down_[change.node] = events[k].back_s;
+            lost_as_[change.node] = ++losses_;
+        } else {
+            slower_.push_back({change, events[k].back_s});
+            network_changed_ = true;
+        }
+    }
+    if (network_changed_) update_network();
+}
+
+void Survival::update_network() {
+    std::vector<NetworkChange> changes;
+    for (const auto& slower : slower_) changes.push_back(slower.change);
+    network_ = changed_network(problem_, changes);
+    planned_for_.reset();
+}
+
+std::vector<int> Survival::bring_back(double network_s) {
+    std::vector<int> back;
+    for (const auto& [node, back_s] : down_)
+        if (back_s <= network_s && !waits_for_another(node, network_s)) back.push_back(node);
+    for (const int node : back) down_.erase(node);
+    const auto faster = std::erase_if(slower_, [&](const Slower& slower) { return slower.back_s <= network_s; });
+    if (faster > 0) update_network();
+    network_changed_ = network_changed_ || faster > 0;
+    return back;
+}
+
+/// Where a whole stage was lost, the node that was lost last has its newest weights: the others wait for it.
+bool Survival::waits_for_another(int node, double network_s) const {
+    for (const int other : base_.stages[at(stage_of_[at(node)])]) {
+        const auto lost = down_.find(other);
+        if (lost == down_.end()) return false;
+        if (lost_as_.at(other) > lost_as_.at(node) && lost->second > network_s && std::isfinite(lost->second))
+            return true;
+    }
+    return false;
+}
+
+double Survival::next_back_s(double network_s) const {
+    double next_s = std::numeric_limits<double>::infinity();
+    for (const auto& ring : base_.stages)
+        if (std::all_of(ring.begin(), ring.end(), [&](int node) { return down(node); }))
+            for (const int node : ring)
+                if (down_.at(node) > network_s) next_s = std::min(next_s, down_.at(node));
+    return next_s;
+}
+
+int Survival::sibling(int node, const std::vector<int>& among) const {
+    for (const int other : base_.stages[at(stage_of_[at(node)])])
+        if (other != node && !down(other) && std::find(among.begin(), among.end(), other) == among.end()) return other;
+    return -1;
+}
+
+double Survival::fetch_s(int sibling, int node) const {
+    const auto& hop = network_.hop(sibling, node);
+    if (hop.line == no_line) return 0;
+    const double bytes = fetched_per_gradient_byte * network_.gradient_bytes[at(stage_of_[at(node)])];
+    return bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network_.overhead_s;
+}
+
+const Plan& Survival::plan() {
+    std::vector<int> down;
+    for (const auto& [node, back_s] : down_) down.push_back(node);
+    if (planned_for_ == down) return plan_;
+    planned_for_.reset();
+    plan_ = base_;
+    if (!down.empty()) {
+        ReplanRequest request{.progress =
+                                  progress_from_steps(network_, base_, std::vector<int>(base_.paths.size(), 0), 0)};
+        for (const int node : down) request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
+        plan_ = controller_.recover(network_, base_, request).plan;
+    }
+    expected_s_ = evaluate(network_, plan_).iteration_s;
+    planned_for_ = std::move(down);
+    return plan_;
+}
+
+void Survival::add_down(const std::map<int, double>& since_s, double iteration_s, std::vector<Span>& spans) const {
+    for (const auto& [node, back_s] : down_) {
+        const auto lost = since_s.find(node);
+        const double from_s = lost == since_s.end() ? 0 : lost->second;
+        if (iteration_s > from_s)
+            spans.push_back({SpanKind::down, node, -1, stage_of_[at(node)], -1, from_s, from_s, iteration_s, 0});
+    }
+}
+
+}  // namespace skippipe

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/engine/failures.h"
+
+namespace skippipe {
+
+/// Who is there, how fast the network is, and by which plan iterations go, while failures happen and pass.
+class Survival {
+public:
+    /// `base`: the plan with everybody there. `experiment` and `problem` outlive it.
+    Survival(const Experiment& experiment, const Problem& problem, Plan base);
+
+    /// What may happen in an iteration that begins at `offset_s` of network time; of what is there.
+    std::vector<FailureEvent> events(int iteration, double offset_s) const;
+    /// The first `count` of them have happened. What happens once an iteration does not happen again where that begins
+    /// again.
+    void happened(int iteration, const std::vector<FailureEvent>& events, std::size_t count);
+
+    /// Nodes that are back at `network_s`; what was slower until then is as before.
+    std::vector<int> bring_back(double network_s);
+    /// When, after `network_s`, the next lost node of a stage without any is back; infinite: none.
+    double next_back_s(double network_s) const;
+
+    bool down(int node) const { return down_.contains(node); }
+    /// A node of the same stage that is there; -1: none. `among`: nodes that are not ready to give anything.
+    int sibling(int node, const std::vector<int>& among) const;
+    /// Weights and the two moments of the optimizer from a sibling over the line between them, idle.
+    double fetch_s(int sibling, int node) const;
+
+    /// The network and the plan for those who are there. Throws InputError where no plan can be: a stage has no node
+    /// left and cannot be passed over.
+    const Problem& network() const { return network_; }
+    /// Whether it has changed since this was asked last.
+    bool network_changed() { return std::exchange(network_changed_, false); }
+    const Plan& plan();
+    /// Of plan(), with nothing else going wrong.
+    double expected_s() const { return expected_s_; }
+    /// Spans that show who is down in an iteration of so many seconds, from its start; `since_s` of nodes lost in it.
+    void add_down(const std::map<int, double>& since_s, double iteration_s, std::vector<Span>& spans) const;
+
+private:
+    struct Slower {
+        NetworkChange change;
+        double back_s;
+    };
+    void update_network();
+    bool waits_for_another(int node, double network_s) const;
+
+    const Experiment& experiment_;
+    const Problem& problem_;
+    FailureSchedule schedule_;
+    ReplanController controller_;
+    Plan base_, plan_;
+    std::vector<int> stage_of_;   ///< of base_
+    std::map<int, double> down_;  ///< nodes that are lost, and when they are back (network time)
+    std::vector<Slower> slower_;
+    Problem network_;
+    bool network_changed_ = false;
+    int losses_ = 0, iteration_ = -1;
+    std::set<std::size_t> happened_;               ///< failures by iteration that happened in iteration_
+    std::map<int, int> lost_as_;                   ///< lost nodes by the order in which they were lost
+    std::optional<std::vector<int>> planned_for_;  ///< down then
+    double expected_s_ = 0;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include <cmath>
+
+#include "core/base/index.h"
+#include "core/engine/survival.h"
+#include "plugins/planners/all.h"
+#include "tests/planner/random_problems.h"
+
+using namespace skippipe;
+using Kind = NetworkChange::Kind;
+
+namespace {
+
+/// Six nodes of three stages, 4 s an iteration or so.
+struct Scene {
+    Scene() : problem(examples::random_problem(3)) {
+        PlannerRegistry planners;
+        register_planners(planners);
+        PlanRequest request;
+        request.steps = 50;
+        plan = planners.find("1f1b")->plan(problem, request);
+    }
+    std::vector<FailureEvent> events(int iteration, double offset_s, double expected_s = 4) const {
+        return FailureSchedule(experiment, problem).of_iteration(iteration, offset_s, expected_s, plan.stages);
+    }
+    Experiment experiment;
+    Problem problem;
+    Plan plan;
+};
+
+}  // namespace
+
+class TestFailures : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    /// Failures by time and rate are the same whichever iterations they fall into.
+    void a_rate_is_a_function_of_seed_and_time() {
+        Scene s;
+        s.experiment.failures.push_back(
+            {.kind = FailureKind::crash, .target = std::string(any_target), .rate_per_hour = 3600});
+        std::vector<double> whole, pieces;
+        std::vector<int> nodes, nodes_of_pieces;
+        for (const auto& event : s.events(0, 0, 10)) {
+            if (event.disturbance.at_s >= 100) break;
+            whole.push_back(event.disturbance.at_s);
+            nodes.push_back(event.disturbance.change.node);
+        }
+        for (int i = 0; i < 25; ++i)
+            for (const auto& event : s.events(i, 4.0 * i))
+                if (event.disturbance.at_s < 4) {
+                    pieces.push_back(4.0 * i + event.disturbance.at_s);
+                    nodes_of_pieces.push_back(event.disturbance.change.node);
+                }
+        QVERIFY(whole.size() > 60 && whole.size() < 140);  // one a second: 100 +- 4 deviations
+        QCOMPARE(pieces.size(), whole.size());
+        for (std::size_t k = 0; k < whole.size(); ++k) QVERIFY(std::abs(pieces[k] - whole[k]) < 1e-9);
+        QCOMPARE(nodes_of_pieces, nodes);
+        s.experiment.seed = 2;
+        const auto others = s.events(0, 0, 10);
+        QVERIFY(others.front().disturbance.at_s != whole.front());
+    }
+
+    void once_and_by_chance() {
+        Scene s;
+        s.experiment.failures.push_back({.kind = FailureKind::crash, .target = "n1", .at_s = 9.5, .rejoin_after_s = 2});
+        s.experiment.failures.push_back(
+            {.kind = FailureKind::slow_down, .target = "n2", .at_iteration = 7, .factor = 3});
+        s.experiment.failures.push_back(
+            {.kind = FailureKind::stage_loss, .target = "1", .probability_per_iteration = 0.25});
+        int crashes = 0, slow_downs = 0, losses = 0;
+        for (int i = 0; i < 400; ++i)
+            for (const auto& event : s.events(i, 4.0 * i)) {
+                const auto& d = event.disturbance;
+                if (event.failure == 0 && d.at_s < 4) {
+                    ++crashes;
+                    QCOMPARE(i, 2);
+                    QVERIFY(std::abs(d.at_s - 1.5) < 1e-9 && std::abs(event.back_s - 11.5) < 1e-9);
+                    // Its last heartbeat was at 9.5 s, and the deadline passes 0.2 s later.
+                    QVERIFY(std::abs(d.detected_s - 1.7) < 1e-9);
+                }
+                if (event.failure == 1) {
+                    ++slow_downs;
+                    QCOMPARE(i, 7);
+                    QVERIFY(d.change.kind == Kind::node_slower && d.change.factor == 3);
+                    QVERIFY(d.at_s >= 0 && d.at_s < 4);
+                }
+                losses += event.failure == 2 ? 1 : 0;
+            }
+        QCOMPARE(crashes, 1);
+        QCOMPARE(slow_downs, 1);
+        const auto nodes = static_cast<int>(s.plan.stages[1].size());
+        QCOMPARE(losses % nodes, 0);
+        QVERIFY(losses / nodes > 60 && losses / nodes < 140);
+    }
+
+    /// Who is down has no part in the plan, and comes back when it is time; a stage that was lost whole has its newest
+    /// weights from the node that was lost last.
+    void who_is_there() {
+        Scene s;
+        s.experiment.failures.push_back(
+            {.kind = FailureKind::stage_loss, .target = "1", .at_s = 1, .rejoin_after_s = 5});
+        Survival survival(s.experiment, s.problem, s.plan);
+        QCOMPARE(survival.plan(), s.plan);
+        const auto events = survival.events(0, 0);
+        const auto& ring = s.plan.stages[1];
+        QCOMPARE(events.size(), ring.size());
+        survival.happened(0, events, events.size());
+        for (const int node : ring) QVERIFY(survival.down(node) && survival.sibling(node, {}) == -1);
+        QVERIFY(survival.bring_back(5.9).empty());
+        QCOMPARE(survival.next_back_s(2), 6.0);
+        QCOMPARE(survival.bring_back(6.0).size(), ring.size());
+        QCOMPARE(survival.plan(), s.plan);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestFailures)
+#include "test_failures.moc"
