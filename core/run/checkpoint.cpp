@@ -183,6 +183,7 @@ void write_stage(const fs::path& folder, int stage, StageState state) {
 void write_residuals(const fs::path& folder, int rank, std::vector<MessageResidual> residuals) {
     if (residuals.empty()) return;
     std::vector<NamedTensor> tensors;
+    tensors.reserve(residuals.size());
     for (auto& one : residuals) tensors.push_back({residual_name(one), std::move(one.values)});
     write_tensors(folder / fmt::format("residuals-rank-{}.safetensors", rank), std::move(tensors), {});
 }
