@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     cli::add_fork(app, context);
     cli::add_log(app, context);
     cli::add_export(app, context);
+    cli::add_torture(app, context);
     cli::add_bench(app, context);
     try {
         app.parse(argc, argv);

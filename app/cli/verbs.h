@@ -38,6 +38,7 @@ void add_control(CLI::App& app, Context& context);
 void add_fork(CLI::App& app, Context& context);
 void add_log(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
+void add_torture(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);
 
 /// A subcommand with --json, a description and examples in its help.

@@ -42,6 +42,7 @@ void Driver::begin(int iteration) {
     steps_done_.assign(schedule_.plan.paths.size(), 0);
     again_.clear();
     lost_.assign(at(problem_.nodes()), 0);
+    lost_gradients_.clear();
     recoveries_.clear();
     events_.begin_iteration(iteration, timeline_.spans);
     for (const auto& path : schedule_.plan.paths)

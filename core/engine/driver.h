@@ -135,6 +135,8 @@ private:
     std::vector<double> last_ends() const;
     /// When the iteration ends if nothing else happens; infinite where operations are left.
     double end_s() const;
+    double last_end_s() const;
+    int note_lost_gradients(const Residual& residual);
     void lose(int node, double now_s);
     void recover(const std::vector<int>& down, double now_s, RecoveryController& controller);
     void go_on(double now_s);
@@ -163,6 +165,7 @@ private:
     std::vector<int> steps_done_;            ///< [T] in release order, as in IterationProgress
     std::vector<char> again_;                ///< [T x (2p + 1)] to be run again and not yet run; or empty
     std::vector<char> lost_;                 ///< [nodes] in this iteration
+    std::vector<char> lost_gradients_;       ///< [T x p] in this iteration; or empty
     std::unique_ptr<Rest> rest_;             ///< null until a loss
     std::vector<RecoveryReport> recoveries_;
 };

@@ -77,7 +77,7 @@ RankIteration Driver::run_iteration(int iteration, const std::vector<Disturbance
         timeline_.complete = left_ == 0;
         if (!timeline_.complete) describe_blocked();
         timeline_.iteration_s =
-            rest_->end(source->network()).iteration_s(source->stage_end_s(), timeline_.makespan_s, &timeline_);
+            rest_->end(source->network()).iteration_s(source->stage_end_s(), last_end_s(), &timeline_);
         for (const auto& stage : schedule_.plan.stages) timeline_.used_nodes += static_cast<int>(stage.size());
         for (const auto& span : timeline_.spans) timeline_.bytes += span.bytes;
         finished.timeline = std::move(timeline_);
@@ -143,10 +143,17 @@ std::vector<double> Driver::last_ends() const {
     return ends;
 }
 
+/// Of the last operation, or where that is later when a stage's all-reduce began anew.
+double Driver::last_end_s() const {
+    double last_s = timeline_.makespan_s;
+    for (const double end_s : events_.interruptible()->stage_end_s()) last_s = std::max(last_s, end_s);
+    return last_s;
+}
+
 double Driver::end_s() const {
     if (left_ > 0) return infinite;
     const auto& source = *events_.interruptible();
-    if (rest_) return rest_->end(source.network()).iteration_s(source.stage_end_s(), timeline_.makespan_s, nullptr);
+    if (rest_) return rest_->end(source.network()).iteration_s(source.stage_end_s(), last_end_s(), nullptr);
     Timeline end;
     end.makespan_s = timeline_.makespan_s;
     skippipe::finish_iteration(source.network(), schedule_.plan, source.stage_end_s(), end);
@@ -227,10 +234,25 @@ void Driver::recover(const std::vector<int>& down, double now_s, RecoveryControl
     report.replanning_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     report.redone_forwards = replan.redone_forwards;
     report.redone_backwards = replan.redone_backwards;
-    report.lost_gradients = replan.lost_gradients - (rest_ ? rest_->replan.lost_gradients : 0);
+    report.lost_gradients = note_lost_gradients(replan.residual);
     report.changes = replan.changes;
     rest_ = std::make_unique<Rest>(Rest{plan(), source.network(), std::move(replan)});
     go_on(now_s);
+}
+
+/// How many more gradients are lost than before; fewer, where a microbatch begins anew.
+int Driver::note_lost_gradients(const Residual& residual) {
+    int more = 0;
+    lost_gradients_.resize(residual.lost.size(), 0);
+    for (int i = 0; i < residual.count(); ++i)
+        for (int hop = 0; hop < residual.length; ++hop) {
+            auto& lost = lost_gradients_[at(i * residual.length + hop)];
+            const bool runs_anew = 2 * residual.length - hop >= residual.next_step[at(i)];
+            const bool is = residual.lost[at(i * residual.length + hop)] != 0 || (lost != 0 && !runs_anew);
+            more += (is ? 1 : 0) - lost;
+            lost = is ? 1 : 0;
+        }
+    return more;
 }
 
 /// The inputs that come again from the nodes before, in the order in which they are handed over.

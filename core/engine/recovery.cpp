@@ -28,6 +28,10 @@ Replan ReplanController::recover(const Problem& network, const Plan& plan, const
             throw InputError(fmt::format("stage {}", stage), fmt::format("stage {} has no node left", stage),
                              "the policy is replay: no microbatch passes over a stage",
                              "Let a node of it come back (rejoin_after_s), or set recovery.policy to \"reroute\"");
+    if (rest.residual.heads_alone > 0)
+        throw InputError("stage 0", "head and body would step on different microbatches",
+                         "their losses were run again, and then nodes were lost that had what their backwards need",
+                         "The iteration begins again with the nodes that are left");
     return rest;
 }
 

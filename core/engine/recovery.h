@@ -25,7 +25,7 @@ struct RecoveryReport {
     double lost_s = 0;       ///< when the first of them was, seconds from the iteration's start
     double detected_s = 0;   ///< when it was known, and planned again
     int redone_forwards = 0, redone_backwards = 0;
-    int lost_gradients = 0;            ///< backwards that had ended and do not run again
+    int lost_gradients = 0;            ///< more backwards whose gradients are lost (below 0: fewer)
     double lost_work_s = 0;            ///< that the lost nodes had worked in this iteration
     double replanning_s = 0;           ///< machine time that planning took
     std::vector<std::string> changes;  ///< one sentence each

@@ -18,14 +18,29 @@ namespace {
 constexpr double fetched_per_gradient_byte = 3;
 }  // namespace
 
-Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base)
+Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Membership& members)
     : experiment_(experiment),
       problem_(problem),
       schedule_(experiment, problem),
       controller_(experiment.recovery.policy),
       base_(std::move(base)),
       stage_of_(stage_of_nodes(base_, problem.nodes())),
-      network_(problem) {}
+      slower_(members.slower),
+      network_(problem) {
+    for (const auto& absent : members.absent) {
+        down_[absent.node] = absent.back_s;
+        lost_as_[absent.node] = absent.lost_as;
+        losses_ = std::max(losses_, absent.lost_as);
+    }
+    network_changed_ = !slower_.empty();
+    if (network_changed_) update_network();
+}
+
+Membership Survival::members() const {
+    Membership members{.slower = slower_};
+    for (const auto& [node, back_s] : down_) members.absent.push_back({node, back_s, lost_as_.at(node)});
+    return members;
+}
 
 std::vector<FailureEvent> Survival::events(int iteration, double offset_s) const {
     auto events = schedule_.of_iteration(iteration, offset_s, expected_s_, base_.stages);
@@ -68,7 +83,8 @@ std::vector<int> Survival::bring_back(double network_s) {
     for (const auto& [node, back_s] : down_)
         if (back_s <= network_s && !waits_for_another(node, network_s)) back.push_back(node);
     for (const int node : back) down_.erase(node);
-    const auto faster = std::erase_if(slower_, [&](const Slower& slower) { return slower.back_s <= network_s; });
+    const auto faster =
+        std::erase_if(slower_, [&](const Membership::Slower& slower) { return slower.back_s <= network_s; });
     if (faster > 0) update_network();
     network_changed_ = network_changed_ || faster > 0;
     return back;

@@ -10,11 +10,30 @@
 
 namespace skippipe {
 
+/// Who is lost and what is slower between two iterations, as a checkpoint keeps it. Times of the network; infinite:
+/// never.
+struct Membership {
+    struct Absent {
+        int node = 0;
+        double back_s = 0;
+        int lost_as = 0;  ///< the how-manieth loss of the training
+    };
+    struct Slower {
+        NetworkChange change;
+        double back_s = 0;
+    };
+    std::vector<Absent> absent;
+    std::vector<Slower> slower;
+};
+
 /// Who is there, how fast the network is, and by which plan iterations go, while failures happen and pass.
 class Survival {
 public:
     /// `base`: the plan with everybody there. `experiment` and `problem` outlive it.
-    Survival(const Experiment& experiment, const Problem& problem, Plan base);
+    Survival(const Experiment& experiment, const Problem& problem, Plan base, const Membership& members = {});
+
+    Membership members() const;
+    const Plan& base() const { return base_; }
 
     /// What may happen in an iteration that begins at `offset_s` of network time; of what is there.
     std::vector<FailureEvent> events(int iteration, double offset_s) const;
@@ -45,10 +64,6 @@ public:
     void add_down(const std::map<int, double>& since_s, double iteration_s, std::vector<Span>& spans) const;
 
 private:
-    struct Slower {
-        NetworkChange change;
-        double back_s;
-    };
     void update_network();
     bool waits_for_another(int node, double network_s) const;
 
@@ -59,7 +74,7 @@ private:
     Plan base_, plan_;
     std::vector<int> stage_of_;   ///< of base_
     std::map<int, double> down_;  ///< nodes that are lost, and when they are back (network time)
-    std::vector<Slower> slower_;
+    std::vector<Membership::Slower> slower_;
     Problem network_;
     bool network_changed_ = false;
     int losses_ = 0, iteration_ = -1;

@@ -107,7 +107,10 @@ public:
           validated_at_(start.position.validated ? done_ : -1),
           validates_first_(start.validate_first) {
         execution_ = std::make_unique<Execution>(experiment_, problem_, schedule, compute_, transport_);
-        if (!experiment_.failures.empty()) survival_.emplace(experiment_, problem_, schedule.plan);
+        const auto& members = start.position.members;
+        if (!experiment_.failures.empty()) survival_.emplace(experiment_, problem_, schedule.plan, members);
+        for (const auto& absent : members.absent)
+            if (survival_) compute_.lose(absent.node);
         replanner_ = ReplanController(experiment_.recovery.policy);
     }
 
@@ -160,8 +163,9 @@ private:
 
     void commit(bool last) {
         if (commits_)
-            commits_->committed({done_, validated_at_ == done_, network_s_, watch_.total_s(), tokens_}, schedule().plan,
-                                last);
+            commits_->committed({done_, validated_at_ == done_, network_s_, watch_.total_s(), tokens_,
+                                 survival_ ? survival_->members() : Membership{}},
+                                survival_ ? survival_->base() : schedule().plan, last);
     }
 
     void validate() {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/engine/compute.h"
-#include "core/engine/recovery.h"
+#include "core/engine/survival.h"
 #include "core/experiment/document.h"
 #include "core/planner/plan/timeline.h"
 
@@ -56,6 +56,7 @@ struct TrainingPosition {
     double network_s = 0;    ///< where the next iteration begins
     double machine_s = 0;
     std::int64_t tokens = 0;
+    Membership members;
 };
 
 /// Hears on every rank, between two iterations and at the same ones, that the training could go on from here: nothing
@@ -63,8 +64,8 @@ struct TrainingPosition {
 class CommitListener {
 public:
     virtual ~CommitListener() = default;
-    /// `in_force`: the plan of the iterations so far. `last`: no iteration follows in this training. Every rank may use
-    /// the transport, all in the same way.
+    /// `in_force`: the plan of the iterations so far, with everybody there. `last`: no iteration follows in this
+    /// training. Every rank may use the transport, all in the same way.
     virtual void committed(const TrainingPosition& position, const Plan& in_force, bool last) = 0;
 };
 

@@ -46,8 +46,9 @@ void VirtualClock::start(const ComputeTask& task, const NodeAction& action, doub
 }
 
 void VirtualClock::run(const ComputeTask& task, const NodeAction& action, double now_s) {
-    compute_.submit(task);
-    running_[at(task.node)] = {action.ready_s, now_s};
+    const bool again = task.operation.attempt > 0;
+    if (!again) compute_.submit(task);
+    running_[at(task.node)] = {action.ready_s, now_s, task, !again};
     const auto measured_s = durations_ ? durations_->operation_s(task.node, task.operation) : std::nullopt;
     const double seconds =
         measured_s ? *measured_s : operation_seconds(network_, task.operation, task.node, task.stage);
@@ -97,7 +98,8 @@ std::optional<NodeEvent> VirtualClock::next(std::uint64_t&) {
     if (event.kind == NodeInput::Kind::arrive) compute_.arrived(event.node, event.operation);
     if (event.kind == NodeInput::Kind::end) {
         if (admission_) admission_->leave(event.node);
-        const auto& running = running_[at(event.node)];
+        auto& running = running_[at(event.node)];
+        if (!std::exchange(running.submitted, true)) compute_.submit(running.task);
         happened.ready_s = running.ready_s;
         happened.start_s = running.start_s;
         happened.end_s = event.time_s;
@@ -160,7 +162,7 @@ void VirtualClock::go_on(const Replan& rest, const std::vector<PendingEvent>& ev
     stage_of_ = rest.residual_plan.stage_of;
     last_end_s_ = rest.residual.stage_end_s;
     for (const auto& event : events) {
-        if (event.kind == NodeInput::Kind::end) running_[at(event.node)] = {event.ready_s, event.start_s};
+        if (event.kind == NodeInput::Kind::end) running_[at(event.node)].task.operation = event.operation;
         push({event.time_s, event.number, event.kind, event.node, event.operation, event.from});
     }
     compute_.go_on(rest);

@@ -75,6 +75,8 @@ private:
     };
     struct Running {
         double ready_s = 0, start_s = 0;
+        ComputeTask task;
+        bool submitted = true;  ///< what runs again is computed when it has ended: until then it may be given up
     };
     struct Waiting {
         ComputeTask task;

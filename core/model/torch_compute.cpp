@@ -94,6 +94,14 @@ struct TorchCompute::Implementation {
         throw std::logic_error(fmt::format("stage {} has no node left", stage));
     }
     NodeState& first_node(int stage) { return node(first_index(stage)); }
+    /// The node, or where it is lost one of its stage that is not, while there is one.
+    NodeState& present(int index) {
+        const int stage = node(index).stage.stage();
+        for (std::size_t other = 0; lost.contains(index) && other < nodes.size(); ++other)
+            if (nodes[other] && nodes[other]->stage.stage() == stage && !lost.contains(static_cast<int>(other)))
+                return *nodes[other];
+        return node(index);
+    }
     int first_rank(int stage) const { return schedule.rank_of[at(first_index(stage))]; }
     bool hosted(int index) const { return index >= 0 && at(index) < nodes.size() && nodes[at(index)].has_value(); }
     std::int64_t width() const { return experiment.model.width; }
@@ -305,6 +313,7 @@ void TorchCompute::lose(int node) {
     gone.stage.gradient().zero_();
     gone.tokens = 0;
     for (auto& [microbatch, state] : self.microbatches) {
+        if (state.inputs.empty()) continue;  // no iteration has begun
         const int length = state.length();
         for (auto& visit : state.visits)
             if (visit.node == node) give_up(gone, visit);
@@ -334,12 +343,13 @@ void TorchCompute::go_on(const Replan& rest) {
             visit = {};
         }
         self.take_path(microbatch, state, {first, first + residual.length});
+        const auto before = state.submitted;
         for (int step = 0; step < residual.steps(); ++step)
             state.submitted[at(step)] = step < residual.next_step[at(i)] && !residual.redone(i, step);
+        for (const auto& open : residual.open)  // what runs goes on; what runs again is submitted when it has ended
+            if (open.index == i && open.running && !open.weight)
+                state.submitted[at(open.step)] = before[at(open.step)];
     }
-    for (const auto& open : residual.open)
-        if (open.running && !open.weight)
-            self.microbatches.at(residual.microbatches[at(open.index)]).submitted[at(open.step)] = 1;
 }
 
 void TorchCompute::rejoin(int node, int sibling) {
@@ -482,11 +492,11 @@ ValidationResult TorchCompute::validate(RankTransport& transport) {
 }
 
 std::vector<float> TorchCompute::weights(int node) const {
-    return to_vector(implementation_->node(node).stage.weights());
+    return to_vector(implementation_->present(node).stage.weights());
 }
 
 StageState TorchCompute::state(int node) const {
-    const auto& of = implementation_->node(node);
+    const auto& of = implementation_->present(node);
     return {to_vector(of.stage.weights()), to_vector(of.m), to_vector(of.v),
             implementation_->steps.at(at(of.stage.stage()))};
 }

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -110,6 +112,37 @@ std::vector<float> values_of(const SafeTensors& file, const std::string& name) {
     return file.read(name, found->second.shape);
 }
 
+/// Network time, or null: never.
+Json time_or_never(double at_s) { return std::isfinite(at_s) ? Json(at_s) : Json(nullptr); }
+double time_or_never(const Json& json) {
+    return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
+}
+
+Json to_json(const Membership& members) {
+    Json absent = Json::array(), slower = Json::array();
+    for (const auto& one : members.absent) absent.push_back({one.node, time_or_never(one.back_s), one.lost_as});
+    for (const auto& [change, back_s] : members.slower)
+        slower.push_back({static_cast<int>(change.kind), change.node, change.to, change.factor, time_or_never(back_s)});
+    return {{"absent", std::move(absent)}, {"slower", std::move(slower)}};
+}
+
+/// Checked against the experiment by whoever goes on with it.
+Membership members_from(const Json& json) {
+    Membership members;
+    for (const auto& one : json.value("absent", Json::array()))
+        members.absent.push_back({one.at(0), time_or_never(one.at(1)), one.at(2)});
+    for (const auto& one : json.value("slower", Json::array())) {
+        const int kind = one.at(0);
+        if (kind != static_cast<int>(NetworkChange::Kind::node_slower) &&
+            kind != static_cast<int>(NetworkChange::Kind::line_slower))
+            throw std::out_of_range("an unknown kind of slowness");
+        members.slower.push_back(
+            {{.kind = static_cast<NetworkChange::Kind>(kind), .node = one.at(1), .to = one.at(2), .factor = one.at(3)},
+             time_or_never(one.at(4))});
+    }
+    return members;
+}
+
 Json to_json(const CheckpointManifest& m) {
     Json files = Json::array();
     for (const auto& file : m.files)
@@ -122,6 +155,7 @@ Json to_json(const CheckpointManifest& m) {
             {"network_s", m.position.network_s},
             {"machine_s", m.position.machine_s},
             {"tokens", m.position.tokens},
+            {"members", to_json(m.position.members)},
             {"written_utc", m.written_utc},
             {"build", m.build},
             {"data", m.data},
@@ -137,8 +171,9 @@ Json to_json(const CheckpointManifest& m) {
 
 CheckpointManifest from_json(const Json& json) {
     CheckpointManifest m;
-    m.position = {json.at("iterations_done"), json.at("validated"), json.at("network_s"), json.at("machine_s"),
-                  json.at("tokens")};
+    m.position = {json.at("iterations_done"), json.at("validated"),
+                  json.at("network_s"),       json.at("machine_s"),
+                  json.at("tokens"),          members_from(json.value("members", Json::object()))};
     m.written_utc = json.at("written_utc");
     m.build = json.at("build");
     m.data = json.at("data");

@@ -239,6 +239,12 @@ private:
                                   "Losses go on as if the data had always been these", Fault::Severity::warning}});
         auto position = manifest.position;
         position.validated = position.validated && !job_.new_run;
+        if (job_.new_run) position.members = {};  // another run has failures of its own
+        for (const auto& absent : position.members.absent)
+            if (absent.node < 0 || absent.node >= work_.problem.nodes())
+                throw InputError(job_.start_from, fmt::format("node {} is absent", absent.node),
+                                 fmt::format("the experiment has {}", work_.problem.nodes()),
+                                 "Go on from an earlier checkpoint of this run, or start it anew");
         return {position, job_.new_run, nullptr};
     }
 

@@ -4,66 +4,17 @@
 #include <QTest>
 
 #include <algorithm>
-#include <cmath>
-#include <tuple>
 
 #include "core/base/index.h"
-#include "core/engine/ledger_compute.h"
-#include "core/engine/virtual_clock.h"
-#include "core/planner/replan/validate_residual.h"
+#include "core/engine/torture.h"
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
-#include "tests/engine/random_plans.h"
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
 using Kind = NetworkChange::Kind;
 
 namespace {
-
-/// Keeps what it was asked and what it answered.
-class Watched final : public RecoveryController {
-public:
-    Replan recover(const Problem& network, const Plan& plan, const ReplanRequest& request) override {
-        requests.push_back(request);
-        plans.push_back(plan);
-        replans.push_back(replanner_.recover(network, plan, request));
-        return replans.back();
-    }
-    std::vector<ReplanRequest> requests;
-    std::vector<Plan> plans;
-    std::vector<Replan> replans;
-
-private:
-    ReplanController replanner_{RecoveryPolicy::reroute, 20'000};
-};
-
-bool by_place(const Span& a, const Span& b) {
-    return std::tie(a.start_s, a.end_s, a.kind, a.node, a.to_node, a.stage, a.microbatch) <
-           std::tie(b.start_s, b.end_s, b.kind, b.node, b.to_node, b.stage, b.microbatch);
-}
-
-/// Spans that end after a time; of transfers those handed over from then on.
-std::vector<Span> after(std::vector<Span> spans, double at_s) {
-    std::erase_if(
-        spans, [&](const Span& span) { return span.end_s <= at_s || (is_transfer(span.kind) && span.ready_s < at_s); });
-    std::sort(spans.begin(), spans.end(), by_place);
-    return spans;
-}
-
-std::string text_of(const Span& span) {
-    return fmt::format("{} m{} on {} -> {} at {}: {} {}", to_string(span.kind), span.microbatch, span.node,
-                       span.to_node, span.ready_s, span.start_s, span.end_s);
-}
-
-std::string first_difference(const std::vector<Span>& done, const std::vector<Span>& foretold) {
-    for (std::size_t k = 0; k < std::max(done.size(), foretold.size()); ++k) {
-        if (k < done.size() && k < foretold.size() && done[k] == foretold[k]) continue;
-        return (k < done.size() ? text_of(done[k]) : std::string("nothing")) + " instead of " +
-               (k < foretold.size() ? text_of(foretold[k]) : std::string("nothing"));
-    }
-    return {};
-}
 
 struct Scene {
     Problem problem;
@@ -91,74 +42,59 @@ class TestRecovery : public QObject {
         return s;
     }
 
-    struct Outcome {
-        int recoveries = 0, abandoned = 0, lost_gradients = 0, redone = 0;
-        std::string fault;
-    };
-
-    static Outcome run(const Scene& s, const std::vector<Disturbance>& disturbances) {
-        try {
-            return held_against_what_was_foretold(s, disturbances);
-        } catch (const std::logic_error& error) {
-            return {.fault = error.what()};
-        }
-    }
-
-    /// Runs one iteration with the disturbances, and holds its last rest against what was foretold.
-    static Outcome held_against_what_was_foretold(const Scene& s, const std::vector<Disturbance>& disturbances) {
-        LedgerCompute ledger(s.problem.nodes(), s.plan);
-        const auto schedule = one_rank_schedule(s.problem.nodes(), s.plan);
-        const PlannedProblem planned(s.problem, s.plan.blocks);
-        VirtualClock clock(planned.get(), schedule, ledger);
-        Driver driver(planned.get(), schedule, 0, clock);
-        Watched controller;
-        const auto result = driver.run_iteration(0, disturbances, controller);
-        Outcome outcome{.recoveries = static_cast<int>(controller.replans.size())};
-        if (!result.abandoned.empty()) {
-            outcome.abandoned = 1;
-            return outcome;
-        }
-        if (!result.timeline.complete) return {.fault = "the iteration did not come to its end"};
-        if (controller.replans.empty()) return outcome;
-        // The last rest ran to its end, with nothing slower after it.
-        const auto& last = controller.replans.back();
-        const bool undisturbed_since =
-            std::none_of(disturbances.begin(), disturbances.end(),
-                         [&](const Disturbance& d) { return d.at_s > last.at_s || d.detected_s > last.at_s; });
-        if (undisturbed_since) {
-            outcome.fault =
-                first_difference(after(result.timeline.spans, last.at_s), after(last.timeline.spans, last.at_s));
-            if (!outcome.fault.empty()) return outcome;
-            if (result.timeline.iteration_s != last.iteration_s) outcome.fault = "another iteration time";
-        }
-        for (const auto& report : result.recoveries) {
-            outcome.lost_gradients += report.lost_gradients;
-            outcome.redone += report.redone_forwards + report.redone_backwards;
-        }
-        int missing = 0;
-        for (const auto& path : s.plan.paths) {
-            for (const int node : ledger.path(path.microbatch)) {
-                const int times = ledger.counted(path.microbatch, ledger.stage_of(node));
-                if (times > 1) outcome.fault = "a gradient counts twice";
-                missing += times == 0 ? 1 : 0;
-            }
-            if (ledger.counted_head(path.microbatch) != ledger.counted(path.microbatch, 0))
-                outcome.fault = fmt::format("head and body of stage 0 disagree about microbatch {}", path.microbatch);
-        }
-        if (missing != outcome.lost_gradients)
-            outcome.fault =
-                fmt::format("{} gradients are missing, {} were reported lost", missing, outcome.lost_gradients);
-        for (int n = 0; n < s.problem.nodes(); ++n)
-            if (ledger.held(n) != 0) outcome.fault = fmt::format("node {} still holds a microbatch", n);
-        return outcome;
-    }
-
     static Disturbance loss(int node, double at_s, double delay_s = 0) {
         return {at_s, {.kind = Kind::node_down, .node = node}, at_s + delay_s};
     }
 
 private Q_SLOTS:
     void initTestCase() { register_planners(registry_); }
+
+    /// Random plans of every shape; `skippipe torture` runs more of them.
+    void torture_finds_nothing() {
+        const auto summary = torture(0, 1500);
+        for (const auto& fault : summary.faults)
+            qWarning("seed %d: %s", static_cast<int>(fault.seed), fault.fault.c_str());
+        QVERIFY(summary.faults.empty());
+        QCOMPARE(summary.seeds, 1500U);
+        QVERIFY(summary.recoveries > 1000 && summary.redone > 1000 && summary.abandoned < 500);
+    }
+
+    /// What is planted in the protocol is found, and shrinks to one loss or two.
+    void planted_faults_are_found_data() {
+        QTest::addColumn<int>("which");
+        QTest::newRow("a gradient that was lost is not computed again") << 0;
+        QTest::newRow("an input that was lost is not sent again") << 1;
+        QTest::newRow("a node forgets that it holds a microbatch") << 2;
+        QTest::newRow("a backward that has run runs once more") << 3;
+    }
+
+    void planted_faults_are_found() {
+        QFETCH(int, which);
+        const auto plant = [which](Replan& rest) {
+            auto& residual = rest.residual;
+            const int steps = residual.steps(), length = residual.length;
+            if (which == 0) {
+                for (int i = 0; i < residual.count(); ++i)
+                    for (int step = length + 1; step < steps; ++step) residual.redo[at(i * steps + step)] = 0;
+            } else if (which == 1) {
+                std::fill(residual.resend.begin(), residual.resend.end(), 0);
+            } else if (which == 2) {
+                for (int& held : residual.held) held = std::max(0, held - 1);
+            } else {
+                for (int i = 0; i < residual.count(); ++i)
+                    if (residual.begin[at(i)] == Residual::Begin::underway && residual.next_step[at(i)] > length + 1 &&
+                        residual.resend[at(i)] != 0)
+                        --residual.next_step[at(i)];
+            }
+        };
+        const auto summary = torture(0, 1500, {}, plant);
+        QVERIFY(!summary.faults.empty());
+        const auto smallest = std::min_element(
+            summary.faults.begin(), summary.faults.end(),
+            [](const auto& a, const auto& b) { return a.disturbances.size() < b.disturbances.size(); });
+        QVERIFY(smallest->disturbances.size() <= 2);
+        QVERIFY(!torture_iteration(torture_scene(*smallest), plant).fault.empty());
+    }
 
     void losses_data() {
         QTest::addColumn<int>("most");
@@ -194,13 +130,13 @@ private Q_SLOTS:
                                         0});
             std::sort(disturbances.begin(), disturbances.end(),
                       [](const Disturbance& a, const Disturbance& b) { return a.at_s < b.at_s; });
-            const auto outcome = run(s, disturbances);
+            const auto outcome = torture_iteration({s.problem, s.plan, disturbances});
             if (!outcome.fault.empty()) qWarning("seed %d: %s", static_cast<int>(seed), outcome.fault.c_str());
             bad += outcome.fault.empty() ? 0 : 1;
-            recovered += outcome.abandoned == 0 ? 1 : 0;
-            abandoned += outcome.abandoned;
+            recovered += outcome.abandoned ? 0 : 1;
+            abandoned += outcome.abandoned ? 1 : 0;
             redone += outcome.redone;
-            twice += outcome.abandoned == 0 && outcome.recoveries > 1 ? 1 : 0;
+            twice += !outcome.abandoned && outcome.recoveries > 1 ? 1 : 0;
         }
         QCOMPARE(bad, 0);
         QVERIFY2(recovered > 100 && redone > 200 && (most == 1 || twice > 30),

@@ -38,6 +38,7 @@ public:
         residual_.next_step = progress.steps_done;
         residual_.fresh_s.assign(count, 0.0);
         residual_.forced.assign(count * at(residual_.length), 0);
+        residual_.lost.assign(count * at(residual_.length), 0);
         residual_.redo.assign(count * at(residual_.steps()), 0);
         residual_.resend.assign(count, 0);
         next_.assign(count, none);
@@ -114,7 +115,8 @@ private:
         return lost(i, step) || (pending_[slot(i, step)] != 0 && (open == none || !kept(open)));
     }
     bool would_redo(int i, int hop) const {
-        return lost(i, hop) || pending_[slot(i, hop)] != 0 || pending_[slot(i, back(hop))] != 0;
+        return lost(i, hop) || pending_[slot(i, hop)] != 0 || pending_[slot(i, back(hop))] != 0 ||
+               (hop == 0 && pending_[slot(i, residual_.length)] != 0);
     }
     /// Whether nobody has what passed at a hop that had ended, nor will have: its neighbours cannot compute anything
     /// again.
@@ -132,12 +134,20 @@ private:
             for (int hop = 0; hop < residual_.length; ++hop) {
                 const bool no_forward = hop > 0 && lacks_input(i, hop) && broken(i, hop - 1);
                 const bool no_gradient = lacks_input(i, back(hop)) && broken(i, (hop + 1) % residual_.length);
-                if (again_[at(hop)] == 0 || !(no_forward || no_gradient)) continue;
+                const bool no_head = hop == 0 && loss_runs_again(i) && lacks_loss_input(i);
+                if (again_[at(hop)] == 0 || !(no_forward || no_gradient || no_head)) continue;
                 again_[at(hop)] = 0;
                 changed = true;
             }
         }
     }
+
+    /// Whether what the loss left is gone or still to be computed again.
+    bool loss_runs_again(int i) const {
+        return residual_.length < residual_.next_step[at(i)] &&
+               (lost(i, residual_.length) || pending_[slot(i, residual_.length)] != 0);
+    }
+    bool lacks_loss_input(int i) const { return lacks_input(i, residual_.length) && broken(i, residual_.length - 1); }
 
     void mark_hop(int i, int hop) {
         const int next = residual_.next_step[at(i)], loss = residual_.length;
@@ -148,11 +158,16 @@ private:
         flags[hop] = redo(hop);
         flags[back(hop)] = redo(back(hop));
         int lost_here = broken(i, hop) ? 1 : 0;
-        if (hop == 0 && loss < next && (gone || pending_[slot(i, loss)] != 0)) {
-            flags[loss] = (!gone || keeps_[0] != 0) && !(lacks_input(i, loss) && broken(i, residual_.length - 1));
+        if (hop == 0 && loss_runs_again(i)) {
+            // Head and body of stage 0 step on the same microbatches.
+            flags[loss] = over ? again_[0] : (!gone || keeps_[0] != 0) && !lacks_loss_input(i);
             if (flags[loss] == 0) lost_here = 1;
+            const bool body_lost = over && (gone || pending_[slot(i, back(hop))] != 0);
+            if (flags[loss] == 0 && !body_lost) ++residual_.heads_alone;
         }
+        if (hop == 0 && over && !gone && broken(i, hop) && !loss_runs_again(i)) ++residual_.heads_alone;
         residual_.lost_gradients += lost_here;
+        residual_.lost[at(i * residual_.length + hop)] = lost_here != 0;
         residual_.forced[at(i * residual_.length + hop)] = gone && (!over || again_[at(hop)] != 0);
         if (!gone) return hold(i, hop, !over || flags[back(hop)] != 0);
         const bool ran = hop < progress_.steps_done[at(i)] && pending_[slot(i, hop)] == 0;

@@ -41,12 +41,14 @@ struct Residual {
     std::vector<char> forced;         ///< [T x p] its node is lost and something is left to do there
     std::vector<char> redo;           ///< [T x (2p + 1)] this step is redone; all of them are before next_step
     std::vector<char> resend;         ///< [T] the input of next_step is handed over at at_s
+    std::vector<char> lost;           ///< [T x p] the gradient of the hop had been added up, or was to be, and is lost
     std::vector<OpenOperation> open;  ///< on living nodes, in event order
     std::vector<int> held;            ///< [nodes] microbatches held
     std::vector<char> down;           ///< [nodes] lost now or before
     std::vector<double> line_free_s, stage_end_s, stage_stepped_s;
     std::vector<double> available_s;  ///< [nodes] works from then on
     int redone_forwards = 0, redone_backwards = 0, lost_gradients = 0;
+    int heads_alone = 0;  ///< microbatches of which stage 0 has lost the head's gradient or the body's, but not both
 
     /// Operations that are still to end, those that run included.
     std::size_t operations_left() const;

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/torture.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/base/index.h"
+#include "core/base/rng.h"
+#include "core/engine/ledger_compute.h"
+#include "core/engine/virtual_clock.h"
+#include "core/planner/timeline/evaluator.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr std::int64_t replanning_operations = 2'000;  // of a search that need not be good here
+constexpr std::size_t most_faults = 10;
+
+/// Answers as the planner does, and keeps the last answer.
+class Watched final : public RecoveryController {
+public:
+    explicit Watched(const std::function<void(Replan&)>& tamper) : tamper_(tamper) {}
+    Replan recover(const Problem& network, const Plan& plan, const ReplanRequest& request) override {
+        auto rest = planner_.recover(network, plan, request);
+        last = rest;
+        ++count;
+        if (tamper_) tamper_(rest);
+        return rest;
+    }
+    std::optional<Replan> last;
+    int count = 0;
+
+private:
+    ReplanController planner_{RecoveryPolicy::reroute, replanning_operations};
+    const std::function<void(Replan&)>& tamper_;
+};
+
+/// Spans that end after a time (transfers: handed over from then on), in one order.
+std::vector<Span> after(std::vector<Span> spans, double at_s) {
+    std::erase_if(
+        spans, [&](const Span& span) { return span.end_s <= at_s || (is_transfer(span.kind) && span.ready_s < at_s); });
+    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+        return std::tie(a.start_s, a.end_s, a.kind, a.node, a.to_node, a.stage, a.microbatch) <
+               std::tie(b.start_s, b.end_s, b.kind, b.node, b.to_node, b.stage, b.microbatch);
+    });
+    return spans;
+}
+
+std::string text_of(const Span& span) {
+    return fmt::format("{} of microbatch {} on node {}, {:.9g} to {:.9g} s", to_string(span.kind), span.microbatch,
+                       span.node, span.start_s, span.end_s);
+}
+
+std::string first_difference(const std::vector<Span>& done, const std::vector<Span>& foretold) {
+    const auto [a, b] = std::mismatch(done.begin(), done.end(), foretold.begin(), foretold.end());
+    if (a == done.end() && b == foretold.end()) return {};
+    return (a == done.end() ? std::string("nothing") : text_of(*a)) + " where " +
+           (b == foretold.end() ? std::string("nothing") : text_of(*b)) + " was foretold";
+}
+
+/// What the books say after an iteration.
+std::string check_books(const TortureScene& scene, const LedgerCompute& ledger, int lost_gradients) {
+    int missing = 0;
+    for (const auto& path : scene.plan.paths) {
+        const int m = path.microbatch;
+        for (const int node : ledger.path(m)) {
+            const int times = ledger.counted(m, ledger.stage_of(node));
+            if (times > 1) return fmt::format("the gradient of microbatch {} counts {} times", m, times);
+            missing += times == 0 ? 1 : 0;
+        }
+        if (ledger.counted_head(m) != ledger.counted(m, 0))
+            return fmt::format("head and body of stage 0 disagree about microbatch {}", m);
+    }
+    if (missing != lost_gradients)
+        return fmt::format("{} gradients are missing, {} were reported lost", missing, lost_gradients);
+    for (int n = 0; n < scene.problem.nodes(); ++n)
+        if (ledger.held(n) != 0) return fmt::format("node {} still holds a microbatch", n);
+    return {};
+}
+
+TortureOutcome run(const TortureScene& scene, const std::function<void(Replan&)>& tamper) {
+    LedgerCompute ledger(scene.problem.nodes(), scene.plan);
+    const auto schedule = one_rank_schedule(scene.problem.nodes(), scene.plan);
+    const PlannedProblem planned(scene.problem, scene.plan.blocks);
+    VirtualClock clock(planned.get(), schedule, ledger);
+    Driver driver(planned.get(), schedule, 0, clock);
+    Watched controller(tamper);
+    const auto result = driver.run_iteration(0, scene.disturbances, controller);
+    TortureOutcome outcome{.abandoned = !result.abandoned.empty(), .recoveries = controller.count};
+    if (outcome.abandoned) return outcome;
+    for (const auto& report : result.recoveries) {
+        outcome.lost_gradients += report.lost_gradients;
+        outcome.redone += report.redone_forwards + report.redone_backwards;
+    }
+    if (!result.timeline.complete) {
+        outcome.fault = "the iteration does not end: " +
+                        (result.timeline.blocked.empty() ? std::string("nothing waits") : result.timeline.blocked[0]);
+        return outcome;
+    }
+    if (!controller.last) return outcome;
+    const auto& last = *controller.last;
+    const bool nothing_since =
+        std::none_of(scene.disturbances.begin(), scene.disturbances.end(),
+                     [&](const Disturbance& d) { return d.at_s > last.at_s || d.detected_s > last.at_s; });
+    if (nothing_since) {
+        outcome.fault =
+            first_difference(after(result.timeline.spans, last.at_s), after(last.timeline.spans, last.at_s));
+        if (outcome.fault.empty() && result.timeline.iteration_s != last.iteration_s)
+            outcome.fault = fmt::format("the iteration ends at {:.9g} s where {:.9g} s was foretold",
+                                        result.timeline.iteration_s, last.iteration_s);
+    }
+    if (outcome.fault.empty()) outcome.fault = check_books(scene, ledger, outcome.lost_gradients);
+    return outcome;
+}
+
+struct Draw {
+    Rng rng;
+    int between(int low, int high) { return low + static_cast<int>(rng.below(at(high - low + 1))); }
+    bool chance(double share) { return rng.uniform() < share; }
+};
+
+/// Uneven speeds, equal and zero latencies (ties) or none, shared or unlimited lines.
+Problem random_network(Draw& draw, int stages, int length, int nodes, int microbatches) {
+    Problem problem;
+    problem.stages = stages;
+    problem.path_length = length;
+    problem.microbatches = microbatches;
+    problem.blocks.assign(at(stages), 1);
+    const bool ties = draw.chance(0.5);
+    for (int n = 0; n < nodes; ++n) {
+        problem.node_ids.push_back("n" + std::to_string(n));
+        problem.seconds_per_sample_per_block.push_back(ties ? 1 : 0.5 + draw.rng.uniform());
+        problem.memory.push_back(draw.between(1, 4));
+    }
+    for (int k = 0; k < nodes * nodes; ++k) {
+        const auto seconds = [&] { return ties ? draw.between(0, 2) * 0.5 : draw.rng.uniform(); };
+        problem.hops.push_back({seconds(), 1 + draw.rng.uniform(), seconds(), seconds(), draw.between(0, nodes)});
+        problem.line_names.push_back("line " + std::to_string(k));
+    }
+    problem.shared_links = draw.chance(0.5);
+    problem.charge_all_reduce = draw.chance(0.5);
+    problem.step_seconds = 0.25;
+    problem.gradient_bytes.assign(at(stages), 5);
+    problem.forward_bytes = 3;
+    problem.backward_bytes = 2;
+    problem.balance_data_nodes = false;
+    problem.constraints.uniform_execution = problem.constraints.bounded_disorder = false;
+    return problem;
+}
+
+Plan random_plan(Draw& draw, const Problem& problem) {
+    Plan plan{.planner = "torture", .split_backward = draw.chance(0.3), .blocks = problem.blocks};
+    plan.stages.resize(at(problem.stages));
+    for (int n = 0; n < problem.nodes(); ++n)
+        plan.stages[at(n < problem.stages ? n : draw.between(0, problem.stages - 1))].push_back(n);
+    std::vector<int> others(at(problem.stages - 1));
+    std::iota(others.begin(), others.end(), 1);
+    for (int m = 0; m < problem.microbatches; ++m) {
+        Path path{m, {}};
+        const auto visit = [&](int stage) {
+            const auto& ring = plan.stages[at(stage)];
+            path.nodes.push_back(ring[draw.rng.below(ring.size())]);
+        };
+        visit(0);
+        draw.rng.shuffle(others);
+        for (int hop = 1; hop < problem.path_length; ++hop) visit(others[at(hop - 1)]);
+        plan.paths.push_back(path);
+    }
+    return plan;
+}
+
+TortureCase shrink(TortureCase failing, const std::function<void(Replan&)>& tamper) {
+    const auto still_fails = [&](const TortureCase& smaller) {
+        const auto outcome = torture_iteration(torture_scene(smaller), tamper);
+        if (outcome.fault.empty()) return false;
+        failing = smaller;
+        failing.fault = outcome.fault;
+        return true;
+    };
+    for (bool smaller = true; smaller;) {
+        smaller = false;
+        for (std::size_t k = 0; k < failing.disturbances.size() && !smaller; ++k) {
+            auto fewer = failing;
+            fewer.disturbances.erase(fewer.disturbances.begin() + static_cast<std::ptrdiff_t>(k));
+            smaller = still_fails(fewer);
+        }
+        for (int fewer_microbatches = 1; fewer_microbatches < failing.microbatches && !smaller; ++fewer_microbatches) {
+            auto fewer = failing;
+            fewer.microbatches = fewer_microbatches;
+            smaller = still_fails(fewer);
+        }
+    }
+    return failing;
+}
+
+}  // namespace
+
+TortureOutcome torture_iteration(const TortureScene& scene, const std::function<void(Replan&)>& tamper) {
+    try {
+        return run(scene, tamper);
+    } catch (const std::logic_error& error) {
+        return {.fault = error.what()};
+    }
+}
+
+TortureScene torture_scene(std::uint64_t seed) {
+    for (std::uint64_t attempt = 0;; ++attempt) {
+        Draw draw{Rng(seed, 1000 + attempt)};
+        const int stages = draw.between(1, 5), length = stages == 1 ? 1 : draw.between(2, stages);
+        const int nodes = stages + draw.between(2, 9), microbatches = draw.between(1, 12);
+        TortureScene scene;
+        scene.problem = random_network(draw, stages, length, nodes, microbatches);
+        scene.plan = random_plan(draw, scene.problem);
+        const auto timeline = evaluate(scene.problem, scene.plan);
+        if (!timeline.complete) continue;  // memory is too small for these paths
+        std::vector<int> order(at(nodes));
+        std::iota(order.begin(), order.end(), 0);
+        draw.rng.shuffle(order);
+        const int losses = draw.between(1, std::min(4, nodes - 1));
+        const bool at_once = draw.chance(0.4);
+        const auto instant = [&] { return draw.rng.uniform() * timeline.iteration_s; };
+        for (int k = 0; k < losses; ++k) {
+            const double at_s = instant();
+            scene.disturbances.push_back({at_s,
+                                          {.kind = NetworkChange::Kind::node_down, .node = order[at(k)]},
+                                          at_once ? at_s : at_s + 0.2 * instant()});
+        }
+        if (draw.chance(0.3))
+            scene.disturbances.push_back(
+                {instant(), {.kind = NetworkChange::Kind::node_slower, .node = order.back(), .factor = 1.5}, 0});
+        std::stable_sort(scene.disturbances.begin(), scene.disturbances.end(),
+                         [](const Disturbance& a, const Disturbance& b) { return a.at_s < b.at_s; });
+        return scene;
+    }
+}
+
+TortureScene torture_scene(const TortureCase& part) {
+    auto scene = torture_scene(part.seed);
+    std::vector<Disturbance> kept;
+    for (const auto k : part.disturbances)
+        if (k < scene.disturbances.size()) kept.push_back(scene.disturbances[k]);
+    scene.disturbances = std::move(kept);
+    if (part.microbatches > 0 && part.microbatches < scene.problem.microbatches) {
+        scene.plan.paths.resize(at(part.microbatches));
+        scene.problem.microbatches = part.microbatches;
+    }
+    return scene;
+}
+
+TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::function<bool(std::uint64_t)>& progress,
+                       const std::function<void(Replan&)>& tamper) {
+    TortureSummary summary;
+    std::atomic<std::uint64_t> next{0};
+    std::atomic<bool> ends{false};
+    std::mutex mutex;
+    const auto began = std::chrono::steady_clock::now();
+    const auto work = [&] {
+        for (std::uint64_t k = next++; k < count && !ends; k = next++) {
+            const auto scene = torture_scene(first + k);
+            const auto outcome = torture_iteration(scene, tamper);
+            TortureCase failing{.seed = first + k, .microbatches = scene.problem.microbatches};
+            if (!outcome.fault.empty()) {
+                failing.disturbances.resize(scene.disturbances.size());
+                std::iota(failing.disturbances.begin(), failing.disturbances.end(), 0);
+                failing.fault = outcome.fault;
+                failing = shrink(failing, tamper);
+            }
+            const std::lock_guard lock(mutex);
+            ++summary.seeds;
+            summary.recoveries += static_cast<std::uint64_t>(outcome.recoveries);
+            summary.redone += static_cast<std::uint64_t>(outcome.redone);
+            summary.lost_gradients += static_cast<std::uint64_t>(outcome.lost_gradients);
+            summary.abandoned += outcome.abandoned ? 1 : 0;
+            if (!failing.fault.empty() && summary.faults.size() < most_faults) summary.faults.push_back(failing);
+            if (summary.faults.size() == most_faults) ends = true;
+            if (progress && summary.seeds % 64 == 0 && !progress(summary.seeds)) ends = true;
+        }
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned t = 1; t < std::max(1U, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
+    work();
+    threads.clear();
+    summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    std::sort(summary.faults.begin(), summary.faults.end(),
+              [](const TortureCase& a, const TortureCase& b) { return a.seed < b.seed; });
+    return summary;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Random networks and plans that lose nodes at random instants, under the virtual clock and without tensors: what must
+// hold after each, and the smallest case in which it does not.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine/recovery.h"
+
+namespace skippipe {
+
+/// One iteration of a plan in which things go wrong.
+struct TortureScene {
+    Problem problem;
+    Plan plan;
+    std::vector<Disturbance> disturbances;
+};
+
+/// What became of it.
+struct TortureOutcome {
+    std::string fault;       ///< what did not hold; empty: all did
+    bool abandoned = false;  ///< there was no way on (a stage lost its last node, or memory blocked)
+    int recoveries = 0, redone = 0, lost_gradients = 0;
+};
+
+/// Runs the iteration and checks: every operation had what it needs (LedgerCompute), it ends, the last rest ran as the
+/// planner foretold it, to the last tie; each gradient counts once or was reported lost; head and body of stage 0
+/// agree; no activation is left. `tamper` (may be empty) changes what the planner answers, for tests.
+TortureOutcome torture_iteration(const TortureScene& scene, const std::function<void(Replan&)>& tamper = {});
+
+/// The scene of a seed: 3 to 14 nodes, all kinds of plans, one to four losses, known at once or later, and nodes that
+/// get slower. Everything is drawn from the seed.
+TortureScene torture_scene(std::uint64_t seed);
+
+/// A part of a seed's scene: what a failing one shrinks to.
+struct TortureCase {
+    std::uint64_t seed = 0;
+    std::vector<std::size_t> disturbances;  ///< of the scene's, by place
+    int microbatches = 0;                   ///< the first so many of the plan's release order
+    std::string fault;
+};
+TortureScene torture_scene(const TortureCase& part);
+
+struct TortureSummary {
+    std::uint64_t seeds = 0, recoveries = 0, redone = 0, abandoned = 0, lost_gradients = 0;
+    std::vector<TortureCase> faults;  ///< shrunk; the first few
+    double seconds = 0;
+};
+
+/// Seeds first .. first + count - 1, on all cores. `progress` (may be empty) hears now and then how many are done, and
+/// ends it by returning false.
+TortureSummary torture(std::uint64_t first, std::uint64_t count,
+                       const std::function<bool(std::uint64_t)>& progress = {},
+                       const std::function<void(Replan&)>& tamper = {});
+
+}  // namespace skippipe
