@@ -91,25 +91,25 @@ private Q_SLOTS:
         Document document;
         document.start_new(small());
         {
-            Recovery recovery(document, folder);
+            DocumentRecovery recovery(document, folder);
             document.edit("seed", [](Experiment& e) { e.seed = 99; });
             recovery.write();
-            QVERIFY2(Recovery::find(folder).empty(), "the window that wrote it still lives");
+            QVERIFY2(DocumentRecovery::find(folder).empty(), "the window that wrote it still lives");
         }
-        const auto found = Recovery::find(folder);
+        const auto found = DocumentRecovery::find(folder);
         QCOMPARE(found.size(), std::size_t{1});
         QCOMPARE(found.front().experiment.seed, std::uint64_t{99});
         Document other;
         other.recover(found.front().experiment, found.front().document_file);
         QVERIFY(other.is_modified());
-        Recovery::remove(found.front());
-        QVERIFY(Recovery::find(folder).empty());
+        DocumentRecovery::remove(found.front());
+        QVERIFY(DocumentRecovery::find(folder).empty());
         {
-            Recovery recovery(other, folder);
+            DocumentRecovery recovery(other, folder);
             recovery.write();
             recovery.discard();
         }
-        QVERIFY2(Recovery::find(folder).empty(), "a window closed as wished leaves nothing");
+        QVERIFY2(DocumentRecovery::find(folder).empty(), "a window closed as wished leaves nothing");
     }
 
     void faults_speak_of_things() {

@@ -25,25 +25,25 @@ std::unique_ptr<QLockFile> lock(const std::filesystem::path& file) {
 
 }  // namespace
 
-Recovery::Recovery(Document& document, std::filesystem::path folder, QObject* parent)
+DocumentRecovery::DocumentRecovery(Document& document, std::filesystem::path folder, QObject* parent)
     : QObject(parent), document_(document), folder_(std::move(folder)) {
     timer_.setSingleShot(true);
     timer_.setInterval(delay_ms);
-    connect(&timer_, &QTimer::timeout, this, &Recovery::write);
-    connect(&document, &Document::changed, this, &Recovery::schedule);
-    connect(&document, &Document::file_changed, this, &Recovery::schedule);
+    connect(&timer_, &QTimer::timeout, this, &DocumentRecovery::write);
+    connect(&document, &Document::changed, this, &DocumentRecovery::schedule);
+    connect(&document, &Document::file_changed, this, &DocumentRecovery::schedule);
 }
 
-Recovery::~Recovery() = default;
+DocumentRecovery::~DocumentRecovery() = default;
 
-void Recovery::schedule() {
+void DocumentRecovery::schedule() {
     if (!document_.is_modified())
         discard();
     else if (!timer_.isActive())
         timer_.start();
 }
 
-void Recovery::write() {
+void DocumentRecovery::write() {
     timer_.stop();
     if (!document_.is_modified()) return;
     std::error_code error;
@@ -63,7 +63,7 @@ void Recovery::write() {
     }
 }
 
-void Recovery::discard() {
+void DocumentRecovery::discard() {
     timer_.stop();
     if (file_.empty()) return;
     std::error_code error;
@@ -72,7 +72,7 @@ void Recovery::discard() {
     file_.clear();
 }
 
-std::vector<FoundWork> Recovery::find(const std::filesystem::path& folder) {
+std::vector<FoundWork> DocumentRecovery::find(const std::filesystem::path& folder) {
     std::vector<FoundWork> found;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -94,7 +94,7 @@ std::vector<FoundWork> Recovery::find(const std::filesystem::path& folder) {
     return found;
 }
 
-void Recovery::remove(const FoundWork& work) {
+void DocumentRecovery::remove(const FoundWork& work) {
     std::error_code error;
     std::filesystem::remove(work.recovery_file, error);
 }

@@ -26,12 +26,12 @@ struct FoundWork {
 /// Keeps unsaved work in a file of its own (never the user's), a moment after each edit, and removes it when the
 /// document is saved or `discard` is called: a window that closes as wished does. Whatever else ends the window leaves
 /// the work to be found.
-class Recovery : public QObject {
+class DocumentRecovery : public QObject {
     Q_OBJECT
 public:
     /// `folder` is made where missing; nothing is kept where that fails.
-    Recovery(Document& document, std::filesystem::path folder, QObject* parent = nullptr);
-    ~Recovery() override;
+    DocumentRecovery(Document& document, std::filesystem::path folder, QObject* parent = nullptr);
+    ~DocumentRecovery() override;
 
     /// Writes now what waits to be written.
     void write();

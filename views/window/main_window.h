@@ -113,7 +113,7 @@ private:
     SelectionModel selection_;
     PlanService plans_;
     RunFeed feed_;
-    Recovery recovery_;
+    DocumentRecovery recovery_;
     Launcher launcher_;
     Prober prober_;
     TopBar* bar_;

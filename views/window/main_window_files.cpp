@@ -75,7 +75,7 @@ bool MainWindow::may_lose_document() {
 }
 
 void MainWindow::offer_recovery() {
-    const auto found = Recovery::find(feed_.file().parent_path() / "recovery");
+    const auto found = DocumentRecovery::find(feed_.file().parent_path() / "recovery");
     if (found.empty()) return;
     const FoundWork work = found.front();
     banner_->show_message(
@@ -84,10 +84,10 @@ void MainWindow::offer_recovery() {
         {{tr("Recover"),
           [this, work] {
               document_.recover(work.experiment, work.document_file);
-              Recovery::remove(work);
+              DocumentRecovery::remove(work);
               show_workspace(design);
           }},
-         {tr("Discard"), [work] { Recovery::remove(work); }}});
+         {tr("Discard"), [work] { DocumentRecovery::remove(work); }}});
 }
 
 /// Says once that a run outlives the window, and asks whether it shall.
