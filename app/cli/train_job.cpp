@@ -102,10 +102,9 @@ bool train_job(RunJob& job, Context& context) {
                                      : "network time")
                   << std::flush;
     catch_interrupts();
-    auto progress = context.json
-                        ? json_progress()
-                        : terminal_progress(job.experiment.training.iterations, job.experiment.execution.clock,
-                                            job.problem);
+    auto progress = context.json ? json_progress()
+                                 : terminal_progress(job.experiment.training.iterations, job.experiment.execution.clock,
+                                                     job.problem);
     progress.interrupted = interrupted;
     if (job.origin && job.origin->fork)
         progress.started = [&job, told = progress.started](RunId run) {
