@@ -347,8 +347,7 @@ void TorchCompute::go_on(const Replan& rest) {
         for (int step = 0; step < residual.steps(); ++step)
             state.submitted[at(step)] = step < residual.next_step[at(i)] && !residual.redone(i, step);
         for (const auto& open : residual.open)  // what runs goes on; what runs again is submitted when it has ended
-            if (open.index == i && open.running && !open.weight)
-                state.submitted[at(open.step)] = before[at(open.step)];
+            if (open.index == i && open.running && !open.weight) state.submitted[at(open.step)] = before[at(open.step)];
     }
 }
 
