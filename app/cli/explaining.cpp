@@ -150,7 +150,7 @@ private:
 
     const Explanation& why_;
     const Problem& problem_;
-    std::vector<int> stage_of_;
+    PerNode<StageIndex> stage_of_;
 };
 
 /// Names instead of indices.

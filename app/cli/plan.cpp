@@ -103,8 +103,8 @@ std::optional<Explained> explain_where_asked(const PlanOptions& options, const P
     return std::nullopt;
 }
 
-std::vector<int> planned_blocks(const Problem& problem, const Plan& plan) {
-    return problem.plan_blocks ? plan.blocks : std::vector<int>{};
+PerStage<int> planned_blocks(const Problem& problem, const Plan& plan) {
+    return problem.plan_blocks ? plan.blocks : PerStage<int>{};
 }
 
 /// What --robust asks for; throws InputError where nothing could come of it.

@@ -30,9 +30,9 @@ struct ReplanOptions {
 /// Changes by when they happen, seconds from the iteration's start.
 using Events = std::map<double, std::vector<NetworkChange>>;
 
-int find_node(const Problem& problem, const std::string& id) {
-    for (int n = 0; n < problem.nodes(); ++n)
-        if (problem.node_ids[static_cast<std::size_t>(n)] == id) return n;
+NodeIndex find_node(const Problem& problem, const std::string& id) {
+    for (NodeIndex n = 0; n < problem.nodes(); ++n)
+        if (problem.node_ids[n] == id) return n;
     throw InputError("replan", fmt::format("there is no node \"{}\"", id), "changes name nodes of the experiment",
                      "Look the ids up in the experiment file");
 }
@@ -83,7 +83,7 @@ Events events_of(const ReplanOptions& options, const Problem& problem) {
     for (auto text : options.slow_lines) {
         auto& changes = events[time_of(text, options.at_s)];
         const auto parts = parts_of(text, 3, 3, "A,B,FACTOR");
-        const int a = find_node(problem, parts[0]), b = find_node(problem, parts[1]);
+        const NodeIndex a = find_node(problem, parts[0]), b = find_node(problem, parts[1]);
         changes.push_back({.kind = Kind::line_slower, .node = a, .to = b, .factor = number_of(parts[2])});
         changes.push_back({.kind = Kind::line_slower, .node = b, .to = a, .factor = number_of(parts[2])});
     }
@@ -96,7 +96,7 @@ Events events_of(const ReplanOptions& options, const Problem& problem) {
     for (auto text : options.joins) {
         auto& changes = events[time_of(text, options.at_s)];
         const auto parts = parts_of(text, 1, 2, "NODE or NODE,STAGE");
-        const int stage = parts.size() == 2 ? static_cast<int>(number_of(parts[1])) : -1;
+        const StageIndex stage(parts.size() == 2 ? static_cast<int>(number_of(parts[1])) : -1);
         if (parts.size() == 2 && stage < 0)
             throw InputError("--join", fmt::format("there is no stage {}", parts[1]), "", "Stages are numbered from 0");
         changes.push_back({.kind = Kind::node_joins, .node = find_node(problem, parts[0]), .stage = stage});

@@ -18,7 +18,7 @@ namespace skippipe {
 namespace {
 
 /// Who the node hands its part of the gradient to: the next of its stage's ring.
-int next_in_ring(const std::vector<int>& ring, int node) {
+NodeIndex next_in_ring(const std::vector<NodeIndex>& ring, NodeIndex node) {
     const auto found = std::find(ring.begin(), ring.end(), node);
     if (found == ring.end()) return -1;
     return std::next(found) == ring.end() ? ring.front() : *std::next(found);
@@ -28,9 +28,7 @@ std::map<int, LineBytes> bytes_of_lines(const Problem& problem, const Plan& plan
     std::map<int, LineBytes> lines;
     for (const auto& span : timeline.spans) {
         if (span.bytes == 0 || !(is_transfer(span.kind) || span.kind == SpanKind::all_reduce)) continue;
-        const int to = is_transfer(span.kind)
-                           ? span.to_node
-                           : next_in_ring(plan.stages[static_cast<std::size_t>(span.stage)], span.node);
+        const NodeIndex to = is_transfer(span.kind) ? span.to_node : next_in_ring(plan.stages[span.stage], span.node);
         if (to < 0 || !problem.reachable(span.node, to)) continue;
         auto& line = lines[problem.hop(span.node, to).line];
         if (span.kind == SpanKind::transfer_forward) line.forward_bytes += span.bytes;

@@ -68,9 +68,8 @@ private:
     using Key = std::tuple<int, int, int, double>;  // iteration, microbatch, node, time
 
     int process(int node) const {
-        const bool placed =
-            node >= 0 && node < static_cast<int>(stage_of_.size()) && stage_of_[static_cast<std::size_t>(node)] >= 0;
-        return placed ? stage_of_[static_cast<std::size_t>(node)] : stages_;
+        const bool placed = node >= 0 && at(node) < stage_of_.size() && stage_of_[NodeIndex(node)] >= 0;
+        return placed ? int{stage_of_[NodeIndex(node)]} : stages_;
     }
 
     void metadata(const char* name, int pid, int tid, Json args) {
@@ -149,7 +148,7 @@ private:
 
     Trace trace_;
     const Problem& problem_;
-    std::vector<int> stage_of_;
+    PerNode<StageIndex> stage_of_;
     int stages_;
     std::int64_t flows_ = 0;
     std::map<Key, double> ended_, arrived_;

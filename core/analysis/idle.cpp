@@ -29,10 +29,10 @@ constexpr std::array<std::string_view, idle_causes> sentences{"filling or draini
 /// they tile it exactly.
 class Cutter {
 public:
-    Cutter(std::vector<IdleGap>& gaps, int node, double start_s, double end_s)
+    Cutter(std::vector<IdleGap>& gaps, NodeIndex node, double start_s, double end_s)
         : gaps_(gaps), node_(node), at_(start_s), end_(end_s) {}
 
-    void until(double time_s, IdleCause cause, int microbatch = -1, int other = -1) {
+    void until(double time_s, IdleCause cause, MicrobatchIndex microbatch = -1, NodeIndex other = -1) {
         const double to = std::min(time_s, end_);
         if (!(to > at_)) return;
         IdleGap* last = gaps_.empty() ? nullptr : &gaps_.back();
@@ -48,7 +48,7 @@ public:
 
 private:
     std::vector<IdleGap>& gaps_;
-    int node_;
+    NodeIndex node_;
     double at_, end_;
 };
 
@@ -61,7 +61,7 @@ IdleCause held_by(const SpanIndex& index, const Span& operation, double time_s) 
 /// The earliest arrived of a node's operations that are still to run.
 struct Arrived {
     double ready_s = std::numeric_limits<double>::infinity();
-    int microbatch = -1;
+    MicrobatchIndex microbatch = -1;
     void add(const Span& span) {
         if (span.ready_s < ready_s) *this = {span.ready_s, span.microbatch};
     }
@@ -82,7 +82,7 @@ std::vector<Waiting> waiting_before(const std::vector<const Span*>& busy) {
 }
 
 /// The microbatch stood at its previous node from `before.ready_s` to `before.start_s`: busy there, or held.
-void cut_upstream_wait(const SpanIndex& index, const Span& before, int microbatch, Cutter& cut) {
+void cut_upstream_wait(const SpanIndex& index, const Span& before, MicrobatchIndex microbatch, Cutter& cut) {
     for (const auto& interval : index.wait_intervals(before)) {
         if (!(interval.end_s > cut.at())) continue;
         const IdleCause cause =
@@ -109,7 +109,7 @@ void cut_between(const SpanIndex& index, const Span& next, Cutter& cut) {
     const bool activation = next.kind == SpanKind::forward || next.kind == SpanKind::loss;
     const IdleCause input = activation ? IdleCause::activation : IdleCause::gradient;
     const auto source = index.input_source(next);
-    const int from = source.transfer ? source.transfer->node : -1;
+    const NodeIndex from = source.transfer ? source.transfer->node : NodeIndex(-1);
     if (source.before) {
         cut.until(source.before->ready_s, input, next.microbatch, from);
         cut_upstream_wait(index, *source.before, next.microbatch, cut);
@@ -146,7 +146,7 @@ void cut_gap(const SpanIndex& index, const Span& next, bool first, double at_s, 
 }
 
 /// Idle after the last operation, or all along: drain (or `unused`), all-reduce, step, and the barrier.
-void cut_tail(const SpanIndex& index, int stage, IdleCause otherwise, Cutter& cut) {
+void cut_tail(const SpanIndex& index, StageIndex stage, IdleCause otherwise, Cutter& cut) {
     const auto [reduce_start, reduce_end] = index.all_reduce(stage);
     const auto [step_start, step_end] = index.step(stage);
     cut.until(reduce_start, otherwise);
@@ -156,7 +156,7 @@ void cut_tail(const SpanIndex& index, int stage, IdleCause otherwise, Cutter& cu
     cut.until(cut.end(), otherwise);
 }
 
-void explain_node(const SpanIndex& index, int node, int stage, IdleReport& report) {
+void explain_node(const SpanIndex& index, NodeIndex node, StageIndex stage, IdleReport& report) {
     const auto& busy = index.busy(node);
     const auto waiting = waiting_before(busy);
     double at = 0;
@@ -171,7 +171,7 @@ void explain_node(const SpanIndex& index, int node, int stage, IdleReport& repor
 }
 
 /// What lies within the time that a node was down has that for its cause.
-void cut_out_down(const Timeline& timeline, const std::vector<int>& stages, std::vector<IdleGap>& gaps) {
+void cut_out_down(const Timeline& timeline, const PerNode<StageIndex>& stages, std::vector<IdleGap>& gaps) {
     for (const auto& down : timeline.spans) {
         if (down.kind != SpanKind::down) continue;
         std::vector<IdleGap> cut;
@@ -213,8 +213,8 @@ IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline
     report.node_busy_s.resize(problem.node_ids.size());
     const auto stages = stage_of_nodes(plan, problem.nodes());
     int used = 0;
-    for (int node = 0; node < problem.nodes(); ++node) {
-        const int stage = stages[static_cast<std::size_t>(node)];
+    for (NodeIndex node = 0; node < problem.nodes(); ++node) {
+        const StageIndex stage = stages[node];
         if (stage < 0) continue;
         ++used;
         explain_node(index, node, stage, report);

@@ -32,11 +32,11 @@ std::string_view to_string(IdleCause cause);
 std::string_view describe(IdleCause cause);
 
 struct IdleGap {
-    int node = -1;
+    NodeIndex node = -1;
     IdleCause cause = IdleCause::fill_drain;
-    double start_s = 0, end_s = 0;  ///< from the iteration's start
-    int microbatch = -1;            ///< whose operation ended the wait, or was held (memory, order); -1: none
-    int other = -1;                 ///< the node it waited for; -1: none
+    double start_s = 0, end_s = 0;    ///< from the iteration's start
+    MicrobatchIndex microbatch = -1;  ///< whose operation ended the wait, or was held (memory, order); -1: none
+    NodeIndex other = -1;             ///< the node it waited for; -1: none
 };
 
 struct IdleReport {

@@ -15,7 +15,8 @@ SpanKind span_kind(OpKind kind) {
 }
 
 double operation_seconds(const Problem& problem, const Operation& operation, int node, int stage) {
-    const double forward_s = problem.forward_s(node, stage), size = problem.relative_size(operation.microbatch);
+    const double forward_s = problem.forward_s(NodeIndex(node), StageIndex(stage)),
+                 size = problem.relative_size(operation.microbatch);
     switch (operation.kind) {
         case OpKind::F: return forward_s * size;
         case OpKind::L: return problem.loss_factor * forward_s * size;

@@ -70,7 +70,7 @@ void Driver::handle(NodeEvent event) {
 
 void Driver::note_end(const NodeEvent& event) {
     const auto& operation = event.operation;
-    timeline_.spans.push_back({span_kind(operation.kind), event.node, -1, stage_of_[at(event.node)],
+    timeline_.spans.push_back({span_kind(operation.kind), NodeIndex(event.node), -1, stage_of_[at(event.node)],
                                operation.microbatch, event.ready_s, event.start_s, event.end_s, 0});
     timeline_.busy_s += event.end_s - event.start_s;
     timeline_.makespan_s = event.time_s;

@@ -63,7 +63,7 @@ public:
     /// Of each line, where they are shared, as in IterationProgress.
     virtual std::vector<double> line_free_s() const = 0;
     /// End of each stage's last operation so far, negative where none ran.
-    virtual const std::vector<double>& stage_end_s() const = 0;
+    virtual const PerStage<double>& stage_end_s() const = 0;
     /// Goes on with other paths: `events` are all that is to come.
     virtual void go_on(const Replan& rest, const std::vector<PendingEvent>& events) = 0;
     /// The sums at the end of an iteration that went on so.
@@ -132,7 +132,7 @@ private:
     std::vector<OpenOperation> open_operations(double at_s) const;
     OpenOperation open_of(const Operation& operation, int node, double ready_s) const;
     /// End of each stage's last operation; infinite where operations are left.
-    std::vector<double> last_ends() const;
+    PerStage<double> last_ends() const;
     /// When the iteration ends if nothing else happens; infinite where operations are left.
     double end_s() const;
     double last_end_s() const;
@@ -153,7 +153,8 @@ private:
     const RankSchedule& schedule_;
     EventSource& events_;
     RouteTable routes_;
-    std::vector<int> stage_of_, nodes_;
+    PerNode<StageIndex> stage_of_;
+    std::vector<int> nodes_;
     std::size_t operations_ = 0;                        ///< of this rank in an iteration
     std::vector<std::optional<NodeMachine>> machines_;  ///< by node; of this rank's nodes
     std::map<std::pair<int, int>, Buffer> inputs_;      ///< by node and microbatch: arrived and not yet started
@@ -161,12 +162,12 @@ private:
     std::size_t left_ = 0;
     Timeline timeline_;
 
-    std::unordered_map<int, int> index_of_;  ///< place of each microbatch in the release order
-    std::vector<int> steps_done_;            ///< [T] in release order, as in IterationProgress
-    std::vector<char> again_;                ///< [T x (2p + 1)] to be run again and not yet run; or empty
-    std::vector<char> lost_;                 ///< [nodes] in this iteration
-    std::vector<char> lost_gradients_;       ///< [T x p] in this iteration; or empty
-    std::unique_ptr<Rest> rest_;             ///< null until a loss
+    std::unordered_map<int, ReleaseIndex> index_of_;  ///< place of each microbatch in the release order
+    PerRelease<int> steps_done_;                      ///< as in IterationProgress
+    std::vector<char> again_;                         ///< [T x (2p + 1)] to be run again and not yet run; or empty
+    std::vector<char> lost_;                          ///< [nodes] in this iteration
+    std::vector<char> lost_gradients_;                ///< [T x p] in this iteration; or empty
+    std::unique_ptr<Rest> rest_;                      ///< null until a loss
     std::vector<RecoveryReport> recoveries_;
 };
 

@@ -126,7 +126,7 @@ void Driver::lose(int node, double now_s) {
     events_.interruptible()->lose(node, now_s);
 }
 
-std::vector<double> Driver::last_ends() const {
+PerStage<double> Driver::last_ends() const {
     auto ends = events_.interruptible()->stage_end_s();
     const int length = routes_.length(), steps = 2 * length + 1;
     const auto left = [&](int microbatch, int step) {
@@ -211,10 +211,10 @@ IterationProgress Driver::progress(double at_s) const {
     if (!rest_) return progress;
     const auto& residual = rest_->replan.residual;
     const int steps = residual.steps();
-    for (int i = 0; i < residual.count(); ++i)
+    for (ReleaseIndex i = 0; i < residual.count(); ++i)
         for (int step = 0; step < steps; ++step)
             if (again_[at(i * steps + step)] != 0) progress.redo.emplace_back(i, step);
-    for (int n = 0; n < problem_.nodes(); ++n)
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n)
         if (residual.down[at(n)] != 0 && stage_of_[at(n)] >= 0) progress.lost.emplace_back(n, stage_of_[at(n)]);
     progress.available_s = residual.available_s;
     rest_->end(source.network()).capture(last_ends(), progress);
@@ -224,7 +224,8 @@ IterationProgress Driver::progress(double at_s) const {
 void Driver::recover(const std::vector<int>& down, double now_s, RecoveryController& controller) {
     auto& source = *events_.interruptible();
     ReplanRequest request{.progress = progress(now_s)};
-    for (const int node : down) request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
+    for (const int node : down)
+        request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = NodeIndex(node)});
     auto& report = recoveries_.back();
     for (const auto& span : timeline_.spans)
         if (is_compute(span.kind) && std::find(down.begin(), down.end(), span.node) != down.end())
@@ -262,9 +263,9 @@ std::vector<Driver::Again> Driver::inputs_again() const {
     std::vector<char> fed(residual.redo.size(), 0);
     for (const auto& open : residual.open)
         if (open.redo) fed[at(open.index * residual.steps() + open.step)] = 1;
-    for (int i = 0; i < residual.count(); ++i) {
+    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
         if (residual.begin[at(i)] != Residual::Begin::underway) continue;
-        const int microbatch = residual.microbatches[at(i)];
+        const int microbatch = residual.microbatches[i];
         for (int step = 0; step < residual.steps(); ++step) {
             if (!residual.redone(i, step) || fed[at(i * residual.steps() + step)] != 0 ||
                 (step > 0 && residual.redone(i, step - 1)))
@@ -285,7 +286,8 @@ std::vector<NodeRest> Driver::take_up(std::vector<PendingEvent>& pending) const 
     for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n].held = residual.held[n];
     for (std::size_t k = 0; k < residual.open.size(); ++k) {
         const auto& open = residual.open[k];
-        const int microbatch = residual.microbatches[at(open.index)], node = routes_.node_of(microbatch, open.step);
+        const MicrobatchIndex microbatch = residual.microbatches[open.index];
+        const int node = routes_.node_of(microbatch, open.step);
         auto operation = routes_.operation_of(microbatch, open.step, open.redo ? 1 : 0);
         if (open.weight) operation = {OpKind::W, microbatch};
         if (open.running) {
@@ -298,9 +300,10 @@ std::vector<NodeRest> Driver::take_up(std::vector<PendingEvent>& pending) const 
                                open.step > 0 ? routes_.node_of(microbatch, open.step - 1) : -1});
         }
     }
-    for (int i = 0; i < residual.count(); ++i) {
+    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
         if (residual.begin[at(i)] != Residual::Begin::fresh) continue;
-        const int microbatch = residual.microbatches[at(i)], node = routes_.node_of(microbatch, 0);
+        const MicrobatchIndex microbatch = residual.microbatches[i];
+        const int node = routes_.node_of(microbatch, 0);
         const bool moved = node != residual.before[at(i * residual.length)];
         nodes[at(node)].waiting.push_back(
             {{OpKind::F, microbatch}, moved ? residual.at_s : residual.fresh_s[at(i)], static_cast<std::uint64_t>(i)});

@@ -46,19 +46,20 @@ std::vector<double> FailureSchedule::times(std::size_t failure, double from_s, d
 }
 
 void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std::uint64_t draw,
-                          const std::vector<std::vector<int>>& stages, std::vector<FailureEvent>& events) const {
+                          const PerStage<std::vector<NodeIndex>>& stages, std::vector<FailureEvent>& events) const {
     const auto& what = experiment_.failures[failure];
     const double network_s = offset_s + at_s;
     FailureEvent event{.failure = failure};
     if (what.rejoin_after_s) event.back_s = network_s + *what.rejoin_after_s;
     const auto lose = [&](int node) {
         event.disturbance = {at_s,
-                             {.kind = NetworkChange::Kind::node_down, .node = node},
+                             {.kind = NetworkChange::Kind::node_down, .node = NodeIndex(node)},
                              std::max(at_s, detected_s(experiment_.recovery, network_s) - offset_s)};
         events.push_back(event);
     };
     const auto slow = [&](NetworkChange::Kind kind, int node, int to) {
-        event.disturbance = {at_s, {.kind = kind, .node = node, .to = to, .factor = what.factor}, at_s};
+        event.disturbance = {
+            at_s, {.kind = kind, .node = NodeIndex(node), .to = NodeIndex(to), .factor = what.factor}, at_s};
         events.push_back(event);
     };
     auto rng = stream(experiment_, failure, draw ^ 0x5bd1e995);
@@ -93,7 +94,7 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
 }
 
 std::vector<FailureEvent> FailureSchedule::of_iteration(int iteration, double offset_s, double expected_s,
-                                                        const std::vector<std::vector<int>>& stages) const {
+                                                        const PerStage<std::vector<NodeIndex>>& stages) const {
     // Long enough that what happens while an iteration goes on after losses is among them.
     const double until_s = offset_s + 20 * std::max(expected_s, experiment_.recovery.deadline_s);
     std::vector<FailureEvent> events;

@@ -33,13 +33,13 @@ public:
     /// What would happen in an iteration that begins at `offset_s` of network time and would last `expected_s`: by
     /// their times, those by time and rate also beyond its end. `stages`: the plan's, for what happens to a stage.
     std::vector<FailureEvent> of_iteration(int iteration, double offset_s, double expected_s,
-                                           const std::vector<std::vector<int>>& stages) const;
+                                           const PerStage<std::vector<NodeIndex>>& stages) const;
 
 private:
     /// Network times of a failure by rate or time, in [from_s, until_s).
     std::vector<double> times(std::size_t failure, double from_s, double until_s) const;
     void add(std::size_t failure, double at_s, double offset_s, std::uint64_t draw,
-             const std::vector<std::vector<int>>& stages, std::vector<FailureEvent>& events) const;
+             const PerStage<std::vector<NodeIndex>>& stages, std::vector<FailureEvent>& events) const;
 
     const Experiment& experiment_;
     const Problem& problem_;

@@ -101,13 +101,12 @@ void LedgerCompute::lose(int node) {
 }
 
 void LedgerCompute::go_on(const Replan& rest) {
-    for (int i = 0; i < rest.residual.count(); ++i) {
+    for (ReleaseIndex i = 0; i < rest.residual.count(); ++i) {
         const auto first = rest.residual_plan.nodes.begin() + static_cast<std::ptrdiff_t>(i) * length_;
-        auto& path = paths_[rest.residual.microbatches[at(i)]];
+        auto& path = paths_[rest.residual.microbatches[i]];
         path.assign(first, first + length_);
         for (int hop = 0; hop < length_; ++hop)
-            if (!rest.residual.holds(i, hop))
-                visit(path[at(hop)], rest.residual.microbatches[at(i)]).activations = false;
+            if (!rest.residual.holds(i, hop)) visit(path[at(hop)], rest.residual.microbatches[i]).activations = false;
     }
     stages_ = rest.residual_plan.stages;
     stage_of_ = rest.residual_plan.stage_of;

@@ -45,7 +45,7 @@ public:
     int counted_head(int microbatch) const;
     /// How many microbatches' activations a node holds.
     int held(int node) const;
-    const std::vector<int>& path(int microbatch) const { return paths_.at(microbatch); }
+    const std::vector<NodeIndex>& path(int microbatch) const { return paths_.at(microbatch); }
     int stage_of(int node) const { return stage_of_.at(static_cast<std::size_t>(node)); }
 
 private:
@@ -63,9 +63,9 @@ private:
     void require(bool holds, int node, const Operation& operation, const char* what) const;
 
     int nodes_, length_ = 1;
-    std::map<int, std::vector<int>> paths_;  ///< by microbatch
-    std::vector<std::vector<int>> stages_;
-    std::vector<int> stage_of_;
+    std::map<int, std::vector<NodeIndex>> paths_;  ///< by microbatch
+    PerStage<std::vector<NodeIndex>> stages_;
+    PerNode<StageIndex> stage_of_;
     std::set<int> lost_;
     std::map<std::pair<int, int>, Visit> visits_;  ///< by node and microbatch
     Plan plan_;

@@ -27,7 +27,7 @@ std::optional<BetterPlan> plan_again(const RunningCosts& costs, const RankSchedu
     const auto& now = costs.now();
     try {
         const auto start =
-            progress_from_steps(drift.planned_for, schedule.plan, std::vector<int>(schedule.plan.paths.size(), 0), 0);
+            progress_from_steps(drift.planned_for, schedule.plan, PerRelease<int>(schedule.plan.paths.size(), 0), 0);
         const auto replanned = replan(drift.planned_for, schedule.plan, {.progress = start, .changes = drift.changes});
         auto plan = replanned.plan;
         plan.planner = schedule.plan.planner;

@@ -77,7 +77,8 @@ private:
     const RankSchedule& schedule_;
     const Machines& machines_;
     RouteTable routes_;
-    std::vector<int> stage_of_, workers_;
+    PerNode<StageIndex> stage_of_;
+    std::vector<int> workers_;
     std::set<std::tuple<int, int, OpKind>> arrives_;
 };
 

@@ -13,10 +13,10 @@ RouteTable::RouteTable(const Plan& plan) : split_backward_(plan.split_backward) 
     if (!plan.paths.empty()) length_ = static_cast<int>(plan.paths.front().nodes.size());
 }
 
-RouteTable::RouteTable(const Residual& residual, const std::vector<int>& nodes)
+RouteTable::RouteTable(const Residual& residual, const std::vector<NodeIndex>& nodes)
     : length_(residual.length), split_backward_(residual.split_backward) {
-    for (int i = 0; i < residual.count(); ++i) {
-        auto& route = routes_[residual.microbatches[at(i)]];
+    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
+        auto& route = routes_[residual.microbatches[i]];
         const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(i) * length_;
         route.nodes.assign(first, first + length_);
         for (int step = 0; step < residual.steps(); ++step) {
@@ -25,7 +25,7 @@ RouteTable::RouteTable(const Residual& residual, const std::vector<int>& nodes)
         }
     }
     for (const auto& open : residual.open)
-        if (open.redo) routes_[residual.microbatches[at(open.index)]].fed[at(open.step)] = 1;
+        if (open.redo) routes_[residual.microbatches[open.index]].fed[at(open.step)] = 1;
 }
 
 int RouteTable::hop(int microbatch, int node) const {
@@ -43,7 +43,7 @@ int RouteTable::step_of(const Operation& operation, int node) const {
 
 Operation RouteTable::operation_of(int microbatch, int step, std::uint8_t attempt) const {
     const auto backward = split_backward_ ? OpKind::I : OpKind::B;
-    return {step < length_ ? OpKind::F : step == length_ ? OpKind::L : backward, microbatch, attempt};
+    return {step < length_ ? OpKind::F : step == length_ ? OpKind::L : backward, MicrobatchIndex(microbatch), attempt};
 }
 
 int RouteTable::node_of(int microbatch, int step) const {

@@ -14,13 +14,13 @@ class RouteTable {
 public:
     explicit RouteTable(const Plan& plan);
     /// What is left of an iteration after nodes were lost; `nodes` [T x p]: the paths it goes on with.
-    RouteTable(const Residual& residual, const std::vector<int>& nodes);
+    RouteTable(const Residual& residual, const std::vector<NodeIndex>& nodes);
 
     /// Position of a node in the microbatch's path, 0 = its data node. Throws std::logic_error where it never visits.
     int hop(int microbatch, int node) const;
     int length() const { return length_; }
     bool split_backward() const { return split_backward_; }
-    const std::vector<int>& path(int microbatch) const { return routes_.at(microbatch).nodes; }
+    const std::vector<NodeIndex>& path(int microbatch) const { return routes_.at(microbatch).nodes; }
 
     struct Next {
         Operation operation;
@@ -41,7 +41,7 @@ public:
 
 private:
     struct Route {
-        std::vector<int> nodes;
+        std::vector<NodeIndex> nodes;
         std::vector<char> again, fed;  ///< [2p + 1] the step runs again; its input is there or on its way. Or empty
     };
     std::unordered_map<int, Route> routes_;

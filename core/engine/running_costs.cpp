@@ -130,7 +130,7 @@ void RunningCosts::take_rings(const Problem& problem, const Plan& plan, const st
     std::map<int, std::vector<double>> only_here;
     for (const auto& [stage, seconds] : took_s) {
         const auto& ring = plan.stages[at(stage)];
-        const double drawn_s = all_reduce_seconds(problem, ring, stage);
+        const double drawn_s = all_reduce_seconds(problem, ring, StageIndex(stage));
         if (drawn_s <= 0) continue;
         for (std::size_t i = 0; i < ring.size(); ++i)
             if (const int line = problem.hop(ring[i], ring[(i + 1) % ring.size()]).line;
@@ -157,7 +157,7 @@ Drift RunningCosts::drift(double threshold) const {
     drift.planned_for.backward_factor = now_.backward_factor;
     drift.planned_for.loss_factor = now_.loss_factor;
     const auto beyond = [threshold](double factor) { return std::abs(std::log(factor)) > std::log1p(threshold); };
-    for (int node = 0; node < now_.nodes(); ++node) {
+    for (NodeIndex node = 0; node < now_.nodes(); ++node) {
         const double factor =
             now_.seconds_per_sample_per_block[at(node)] / planned_for_.seconds_per_sample_per_block[at(node)];
         if (beyond(factor))
@@ -165,8 +165,8 @@ Drift RunningCosts::drift(double threshold) const {
     }
     const double matters_s = least_way_s(now_);
     std::vector<bool> seen(now_.line_names.size(), false);
-    for (int from = 0; from < now_.nodes(); ++from)
-        for (int to = 0; to < now_.nodes(); ++to) {
+    for (NodeIndex from = 0; from < now_.nodes(); ++from)
+        for (NodeIndex to = 0; to < now_.nodes(); ++to) {
             const int line = now_.hop(from, to).line;
             if (from == to || line == no_line || seen[at(line)] || way_s(planned_for_.hop(from, to)) <= 0) continue;
             seen[at(line)] = true;

@@ -49,10 +49,10 @@ double LinkShaper::factor(int from_node, int to_node, bool backward, int iterati
 
 TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
                                 int microbatch) {
-    const Hop& hop = problem_.hop(from_node, to_node);
+    const Hop& hop = problem_.hop(NodeIndex(from_node), NodeIndex(to_node));
     const double times = factor(from_node, to_node, backward, iteration, microbatch);
-    const double occupied_s =
-        times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) * problem_.relative_size(microbatch);
+    const double occupied_s = times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) *
+                              problem_.relative_size(MicrobatchIndex(microbatch));
     const double latency_s = times * hop.latency_s;
     if (!problem_.shared_links)
         return {handed_over_s, handed_over_s, handed_over_s + latency_s + problem_.overhead_s + occupied_s};

@@ -79,7 +79,7 @@ std::string encode_spans(std::span<const Span> spans) {
     put(text, static_cast<std::uint32_t>(spans.size()));
     for (const auto& span : spans) {
         put(text, static_cast<std::uint8_t>(span.kind));
-        for (const int index : {span.node, span.to_node, span.stage, span.microbatch})
+        for (const int index : std::initializer_list<int>{span.node, span.to_node, span.stage, span.microbatch})
             put(text, static_cast<std::int32_t>(index));
         for (const double number : {span.ready_s, span.start_s, span.end_s, span.bytes}) put(text, number);
     }
@@ -103,7 +103,8 @@ std::vector<Span> decode_spans(std::string_view message, const SpanLimits& limit
         const auto kind = read.take<std::uint8_t>();
         if (kind > static_cast<std::uint8_t>(last_span_kind)) refuse(fmt::format("kind {}", kind));
         span.kind = static_cast<SpanKind>(kind);
-        for (int* index : {&span.node, &span.to_node, &span.stage, &span.microbatch})
+        for (int* index :
+             {&span.node.number(), &span.to_node.number(), &span.stage.number(), &span.microbatch.number()})
             *index = read.take<std::int32_t>();
         for (double* number : {&span.ready_s, &span.start_s, &span.end_s, &span.bytes}) *number = read.take<double>();
         if (const auto fault = fault_of(span, limits); !fault.empty()) refuse(fault);

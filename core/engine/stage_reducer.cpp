@@ -74,16 +74,17 @@ void StageReducer::reduce(int stage) {
     const auto& ring = schedule_.plan.stages[at(stage)];
     const double start_s = transport_.now_s();
     sums_[at(stage)] = compute_.reduce(stage, transport_);
-    const double drawn_end_s = shaped_ ? sums_[at(stage)].all_ready_s + all_reduce_seconds(problem_, ring, stage) : 0;
+    const double drawn_end_s =
+        shaped_ ? sums_[at(stage)].all_ready_s + all_reduce_seconds(problem_, ring, StageIndex(stage)) : 0;
     const double end_s = std::max(transport_.now_s(), drawn_end_s);
     reduced_at_s_ = std::max(reduced_at_s_, end_s);
     if (ring.size() < 2) return;
     const double bytes = 2.0 * static_cast<double>(ring.size() - 1) / static_cast<double>(ring.size()) *
                          problem_.gradient_bytes[at(stage)];
-    for (const int node : ring)
+    for (const NodeIndex node : ring)
         if (schedule_.rank_of[at(node)] == transport_.rank())
-            spans_.push_back({SpanKind::all_reduce, node, -1, stage, -1, start_s - origin_s_, start_s - origin_s_,
-                              end_s - origin_s_, bytes});
+            spans_.push_back({SpanKind::all_reduce, node, -1, StageIndex(stage), -1, start_s - origin_s_,
+                              start_s - origin_s_, end_s - origin_s_, bytes});
 }
 
 }  // namespace skippipe

@@ -117,7 +117,7 @@ int Survival::sibling(int node, const std::vector<int>& among) const {
 }
 
 double Survival::fetch_s(int sibling, int node) const {
-    const auto& hop = network_.hop(sibling, node);
+    const auto& hop = network_.hop(NodeIndex(sibling), NodeIndex(node));
     if (hop.line == no_line) return 0;
     const double bytes = fetched_per_gradient_byte * network_.gradient_bytes[at(stage_of_[at(node)])];
     return bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network_.overhead_s;
@@ -131,8 +131,9 @@ const Plan& Survival::plan() {
     plan_ = base_;
     if (!down.empty()) {
         ReplanRequest request{.progress =
-                                  progress_from_steps(network_, base_, std::vector<int>(base_.paths.size(), 0), 0)};
-        for (const int node : down) request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
+                                  progress_from_steps(network_, base_, PerRelease<int>(base_.paths.size(), 0), 0)};
+        for (const int node : down)
+            request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = NodeIndex(node)});
         plan_ = controller_.recover(network_, base_, request).plan;
     }
     expected_s_ = evaluate(network_, plan_).iteration_s;
@@ -145,7 +146,8 @@ void Survival::add_down(const std::map<int, double>& since_s, double iteration_s
         const auto lost = since_s.find(node);
         const double from_s = lost == since_s.end() ? 0 : lost->second;
         if (iteration_s > from_s)
-            spans.push_back({SpanKind::down, node, -1, stage_of_[at(node)], -1, from_s, from_s, iteration_s, 0});
+            spans.push_back(
+                {SpanKind::down, NodeIndex(node), -1, stage_of_[at(node)], -1, from_s, from_s, iteration_s, 0});
     }
 }
 

@@ -72,8 +72,8 @@ private:
     FailureSchedule schedule_;
     ReplanController controller_;
     Plan base_, plan_;
-    std::vector<int> stage_of_;   ///< of base_
-    std::map<int, double> down_;  ///< nodes that are lost, and when they are back (network time)
+    PerNode<StageIndex> stage_of_;  ///< of base_
+    std::map<int, double> down_;    ///< nodes that are lost, and when they are back (network time)
     std::vector<Membership::Slower> slower_;
     Problem network_;
     bool network_changed_ = false;

@@ -160,11 +160,11 @@ Problem random_network(Draw& draw, int stages, int length, int nodes, int microb
 Plan random_plan(Draw& draw, const Problem& problem) {
     Plan plan{.planner = "torture", .split_backward = draw.chance(0.3), .blocks = problem.blocks};
     plan.stages.resize(at(problem.stages));
-    for (int n = 0; n < problem.nodes(); ++n)
-        plan.stages[at(n < problem.stages ? n : draw.between(0, problem.stages - 1))].push_back(n);
+    for (NodeIndex n = 0; n < problem.nodes(); ++n)
+        plan.stages[at(n < problem.stages ? static_cast<int>(n) : draw.between(0, problem.stages - 1))].push_back(n);
     std::vector<int> others(at(problem.stages - 1));
     std::iota(others.begin(), others.end(), 1);
-    for (int m = 0; m < problem.microbatches; ++m) {
+    for (MicrobatchIndex m = 0; m < problem.microbatches; ++m) {
         Path path{m, {}};
         const auto visit = [&](int stage) {
             const auto& ring = plan.stages[at(stage)];
@@ -222,8 +222,8 @@ TortureScene torture_scene(std::uint64_t seed) {
         scene.plan = random_plan(draw, scene.problem);
         const auto timeline = evaluate(scene.problem, scene.plan);
         if (!timeline.complete) continue;  // memory is too small for these paths
-        std::vector<int> order(at(nodes));
-        std::iota(order.begin(), order.end(), 0);
+        std::vector<NodeIndex> order(at(nodes));
+        std::iota(order.begin(), order.end(), NodeIndex(0));
         draw.rng.shuffle(order);
         const int losses = draw.between(1, std::min(4, nodes - 1));
         const bool at_once = draw.chance(0.4);

@@ -26,9 +26,10 @@ std::vector<bool> lines_across_ranks(const Problem& problem, const RankSchedule&
     std::vector<bool> across(problem.line_names.size(), false);
     for (const auto& path : schedule.plan.paths)
         for (std::size_t i = 0; i < path.nodes.size(); ++i)
-            for (const int to : {path.nodes[(i + 1) % path.nodes.size()],
-                                 path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]}) {
-                const int from = path.nodes[i], line = problem.hop(from, to).line, rank = schedule.rank_of[at(from)];
+            for (const NodeIndex to : {path.nodes[(i + 1) % path.nodes.size()],
+                                       path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]}) {
+                const NodeIndex from = path.nodes[i];
+                const int line = problem.hop(from, to).line, rank = schedule.rank_of[at(from)];
                 if (line == no_line) continue;
                 if (sender[at(line)] >= 0 && sender[at(line)] != rank) across[at(line)] = true;
                 sender[at(line)] = rank;
@@ -264,9 +265,9 @@ private:
     /// The real step of this rank's nodes.
     void add_steps(std::vector<Span>& spans, const std::vector<StageSum>& sums, double start_s, double end_s) const {
         for (const int stage : schedule().stages_of(transport_.rank()))
-            for (const int node : schedule().plan.stages[at(stage)])
+            for (const NodeIndex node : schedule().plan.stages[at(stage)])
                 if (sums[at(stage)].tokens > 0 && schedule().rank_of[at(node)] == transport_.rank())
-                    spans.push_back({SpanKind::step, node, -1, stage, -1, start_s, start_s, end_s, 0});
+                    spans.push_back({SpanKind::step, node, -1, StageIndex(stage), -1, start_s, start_s, end_s, 0});
     }
 
     /// Every rank's spans make the iteration's timeline, on rank 0.

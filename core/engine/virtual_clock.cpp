@@ -71,12 +71,12 @@ void VirtualClock::run_admitted(double now_s) {
 void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s) {
     compute_.handed_over(from_node, send.operation);
     const bool backward = is_backward(send.operation.kind);
-    const int microbatch = send.operation.microbatch;
+    const MicrobatchIndex microbatch = send.operation.microbatch;
     const auto measured_s = durations_ ? durations_->transfer_s(from_node, send.to, send.operation) : std::nullopt;
     const auto times = measured_s ? TransferTimes{now_s, now_s, now_s + *measured_s}
                                   : lines_.shape(from_node, send.to, backward, now_s, 0, microbatch);
     spans_->push_back(
-        {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, from_node, send.to,
+        {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, NodeIndex(from_node), NodeIndex(send.to),
          stage_of_[at(send.to)], microbatch, now_s, times.start_s, times.arrival_s,
          (backward ? problem_.backward_bytes : problem_.forward_bytes) * problem_.relative_size(microbatch)});
     if (lost_[at(send.to)] == 0)

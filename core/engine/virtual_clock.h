@@ -57,7 +57,7 @@ public:
     void slow(const NetworkChange& change) override;
     std::vector<PendingEvent> pending() const override;
     std::vector<double> line_free_s() const override;
-    const std::vector<double>& stage_end_s() const override { return last_end_s_; }
+    const PerStage<double>& stage_end_s() const override { return last_end_s_; }
     void go_on(const Replan& rest, const std::vector<PendingEvent>& events) override;
     std::vector<StageSum> reduce() override;
 
@@ -93,12 +93,12 @@ private:
     Problem network_;  ///< the problem with what has become slower in this iteration
     bool network_changed_ = false;
     LinkShaper lines_;
-    std::vector<int> stage_of_;
-    std::vector<char> lost_;                ///< [nodes] in this iteration
-    std::vector<std::vector<int>> stages_;  ///< rings of the plan in force
-    std::vector<Running> running_;          ///< of each node
-    std::vector<double> last_end_s_;        ///< of each stage
-    std::vector<Event> queue_;              ///< a heap, earliest first
+    PerNode<StageIndex> stage_of_;
+    std::vector<char> lost_;                   ///< [nodes] in this iteration
+    PerStage<std::vector<NodeIndex>> stages_;  ///< rings of the plan in force
+    std::vector<Running> running_;             ///< of each node
+    PerStage<double> last_end_s_;
+    std::vector<Event> queue_;  ///< a heap, earliest first
     std::vector<Span>* spans_ = nullptr;
     double now_s_ = 0;  ///< of the last event
     const Durations* durations_ = nullptr;

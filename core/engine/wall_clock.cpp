@@ -136,9 +136,9 @@ void WallClock::record_transfer(const Delivery& message) {
     const auto& [transfer, times, bytes] = message;
     const bool backward = is_backward(transfer.operation.kind);
     spans_->push_back(
-        {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, transfer.from_node, transfer.to_node,
-         stage_of_[at(transfer.to_node)], transfer.operation.microbatch, times.handed_over_s - origin_s_,
-         times.start_s - origin_s_, times.arrival_s,
+        {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, NodeIndex(transfer.from_node),
+         NodeIndex(transfer.to_node), stage_of_[at(transfer.to_node)], transfer.operation.microbatch,
+         times.handed_over_s - origin_s_, times.start_s - origin_s_, times.arrival_s,
          static_cast<double>(bytes.size() > 0 ? bytes.size() : compute_.message_bytes(transfer.operation))});
 }
 

@@ -96,7 +96,7 @@ private:
     ComputeBackend& compute_;
     RankTransport& transport_;
     LinkShaper* shaper_;
-    std::vector<int> stage_of_;
+    PerNode<StageIndex> stage_of_;
     std::map<TransferKey, RankTransfer> outgoing_;
     std::size_t operations_ = 0;  ///< on this rank, an iteration
 

@@ -56,8 +56,8 @@ using Residuals = std::map<std::tuple<int, int, bool>, torch::Tensor>;
 
 /// A microbatch under way.
 struct MicrobatchState {
-    std::vector<int> path;      ///< node of each hop
-    std::vector<Visit> visits;  ///< of each hop; tasks hold pointers into it
+    std::vector<NodeIndex> path;  ///< node of each hop
+    std::vector<Visit> visits;    ///< of each hop; tasks hold pointers into it
     /// [2p + 1] the input of each step: 0..p-1 forward, p loss, p+1..2p backward. Step 0 needs none.
     std::vector<StepMessage> inputs;
     std::vector<char> submitted;  ///< [2p + 1] the step has run or is to run with what is there (I, where split)

@@ -47,7 +47,7 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
     for (int i = 0; i < warm_ups + repeats; ++i) {
         MicrobatchState state{.token_count = rows};
         // At the last hop of its path: what arrives comes from nowhere.
-        state.path.assign(first ? 1 : 2, index);
+        state.path.assign(first ? 1 : 2, NodeIndex(index));
         state.visits.resize(state.path.size());
         state.inputs.resize(2 * state.path.size() + 1);
         Visit& visit = state.visits.back();

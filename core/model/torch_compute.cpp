@@ -122,7 +122,7 @@ struct TorchCompute::Implementation {
 
     void require_next(const ComputeTask& task, const MicrobatchState& state) const;
     void settle();
-    void take_path(int microbatch, MicrobatchState& state, const std::vector<int>& path);
+    void take_path(int microbatch, MicrobatchState& state, const std::vector<NodeIndex>& path);
     std::function<void()> work(const ComputeTask& task, NodeState& node, MicrobatchState& state);
     double validation_loss(int first, int count, RankTransport& transport);
     torch::Tensor pass_on(torch::Tensor x, int from, int to, int rows, RankTransport& transport) const;
@@ -221,7 +221,8 @@ void TorchCompute::follow(const RankSchedule& schedule) {
     implementation_->expect_microbatches();
 }
 
-void TorchCompute::Implementation::take_path(int microbatch, MicrobatchState& state, const std::vector<int>& path) {
+void TorchCompute::Implementation::take_path(int microbatch, MicrobatchState& state,
+                                             const std::vector<NodeIndex>& path) {
     state.path = path;
     state.visits.resize(path.size());
     state.inputs.resize(2 * path.size() + 1);
@@ -331,8 +332,8 @@ void TorchCompute::go_on(const Replan& rest) {
     auto& self = *implementation_;
     self.settle();
     const auto& residual = rest.residual;
-    for (int i = 0; i < residual.count(); ++i) {
-        const int microbatch = residual.microbatches[at(i)];
+    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
+        const int microbatch = residual.microbatches[i];
         auto& state = self.microbatches.at(microbatch);
         const auto first = rest.residual_plan.nodes.begin() + static_cast<std::ptrdiff_t>(i) * residual.length;
         for (int hop = 0; hop < residual.length; ++hop) {

@@ -78,10 +78,10 @@ RecordedSpan span_of(SQLite::Statement& row) {
     span.iteration = row.getColumn(1).getInt();
     const int kind = std::clamp(row.getColumn(2).getInt(), 0, static_cast<int>(last_span_kind));
     span.span.kind = static_cast<SpanKind>(kind);
-    span.span.node = row.getColumn(3).getInt();
-    span.span.to_node = row.getColumn(4).getInt();
-    span.span.stage = row.getColumn(5).getInt();
-    span.span.microbatch = row.getColumn(6).getInt();
+    span.span.node = NodeIndex(row.getColumn(3).getInt());
+    span.span.to_node = NodeIndex(row.getColumn(4).getInt());
+    span.span.stage = StageIndex(row.getColumn(5).getInt());
+    span.span.microbatch = MicrobatchIndex(row.getColumn(6).getInt());
     span.offset_s = record::real(row.getColumn(7));
     span.span.ready_s = record::real(row.getColumn(8));
     span.span.start_s = record::real(row.getColumn(9));

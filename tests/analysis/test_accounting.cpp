@@ -27,9 +27,9 @@ ModelSpec tiny() { return {.blocks = 2, .width = 4, .heads = 2, .ffn_width = 8, 
 std::pair<Problem, Plan> six_stages(int length) {
     auto problem = examples::toy({"a", "b", "c", "d", "e", "f"}, 6, length, 30);
     Plan plan{.stages = {{0}, {1}, {2}, {3}, {4}, {5}}, .blocks = problem.blocks};
-    for (int m = 0; m < 30; ++m) {
+    for (MicrobatchIndex m = 0; m < 30; ++m) {
         Path path{m, {0}};
-        for (int hop = 1; hop < length; ++hop) path.nodes.push_back(1 + (m + hop - 1) % 5);
+        for (int hop = 1; hop < length; ++hop) path.nodes.emplace_back(1 + (m + hop - 1) % 5);
         std::sort(path.nodes.begin() + 1, path.nodes.end());
         plan.paths.push_back(path);
     }

@@ -83,16 +83,16 @@ std::pair<Problem, Plan> random_case(Rng& rng) {
     plan.blocks = problem.blocks;
     for (int s = 0; s < stages; ++s) {
         plan.stages.emplace_back();
-        for (int r = 0; r < replicas; ++r) plan.stages.back().push_back(s * replicas + r);
+        for (int r = 0; r < replicas; ++r) plan.stages.back().emplace_back(s * replicas + r);
     }
-    for (int m = 0; m < 8; ++m) {
+    for (MicrobatchIndex m = 0; m < 8; ++m) {
         std::vector<int> others(static_cast<std::size_t>(stages - 1));
         std::iota(others.begin(), others.end(), 1);
         rng.shuffle(others);
-        Path path{m, {static_cast<int>(rng.below(static_cast<std::uint64_t>(replicas)))}};
+        Path path{m, {NodeIndex(rng.below(static_cast<std::uint64_t>(replicas)))}};
         for (int hop = 1; hop < length; ++hop)
-            path.nodes.push_back(others[static_cast<std::size_t>(hop - 1)] * replicas +
-                                 static_cast<int>(rng.below(static_cast<std::uint64_t>(replicas))));
+            path.nodes.emplace_back(others[static_cast<std::size_t>(hop - 1)] * replicas +
+                                    static_cast<int>(rng.below(static_cast<std::uint64_t>(replicas))));
         plan.paths.push_back(path);
     }
     return {problem, plan};

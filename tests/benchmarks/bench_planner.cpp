@@ -79,7 +79,7 @@ void timelines(const authors::Authors& authors, bool recorded) {
     for (int repeat = 0; repeat < repeats; ++repeat) {
         const double begin_s = cpu_s();
         for (int k = 0; k < count; ++k) {
-            const int i = static_cast<int>(rng.below(30)), j = static_cast<int>(rng.below(30));
+            const ReleaseIndex i(rng.below(30)), j(rng.below(30));
             std::swap_ranges(schedule.path(i), schedule.path(i) + schedule.length, schedule.path(j));
             sum_s += recorded ? simulator.timeline(schedule, plan).makespan_s
                               : simulator.times(schedule, plan.stages).makespan_s;
@@ -98,7 +98,7 @@ void ordered_timelines(const authors::Authors& authors) {
     Rng rng(1);
     std::vector<PlanCandidate> candidates;
     for (int k = 0; k < 1'000; ++k) {
-        const int i = static_cast<int>(rng.below(30)), j = static_cast<int>(rng.below(30));
+        const ReleaseIndex i(rng.below(30)), j(rng.below(30));
         auto& schedule = candidate.schedule;
         std::swap_ranges(schedule.path(i), schedule.path(i) + schedule.length, schedule.path(j));
         candidates.push_back(candidate);
@@ -205,7 +205,7 @@ Problem grown(const authors::Authors& authors, int nodes) {
     problem.memory.assign(static_cast<std::size_t>(nodes), 3);
     for (int a = 0; a < nodes; ++a)
         for (int b = 0; b < nodes; ++b) {
-            Hop hop = authors.problem.hop(a % n, b % n);
+            Hop hop = authors.problem.hop(NodeIndex(a % n), NodeIndex(b % n));
             if (a % n == b % n) hop.latency_s = 0.36;
             hop.line = a * nodes + b;
             problem.hops.push_back(hop);
@@ -219,16 +219,16 @@ Problem grown(const authors::Authors& authors, int nodes) {
 
 /// Paths of four of six stages dealt out evenly over a grown network: what planning 1,000 nodes in no time gives.
 Plan dealt(const Problem& problem) {
-    Plan plan{.planner = "dealt", .stages = std::vector<std::vector<int>>(6), .blocks = problem.blocks};
+    Plan plan{.planner = "dealt", .stages = PerStage<std::vector<NodeIndex>>(6), .blocks = problem.blocks};
     const int data_nodes = problem.nodes() / 4;
-    for (int n = 0; n < problem.nodes(); ++n)
+    for (NodeIndex n = 0; n < problem.nodes(); ++n)
         plan.stages[static_cast<std::size_t>(n < data_nodes ? 0 : 1 + (n - data_nodes) % 5)].push_back(n);
     const auto node = [&](int stage, int turn) {
         return plan.stages[static_cast<std::size_t>(stage)]
                           [static_cast<std::size_t>(turn) % plan.stages[static_cast<std::size_t>(stage)].size()];
     };
     int turn = 0;
-    for (int m = 0; m < problem.microbatches; ++m) {
+    for (MicrobatchIndex m = 0; m < problem.microbatches; ++m) {
         Path path{m, {node(0, m)}};
         for (int hop = 0; hop < 3; ++hop, ++turn) path.nodes.push_back(node(1 + turn % 5, turn / 5));
         std::sort(path.nodes.begin() + 1, path.nodes.end(),
@@ -395,8 +395,7 @@ void planned_blocks(const std::string& name, Problem problem, const Planner& joi
         const auto stage_of = stage_of_nodes(plan, problem.nodes());
         double run = 0;
         for (const auto& path : plan.paths)
-            for (const int node : path.nodes)
-                run += plan.blocks[static_cast<std::size_t>(stage_of[static_cast<std::size_t>(node)])];
+            for (const NodeIndex node : path.nodes) run += plan.blocks[stage_of[node]];
         return run;
     };
     const auto median = [&] {

@@ -76,12 +76,12 @@ Plan make_plan(const Setup& setup, int skipped) {
     const int stages = setup.stages();
     Plan plan;
     plan.blocks.assign(static_cast<std::size_t>(stages), 1);
-    for (int stage = 0; stage < stages; ++stage) plan.stages.push_back({stage, stage + stages});
-    for (int m = 0; m < setup.microbatches; ++m) {
+    for (int stage = 0; stage < stages; ++stage) plan.stages.push_back({NodeIndex(stage), NodeIndex(stage + stages)});
+    for (MicrobatchIndex m = 0; m < setup.microbatches; ++m) {
         Path path{.microbatch = m};
         for (int stage = 0; stage < stages; ++stage) {
             const bool skip = stage > 0 && (stage - 1 + stages - 1 - m % (stages - 1)) % (stages - 1) < skipped;
-            if (!skip) path.nodes.push_back(stage + stages * (m % replicas));
+            if (!skip) path.nodes.emplace_back(stage + stages * (m % replicas));
         }
         plan.paths.push_back(path);
     }

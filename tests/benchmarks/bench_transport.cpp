@@ -24,7 +24,7 @@ constexpr int messages = 120, rounds = 31;
 /// Rank 0 sends everything to rank 1.
 RankSchedule one_way() {
     RankSchedule schedule{.ranks = 2, .plan = {.stages = {{0, 1}}, .blocks = {1}}, .rank_of = {0, 1}};
-    for (int m = 0; m < messages; ++m) schedule.transfers.push_back({m, {OpKind::F, m}, 0, 1});
+    for (int m = 0; m < messages; ++m) schedule.transfers.push_back({m, {OpKind::F, MicrobatchIndex(m)}, 0, 1});
     return schedule;
 }
 

@@ -42,13 +42,13 @@ inline std::pair<Problem, Plan> random_plan(std::uint64_t seed) {
 
     Plan plan{.planner = "random",
               .split_backward = rng.below(3) == 0,
-              .stages = std::vector<std::vector<int>>(static_cast<std::size_t>(stages)),
+              .stages = PerStage<std::vector<NodeIndex>>(static_cast<std::size_t>(stages)),
               .blocks = problem.blocks};
-    for (int n = 0; n < nodes; ++n)
-        plan.stages[static_cast<std::size_t>(n < stages ? n : pick(0, stages - 1))].push_back(n);
+    for (NodeIndex n = 0; n < nodes; ++n)
+        plan.stages[static_cast<std::size_t>(n < stages ? int{n} : pick(0, stages - 1))].push_back(n);
     std::vector<int> others;
     for (int s = 1; s < stages; ++s) others.push_back(s);
-    for (int m = 0; m < microbatches; ++m) {
+    for (MicrobatchIndex m = 0; m < microbatches; ++m) {
         Path path{m, {}};
         const auto visit = [&](int stage) {
             const auto& nodes_of = plan.stages[static_cast<std::size_t>(stage)];

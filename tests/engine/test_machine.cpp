@@ -35,12 +35,12 @@ public:
     }
 
 private:
-    int node(const std::string& name) const { return index_.at(name); }
+    NodeIndex node(const std::string& name) const { return NodeIndex(index_.at(name)); }
     const std::string& name(int node) const { return names_.at(static_cast<std::size_t>(node)); }
 
     static Operation operation(const std::string& text) {
         const std::string kinds = "FLBIW";
-        return {static_cast<OpKind>(kinds.find(text.at(0))), std::stoi(text.substr(1))};
+        return {static_cast<OpKind>(kinds.find(text.at(0))), MicrobatchIndex(std::stoi(text.substr(1)))};
     }
 
     /// "nodes D:3 A:1": name and memory.
@@ -59,7 +59,7 @@ private:
     std::string add_path(std::istringstream& words) {
         std::string word;
         words >> word;
-        Path path{std::stoi(word), {}};
+        Path path{MicrobatchIndex(std::stoi(word)), {}};
         while (words >> word) path.nodes.push_back(node(word));
         plan_.paths.push_back(path);
         return "";

@@ -42,7 +42,7 @@ class TestRecovery : public QObject {
         return s;
     }
 
-    static Disturbance loss(int node, double at_s, double delay_s = 0) {
+    static Disturbance loss(NodeIndex node, double at_s, double delay_s = 0) {
         return {at_s, {.kind = Kind::node_down, .node = node}, at_s + delay_s};
     }
 
@@ -116,8 +116,8 @@ private Q_SLOTS:
         for (std::uint64_t seed = 0; seed < 300; ++seed) {
             const auto s = scene(seed);
             Rng rng(seed, 9);
-            std::vector<int> nodes;
-            for (int n = 0; n < s.problem.nodes(); ++n) nodes.push_back(n);
+            std::vector<NodeIndex> nodes;
+            for (NodeIndex n = 0; n < s.problem.nodes(); ++n) nodes.push_back(n);
             rng.shuffle(nodes);
             const auto count = std::min<std::size_t>(1 + rng.below(at(most)), nodes.size() - 1);
             std::vector<Disturbance> disturbances;

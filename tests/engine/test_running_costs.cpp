@@ -22,7 +22,7 @@ struct Scene {
     Scene() {
         problem.constraints = {.uniform_execution = false, .bounded_disorder = false};
         problem.memory.assign(4, unlimited_memory);
-        for (int m = 0; m < 8; ++m) plan.paths.push_back({m, {m % 2, 2 + m % 2}});
+        for (MicrobatchIndex m = 0; m < 8; ++m) plan.paths.push_back({m, {NodeIndex(m % 2), NodeIndex(2 + m % 2)}});
     }
     RankSchedule schedule() const { return make_schedule(problem, plan, {0, 0, 0, 0}, 1); }
 };

@@ -75,7 +75,7 @@ private Q_SLOTS:
         QFETCH(double, value);
         auto spans = one_of_each();
         auto& s = spans[static_cast<std::size_t>(index)];
-        int* const indices[] = {&s.node, &s.to_node, &s.stage, &s.microbatch};
+        int* const indices[] = {&s.node.number(), &s.to_node.number(), &s.stage.number(), &s.microbatch.number()};
         double* const numbers[] = {&s.ready_s, &s.start_s, &s.end_s, &s.bytes};
         if (field < 4)
             *indices[field] = static_cast<int>(value);

@@ -124,9 +124,10 @@ private Q_SLOTS:
         auto problem = examples::toy({"D", "E", "A", "B"}, 2, 2, 6);
         shrink(problem, 1e-3);
         Plan first{.planner = "test", .stages = {{0, 1}, {2, 3}}, .blocks = {1, 1}}, second = first;
-        for (int m = 0; m < 6; ++m) {
-            first.paths.push_back({m, {m % 2, 2 + m % 2}});
-            second.paths.push_back({m, {m % 2, 3 - m % 2}});
+        for (MicrobatchIndex m = 0; m < 6; ++m) {
+            const NodeIndex data_node(m % 2);
+            first.paths.push_back({m, {data_node, NodeIndex(2 + m % 2)}});
+            second.paths.push_back({m, {data_node, NodeIndex(3 - m % 2)}});
         }
         const auto same_rank = [](const RankSchedule& schedule, int a, int b) {
             return schedule.between(a, b).empty();

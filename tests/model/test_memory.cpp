@@ -55,7 +55,7 @@ Experiment large_experiment(int samples, int width) {
 }
 
 Plan plan_of(const Experiment& experiment) {
-    auto plan = make_plan({{0}, {1}, {2}}, std::vector<std::vector<int>>(5, {0, 1, 2}));
+    auto plan = make_plan({{0}, {1}, {2}}, std::vector<std::vector<NodeIndex>>(5, {0, 1, 2}));
     plan.blocks.assign(stages, 2);
     plan.split_backward = experiment.pipeline.split_backward;
     return plan;

@@ -36,7 +36,8 @@ struct Case {
     const char* name;
     bool split;
     int ranks;
-    std::vector<std::vector<int>> stages, paths;
+    PerStage<std::vector<NodeIndex>> stages;
+    std::vector<std::vector<NodeIndex>> paths;
 };
 
 const std::vector<Case>& cases() {

@@ -12,7 +12,8 @@ namespace {
 
 struct Case {
     const char* name;
-    std::vector<std::vector<int>> stages, paths;
+    PerStage<std::vector<NodeIndex>> stages;
+    std::vector<std::vector<NodeIndex>> paths;
 };
 
 const std::vector<Case>& cases() {

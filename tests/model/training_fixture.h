@@ -23,11 +23,11 @@ inline Experiment small_experiment(int stages, int nodes) {
     return experiment;
 }
 
-inline Plan make_plan(std::vector<std::vector<int>> stages, const std::vector<std::vector<int>>& paths) {
+inline Plan make_plan(PerStage<std::vector<NodeIndex>> stages, const std::vector<std::vector<NodeIndex>>& paths) {
     Plan plan;
     plan.blocks.assign(stages.size(), 1);
     plan.stages = std::move(stages);
-    for (std::size_t m = 0; m < paths.size(); ++m) plan.paths.push_back({static_cast<int>(m), paths[m]});
+    for (std::size_t m = 0; m < paths.size(); ++m) plan.paths.push_back({MicrobatchIndex(m), paths[m]});
     return plan;
 }
 

@@ -47,10 +47,10 @@ struct Authors {
         Plan plan;
         plan.planner = planner;
         plan.blocks = problem.blocks;
-        plan.stages = json.at("stages").get<std::vector<std::vector<int>>>();
-        const auto paths = json.at("paths").at(planner).get<std::vector<std::vector<int>>>();
+        plan.stages = json.at("stages").get<PerStage<std::vector<NodeIndex>>>();
+        const auto paths = json.at("paths").at(planner).get<std::vector<std::vector<NodeIndex>>>();
         for (int wave = 0; wave < 2; ++wave)
-            for (const auto& path : paths) plan.paths.push_back({static_cast<int>(plan.paths.size()), path});
+            for (const auto& path : paths) plan.paths.push_back({MicrobatchIndex(plan.paths.size()), path});
         return plan;
     }
 };

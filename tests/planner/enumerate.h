@@ -39,7 +39,9 @@ struct Limits {
 /// An operation of one microbatch on its node; its predecessor hands over by a transfer.
 struct Op {
     OpKind kind = OpKind::F;
-    int microbatch = 0, node = 0, before = -1, line = no_line;
+    MicrobatchIndex microbatch = 0;
+    NodeIndex node = 0;
+    int before = -1, line = no_line;
     double duration_s = 0, transfer_s = 0, latency_s = 0;  ///< of the way from `before` to here
     double tail_s = 0;                                     ///< least time from its end to the end of the iteration
     int takes = 0, frees = 0;                              ///< of the node's memory, at its start and at its end
@@ -51,10 +53,11 @@ struct Op {
 /// lines are served as they are handed to.
 class OrderSearch {
 public:
-    OrderSearch(const Problem& problem, const std::vector<std::vector<int>>& stages, Optima& best, const Limits& limits)
+    OrderSearch(const Problem& problem, const PerStage<std::vector<NodeIndex>>& stages, Optima& best,
+                const Limits& limits)
         : problem_(problem), stages_(stages), best_(best), limits_(limits), simulator_(problem) {}
 
-    void run(const std::vector<std::vector<int>>& paths) {
+    void run(const std::vector<std::vector<NodeIndex>>& paths) {
         paths_ = paths;
         build();
         ready_s_.assign(ops_.size(), 0);
@@ -77,11 +80,13 @@ private:
         const FlatPlan places = flat_paths();
         const int length = places.length;
         finish_s_.assign(at(problem_.stages), problem_.step_seconds);
-        for (int s = 0; s < problem_.stages; ++s) finish_s_[at(s)] += all_reduce_seconds(problem_, stages_[at(s)], s);
-        for (int m = 0; m < places.count(); ++m) {
+        for (StageIndex s = 0; s < problem_.stages; ++s)
+            finish_s_[at(s)] += all_reduce_seconds(problem_, stages_[at(s)], s);
+        for (MicrobatchIndex m = 0; m < places.count(); ++m) {
             int before = -1;
             for (int step = 0; step <= 2 * length; ++step) {
-                const int node = step_node(places.path(m), length, step), stage = places.stage_of[at(node)];
+                const NodeIndex node = step_node(places.path(ReleaseIndex(int{m})), length, step);
+                const StageIndex stage = places.stage_of[node];
                 Op op{.microbatch = m, .node = node, .before = before};
                 op.kind = step < length             ? OpKind::F
                           : step == length          ? OpKind::L
@@ -115,7 +120,7 @@ private:
         }
         for (std::size_t k = ops_.size(); k-- > 0;) {
             auto& op = ops_[k];
-            op.tail_s = finish_s_[at(places.stage_of[at(op.node)])];
+            op.tail_s = finish_s_[at(places.stage_of[op.node])];
             for (const int next : op.after) {
                 const auto& then = ops_[at(next)];
                 op.tail_s = std::max(op.tail_s, then.transfer_s + then.latency_s + then.duration_s + then.tail_s);
@@ -135,10 +140,10 @@ private:
         schedule.length = static_cast<int>(paths_.front().size());
         schedule.split_backward = problem_.split_backward;
         schedule.stage_of.assign(at(problem_.nodes()), -1);
-        for (std::size_t s = 0; s < stages_.size(); ++s)
-            for (const int node : stages_[s]) schedule.stage_of[at(node)] = static_cast<int>(s);
+        for (StageIndex s = 0; s < problem_.stages; ++s)
+            for (const NodeIndex node : stages_[s]) schedule.stage_of[node] = s;
         for (std::size_t m = 0; m < paths_.size(); ++m) {
-            schedule.microbatches.push_back(static_cast<int>(m));
+            schedule.microbatches.emplace_back(m);
             schedule.nodes.insert(schedule.nodes.end(), paths_[m].begin(), paths_[m].end());
         }
         return schedule;
@@ -188,9 +193,9 @@ private:
     }
 
     /// Microbatches of one size with the same path are the same: the first to start is the one with the lowest number.
-    bool twin_waits(int m) const {
-        if (m == 0 || paths_[at(m)] != paths_[at(m - 1)] || problem_.samples_of(m) != problem_.samples_of(m - 1))
-            return false;
+    bool twin_waits(MicrobatchIndex m) const {
+        if (m == 0 || paths_[at(m)] != paths_[at(m - 1)]) return false;
+        if (problem_.samples_of(m) != problem_.samples_of(MicrobatchIndex(m - 1))) return false;
         return std::any_of(open_.begin(), open_.end(),
                            [&](int k) { return ops_[at(k)].microbatch == m - 1 && ops_[at(k)].before < 0; });
     }
@@ -247,11 +252,11 @@ private:
     }
 
     const Problem& problem_;
-    const std::vector<std::vector<int>>& stages_;
+    const PerStage<std::vector<NodeIndex>>& stages_;
     Optima& best_;
     const Limits& limits_;
     Simulator simulator_;
-    std::vector<std::vector<int>> paths_;
+    std::vector<std::vector<NodeIndex>> paths_;
     std::vector<Op> ops_;
     std::vector<double> finish_s_, ready_s_, node_free_s_, line_free_s_, work_left_s_;
     std::vector<int> held_, open_, sequence_;
@@ -278,21 +283,21 @@ public:
     }
 
 private:
-    void place_node(int node) {
+    void place_node(NodeIndex node) {
         if (node == problem_.nodes()) {
             if (sizes_fit()) on_free_placement();
             return;
         }
-        place_node(node + 1);  // left out
+        place_node(NodeIndex(node + 1));  // left out
         for (auto& stage : stages_) {
             stage.push_back(node);
-            place_node(node + 1);
+            place_node(NodeIndex(node + 1));
             stage.pop_back();
         }
     }
 
     bool sizes_fit() const {
-        for (int s = 0; s < problem_.stages; ++s) {
+        for (StageIndex s = 0; s < problem_.stages; ++s) {
             const int size = static_cast<int>(stages_[at(s)].size());
             if (size == 0 || (!problem_.stage_sizes.empty() && size != problem_.stage_sizes[at(s)])) return false;
         }
@@ -302,7 +307,7 @@ private:
     /// The ring of each stage is as free as its nodes; what is shortest is so whatever the paths are.
     void on_free_placement() {
         const auto listed = stages_;
-        for (int s = 0; s < problem_.stages; ++s) {
+        for (StageIndex s = 0; s < problem_.stages; ++s) {
             auto ring = listed[at(s)];
             double least_s = infinite;
             do {
@@ -318,7 +323,7 @@ private:
         stages_ = listed;
     }
 
-    bool ring_reaches(const std::vector<int>& ring) const {
+    bool ring_reaches(const std::vector<NodeIndex>& ring) const {
         if (!problem_.charge_all_reduce || ring.size() == 1) return true;
         for (std::size_t i = 0; i < ring.size(); ++i)
             if (!problem_.reachable(ring[i], ring[(i + 1) % ring.size()])) return false;
@@ -327,10 +332,10 @@ private:
 
     void on_placement() {
         stage_of_.assign(at(problem_.nodes()), -1);
-        for (int s = 0; s < problem_.stages; ++s)
-            for (const int node : stages_[at(s)]) stage_of_[at(node)] = s;
+        for (StageIndex s = 0; s < problem_.stages; ++s)
+            for (const NodeIndex node : stages_[at(s)]) stage_of_[at(node)] = s;
         all_paths_.clear();
-        for (const int data : stages_[0]) extend({data});
+        for (const NodeIndex data : stages_[0]) extend({data});
         chosen_.clear();
         visits_.assign(at(problem_.stages), 0);
         starts_.assign(at(problem_.nodes()), 0);
@@ -338,16 +343,18 @@ private:
     }
 
     /// CC1-CC3 and the lines, there and back.
-    void extend(std::vector<int> path) {
-        const auto linked = [&](int a, int b) { return problem_.reachable(a, b) && problem_.reachable(b, a); };
+    void extend(std::vector<NodeIndex> path) {
+        const auto linked = [&](NodeIndex a, NodeIndex b) {
+            return problem_.reachable(a, b) && problem_.reachable(b, a);
+        };
         if (static_cast<int>(path.size()) == length_) {
             if (length_ == 1 || linked(path.back(), path.front())) all_paths_.push_back(path);
             return;
         }
-        for (int node = 0; node < problem_.nodes(); ++node) {
+        for (NodeIndex node = 0; node < problem_.nodes(); ++node) {
             if (stage_of_[at(node)] <= 0 || !linked(path.back(), node)) continue;
             if (std::any_of(path.begin(), path.end(),
-                            [&](int before) { return stage_of_[at(before)] == stage_of_[at(node)]; }))
+                            [&](NodeIndex before) { return stage_of_[at(before)] == stage_of_[at(node)]; }))
                 continue;
             auto longer = path;
             longer.push_back(node);
@@ -355,11 +362,12 @@ private:
         }
     }
 
-    bool within_disorder(const std::vector<int>& path) const {
+    bool within_disorder(const std::vector<NodeIndex>& path) const {
         const auto& rules = problem_.constraints;
-        int furthest = 0, swaps = 0;
+        StageIndex furthest = 0;
+        int swaps = 0;
         for (std::size_t hop = 1; rules.bounded_disorder && hop < path.size(); ++hop) {
-            const int stage = stage_of_[at(path[hop])];
+            const StageIndex stage = stage_of_[path[hop]];
             if (stage < furthest && (++swaps > rules.max_swaps || furthest - stage > rules.max_swap_distance))
                 return false;
             if (stage - furthest > rules.max_passed_over + 1) return false;
@@ -387,13 +395,13 @@ private:
         }
     }
 
-    void change(const std::vector<int>& path, int by) {
+    void change(const std::vector<NodeIndex>& path, int by) {
         starts_[at(path[0])] += by;
         for (int hop = 1; hop < length_; ++hop) visits_[at(stage_of_[at(path[at(hop)])])] += by;
     }
 
     void on_paths() {
-        for (int s = 0; s < problem_.stages; ++s)
+        for (StageIndex s = 0; s < problem_.stages; ++s)
             if ((s == 0 || visits_[at(s)] > 0) && !ring_reaches(stages_[at(s)])) return;
         const double bound_s = alone_s();
         FlatPlan schedule;
@@ -409,7 +417,7 @@ private:
             schedule.nodes.clear();
             schedule.microbatches.clear();
             for (const auto& [k, m] : released) {
-                schedule.microbatches.push_back(problem_.sizes.empty() ? schedule.count() : m);
+                schedule.microbatches.emplace_back(problem_.sizes.empty() ? schedule.count() : m);
                 schedule.nodes.insert(schedule.nodes.end(), all_paths_[at(k)].begin(), all_paths_[at(k)].end());
             }
             ++best_->timelines;
@@ -419,7 +427,7 @@ private:
         }
         if (best_->dispatched.iteration_s < best_->ordered.iteration_s) best_->ordered = best_->dispatched;
         if (bound_s >= best_->ordered.iteration_s * (1 - 1e-12)) return;
-        std::vector<std::vector<int>> paths;
+        std::vector<std::vector<NodeIndex>> paths;
         for (const int k : chosen_) paths.push_back(all_paths_[at(k)]);
         OrderSearch(problem_, stages_, *best_, limits_).run(paths);
     }
@@ -429,9 +437,9 @@ private:
         plan.split_backward = schedule.split_backward;
         plan.stages = stages_;
         plan.blocks = problem_.blocks;
-        for (int i = 0; i < schedule.count(); ++i)
+        for (ReleaseIndex i = 0; i < schedule.count(); ++i)
             plan.paths.push_back(
-                {schedule.microbatches[at(i)], std::vector<int>(schedule.path(i), schedule.path(i) + length_)});
+                {schedule.microbatches[i], std::vector<NodeIndex>(schedule.path(i), schedule.path(i) + length_)});
         return plan;
     }
 
@@ -441,11 +449,12 @@ private:
         double longest_s = 0;
         for (std::size_t m = 0; m < chosen_.size(); ++m) {
             const auto& path = all_paths_[at(chosen_[m])];
-            const double size = problem_.relative_size(static_cast<int>(m));
+            const double size = problem_.relative_size(MicrobatchIndex(m));
             double seconds = problem_.loss_s(path[0]) * size;
             work_s[at(path[0])] += seconds;
             for (int hop = 0; hop < length_; ++hop) {
-                const int a = path[at(hop)], b = path[at((hop + 1) % length_)], stage = stage_of_[at(a)];
+                const NodeIndex a = path[at(hop)], b = path[at((hop + 1) % length_)];
+                const StageIndex stage = stage_of_[a];
                 const double forward_s = problem_.forward_s(a, stage) * size,
                              backward_s = problem_.backward_s(a, stage) * size;
                 seconds += forward_s + (problem_.split_backward ? backward_s / 2 : backward_s);
@@ -467,13 +476,15 @@ private:
     const Limits& limits_;
     Simulator simulator_;
     Optima* best_ = nullptr;
-    std::vector<std::vector<int>> stages_, all_paths_;
-    std::vector<int> stage_of_, chosen_, visits_, starts_;
+    PerStage<std::vector<NodeIndex>> stages_;
+    std::vector<std::vector<NodeIndex>> all_paths_;
+    PerNode<StageIndex> stage_of_;
+    std::vector<int> chosen_, visits_, starts_;
 };
 
 /// All ways to divide `left` blocks over the stages from `stage` on, at least one each.
 template <class Visit>
-void divide(std::vector<int>& blocks, std::size_t stage, int left, const Visit& visit) {
+void divide(PerStage<int>& blocks, std::size_t stage, int left, const Visit& visit) {
     if (stage + 1 == blocks.size()) {
         blocks[stage] = left;
         return visit(blocks);
@@ -489,9 +500,9 @@ inline Optima optimum(const Problem& problem, int length, const Limits& limits =
     Optima best;
     bool all = true;
     if (problem.plan_blocks) {
-        std::vector<int> blocks = problem.blocks;
+        PerStage<int> blocks = problem.blocks;
         Problem divided = problem;
-        divide(blocks, 0, std::accumulate(blocks.begin(), blocks.end(), 0), [&](const std::vector<int>& chosen) {
+        divide(blocks, 0, std::accumulate(blocks.begin(), blocks.end(), 0), [&](const PerStage<int>& chosen) {
             divided.set_blocks(chosen);
             all = all && Enumeration(divided, length, limits).run(best);
         });

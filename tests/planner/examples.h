@@ -14,7 +14,7 @@ namespace skippipe::examples {
 /// step 0.
 inline Problem toy(std::vector<std::string> ids, int stages, int length, int microbatches) {
     Problem problem;
-    problem.node_ids = std::move(ids);
+    problem.node_ids = PerNode<std::string>(std::move(ids));
     const int n = problem.nodes();
     problem.stages = stages;
     problem.path_length = length;
@@ -47,7 +47,10 @@ struct Example {
 inline std::vector<Operation> order(const std::string& text) {
     std::vector<Operation> operations;
     for (std::size_t i = 0; i + 1 < text.size(); i += 3)
-        operations.push_back({text[i] == 'F' ? OpKind::F : text[i] == 'L' ? OpKind::L : OpKind::B, text[i + 1] - '0'});
+        operations.push_back({text[i] == 'F'   ? OpKind::F
+                              : text[i] == 'L' ? OpKind::L
+                                               : OpKind::B,
+                              MicrobatchIndex(text[i + 1] - '0')});
     return operations;
 }
 

@@ -113,8 +113,8 @@ inline Problem many_regions(std::uint64_t seed) {
 }
 
 /// As many blocks over as many stages, at least one each.
-inline std::vector<int> divided_blocks(const Problem& problem, Rng& rng) {
-    std::vector<int> blocks(problem.blocks.size(), 1);
+inline PerStage<int> divided_blocks(const Problem& problem, Rng& rng) {
+    PerStage<int> blocks(problem.blocks.size(), 1);
     int spare = -static_cast<int>(blocks.size());
     for (const int each : problem.blocks) spare += each;
     for (; spare > 0; --spare) ++blocks[rng.below(blocks.size())];

@@ -14,8 +14,8 @@ namespace {
 std::pair<Problem, Plan> sound() {
     auto problem = examples::toy({"a", "b", "c", "d"}, 4, 3, 6);
     Plan plan{.planner = "test", .stages = {{0}, {1}, {2}, {3}}, .blocks = {1, 1, 1, 1}};
-    const std::vector<int> paths[] = {{0, 1, 2}, {0, 2, 3}, {0, 1, 3}};
-    for (int m = 0; m < 6; ++m) plan.paths.push_back({m, paths[m % 3]});
+    const std::vector<NodeIndex> paths[] = {{0, 1, 2}, {0, 2, 3}, {0, 1, 3}};
+    for (MicrobatchIndex m = 0; m < 6; ++m) plan.paths.push_back({m, paths[m % 3]});
     problem.experiment_hash = plan.experiment_hash = "of this one";
     return {problem, plan};
 }
@@ -45,9 +45,9 @@ private Q_SLOTS:
         QVERIFY(said([](Problem& r, Plan& p) {
                     r.memory.assign(4, 1);
                     p.order = {{}, {}, {}, {}};
-                    for (int m = 0; m < 6; ++m)
-                        for (const int node : p.paths[static_cast<std::size_t>(m)].nodes) {
-                            auto& order = p.order[static_cast<std::size_t>(node)];
+                    for (MicrobatchIndex m = 0; m < 6; ++m)
+                        for (const NodeIndex node : p.paths[at(m)].nodes) {
+                            auto& order = p.order[node];
                             order.insert(order.begin(), {{OpKind::B, m}, {OpKind::F, m}});
                             if (node == 0) order.insert(order.begin(), {OpKind::L, m});
                         }

@@ -98,7 +98,7 @@ private Q_SLOTS:
             const auto progress = progress_at(problem, plan, timeline, 0.4 * timeline.makespan_s);
             const auto same = replan(problem, plan, {.progress = progress});
             QVERIFY2(std::abs(same.unchanged_s - timeline.iteration_s) <= 1e-9 * timeline.iteration_s, text(k).c_str());
-            int down = -1;
+            NodeIndex down = -1;
             for (const auto& stage : plan.stages)
                 if (stage.size() > 1) down = stage.back();
             if (down < 0) continue;

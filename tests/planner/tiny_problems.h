@@ -75,7 +75,7 @@ inline Problem tiny_problem(std::uint64_t seed) {
         if (!chance(4)) ++problem.stage_sizes[rng.below(problem.stage_sizes.size())];
     while (problem.balance_data_nodes && problem.microbatches % problem.stage_sizes[0] != 0) ++problem.microbatches;
     if (freedom == 1) return problem;
-    int node = 0;
+    NodeIndex node = 0;
     for (const int size : problem.stage_sizes) {
         auto& stage = problem.placement.emplace_back();
         for (int i = 0; i < size; ++i) stage.push_back(node++);

@@ -70,7 +70,7 @@ private Q_SLOTS:
         QElapsedTimer clock;
         clock.start();
         std::vector<Span> spans(spans_each);
-        for (int i = 0; i < spans_each; ++i) spans[static_cast<std::size_t>(i)].microbatch = i;
+        for (int i = 0; i < spans_each; ++i) spans[static_cast<std::size_t>(i)].microbatch = MicrobatchIndex(i);
         for (int iteration = 0; iteration < iterations; ++iteration) {
             // The last tenth waits until somebody has read of the first: they do follow while it writes.
             for (int i = 0; iteration == iterations * 9 / 10 && !followed && failures == 0 && i < 6000; ++i)

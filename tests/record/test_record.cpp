@@ -28,7 +28,7 @@ RunStart start_of(const std::string& name) {
     return start;
 }
 
-Span span_at(double start_s, int microbatch) {
+Span span_at(double start_s, MicrobatchIndex microbatch) {
     return {SpanKind::backward, 3, -1, 2, microbatch, start_s - 0.5, start_s, start_s + 1.25, 0};
 }
 

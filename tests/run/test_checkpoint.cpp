@@ -148,7 +148,8 @@ RunJob job_of(const fs::path& folder, const Experiment& experiment) {
     job.experiment = experiment;
     job.problem = make_problem(experiment);
     job.plan = {.planner = "test", .stages = {{0, 1}, {2, 3}}, .blocks = {1, 1}};
-    for (int m = 0; m < 4; ++m) job.plan.paths.push_back({m, {m % 2, 2 + (m / 2) % 2}});
+    for (MicrobatchIndex m = 0; m < 4; ++m)
+        job.plan.paths.push_back({m, {NodeIndex(m % 2), NodeIndex(2 + (m / 2) % 2)}});
     job.record = folder / "record.sqlite";
     job.base_dir = folder;
     job.save_weights = folder / "weights";

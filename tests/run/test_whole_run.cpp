@@ -147,7 +147,7 @@ Experiment experiment_of(int ranks, Clock clock, Compute compute, bool split) {
 
 Plan plan_of(bool split) {
     Plan plan{.planner = "test", .split_backward = split, .stages = {{0, 1}, {2, 3}}, .blocks = {1, 1}};
-    for (int m = 0; m < 8; ++m) plan.paths.push_back({m, {m % 2, 2 + (m / 2) % 2}});
+    for (MicrobatchIndex m = 0; m < 8; ++m) plan.paths.push_back({m, {NodeIndex(m % 2), NodeIndex(2 + (m / 2) % 2)}});
     return plan;
 }
 

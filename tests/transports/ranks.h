@@ -25,7 +25,7 @@ using namespace skippipe;
 inline RankSchedule everybody_to_everybody(int ranks, int messages) {
     RankSchedule schedule{.ranks = ranks, .plan = {.stages = {{}}, .blocks = {1}}};
     for (int r = 0; r < ranks; ++r) {
-        schedule.plan.stages[0].push_back(r);
+        schedule.plan.stages[0].emplace_back(r);
         schedule.rank_of.push_back(r);
     }
     for (int m = 0; m < messages; ++m)
@@ -33,7 +33,7 @@ inline RankSchedule everybody_to_everybody(int ranks, int messages) {
             for (int to = 0; to < ranks; ++to)
                 if (from != to)
                     schedule.transfers.push_back(
-                        {static_cast<int>(schedule.transfers.size()), {OpKind::F, m}, from, to});
+                        {static_cast<int>(schedule.transfers.size()), {OpKind::F, MicrobatchIndex(m)}, from, to});
     return schedule;
 }
 

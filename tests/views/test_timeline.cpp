@@ -20,16 +20,16 @@ std::shared_ptr<TimelineData> regular(int lanes, int spans_a_lane, double length
     for (int lane = 0; lane < lanes; ++lane)
         for (int i = 0; i < spans_a_lane; ++i) {
             Span span{i % 2 ? SpanKind::backward : SpanKind::forward,
-                      lane,
+                      NodeIndex(lane),
                       -1,
-                      lane % 6,
-                      i % 30,
+                      StageIndex(lane % 6),
+                      MicrobatchIndex(i % 30),
                       0,
                       2 * i * length,
                       (2 * i + 1) * length,
                       0};
             data->add(span, 0, 0, row++);
-            data->add(IdleGap{lane, IdleCause::activation, (2 * i + 1) * length, (2 * i + 2) * length}, 0);
+            data->add(IdleGap{NodeIndex(lane), IdleCause::activation, (2 * i + 1) * length, (2 * i + 2) * length}, 0);
         }
     data->finish();
     return data;
@@ -96,7 +96,7 @@ private Q_SLOTS:
         auto data = std::make_shared<TimelineData>();
         data->set_lanes({"a"});
         for (int i = 0; i < 10; ++i)
-            data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 0.01, i * 0.01 + 0.005, 0}, 0, 0, i);
+            data->add(Span{SpanKind::forward, 0, -1, 0, MicrobatchIndex(i), 0, i * 0.01, i * 0.01 + 0.005, 0}, 0, 0, i);
         data->add(Span{SpanKind::backward, 0, -1, 0, 10, 0, 0.1, 9, 0}, 0, 0, 10);
         data->finish();
         const Seen seen = look(*data, 0, 10, 1);
@@ -107,9 +107,11 @@ private Q_SLOTS:
     void spans_may_come_in_any_order() {
         auto data = std::make_shared<TimelineData>();
         data->set_lanes({"a"});
-        for (int i : {5, 1, 3}) data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 1.0, i + 0.5, 0}, 0, 0, i);
+        for (int i : {5, 1, 3})
+            data->add(Span{SpanKind::forward, 0, -1, 0, MicrobatchIndex(i), 0, i * 1.0, i + 0.5, 0}, 0, 0, i);
         data->finish();
-        for (int i : {4, 0, 2}) data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, i * 1.0, i + 0.5, 0}, 0, 0, i);
+        for (int i : {4, 0, 2})
+            data->add(Span{SpanKind::forward, 0, -1, 0, MicrobatchIndex(i), 0, i * 1.0, i + 0.5, 0}, 0, 0, i);
         data->finish();
         for (int i = 0; i < 6; ++i) QCOMPARE(data->lanes()[0].work[static_cast<std::size_t>(i)].row, std::int64_t{i});
         QCOMPARE(data->lanes()[0].worked.back(), 3.0);
@@ -128,8 +130,8 @@ private Q_SLOTS:
             for (auto* data : {&whole, parts.back().get()}) {
                 std::int64_t row = 10 * iteration;
                 for (int i = 0; i < 3; ++i) {
-                    data->add(Span{SpanKind::forward, 0, -1, 0, i, 0, 2.0 * i, 2 * i + 1.0, 0}, iteration,
-                              10 * iteration, row++);
+                    data->add(Span{SpanKind::forward, 0, -1, 0, MicrobatchIndex(i), 0, 2.0 * i, 2 * i + 1.0, 0},
+                              iteration, 10 * iteration, row++);
                     data->add(Span{SpanKind::transfer_forward, 0, 1, 0, i, 0, 2 * i + 1.0, 2 * i + 3.0, 0}, iteration,
                               10 * iteration, row++);
                 }

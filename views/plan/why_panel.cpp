@@ -48,9 +48,9 @@ QTableWidgetItem* put(QTableWidget& table, int row, int column, const QString& t
 }
 
 /// "3, 4"
-QString numbers(const std::vector<int>& microbatches) {
+QString numbers(const std::vector<MicrobatchIndex>& microbatches) {
     QStringList words;
-    for (const int microbatch : microbatches) words << QString::number(microbatch);
+    for (const MicrobatchIndex microbatch : microbatches) words << QString::number(microbatch);
     return words.join(", ");
 }
 
@@ -266,11 +266,10 @@ void WhyPanel::select(int node, const std::vector<int>& lines) {
             if (link.from + "->" + link.to == name || link.to + "->" + link.from == name)
                 selection.links.insert({link.from, link.to});
         if (!selection.links.empty()) continue;
-        for (int a = 0; a < problem.nodes(); ++a)
-            for (int b = 0; b < problem.nodes(); ++b)
+        for (NodeIndex a = 0; a < problem.nodes(); ++a)
+            for (NodeIndex b = 0; b < problem.nodes(); ++b)
                 if (a != b && problem.hop(a, b).line == line)
-                    selection.nodes.insert(
-                        {problem.node_ids[static_cast<std::size_t>(a)], problem.node_ids[static_cast<std::size_t>(b)]});
+                    selection.nodes.insert({problem.node_ids[a], problem.node_ids[b]});
     }
     selection_.select(selection);
     Q_EMIT chosen();

@@ -276,8 +276,8 @@ void DesignPage::show_matrix() {
     matrix_->setColumnCount(p.nodes());
     matrix_->setVerticalHeaderLabels(names);
     matrix_->setHorizontalHeaderLabels(names);
-    for (int a = 0; a < p.nodes(); ++a)
-        for (int b = 0; b < p.nodes(); ++b) {
+    for (NodeIndex a = 0; a < p.nodes(); ++a)
+        for (NodeIndex b = 0; b < p.nodes(); ++b) {
             const Hop& hop = p.hop(a, b);
             auto* item = new QTableWidgetItem(a == b              ? QString{}
                                               : p.reachable(a, b) ? duration(hop.latency_s + hop.seconds_per_forward)

@@ -223,7 +223,7 @@ void WatchPage::show_network(const RunData& run) {
     network_of_ = run.info.id;
     network_document_.start_new(run.experiment);
     network_->scene_model().show_plan(run.problem ? &run.plan : nullptr,
-                                      run.problem ? run.problem->node_ids : std::vector<std::string>{});
+                                      run.problem ? run.problem->node_ids : PerNode<std::string>{});
     network_->fit();
 }
 

@@ -25,7 +25,7 @@ int ceil_div(int a, int b) { return (a + b - 1) / b; }
 class Totals {
 public:
     explicit Totals(const Problem& problem) : sizes_(problem.sizes.empty() ? 0 : at(problem.microbatches)) {
-        for (std::size_t m = 0; m < sizes_.size(); ++m) sizes_[m] = problem.samples_of(static_cast<int>(m));
+        for (MicrobatchIndex m = 0; at(m) < sizes_.size(); ++m) sizes_[at(m)] = problem.samples_of(m);
         std::sort(sizes_.begin(), sizes_.end());
     }
     /// So many of the smallest microbatches are as much work as this many of the smallest one.
@@ -66,8 +66,8 @@ public:
     Bounds(const Problem& problem, int length, const Totals& totals)
         : problem_(problem), length_(length), totals_(totals) {
         const int n = problem.nodes();
-        for (int a = 0; a < n; ++a)
-            for (int b = 0; b < n; ++b) {
+        for (NodeIndex a = 0; a < n; ++a)
+            for (NodeIndex b = 0; b < n; ++b) {
                 if (a == b || !problem.reachable(a, b)) continue;
                 const Hop& hop = problem.hop(a, b);
                 shortest_forward_s_ = std::min(shortest_forward_s_, arrival_s(hop, hop.seconds_per_forward));
@@ -76,13 +76,12 @@ public:
         work_factor_ = 1 + problem.backward_factor;
         // Where the backward is split, what a microbatch waits for on other nodes is I alone, half of it.
         way_factor_ = problem.split_backward ? 1 + problem.backward_factor / 2 : work_factor_;
-        for (int s = 1; s < problem.stages; ++s)
-            fewest_blocks_ =
-                fewest_blocks_ == 0 ? problem.blocks[at(s)] : std::min(fewest_blocks_, problem.blocks[at(s)]);
+        for (StageIndex s = 1; s < problem.stages; ++s)
+            fewest_blocks_ = fewest_blocks_ == 0 ? problem.blocks[s] : std::min(fewest_blocks_, problem.blocks[s]);
         loops_s_ = loops_s();
         hold();
         if (problem.charge_all_reduce && problem.placement.empty())
-            edges_ = std::make_shared<const std::vector<std::vector<Edge>>>(best_edges());
+            edges_ = std::make_shared<const PerNode<std::vector<Edge>>>(best_edges());
     }
 
     /// No number of data nodes makes a plan shorter. `effort` > 0: with the bounds that take up to effort x 0.2 s, for
@@ -125,19 +124,19 @@ private:
         return bounds;
     }
 
-    static void raise(LowerBound& bound, double seconds, const char* which, int node = -1) {
+    static void raise(LowerBound& bound, double seconds, const char* which, NodeIndex node = -1) {
         if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which, node};
     }
 
     /// Of so many data nodes, before the step; what costs little to compute.
     LowerBound quick() const {
         LowerBound bound{0, "nothing"};
-        const auto offer = [&](double seconds, const char* which, int node = -1) {
+        const auto offer = [&](double seconds, const char* which, NodeIndex node = -1) {
             raise(bound, seconds, which, node);
         };
         offer(all_work_s(), "work of all nodes");
         offer(others_work_s(), "work of all nodes but the data nodes, with the shortest head and tail");
-        for (int s = 0; s < problem_.stages; ++s)
+        for (StageIndex s = 0; s < problem_.stages; ++s)
             offer(stage_work_s(s),
                   s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
         offer(data_nodes_s(false), "shortest path of a microbatch", slowest_data_node(false));
@@ -156,25 +155,27 @@ private:
     double arrival_s(const Hop& hop, double transfer_s) const {
         return arrival_seconds(0, hop.latency_s, problem_.overhead_s, transfer_s);
     }
-    double sample_block_s(int node) const { return problem_.samples * problem_.seconds_per_sample_per_block[at(node)]; }
+    double sample_block_s(NodeIndex node) const {
+        return problem_.samples * problem_.seconds_per_sample_per_block[node];
+    }
 
-    std::vector<int> candidates(int stage) const {
-        if (!problem_.placement.empty()) return problem_.placement[at(stage)];
-        std::vector<int> all(at(problem_.nodes()));
-        std::iota(all.begin(), all.end(), 0);
+    std::vector<NodeIndex> candidates(StageIndex stage) const {
+        if (!problem_.placement.empty()) return problem_.placement[stage];
+        std::vector<NodeIndex> all(at(problem_.nodes()));
+        std::iota(all.begin(), all.end(), NodeIndex(0));
         return all;
     }
     /// Nodes of the stage, or -1 where that is free.
-    int size(int stage) const {
+    int size(StageIndex stage) const {
         if (stage == 0 && data_nodes_ > 0) return data_nodes_;
-        if (!problem_.placement.empty()) return static_cast<int>(problem_.placement[at(stage)].size());
-        return problem_.stage_sizes.empty() ? -1 : problem_.stage_sizes[at(stage)];
+        if (!problem_.placement.empty()) return static_cast<int>(problem_.placement[stage].size());
+        return problem_.stage_sizes.empty() ? -1 : problem_.stage_sizes[stage];
     }
 
     /// All work at the speed of all nodes together.
     double all_work_s() const {
         double rate = 0;
-        for (int n = 0; n < problem_.nodes(); ++n) rate += 1 / sample_block_s(n);
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n) rate += 1 / sample_block_s(n);
         const double work =
             totals_.work_of(problem_.microbatches) *
             (problem_.blocks[0] * (work_factor_ + problem_.loss_factor) + fewest_others() * work_factor_);
@@ -192,7 +193,7 @@ private:
     double others_work_s() const {
         if (length_ < 2 || !problem_.placement.empty()) return 0;
         std::vector<double> seconds;
-        for (int n = 0; n < problem_.nodes(); ++n) seconds.push_back(sample_block_s(n));
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n) seconds.push_back(sample_block_s(n));
         std::sort(seconds.begin(), seconds.end());
         double rate = 0;
         for (int i = 0; i < problem_.nodes() - data_nodes_; ++i) rate += 1 / seconds[at(i)];
@@ -205,7 +206,7 @@ private:
     /// Before the first operation of any other stage than 0, and after its last one.
     std::pair<double, double> around_s() const {
         double first_forward_s = infinite, last_backward_s = infinite;
-        for (const int n : candidates(0)) {
+        for (const NodeIndex n : candidates(0)) {
             first_forward_s = std::min(first_forward_s, problem_.forward_s(n, 0));
             last_backward_s = std::min(last_backward_s, problem_.backward_s(n, 0));
         }
@@ -216,18 +217,18 @@ private:
 
     /// The spare blocks all on the stage that is passed over most often: none is visited as often as stage 0.
     double spare_work() const {
-        return totals_.spare * totals_.work_of(fewest_visits(problem_.stages - 1)) * work_factor_;
+        return totals_.spare * totals_.work_of(fewest_visits(StageIndex(problem_.stages - 1))) * work_factor_;
     }
 
     /// The same of one microbatch that visits every stage, seconds on the fastest node.
     double spare_way_s() const {
         if (totals_.spare == 0 || length_ < problem_.stages) return 0;
         double fastest_s = infinite;
-        for (int n = 0; n < problem_.nodes(); ++n) fastest_s = std::min(fastest_s, sample_block_s(n));
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n) fastest_s = std::min(fastest_s, sample_block_s(n));
         return totals_.spare * fastest_s * way_factor_;
     }
 
-    int fewest_visits(int stage) const {
+    int fewest_visits(StageIndex stage) const {
         if (stage == 0) return problem_.microbatches;
         if (length_ == problem_.stages) return problem_.microbatches;
         if (!problem_.constraints.uniform_execution) return 0;
@@ -235,12 +236,12 @@ private:
                         problem_.microbatches * (length_ - 1) - (problem_.stages - 2) * problem_.visits_cap(length_));
     }
 
-    double stage_work_s(int stage) const {
+    double stage_work_s(StageIndex stage) const {
         const int r = size(stage), visits = fewest_visits(stage);
         if (r <= 0 || visits == 0) return 0;
-        const double factor = problem_.blocks[at(stage)] * (work_factor_ + (stage == 0 ? problem_.loss_factor : 0));
+        const double factor = problem_.blocks[stage] * (work_factor_ + (stage == 0 ? problem_.loss_factor : 0));
         std::vector<double> seconds;
-        for (const int n : candidates(stage)) seconds.push_back(sample_block_s(n) * factor);
+        for (const NodeIndex n : candidates(stage)) seconds.push_back(sample_block_s(n) * factor);
         std::sort(seconds.begin(), seconds.end());
         if (static_cast<int>(seconds.size()) < r) return 0;
         double rate = 0;
@@ -254,15 +255,15 @@ private:
 
     /// The all-reduce of a stage of r nodes takes no less. Where the ring is free: each of its nodes sends to another
     /// one, so that its slowest edge is at least the r-th of all candidates' fastest edges.
-    double shortest_reduce_s(int stage, int r) const {
+    double shortest_reduce_s(StageIndex stage, int r) const {
         if (!problem_.charge_all_reduce || r <= 1) return 0;
-        if (!problem_.placement.empty()) return all_reduce_seconds(problem_, problem_.placement[at(stage)], stage);
+        if (!problem_.placement.empty()) return all_reduce_seconds(problem_, problem_.placement[stage], stage);
         std::vector<double> fastest;
         for (const auto& edges : *edges_) {
             double least_s = infinite;
             for (const Edge& edge : edges)
-                least_s = std::min(
-                    least_s, edge.latency_s + problem_.gradient_bytes[at(stage)] / r / edge.bandwidth_bytes_per_s);
+                least_s =
+                    std::min(least_s, edge.latency_s + problem_.gradient_bytes[stage] / r / edge.bandwidth_bytes_per_s);
             if (least_s < infinite) fastest.push_back(least_s);
         }
         if (static_cast<int>(fastest.size()) < r) return 0;
@@ -272,12 +273,12 @@ private:
 
     /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the
     /// one before.
-    std::vector<std::vector<Edge>> best_edges() const {
-        std::vector<std::vector<Edge>> best(at(problem_.nodes()));
+    PerNode<std::vector<Edge>> best_edges() const {
+        PerNode<std::vector<Edge>> best(at(problem_.nodes()));
         std::vector<Edge> edges;
-        for (int a = 0; a < problem_.nodes(); ++a) {
+        for (NodeIndex a = 0; a < problem_.nodes(); ++a) {
             edges.clear();
-            for (int b = 0; b < problem_.nodes(); ++b)
+            for (NodeIndex b = 0; b < problem_.nodes(); ++b)
                 if (a != b && problem_.reachable(a, b))
                     edges.push_back(
                         {problem_.hop(a, b).latency_s + problem_.overhead_s, problem_.hop(a, b).bandwidth_bytes_per_s});
@@ -286,8 +287,8 @@ private:
                        std::pair(y.latency_s, -y.bandwidth_bytes_per_s);
             });
             for (const Edge& edge : edges)
-                if (best[at(a)].empty() || edge.bandwidth_bytes_per_s > best[at(a)].back().bandwidth_bytes_per_s)
-                    best[at(a)].push_back(edge);
+                if (best[a].empty() || edge.bandwidth_bytes_per_s > best[a].back().bandwidth_bytes_per_s)
+                    best[a].push_back(edge);
         }
         return best;
     }
@@ -298,16 +299,16 @@ private:
         std::vector<double> loops;
         if (length_ > 1 && problem_.nodes() > 300) {  // cubic otherwise
             double fastest_s = infinite;
-            for (int b = 0; b < problem_.nodes(); ++b)
+            for (NodeIndex b = 0; b < problem_.nodes(); ++b)
                 fastest_s = std::min(fastest_s, sample_block_s(b) * fewest_blocks_ * way_factor_);
-            for (const int d : candidates(0))
+            for (const NodeIndex d : candidates(0))
                 loops.push_back(problem_.forward_s(d, 0) * (work_factor_ + problem_.loss_factor) +
                                 (length_ - 1) * fastest_s + spare_way_s() +
                                 length_ * (shortest_forward_s_ + shortest_backward_s_));
             return loops;
         }
         const bounds::ShortestCycles cycles(problem_, length_, spare_way_s());
-        for (const int d : candidates(0)) loops.push_back(cycles.shortest_s(d));
+        for (const NodeIndex d : candidates(0)) loops.push_back(cycles.shortest_s(d));
         return loops;
     }
 
@@ -323,7 +324,7 @@ private:
 
     /// The data node with the greatest bound, which is that of stage 0; -1 where it is not known which nodes are data
     /// nodes, or how many microbatches each of them starts.
-    int slowest_data_node(bool memory) const {
+    NodeIndex slowest_data_node(bool memory) const {
         if (problem_.placement.empty() || !problem_.balance_data_nodes) return -1;
         const auto bounds = data_node_bounds_s(memory);
         return candidates(0)[static_cast<std::size_t>(std::max_element(bounds.begin(), bounds.end()) - bounds.begin())];
@@ -364,7 +365,7 @@ private:
     /// long.
     double holding_s() const {
         std::vector<double> places;
-        for (const int d : candidates(0)) places.push_back(std::min(problem_.memory[at(d)], problem_.microbatches));
+        for (const NodeIndex d : candidates(0)) places.push_back(std::min(problem_.memory[d], problem_.microbatches));
         std::sort(places.rbegin(), places.rend());
         const double held = std::accumulate(
             places.begin(), places.begin() + std::min<std::ptrdiff_t>(data_nodes_, std::ssize(places)), 0.0);
@@ -394,7 +395,7 @@ private:
     int fewest_blocks_ = 0;
     std::vector<double> loops_s_;
     double all_holds_s_ = 0, longest_hold_s_ = 0;
-    std::shared_ptr<const std::vector<std::vector<Edge>>>
+    std::shared_ptr<const PerNode<std::vector<Edge>>>
         edges_;            ///< of each node, where an all-reduce takes time and placement is free
     int data_nodes_ = -1;  ///< as many are assumed
     double reduce_s_ = 0;  ///< of stage 0 with them, at least
@@ -413,7 +414,7 @@ LowerBound over_blocks(Problem problem, int length, Totals totals) {
         LowerBound bound;
     };
     std::vector<Range> found;
-    std::vector<int> blocks(at(problem.stages), 1);
+    PerStage<int> blocks(at(problem.stages), 1);
     const auto with = [&](const Range& range, double effort) {
         blocks[0] = range.first;
         problem.set_blocks(blocks);

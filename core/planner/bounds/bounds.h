@@ -9,8 +9,8 @@ namespace skippipe {
 
 struct LowerBound {
     double seconds = 0;
-    std::string which;  ///< what proves it, for people: "work of the busiest node", ...
-    int node = -1;      ///< the data node that proves it alone, where placement is given
+    std::string which;    ///< what proves it, for people: "work of the busiest node", ...
+    NodeIndex node = -1;  ///< the data node that proves it alone, where placement is given
     bool operator==(const LowerBound&) const = default;
 };
 

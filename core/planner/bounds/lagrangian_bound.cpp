@@ -17,20 +17,20 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Stage of each node where placement is given, else empty.
-std::vector<int> stages_given(const Problem& problem) {
-    std::vector<int> stage_of;
+PerNode<StageIndex> stages_given(const Problem& problem) {
+    PerNode<StageIndex> stage_of;
     if (problem.placement.empty()) return stage_of;
     stage_of.assign(at(problem.nodes()), -1);
-    for (std::size_t s = 0; s < problem.placement.size(); ++s)
-        for (const int node : problem.placement[s]) stage_of[at(node)] = static_cast<int>(s);
+    for (StageIndex s = 0; at(s) < problem.placement.size(); ++s)
+        for (const NodeIndex node : problem.placement[s]) stage_of[node] = s;
     return stage_of;
 }
 
 /// F of a node for a stage other than 0: the stage it is given, or the one with the fewest blocks.
-double least_forward_s(const Problem& problem, int node, const std::vector<int>& stage_of) {
-    if (!stage_of.empty()) return stage_of[at(node)] <= 0 ? infinite : problem.forward_s(node, stage_of[at(node)]);
+double least_forward_s(const Problem& problem, NodeIndex node, const PerNode<StageIndex>& stage_of) {
+    if (!stage_of.empty()) return stage_of[node] <= 0 ? infinite : problem.forward_s(node, stage_of[node]);
     double least_s = infinite;
-    for (int s = 1; s < problem.stages; ++s) least_s = std::min(least_s, problem.forward_s(node, s));
+    for (StageIndex s = 1; s < problem.stages; ++s) least_s = std::min(least_s, problem.forward_s(node, s));
     return least_s;
 }
 
@@ -46,37 +46,38 @@ ShortestCycles::ShortestCycles(const Problem& problem, int length, double beside
     const auto stage_of = stages_given(problem);
     // Where the backward is split, what a microbatch waits for on other nodes is I alone, half of it.
     const double way_factor = 1 + problem.backward_factor * (problem.split_backward ? 0.5 : 1);
-    for (int b = 0; b < n; ++b) visit_s_.push_back(least_forward_s(problem, b, stage_of) * way_factor);
-    const auto seconds = [&](int a, int b) {
+    for (NodeIndex b = 0; b < n; ++b) visit_s_.push_back(least_forward_s(problem, b, stage_of) * way_factor);
+    const auto seconds = [&](NodeIndex a, NodeIndex b) {
         if (a == b || !problem.reachable(a, b) || !problem.reachable(b, a)) return infinite;
-        if (!stage_of.empty() && stage_of[at(a)] == stage_of[at(b)]) return infinite;
+        if (!stage_of.empty() && stage_of[a] == stage_of[b]) return infinite;
         const Hop &there = problem.hop(a, b), &back = problem.hop(b, a);
         return there.latency_s + there.seconds_per_forward + back.latency_s + back.seconds_per_backward +
                2 * problem.overhead_s;
     };
-    for (int a = 0; a < n; ++a)
-        for (int b = 0; b < n; ++b) edges_s_.push_back(seconds(a, b));
+    for (NodeIndex a = 0; a < n; ++a)
+        for (NodeIndex b = 0; b < n; ++b) edges_s_.push_back(seconds(a, b));
 }
 
-double ShortestCycles::own_s(int data_node) const {
+double ShortestCycles::own_s(NodeIndex data_node) const {
     return problem_.forward_s(data_node, 0) * (1 + problem_.backward_factor + problem_.loss_factor) + besides_s_;
 }
 
-double ShortestCycles::shortest_s(int data_node) const {
+double ShortestCycles::shortest_s(NodeIndex data_node) const {
     return length_ == 1 ? own_s(data_node) : cheapest(data_node, 1, free_).seconds;
 }
 
 /// Dynamic programming by hops: for each node the best way to it, and the best one that comes from another node than
 /// that.
-ShortestCycles::Cycle ShortestCycles::cheapest(int data_node, double time_price,
-                                               const std::vector<double>& prices) const {
+ShortestCycles::Cycle ShortestCycles::cheapest(NodeIndex data_node, double time_price,
+                                               const PerNode<double>& prices) const {
     struct Way {
         double price = infinite;
-        int from = -1, rank = 0;  ///< node before, and which of its two ways
+        NodeIndex from = -1;
+        int rank = 0;  ///< node before, and which of its two ways
     };
     struct Ways {
         Way best[2];
-        void offer(double price, int from, int rank) {
+        void offer(double price, NodeIndex from, int rank) {
             if (price < best[0].price) {
                 if (from != best[0].from) best[1] = best[0];
                 best[0] = {price, from, rank};
@@ -87,21 +88,21 @@ ShortestCycles::Cycle ShortestCycles::cheapest(int data_node, double time_price,
     };
     const int n = problem_.nodes();
     if (length_ == 1) return {time_price * own_s(data_node), own_s(data_node), {}};
-    std::vector<int> nodes;
-    for (int b = 0; b < n; ++b)
-        if (b != data_node && !data_[at(b)] && visit_s_[at(b)] < infinite) nodes.push_back(b);
-    const auto edge_s = [&](int a, int b) { return edges_s_[at(a) * at(n) + at(b)]; };
+    std::vector<NodeIndex> nodes;
+    for (NodeIndex b = 0; b < n; ++b)
+        if (b != data_node && !data_[b] && visit_s_[b] < infinite) nodes.push_back(b);
+    const auto edge_s = [&](NodeIndex a, NodeIndex b) { return edges_s_[at(a) * at(n) + at(b)]; };
     std::vector<Ways> ways(at(length_) * at(n));
-    const auto ways_to = [&](int hop, int b) -> Ways& { return ways[at(hop) * at(n) + at(b)]; };
+    const auto ways_to = [&](int hop, NodeIndex b) -> Ways& { return ways[at(hop) * at(n) + at(b)]; };
     for (int hop = 1; hop < length_; ++hop)
-        for (const int b : nodes) {
+        for (const NodeIndex b : nodes) {
             Ways& to = ways_to(hop, b);
-            const double visit = time_price * visit_s_[at(b)] + prices[at(b)];
+            const double visit = time_price * visit_s_[b] + prices[b];
             if (hop == 1) {
                 if (edge_s(data_node, b) < infinite) to.offer(time_price * edge_s(data_node, b) + visit, data_node, 0);
                 continue;
             }
-            for (const int a : nodes) {
+            for (const NodeIndex a : nodes) {
                 const auto& before = ways_to(hop - 1, a);
                 const int rank = before.best[0].from == b ? 1 : 0;
                 if (a != b && edge_s(a, b) < infinite && before.best[rank].price < infinite)
@@ -109,8 +110,8 @@ ShortestCycles::Cycle ShortestCycles::cheapest(int data_node, double time_price,
             }
         }
     Cycle cycle{infinite, infinite, {}};
-    int last = -1;
-    for (const int a : nodes) {
+    NodeIndex last = -1;
+    for (const NodeIndex a : nodes) {
         if (!(edge_s(a, data_node) < infinite)) continue;
         const double price =
             ways_to(length_ - 1, a).best[0].price + time_price * (edge_s(a, data_node) + own_s(data_node));
@@ -121,10 +122,11 @@ ShortestCycles::Cycle ShortestCycles::cheapest(int data_node, double time_price,
     }
     if (last < 0) return cycle;
     cycle.seconds = own_s(data_node) + edge_s(last, data_node);
-    for (int hop = length_ - 1, node = last, rank = 0; hop >= 1; --hop) {
+    NodeIndex node = last;
+    for (int hop = length_ - 1, rank = 0; hop >= 1; --hop) {
         const Way& way = ways_to(hop, node).best[rank];
         cycle.nodes.push_back(node);
-        cycle.seconds += visit_s_[at(node)] + edge_s(way.from, node);
+        cycle.seconds += visit_s_[node] + edge_s(way.from, node);
         node = way.from;
         rank = way.rank;
     }
@@ -141,8 +143,8 @@ ShortestCycles::Cycle ShortestCycles::cheapest(int data_node, double time_price,
 /// of those that ended by S(j) have their L in between too. Hence
 ///   S(j) >= E(i) + (j-m-i) (F + B) + max(0, j-i-2m+1) L.
 /// `work_s` and `work_loss_s` are the greatest of these right sides over i, without and with L, carried from j to j+1.
-double data_node_s(const Problem& problem, int node, int own, double loop_s) {
-    const int m = std::min(problem.memory[at(node)], own);
+double data_node_s(const Problem& problem, NodeIndex node, int own, double loop_s) {
+    const int m = std::min(problem.memory[node], own);
     if (m < 1) return 0;
     const double forward_s = problem.forward_s(node, 0), loss_s = problem.loss_s(node);
     const double backward_s =
@@ -187,12 +189,12 @@ public:
         data_.assign(at(problem_.nodes()), false);
         if (!problem_.placement.empty()) {
             chosen_ = problem_.placement[0];
-            for (const int d : chosen_) data_[at(d)] = true;
+            for (const NodeIndex d : chosen_) data_[d] = true;
             return !in_time(time_s) || overloaded(time_s);
         }
         candidates_.clear();
         cycles_.set_data_nodes(data_);
-        for (int d = 0; d < problem_.nodes(); ++d)
+        for (NodeIndex d = 0; d < problem_.nodes(); ++d)
             if (data_node_s(problem_, d, own_, cycles_.shortest_s(d)) + finish_s_ <= time_s) candidates_.push_back(d);
         return all_refuted(0, time_s);
     }
@@ -208,9 +210,9 @@ private:
         if (static_cast<int>(chosen_.size()) == data_nodes_) return overloaded(time_s);
         for (std::size_t k = next; k + at(data_nodes_) <= candidates_.size() + chosen_.size(); ++k) {
             chosen_.push_back(candidates_[k]);
-            data_[at(candidates_[k])] = true;
+            data_[candidates_[k]] = true;
             const bool refuted = all_refuted(k + 1, time_s);
-            data_[at(candidates_[k])] = false;
+            data_[candidates_[k]] = false;
             chosen_.pop_back();
             if (!refuted) return false;
         }
@@ -220,7 +222,7 @@ private:
     bool in_time(double time_s) {
         cycles_.set_data_nodes(data_);
         work_ += static_cast<std::int64_t>(chosen_.size()) * cycle_work();
-        return std::all_of(chosen_.begin(), chosen_.end(), [&](int d) {
+        return std::all_of(chosen_.begin(), chosen_.end(), [&](NodeIndex d) {
             return data_node_s(problem_, d, own_, cycles_.shortest_s(d)) + finish_s_ <= time_s;
         });
     }
@@ -231,8 +233,8 @@ private:
     void set_capacities(double time_s) {
         const int n = problem_.nodes();
         double forward_s = infinite, backward_s = infinite;
-        for (int d = 0; d < n; ++d) {
-            if (!stage_of_.empty() && stage_of_[at(d)] != 0) continue;
+        for (NodeIndex d = 0; d < n; ++d) {
+            if (!stage_of_.empty() && stage_of_[d] != 0) continue;
             forward_s = std::min(forward_s, problem_.forward_s(d, 0));
             backward_s = std::min(backward_s, problem_.backward_s(d, 0));
         }
@@ -240,9 +242,9 @@ private:
                              ? problem_.visits_cap(length_)
                              : problem_.microbatches;
         capacity_.assign(at(n), 0);
-        for (int x = 0; x < n; ++x) {
+        for (NodeIndex x = 0; x < n; ++x) {
             double in_s = infinite, out_s = infinite;
-            for (int a = 0; a < n; ++a) {
+            for (NodeIndex a = 0; a < n; ++a) {
                 if (a == x) continue;
                 const Hop &in = problem_.hop(a, x), &out = problem_.hop(x, a);
                 if (problem_.reachable(a, x))
@@ -256,7 +258,7 @@ private:
             const double tail_s = problem_.split_backward ? 0 : out_s + backward_s;
             const double visits = (time_s - problem_.step_seconds - forward_s - in_s - tail_s) / visit_s;
             if (visits > 0)
-                capacity_[at(x)] =
+                capacity_[x] =
                     std::min(most, static_cast<int>(std::min(visits * (1 + 1e-9), 1e9)));  // infinite / infinite: 0
         }
     }
@@ -265,8 +267,8 @@ private:
     /// holds end at E(1) <= ..
     /// <= E(c) and start at S(1) <= .. <= S(c); as S(j+m) >= E(j), all holds together are sum E - sum S <= the last m E
     /// - the first m S, and these lie at least B and F apart.
-    double budget_s(int d, double time_s) const {
-        const int m = std::min(problem_.memory[at(d)], own_);
+    double budget_s(NodeIndex d, double time_s) const {
+        const int m = std::min(problem_.memory[d], own_);
         const double backward_s = problem_.backward_s(d, 0) * (problem_.split_backward ? 0.5 : 1);
         return m * (time_s - finish_s_) - 0.5 * m * (m - 1) * (problem_.forward_s(d, 0) + backward_s);
     }
@@ -281,16 +283,17 @@ private:
     bool overloaded(double time_s) {
         const int n = problem_.nodes();
         cycles_.set_data_nodes(data_);
-        std::vector<double> prices(at(n), 0), second(chosen_.size(), 1), slope(at(n)), second_slope(chosen_.size());
+        PerNode<double> prices(at(n), 0), slope(at(n));
+        std::vector<double> second(chosen_.size(), 1), second_slope(chosen_.size());
         double unit_s = infinite;
-        for (const int d : chosen_) unit_s = std::min(unit_s, cycles_.shortest_s(d));
+        for (const NodeIndex d : chosen_) unit_s = std::min(unit_s, cycles_.shortest_s(d));
         if (!(unit_s < infinite)) return true;
         for (int round = 0; round < most_rounds && !out_of_work(); ++round) {
             double excess = 0, size = 0;
-            for (int x = 0; x < n; ++x) {
-                slope[at(x)] = data_[at(x)] ? 0 : -capacity_[at(x)];
-                excess += slope[at(x)] * prices[at(x)];
-                size += -slope[at(x)] * prices[at(x)];
+            for (NodeIndex x = 0; x < n; ++x) {
+                slope[x] = data_[x] ? 0 : -capacity_[x];
+                excess += slope[x] * prices[x];
+                size += -slope[x] * prices[x];
             }
             for (std::size_t k = 0; k < chosen_.size(); ++k) {
                 const auto cycle = cycles_.cheapest(chosen_[k], second[k], prices);
@@ -300,15 +303,14 @@ private:
                 excess += own_ * cycle.price - second[k] * budget;
                 size += own_ * cycle.price + second[k] * std::abs(budget);
                 second_slope[k] = (own_ * cycle.seconds - budget) / unit_s;
-                for (const int x : cycle.nodes) slope[at(x)] += own_;
+                for (const NodeIndex x : cycle.nodes) slope[x] += own_;
             }
             if (excess > 1e-9 * size) return true;
             double norm = 1e-30;
             for (const double s : slope) norm += s * s;
             for (const double s : second_slope) norm += s * s;
             const double step = 0.5 / std::sqrt(norm * (1 + round));
-            for (int x = 0; x < n; ++x)
-                prices[at(x)] = std::max(0.0, prices[at(x)] + step * unit_s * slope[at(x)] * 0.1);
+            for (NodeIndex x = 0; x < n; ++x) prices[x] = std::max(0.0, prices[x] + step * unit_s * slope[x] * 0.1);
             for (std::size_t k = 0; k < second.size(); ++k)
                 second[k] = std::max(0.0, second[k] + step * second_slope[k]);
         }
@@ -319,8 +321,10 @@ private:
     int length_, data_nodes_, own_;
     double finish_s_;
     ShortestCycles cycles_;
-    std::vector<int> stage_of_, capacity_, candidates_, chosen_;
-    std::vector<bool> data_;
+    PerNode<StageIndex> stage_of_;
+    PerNode<int> capacity_;
+    std::vector<NodeIndex> candidates_, chosen_;
+    PerNode<bool> data_;
     std::int64_t most_work_, work_ = 0;  ///< hops looked at
 };
 

@@ -51,8 +51,8 @@ private:
     /// For each of the lines the one on which most of its pairs have their way back: some may have a link of their own.
     std::map<int, int> reverse_of(const std::set<int>& lines) const {
         std::map<int, std::map<int, int>> pairs;
-        for (int a = 0; a < problem_.nodes(); ++a)
-            for (int b = 0; b < problem_.nodes(); ++b) {
+        for (NodeIndex a = 0; a < problem_.nodes(); ++a)
+            for (NodeIndex b = 0; b < problem_.nodes(); ++b) {
                 if (a == b || !problem_.reachable(a, b) || !problem_.reachable(b, a)) continue;
                 if (lines.contains(problem_.hop(a, b).line)) ++pairs[problem_.hop(a, b).line][problem_.hop(b, a).line];
             }
@@ -68,7 +68,7 @@ private:
     std::map<int, int> reverse_, back_;
 };
 
-void add_to_shares(const ChainPiece& piece, const LinkNames& names, std::map<int, double>& nodes,
+void add_to_shares(const ChainPiece& piece, const LinkNames& names, std::map<NodeIndex, double>& nodes,
                    std::map<int, LinkShare>& links, Explanation& why) {
     using Kind = ChainPiece::Kind;
     if (piece.kind == Kind::compute) nodes[piece.node] += piece.seconds();
@@ -89,7 +89,7 @@ void set_shares(const Problem& problem, Explanation& why) {
     for (const auto& piece : why.chain)
         if (piece.line != no_line) lines.insert(piece.line);
     const LinkNames names(problem, lines);
-    std::map<int, double> nodes;
+    std::map<NodeIndex, double> nodes;
     std::map<int, LinkShare> links;
     for (const auto& piece : why.chain) add_to_shares(piece, names, nodes, links, why);
     for (const auto& [node, seconds] : nodes) why.nodes.push_back({node, seconds});
@@ -104,11 +104,11 @@ void set_shares(const Problem& problem, Explanation& why) {
 }
 
 void set_places(Explanation& why) {
-    std::map<std::tuple<WaitCause, int, int>, WaitingPlace> places;
+    std::map<std::tuple<WaitCause, NodeIndex, int>, WaitingPlace> places;
     for (const auto& costs : why.microbatches) {
-        std::set<std::tuple<WaitCause, int, int>> here;
+        std::set<std::tuple<WaitCause, NodeIndex, int>> here;
         for (const auto& wait : costs.waits) {
-            const int node = wait.cause == WaitCause::link ? -1 : wait.node;
+            const NodeIndex node = wait.cause == WaitCause::link ? NodeIndex(-1) : wait.node;
             const auto key = std::tuple{wait.cause, node, wait.line};
             auto& place = places[key];
             place.cause = wait.cause;
@@ -125,9 +125,9 @@ void set_places(Explanation& why) {
 
 void upgrade_in_place(Problem& problem, const Upgrade& upgrade) {
     using Kind = Upgrade::Kind;
-    if (upgrade.kind == Kind::node_speed) problem.seconds_per_sample_per_block[at(upgrade.node)] /= 2;
-    if (upgrade.kind == Kind::node_memory && problem.memory[at(upgrade.node)] != unlimited_memory)
-        ++problem.memory[at(upgrade.node)];
+    if (upgrade.kind == Kind::node_speed) problem.seconds_per_sample_per_block[upgrade.node] /= 2;
+    if (upgrade.kind == Kind::node_memory && problem.memory[upgrade.node] != unlimited_memory)
+        ++problem.memory[upgrade.node];
     if (upgrade.lines.empty()) return;
     for (auto& hop : problem.hops) {
         if (std::find(upgrade.lines.begin(), upgrade.lines.end(), hop.line) == upgrade.lines.end()) continue;
@@ -147,11 +147,11 @@ std::vector<WhatIf> questions(const Problem& problem, const Explanation& why, co
     const auto first = [](const auto& list, int count) { return std::min(list.size(), at(std::max(0, count))); };
     for (std::size_t i = 0; i < first(why.nodes, options.nodes); ++i)
         asked.push_back(
-            {.upgrade = {Kind::node_speed, why.nodes[i].node, {}}, .name = problem.node_ids[at(why.nodes[i].node)]});
+            {.upgrade = {Kind::node_speed, why.nodes[i].node, {}}, .name = problem.node_ids[why.nodes[i].node]});
     int left = options.nodes;
     for (const auto& place : why.places)
         if (place.cause == WaitCause::memory && left-- > 0)
-            asked.push_back({.upgrade = {Kind::node_memory, place.node, {}}, .name = problem.node_ids[at(place.node)]});
+            asked.push_back({.upgrade = {Kind::node_memory, place.node, {}}, .name = problem.node_ids[place.node]});
     for (std::size_t i = 0; i < first(why.links, options.links); ++i)
         for (const Kind kind : {Kind::link, Kind::link_latency, Kind::link_bandwidth})
             asked.push_back({.upgrade = {kind, -1, why.links[i].lines}, .name = why.links[i].name});
@@ -236,8 +236,8 @@ std::string Explanation::summary(const Problem& problem) const {
     const auto share = [&](double seconds) { return format_percent(iteration_s > 0 ? seconds / iteration_s : 0); };
     std::string text;
     if (!nodes.empty())
-        text += fmt::format("critical node {} ({})", problem.node_ids[at(nodes.front().node)],
-                            share(nodes.front().seconds));
+        text +=
+            fmt::format("critical node {} ({})", problem.node_ids[nodes.front().node], share(nodes.front().seconds));
     if (!links.empty())
         text += fmt::format("{}critical link {} ({})", text.empty() ? "" : ", ", links.front().name,
                             share(links.front().seconds()));
@@ -254,7 +254,7 @@ double Explanation::placed_gap() const {
 }
 
 std::string Explanation::placed_words(const Problem& problem) const {
-    const std::string node = placed.node < 0 ? "" : problem.node_ids[at(placed.node)] + ": ";
+    const std::string node = placed.node < 0 ? "" : problem.node_ids[placed.node] + ": ";
     const auto above = placed_gap() > 0 ? format_percent(placed_gap()) + " above" : "as short";
     return fmt::format("With every node in its stage no plan is shorter than {} ({}{}); this one is {}",
                        format_seconds(placed.seconds), node, placed.which, above);

@@ -28,12 +28,12 @@ std::string_view to_string(WaitCause cause);
 struct Wait {
     WaitCause cause = WaitCause::collision;
     OpKind operation = OpKind::F;  ///< what waited; link: the operation whose input waited to be sent
-    int node = -1;                 ///< where it stood; link: the node that handed it over
+    NodeIndex node = -1;           ///< where it stood; link: the node that handed it over
     int line = no_line;            ///< link only
     double start_s = 0, end_s = 0;
     /// Microbatches that ran or were sent meanwhile; memory: whose release ended it; order: whose turn it was. In order
     /// of time, the first eight.
-    std::vector<int> others;
+    std::vector<MicrobatchIndex> others;
 
     double seconds() const { return end_s - start_s; }
     bool operator==(const Wait&) const = default;
@@ -42,7 +42,7 @@ struct Wait {
 /// The way of one microbatch from its release at 0 to the end of its last B (I where the backward is split). The parts
 /// add up to end_s.
 struct MicrobatchCosts {
-    int microbatch = 0;
+    MicrobatchIndex microbatch = 0;
     double compute_s = 0;  ///< F and B (I) on its path
     double loss_s = 0;
     double latency_s = 0;   ///< of its transfers, overhead included
@@ -61,8 +61,8 @@ struct MicrobatchCosts {
 /// A place and what all microbatches together waited there.
 struct WaitingPlace {
     WaitCause cause = WaitCause::collision;
-    int node = -1;       ///< -1 for link
-    int line = no_line;  ///< link only
+    NodeIndex node = -1;  ///< -1 for link
+    int line = no_line;   ///< link only
     double seconds = 0;
     int microbatches = 0;
     bool operator==(const WaitingPlace&) const = default;
@@ -79,10 +79,10 @@ struct ChainPiece {
     Kind kind = Kind::compute;
     Start start = Start::input;
     OpKind operation = OpKind::F;  ///< compute
-    int node = -1;                 ///< compute: that runs it; transfers: that sends
+    NodeIndex node = -1;           ///< compute: that runs it; transfers: that sends
     int line = no_line;            ///< transfers; all-reduce: the slowest edge of the ring
-    int microbatch = -1;
-    int stage = -1;  ///< all-reduce and step
+    MicrobatchIndex microbatch = -1;
+    StageIndex stage = -1;  ///< all-reduce and step
     double start_s = 0, end_s = 0;
 
     double seconds() const { return end_s - start_s; }
@@ -92,7 +92,7 @@ std::string_view to_string(ChainPiece::Kind kind);
 std::string_view to_string(ChainPiece::Start start);
 
 struct NodeShare {
-    int node = -1;
+    NodeIndex node = -1;
     double seconds = 0;  ///< compute on the chain
     bool operator==(const NodeShare&) const = default;
 };
@@ -118,7 +118,7 @@ struct Upgrade {
         link_bandwidth,  ///< twice the bandwidth alone
     };
     Kind kind = Kind::node_speed;
-    int node = -1;
+    NodeIndex node = -1;
     std::vector<int> lines;  ///< every pair of nodes on them changes
     bool operator==(const Upgrade&) const = default;
 };

@@ -18,7 +18,7 @@ public:
         : ways_(ways), plan_(plan), timeline_(timeline) {}
 
     std::vector<ChainPiece> walk() {
-        const int stage = last_stage();
+        const StageIndex stage = last_stage();
         for (const Span* operation = add_stage_end(stage); operation != nullptr;) operation = add_operation(*operation);
         std::reverse(chain_.begin(), chain_.end());
         return std::move(chain_);
@@ -32,21 +32,21 @@ private:
     }
 
     /// The stage that has stepped last.
-    int last_stage() const {
+    StageIndex last_stage() const {
         for (const auto& span : timeline_.spans)
             if (span.kind == SpanKind::step && span.end_s == timeline_.iteration_s) return span.stage;
         throw std::logic_error("no stage steps at the end of the iteration");
     }
 
     /// Step and all-reduce; the last operation on any of the stage's nodes.
-    const Span* add_stage_end(int stage) {
+    const Span* add_stage_end(StageIndex stage) {
         const auto [reduce_start_s, reduce_end_s] = ways_.index().all_reduce(stage);
         const auto [step_start_s, step_end_s] = ways_.index().step(stage);
-        const int line = slowest_edge(ways_.problem(), plan_.stages[at(stage)], stage);
+        const int line = slowest_edge(ways_.problem(), plan_.stages[stage], stage);
         add({.kind = Kind::step, .start = Start::before, .stage = stage}, step_start_s, step_end_s);
         add({.kind = Kind::all_reduce, .start = Start::before, .line = line, .stage = stage}, reduce_start_s,
             reduce_end_s);
-        for (const int node : plan_.stages[at(stage)]) {
+        for (const NodeIndex node : plan_.stages[stage]) {
             const auto& busy = ways_.index().busy(node);
             if (!busy.empty() && busy.back()->end_s == reduce_start_s) return busy.back();
         }
@@ -109,7 +109,7 @@ private:
 
 }  // namespace
 
-int slowest_edge(const Problem& problem, const std::vector<int>& ring, int stage) {
+int slowest_edge(const Problem& problem, const std::vector<NodeIndex>& ring, StageIndex stage) {
     const std::size_t r = ring.size();
     int line = no_line;
     double slowest_s = -1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_others = 8;
 
-void add_other(std::vector<int>& others, int microbatch) {
+void add_other(std::vector<MicrobatchIndex>& others, MicrobatchIndex microbatch) {
     if (others.size() < most_others && std::find(others.begin(), others.end(), microbatch) == others.end())
         others.push_back(microbatch);
 }
@@ -27,7 +27,7 @@ Ways::Ways(const Problem& problem, const Plan& plan, const Timeline& timeline)
       operations_(plan.paths.size() * at(2 * length_ + 1)),
       transfers_(operations_.size()),
       weight_gradient_s_(plan.paths.size()) {
-    for (int path = 0; path < count(); ++path) path_of_.emplace(plan.paths[at(path)].microbatch, path);
+    for (ReleaseIndex path = 0; path < count(); ++path) path_of_.emplace(plan.paths[at(path)].microbatch, path);
     if (problem.shared_links) on_line_.resize(problem.line_names.size());
     for (const auto& span : timeline.spans)
         if (is_compute(span.kind) || is_transfer(span.kind)) add(span);
@@ -54,7 +54,7 @@ Ways::Place Ways::place(const Span& span) const {
 void Ways::add(const Span& span) {
     const auto [path, step] = place(span);
     if (span.kind == SpanKind::weight_gradient) {
-        weight_gradient_s_[at(path)] += span.end_s - span.start_s;
+        weight_gradient_s_[path] += span.end_s - span.start_s;
     } else if (is_compute(span.kind)) {
         operations_[slot(path, step)] = &span;
     } else {
@@ -151,7 +151,7 @@ std::vector<Wait> Ways::line_waits(const Span& transfer) const {
               transfer.ready_s,
               transfer.start_s,
               {}};
-    std::vector<int> ahead;
+    std::vector<MicrobatchIndex> ahead;
     for (const Span* other = previous_on_line(transfer);
          other && other->start_s + occupied_s(*other) > transfer.ready_s; other = previous_on_line(*other))
         ahead.push_back(other->microbatch);
@@ -162,7 +162,7 @@ std::vector<Wait> Ways::line_waits(const Span& transfer) const {
 std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan) {
     std::vector<MicrobatchCosts> all;
     all.reserve(plan.paths.size());
-    for (int path = 0; path < ways.count(); ++path) {
+    for (ReleaseIndex path = 0; path < ways.count(); ++path) {
         auto& costs = all.emplace_back();
         costs.microbatch = plan.paths[at(path)].microbatch;
         const auto wait = [&](std::vector<Wait> waits) {

@@ -21,11 +21,11 @@ public:
     const SpanIndex& index() const { return index_; }
 
     /// `path`: index of the microbatch in plan.paths.
-    const Span& operation(int path, int step) const { return *operations_[slot(path, step)]; }
+    const Span& operation(ReleaseIndex path, int step) const { return *operations_[slot(path, step)]; }
     /// The transfer that brings a step its input; null where it is there.
-    const Span* transfer(int path, int step) const { return transfers_[slot(path, step)]; }
+    const Span* transfer(ReleaseIndex path, int step) const { return transfers_[slot(path, step)]; }
     /// Seconds of W over the microbatch's path.
-    double weight_gradient_s(int path) const { return weight_gradient_s_[static_cast<std::size_t>(path)]; }
+    double weight_gradient_s(ReleaseIndex path) const { return weight_gradient_s_[path]; }
 
     /// The operation whose end made this one's input: the step before; the I of a W; null for a first F.
     const Span* before(const Span& operation) const;
@@ -47,11 +47,10 @@ public:
 
 private:
     struct Place {
-        int path = -1, step = -1;
+        ReleaseIndex path = -1;
+        int step = -1;
     };
-    std::size_t slot(int path, int step) const {
-        return static_cast<std::size_t>(path) * static_cast<std::size_t>(steps()) + static_cast<std::size_t>(step);
-    }
+    std::size_t slot(ReleaseIndex path, int step) const { return at(path) * at(steps()) + at(step); }
     Place place(const Span& span) const;
     void add(const Span& span);
     WaitCause cause_of(const Span& operation, const WaitInterval& interval) const;
@@ -60,9 +59,9 @@ private:
     const Plan& plan_;
     int length_;
     SpanIndex index_;
-    std::unordered_map<int, int> path_of_;             ///< of each microbatch
+    std::unordered_map<MicrobatchIndex, ReleaseIndex> path_of_;
     std::vector<const Span*> operations_, transfers_;  ///< [path x steps]
-    std::vector<double> weight_gradient_s_;
+    PerRelease<double> weight_gradient_s_;
     std::vector<std::vector<const Span*>> on_line_;  ///< transfers of each line in the order it sends them
 };
 
@@ -72,6 +71,6 @@ std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan
 std::vector<ChainPiece> critical_chain(const Ways& ways, const Plan& plan, const Timeline& timeline);
 
 /// The line of the ring's slowest edge, no_line where nothing is charged.
-int slowest_edge(const Problem& problem, const std::vector<int>& ring, int stage);
+int slowest_edge(const Problem& problem, const std::vector<NodeIndex>& ring, StageIndex stage);
 
 }  // namespace skippipe

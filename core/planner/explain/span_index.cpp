@@ -12,7 +12,7 @@ bool usable(const Span& span, int nodes) {
            std::isfinite(span.end_s) && span.start_s >= 0 && span.end_s >= span.start_s;
 }
 
-void widen(std::map<int, std::pair<double, double>>& ranges, const Span& span) {
+void widen(std::map<StageIndex, std::pair<double, double>>& ranges, const Span& span) {
     const auto [entry, fresh] = ranges.try_emplace(span.stage, span.start_s, span.end_s);
     if (fresh) return;
     entry->second.first = std::min(entry->second.first, span.start_s);
@@ -54,7 +54,7 @@ SpanIndex::SpanIndex(const Problem& problem, const Timeline& timeline)
 void SpanIndex::add(const Span& span) {
     end_s_ = std::max(end_s_, span.end_s);
     if (is_compute(span.kind)) {
-        busy_[static_cast<std::size_t>(span.node)].push_back(&span);
+        busy_[span.node].push_back(&span);
         operations_[{span.microbatch, span.node}].push_back(&span);
     } else if (is_transfer(span.kind)) {
         arrivals_[{span.microbatch, span.to_node}].push_back(&span);
@@ -69,7 +69,7 @@ void SpanIndex::add(const Span& span) {
 /// where that never came.
 void SpanIndex::hold() {
     for (const auto& [key, spans] : operations_) {
-        auto& held = holdings_[static_cast<std::size_t>(key.second)];
+        auto& held = holdings_[key.second];
         const auto first =
             std::find_if(spans.begin(), spans.end(), [](const Span* s) { return s->kind == SpanKind::forward; });
         if (first == spans.end()) continue;
@@ -113,15 +113,15 @@ std::vector<WaitInterval> SpanIndex::wait_intervals(const Span& operation) const
     return intervals;
 }
 
-bool SpanIndex::memory_is_full(int node, double time_s) const {
-    const int limit = memory_[static_cast<std::size_t>(node)];
-    const auto& held = holdings_[static_cast<std::size_t>(node)];
+bool SpanIndex::memory_is_full(NodeIndex node, double time_s) const {
+    const int limit = memory_[node];
+    const auto& held = holdings_[node];
     const auto begun = std::upper_bound(held.from.begin(), held.from.end(), time_s) - held.from.begin();
     const auto ended = std::upper_bound(held.to.begin(), held.to.end(), time_s) - held.to.begin();
     return limit != unlimited_memory && begun - ended >= limit;
 }
 
-std::pair<double, double> SpanIndex::range(const Ranges& ranges, int stage) {
+std::pair<double, double> SpanIndex::range(const Ranges& ranges, StageIndex stage) {
     const auto* one = found(ranges, stage);
     return one ? *one : std::pair{0.0, 0.0};
 }

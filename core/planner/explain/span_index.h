@@ -29,33 +29,33 @@ public:
     SpanIndex(const Problem& problem, const Timeline& timeline);
 
     /// Compute spans of a node by start.
-    const std::vector<const Span*>& busy(int node) const { return busy_[static_cast<std::size_t>(node)]; }
+    const std::vector<const Span*>& busy(NodeIndex node) const { return busy_[node]; }
     InputSource input_source(const Span& operation) const;
     /// From its ready_s to its start_s, tiled, in order of time; one stretch for each thing the node did or did not do.
     std::vector<WaitInterval> wait_intervals(const Span& operation) const;
     /// True where the node holds as many microbatches as it may (TC1), seconds from the iteration's start.
-    bool memory_is_full(int node, double time_s) const;
+    bool memory_is_full(NodeIndex node, double time_s) const;
     /// Start and end over the stage's nodes; both 0 where the stage has none.
-    std::pair<double, double> all_reduce(int stage) const { return range(all_reduce_, stage); }
-    std::pair<double, double> step(int stage) const { return range(step_, stage); }
+    std::pair<double, double> all_reduce(StageIndex stage) const { return range(all_reduce_, stage); }
+    std::pair<double, double> step(StageIndex stage) const { return range(step_, stage); }
     /// End of the iteration: as the timeline says, but no earlier than the last span.
     double end_s() const { return end_s_; }
 
 private:
-    using Ranges = std::map<int, std::pair<double, double>>;
-    using Key = std::pair<int, int>;  // microbatch, node
+    using Ranges = std::map<StageIndex, std::pair<double, double>>;
+    using Key = std::pair<MicrobatchIndex, NodeIndex>;
     struct Holding {
         std::vector<double> from, to;  ///< sorted each on its own: held = those begun minus those ended
     };
 
-    static std::pair<double, double> range(const Ranges& ranges, int stage);
+    static std::pair<double, double> range(const Ranges& ranges, StageIndex stage);
     void add(const Span& span);
     void hold();
 
-    std::vector<std::vector<const Span*>> busy_;
+    PerNode<std::vector<const Span*>> busy_;
     std::map<Key, std::vector<const Span*>> operations_, arrivals_;  ///< by start, by arrival
-    std::vector<Holding> holdings_;
-    std::vector<int> memory_;
+    PerNode<Holding> holdings_;
+    PerNode<int> memory_;
     Ranges all_reduce_, step_;
     double end_s_ = 0;
 };

@@ -9,18 +9,18 @@
 namespace skippipe {
 namespace validation {
 
-void check_counts(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, int length, bool balanced,
-                  int cap, Violations& found) {
+void check_counts(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, int length,
+                  bool balanced, int cap, Violations& found) {
     if (length != problem.path_length && length != problem.stages)
         found.push_back(
             {"skip-ratio", fmt::format("paths visit {} stages; the skip ratio asks for {}, a full pipeline for {}",
                                        length, problem.path_length, problem.stages)});
-    std::vector<int> visits(at(problem.stages), 0);
-    std::map<int, int> starts;
-    for (const int node : plan.stages[0]) starts[node] = 0;
+    PerStage<int> visits(at(problem.stages), 0);
+    std::map<NodeIndex, int> starts;
+    for (const NodeIndex node : plan.stages[0]) starts[node] = 0;
     for (const auto& path : plan.paths) {
         ++starts[path.nodes.front()];
-        for (const int node : path.nodes) ++visits[at(stage_of[at(node)])];
+        for (const NodeIndex node : path.nodes) ++visits[stage_of[node]];
     }
     if (balanced)
         for (const auto& [node, count] : starts)
@@ -29,19 +29,20 @@ void check_counts(const Problem& problem, const Plan& plan, const std::vector<in
                     {"CC1", fmt::format("data node {} starts {} of {} microbatches; {} data nodes share them equally",
                                         id(problem, node), count, problem.microbatches, starts.size())});
     if (!problem.constraints.uniform_execution) return;
-    for (int stage = 1; stage < problem.stages; ++stage)
-        if (visits[at(stage)] > cap)
+    for (StageIndex stage = 1; stage < problem.stages; ++stage)
+        if (visits[stage] > cap)
             found.push_back({"CC2", fmt::format("stage {} runs {} microbatches, at most {} are allowed", stage,
-                                                visits[at(stage)], cap)});
+                                                visits[stage], cap)});
 }
 
-void check_disorder(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, Violations& found) {
+void check_disorder(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found) {
     const auto& rules = problem.constraints;
     if (!rules.bounded_disorder) return;
     for (const auto& path : plan.paths) {
-        int furthest = 0, swaps = 0;
+        StageIndex furthest = 0;
+        int swaps = 0;
         for (std::size_t hop = 1; hop < path.nodes.size(); ++hop) {
-            const int stage = stage_of[at(path.nodes[hop])];
+            const StageIndex stage = stage_of[path.nodes[hop]];
             if (stage < furthest) {
                 ++swaps;
                 if (furthest - stage > rules.max_swap_distance)
@@ -63,13 +64,13 @@ void check_disorder(const Problem& problem, const Plan& plan, const std::vector<
 }
 
 void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline,
-                 const std::map<int, int>& held_before, bool residual, Violations& found) {
+                 const std::map<NodeIndex, int>& held_before, bool residual, Violations& found) {
     struct Change {
         double time_s;
         int delta;
     };
-    std::map<int, std::vector<const Span*>> work;
-    std::map<int, std::vector<Change>> held;
+    std::map<NodeIndex, std::vector<const Span*>> work;
+    std::map<NodeIndex, std::vector<Change>> held;
     const auto last = plan.split_backward ? SpanKind::weight_gradient : SpanKind::backward;
     for (const auto& span : timeline.spans) {
         if (!is_compute(span.kind)) continue;
@@ -85,9 +86,9 @@ void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timel
         const auto before = held_before.find(node);
         int now = before == held_before.end() ? 0 : before->second, most = 0;
         for (const auto& change : changes) most = std::max(most, now += change.delta);
-        if (most > problem.memory[at(node)])
+        if (most > problem.memory[node])
             found.push_back({"TC1", fmt::format("{} holds {} microbatches, its memory takes {}", id(problem, node),
-                                                most, problem.memory[at(node)])});
+                                                most, problem.memory[node])});
     }
     for (auto& [node, spans] : work) {
         std::sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) {
@@ -99,7 +100,7 @@ void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timel
                     {"TC2", fmt::format("{} runs microbatches {} and {} at once at {:.6g} s", id(problem, node),
                                         spans[i - 1]->microbatch, spans[i]->microbatch, spans[i]->start_s)});
         if (plan.order.empty()) continue;
-        const auto& order = plan.order[at(node)];
+        const auto& order = plan.order[node];
         const std::size_t first = residual && order.size() > spans.size() ? order.size() - spans.size() : 0;
         for (std::size_t i = 0; i < std::min(order.size() - first, spans.size()); ++i)
             if (order[first + i].microbatch != spans[i]->microbatch) {

@@ -13,14 +13,14 @@ namespace validation {
 namespace {
 
 void check_blocks(const Problem& problem, const Plan& plan, Violations& found) {
-    const auto all = [](const std::vector<int>& blocks) { return std::accumulate(blocks.begin(), blocks.end(), 0LL); };
+    const auto all = [](const PerStage<int>& blocks) { return std::accumulate(blocks.begin(), blocks.end(), 0LL); };
     if (!problem.plan_blocks && plan.blocks != problem.blocks)
         found.push_back({"structure", "the blocks of its stages are not those of the experiment"});
     if (!problem.plan_blocks) return;
     if (plan.blocks.size() != at(problem.stages))
         return found.push_back({"structure", fmt::format("blocks of {} stages, the experiment has {}",
                                                          plan.blocks.size(), problem.stages)});
-    for (std::size_t s = 0; s < plan.blocks.size(); ++s)
+    for (StageIndex s = 0; at(s) < plan.blocks.size(); ++s)
         if (plan.blocks[s] < 1)
             found.push_back({"structure", fmt::format("stage {} holds {} blocks, every stage holds at least one", s,
                                                       plan.blocks[s])});
@@ -38,17 +38,17 @@ bool check_stages(const Problem& problem, const Plan& plan, Violations& found) {
                          fmt::format("the plan has {} stages, the experiment {}", plan.stages.size(), problem.stages)});
         return false;
     }
-    std::vector<int> seen(at(problem.nodes()), -1);
-    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    PerNode<StageIndex> seen(at(problem.nodes()), -1);
+    for (StageIndex s = 0; at(s) < plan.stages.size(); ++s) {
         if (plan.stages[s].empty()) found.push_back({"structure", fmt::format("stage {} has no node", s)});
-        for (const int node : plan.stages[s]) {
+        for (const NodeIndex node : plan.stages[s]) {
             if (node < 0 || node >= problem.nodes()) {
                 found.push_back({"structure", fmt::format("stage {} names a node that does not exist", s)});
-            } else if (seen[at(node)] >= 0) {
-                found.push_back({"structure", fmt::format("node {} stands in stages {} and {}", id(problem, node),
-                                                          seen[at(node)], s)});
+            } else if (seen[node] >= 0) {
+                found.push_back(
+                    {"structure", fmt::format("node {} stands in stages {} and {}", id(problem, node), seen[node], s)});
             } else {
-                seen[at(node)] = static_cast<int>(s);
+                seen[node] = s;
             }
         }
     }
@@ -56,16 +56,16 @@ bool check_stages(const Problem& problem, const Plan& plan, Violations& found) {
     return found.size() == before;
 }
 
-void check_path(const Problem& problem, const Path& path, const std::vector<int>& stage_of, Violations& found) {
+void check_path(const Problem& problem, const Path& path, const PerNode<StageIndex>& stage_of, Violations& found) {
     const auto say = [&](const char* rule, const std::string& what) {
         found.push_back({rule, fmt::format("microbatch {}: {}", path.microbatch, what)});
     };
-    std::set<int> stages;
+    std::set<StageIndex> stages;
     for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) {
-        const int node = path.nodes[hop];
-        if (node < 0 || node >= problem.nodes() || stage_of[at(node)] < 0)
+        const NodeIndex node = path.nodes[hop];
+        if (node < 0 || node >= problem.nodes() || stage_of[node] < 0)
             return say("structure", fmt::format("hop {} goes to a node that holds no stage", hop));
-        const int stage = stage_of[at(node)];
+        const StageIndex stage = stage_of[node];
         if (hop == 0 && stage != 0)
             return say("CC1", fmt::format("starts on {}, which is no data node (stage {})", id(problem, node), stage));
         if (hop > 0 && stage == 0)
@@ -74,15 +74,16 @@ void check_path(const Problem& problem, const Path& path, const std::vector<int>
     }
     const std::size_t length = path.nodes.size();
     for (std::size_t hop = 0; length > 1 && hop < length; ++hop) {
-        const int from = path.nodes[hop], to = path.nodes[(hop + 1) % length];
+        const NodeIndex from = path.nodes[hop], to = path.nodes[(hop + 1) % length];
         if (!problem.reachable(from, to))
             say("reach", fmt::format("no line from {} to {}", id(problem, from), id(problem, to)));
         if (!problem.reachable(to, from))
             say("reach", fmt::format("no line from {} to {}, for the gradient", id(problem, to), id(problem, from)));
     }
 }
-std::map<int, std::multiset<std::string>> expected_operations(const Plan& plan) {
-    std::map<int, std::multiset<std::string>> expected;
+
+std::map<NodeIndex, std::multiset<std::string>> expected_operations(const Plan& plan) {
+    std::map<NodeIndex, std::multiset<std::string>> expected;
     for (const auto& path : plan.paths)
         for (std::size_t hop = 0; hop < path.nodes.size(); ++hop) {
             auto& mine = expected[path.nodes[hop]];
@@ -98,10 +99,10 @@ std::map<int, std::multiset<std::string>> expected_operations(const Plan& plan) 
 void check_order(const Problem& problem, const Plan& plan, Violations& found) {
     if (plan.order.empty()) return;
     const auto expected = expected_operations(plan);
-    for (int node = 0; node < problem.nodes(); ++node) {
+    for (NodeIndex node = 0; node < problem.nodes(); ++node) {
         std::multiset<std::string> given;
         if (at(node) < plan.order.size())
-            for (const auto& operation : plan.order[at(node)]) given.insert(to_string(operation));
+            for (const auto& operation : plan.order[node]) given.insert(to_string(operation));
         const auto mine = expected.find(node);
         const std::multiset<std::string> wanted = mine == expected.end() ? std::multiset<std::string>{} : mine->second;
         if (given == wanted) continue;
@@ -117,15 +118,15 @@ void check_order(const Problem& problem, const Plan& plan, Violations& found) {
     }
 }
 
-void check_rings(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, Violations& found) {
+void check_rings(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found) {
     if (!problem.charge_all_reduce) return;
-    std::set<int> visited;
+    std::set<StageIndex> visited;
     for (const auto& path : plan.paths)
-        for (const int node : path.nodes) visited.insert(stage_of[at(node)]);
-    for (const int stage : visited) {
-        const auto& ring = plan.stages[at(stage)];
+        for (const NodeIndex node : path.nodes) visited.insert(stage_of[node]);
+    for (const StageIndex stage : visited) {
+        const auto& ring = plan.stages[stage];
         for (std::size_t i = 0; ring.size() > 1 && i < ring.size(); ++i) {
-            const int from = ring[i], to = ring[(i + 1) % ring.size()];
+            const NodeIndex from = ring[i], to = ring[(i + 1) % ring.size()];
             if (!problem.reachable(from, to))
                 found.push_back({"reach", fmt::format("all-reduce of stage {}: no line from {} to {}", stage,
                                                       id(problem, from), id(problem, to))});
@@ -144,7 +145,7 @@ std::vector<Violation> check_structure(const Problem& problem, const Plan& plan)
     if (static_cast<int>(plan.paths.size()) != problem.microbatches)
         found.push_back(
             {"structure", fmt::format("{} paths for {} microbatches", plan.paths.size(), problem.microbatches)});
-    std::set<int> microbatches;
+    std::set<MicrobatchIndex> microbatches;
     std::set<std::size_t> lengths;
     for (const auto& path : plan.paths) {
         if (path.microbatch < 0 || !microbatches.insert(path.microbatch).second)

@@ -14,28 +14,28 @@ namespace skippipe::validation {
 
 using Violations = std::vector<Violation>;
 
-inline const std::string& id(const Problem& problem, int node) { return problem.node_ids[at(node)]; }
+inline const std::string& id(const Problem& problem, NodeIndex node) { return problem.node_ids[node]; }
 
 /// Known nodes, each in one stage, no stage empty, as many blocks as the model has. False where one is broken: nothing
 /// else can be looked at then.
 bool check_stages(const Problem& problem, const Plan& plan, Violations& found);
-/// CC1, each stage at most once (CC2), and lines both ways. `stage_of` [nodes], -1: none.
-void check_path(const Problem& problem, const Path& path, const std::vector<int>& stage_of, Violations& found);
+/// CC1, each stage at most once (CC2), and lines both ways. `stage_of`: -1 for none.
+void check_path(const Problem& problem, const Path& path, const PerNode<StageIndex>& stage_of, Violations& found);
 /// The operations each node must run ("F3"), from the paths alone.
-std::map<int, std::multiset<std::string>> expected_operations(const Plan& plan);
+std::map<NodeIndex, std::multiset<std::string>> expected_operations(const Plan& plan);
 /// The order, where there is one, names each node's operations exactly once.
 void check_order(const Problem& problem, const Plan& plan, Violations& found);
 /// Charged all-reduces have their lines.
-void check_rings(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, Violations& found);
+void check_rings(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found);
 
 /// Path length, the data nodes' equal shares (CC1) where `balanced`, and at most `cap` visits of a stage (CC2).
-void check_counts(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, int length, bool balanced,
-                  int cap, Violations& found);
+void check_counts(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, int length,
+                  bool balanced, int cap, Violations& found);
 /// CC3.
-void check_disorder(const Problem& problem, const Plan& plan, const std::vector<int>& stage_of, Violations& found);
+void check_disorder(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found);
 /// TC1 and TC2 from what was executed: microbatches held at once, and one operation at a time; and each node's order.
 /// `held_before`: microbatches that nodes held at the start. `residual`: only the last part of each order has run.
 void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline,
-                 const std::map<int, int>& held_before, bool residual, Violations& found);
+                 const std::map<NodeIndex, int>& held_before, bool residual, Violations& found);
 
 }  // namespace skippipe::validation

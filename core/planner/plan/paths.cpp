@@ -26,21 +26,21 @@ public:
         from_.resize(value_.size());
     }
 
-    std::vector<int> find(const std::vector<double>& values) {
+    std::vector<StageIndex> find(const PerStage<double>& values) {
         std::fill(value_.begin(), value_.end(), impossible);
         value_[0] = 0;
         for (int hop = 1; hop < length_; ++hop)
-            for (int stage = hop; stage < stages_; ++stage)
-                for (int before = std::max(0, stage - reach_); before < stage; ++before) {
-                    const double value = value_[at((hop - 1) * stages_ + before)] + values[at(stage)];
+            for (StageIndex stage(hop); stage < stages_; ++stage)
+                for (StageIndex before(std::max(0, stage - reach_)); before < stage; ++before) {
+                    const double value = value_[at((hop - 1) * stages_ + before)] + values[stage];
                     if (value <= value_[at(hop * stages_ + stage)] || value < impossible / 2) continue;
                     value_[at(hop * stages_ + stage)] = value;
                     from_[at(hop * stages_ + stage)] = before;
                 }
         const double* last = value_.data() + (length_ - 1) * stages_;
-        int stage = static_cast<int>(std::max_element(last, last + stages_) - last);
+        StageIndex stage(std::max_element(last, last + stages_) - last);
         if (last[stage] < impossible / 2) return {};
-        std::vector<int> sequence(at(length_), 0);
+        std::vector<StageIndex> sequence(at(length_), 0);
         for (int hop = length_ - 1; hop > 0; --hop) {
             sequence[at(hop)] = stage;
             stage = from_[at(hop * stages_ + stage)];
@@ -51,15 +51,15 @@ public:
 private:
     int stages_, length_, reach_;
     std::vector<double> value_;
-    std::vector<int> from_;
+    std::vector<StageIndex> from_;
 };
 
 /// Takes microbatches off stages above their cap, one sequence at a time, for as long as that lowers the excess.
-void lower_excess(BestSequence& best, std::vector<std::vector<int>>& sequences, std::vector<int>& visits, int cap) {
-    const auto change = [&](const std::vector<int>& sequence, int by) {
-        for (std::size_t hop = 1; hop < sequence.size(); ++hop) visits[at(sequence[hop])] += by;
+void lower_excess(BestSequence& best, std::vector<std::vector<StageIndex>>& sequences, PerStage<int>& visits, int cap) {
+    const auto change = [&](const std::vector<StageIndex>& sequence, int by) {
+        for (std::size_t hop = 1; hop < sequence.size(); ++hop) visits[sequence[hop]] += by;
     };
-    std::vector<double> values(visits.size());
+    PerStage<double> values(visits.size());
     const int rounds = 4 * static_cast<int>(visits.size());
     for (int round = 0; round<rounds&& * std::max_element(visits.begin() + 1, visits.end())> cap; ++round)
         for (auto& sequence : sequences) {
@@ -74,33 +74,33 @@ void lower_excess(BestSequence& best, std::vector<std::vector<int>>& sequences, 
 
 /// The stages dealt out in order, round after round: every path steps by (S-1)/(p-1) stages, the shortest hops that
 /// even use allows.
-std::vector<std::vector<int>> dealt_sequences(const Problem& problem, int length) {
+std::vector<std::vector<StageIndex>> dealt_sequences(const Problem& problem, int length) {
     const int count = problem.microbatches, others = problem.stages - 1;
     const std::int64_t all = static_cast<std::int64_t>(count) * (length - 1);
-    std::vector<std::vector<int>> sequences(at(count), std::vector<int>{0});
+    std::vector<std::vector<StageIndex>> sequences(at(count), std::vector<StageIndex>{0});
     for (std::int64_t k = 0; k < all; ++k)
-        sequences[static_cast<std::size_t>(k % count)].push_back(1 + static_cast<int>(k * others / all));
+        sequences[static_cast<std::size_t>(k % count)].emplace_back(1 + k * others / all);
     return sequences;
 }
 
 /// balanced_sequences, or nothing where there are none.
-std::vector<std::vector<int>> find_sequences(const Problem& problem, int length) {
-    std::vector<std::vector<int>> sequences(at(problem.microbatches));
+std::vector<std::vector<StageIndex>> find_sequences(const Problem& problem, int length) {
+    std::vector<std::vector<StageIndex>> sequences(at(problem.microbatches));
     if (length == problem.stages) {
-        std::vector<int> all(at(length));
-        std::iota(all.begin(), all.end(), 0);
+        std::vector<StageIndex> all(at(length));
+        std::iota(all.begin(), all.end(), StageIndex(0));
         std::fill(sequences.begin(), sequences.end(), all);
         return sequences;
     }
     BestSequence best(problem, length);
-    std::vector<int> visits(at(problem.stages), 0);
-    std::vector<double> values(at(problem.stages), 0);
+    PerStage<int> visits(at(problem.stages), 0);
+    PerStage<double> values(at(problem.stages), 0);
     for (auto& sequence : sequences) {
         // Always the stages that are furthest behind: without CC3 that alone meets CC2 (Gale-Ryser).
         for (std::size_t s = 1; s < values.size(); ++s) values[s] = -1.0 * visits[s];
         sequence = best.find(values);
         if (sequence.empty()) return {};
-        for (int hop = 1; hop < length; ++hop) ++visits[at(sequence[at(hop)])];
+        for (int hop = 1; hop < length; ++hop) ++visits[sequence[at(hop)]];
     }
     if (!problem.constraints.uniform_execution) return sequences;
     const int cap = problem.visits_cap(length);
@@ -137,7 +137,7 @@ int passing_needed(Problem problem, int length) {
 
 }  // namespace
 
-bool allowed_sequence(const Problem& problem, const std::vector<int>& stages) {
+bool allowed_sequence(const Problem& problem, const std::vector<StageIndex>& stages) {
     if (stages.empty() || stages.front() != 0) return false;
     PathProgress progress;
     for (std::size_t hop = 1; hop < stages.size(); ++hop) {
@@ -149,7 +149,7 @@ bool allowed_sequence(const Problem& problem, const std::vector<int>& stages) {
     return true;
 }
 
-std::vector<std::vector<int>> balanced_sequences(const Problem& problem, int length) {
+std::vector<std::vector<StageIndex>> balanced_sequences(const Problem& problem, int length) {
     auto sequences = find_sequences(problem, length);
     if (sequences.empty()) refuse(problem, length);
     return sequences;

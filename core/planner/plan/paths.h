@@ -9,11 +9,12 @@ namespace skippipe {
 
 /// A path on its way from stage 0, as far as CC3 looks at it.
 struct PathProgress {
-    int furthest = 0, swaps = 0;
+    StageIndex furthest = 0;
+    int swaps = 0;
 };
 
 /// Takes the hop to `stage`, which was not visited yet; false where CC1 or CC3 forbids it.
-inline bool advance(const Constraints& rules, PathProgress& progress, int stage) {
+inline bool advance(const Constraints& rules, PathProgress& progress, StageIndex stage) {
     if (stage == 0) return false;
     if (!rules.bounded_disorder) return true;
     if (stage < progress.furthest)
@@ -25,10 +26,10 @@ inline bool advance(const Constraints& rules, PathProgress& progress, int stage)
 
 /// Whether a microbatch may visit these stages in this order: stage 0 first and once, each other at most once, within
 /// CC3.
-bool allowed_sequence(const Problem& problem, const std::vector<int>& stages);
+bool allowed_sequence(const Problem& problem, const std::vector<StageIndex>& stages);
 
 /// One ascending sequence of stages for each microbatch, within CC1-CC3, the stages used as evenly as CC3 lets them be.
 /// Throws InputError where CC2 and CC3 leave none.
-std::vector<std::vector<int>> balanced_sequences(const Problem& problem, int length);
+std::vector<std::vector<StageIndex>> balanced_sequences(const Problem& problem, int length);
 
 }  // namespace skippipe

@@ -16,30 +16,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view op_letters = "FLBIW";
 
-Json ids_of(const Problem& problem, const std::vector<int>& nodes) {
+Json ids_of(const Problem& problem, const std::vector<NodeIndex>& nodes) {
     Json ids = Json::array();
-    for (const int node : nodes) ids.push_back(problem.node_ids[static_cast<std::size_t>(node)]);
+    for (const NodeIndex node : nodes) ids.push_back(problem.node_ids[node]);
     return ids;
 }
 
 std::optional<Operation> parse_operation(std::string_view text) {
     if (text.size() < 2) return std::nullopt;
     const auto kind = op_letters.find(text[0]);
-    Operation operation;
+    int microbatch = 0;
     const char* end_of_text = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data() + 1, end_of_text, operation.microbatch);
-    if (kind == std::string_view::npos || error != std::errc() || end != end_of_text || operation.microbatch < 0)
+    const auto [end, error] = std::from_chars(text.data() + 1, end_of_text, microbatch);
+    if (kind == std::string_view::npos || error != std::errc() || end != end_of_text || microbatch < 0)
         return std::nullopt;
-    operation.kind = static_cast<OpKind>(kind);
-    return operation;
+    return Operation{static_cast<OpKind>(kind), MicrobatchIndex(microbatch)};
 }
 
 class PlanReader {
 public:
     PlanReader(const Problem& problem, Faults& faults) : problem_(problem), reader_(faults) {
-        for (int n = 0; n < problem.nodes(); ++n) {
-            index_.emplace(problem.node_ids[static_cast<std::size_t>(n)], n);
-            ids_.push_back(problem.node_ids[static_cast<std::size_t>(n)]);
+        for (NodeIndex n = 0; n < problem.nodes(); ++n) {
+            index_.emplace(problem.node_ids[n], n);
+            ids_.push_back(problem.node_ids[n]);
         }
     }
 
@@ -96,8 +95,8 @@ private:
         return value.is_array();
     }
 
-    std::vector<int> nodes(const Json& value) {
-        std::vector<int> found;
+    std::vector<NodeIndex> nodes(const Json& value) {
+        std::vector<NodeIndex> found;
         if (!list(value, "Nodes are named by their ids")) return found;
         for (std::size_t i = 0; i < value.size(); ++i) {
             const auto step = reader_.into(i);
@@ -151,6 +150,7 @@ private:
 
     Path path(const Json& value) {
         Path path;
+        int microbatch = 0;
         unknown_keys(value, {"microbatch", "nodes"});
         for (const char* key : {"microbatch", "nodes"}) {
             const auto step = reader_.into(key);
@@ -160,9 +160,9 @@ private:
             else if (std::string_view(key) == "nodes")
                 path.nodes = nodes(*found);
             else
-                reader_.read(*found, path.microbatch,
-                             {.doc = "Number of the microbatch, from 0", .min = 0, .max = 1e6});
+                reader_.read(*found, microbatch, {.doc = "Number of the microbatch, from 0", .min = 0, .max = 1e6});
         }
+        path.microbatch = MicrobatchIndex(microbatch);
         return path;
     }
 
@@ -176,7 +176,7 @@ private:
             if (node == index_.end())
                 unknown_node(id);
             else if (list(operations, "The operations of a node, in order"))
-                read_operations(operations, plan_.order[static_cast<std::size_t>(node->second)]);
+                read_operations(operations, plan_.order[node->second]);
         }
     }
 
@@ -196,7 +196,7 @@ private:
 
     const Problem& problem_;
     JsonReader reader_;
-    std::unordered_map<std::string, int> index_;
+    std::unordered_map<std::string, NodeIndex> index_;
     std::vector<std::string_view> ids_;
     Plan plan_;
 };
@@ -208,11 +208,11 @@ std::string to_string(const Operation& operation) {
            (operation.attempt > 0 ? "#" + std::to_string(operation.attempt) : "");
 }
 
-std::vector<int> stage_of_nodes(const Plan& plan, int nodes) {
-    std::vector<int> stage_of(static_cast<std::size_t>(nodes), -1);
-    for (std::size_t s = 0; s < plan.stages.size(); ++s)
-        for (const int node : plan.stages[s])
-            if (node >= 0 && node < nodes) stage_of[static_cast<std::size_t>(node)] = static_cast<int>(s);
+PerNode<StageIndex> stage_of_nodes(const Plan& plan, int nodes) {
+    PerNode<StageIndex> stage_of(at(nodes), -1);
+    for (StageIndex s = 0; at(s) < plan.stages.size(); ++s)
+        for (const NodeIndex node : plan.stages[s])
+            if (node >= 0 && node < nodes) stage_of[node] = s;
     return stage_of;
 }
 

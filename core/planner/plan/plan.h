@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/base/fault.h"
+#include "core/base/index.h"
 #include "core/planner/plan/problem.h"
 
 namespace skippipe {
@@ -17,7 +18,7 @@ enum class OpKind : std::uint8_t { F, L, B, I, W };
 /// One operation; which node runs it follows from the path. On a data node F, L and B of its own microbatches.
 struct Operation {
     OpKind kind = OpKind::F;
-    int microbatch = 0;
+    MicrobatchIndex microbatch = 0;
     std::uint8_t attempt = 0;  ///< 1: run again, because what it had left was lost with a node; never in a plan
     bool operator==(const Operation&) const = default;
 };
@@ -26,8 +27,8 @@ struct Operation {
 std::string to_string(const Operation& operation);
 
 struct Path {
-    int microbatch = 0;
-    std::vector<int> nodes;  ///< its data node, then one node of each further stage; the return is implied
+    MicrobatchIndex microbatch = 0;
+    std::vector<NodeIndex> nodes;  ///< its data node, then one node of each further stage; the return is implied
     bool operator==(const Path&) const = default;
 };
 
@@ -39,17 +40,17 @@ struct Plan {
     std::int64_t steps = 0;
     std::string experiment_hash;
     bool split_backward = false;
-    std::vector<std::vector<int>> stages;       ///< nodes of each stage
-    std::vector<int> blocks;                    ///< of each stage
-    std::vector<Path> paths;                    ///< in release order
-    std::vector<std::vector<Operation>> order;  ///< of each node; empty: dispatch decides
-    std::string note;                           ///< what the planner has to say ("throttled by M = 3")
+    PerStage<std::vector<NodeIndex>> stages;
+    PerStage<int> blocks;
+    std::vector<Path> paths;                ///< in release order
+    PerNode<std::vector<Operation>> order;  ///< empty: dispatch decides
+    std::string note;                       ///< what the planner has to say ("throttled by M = 3")
 
     bool operator==(const Plan&) const = default;
 };
 
 /// Stage of each node, -1 for a node left out.
-std::vector<int> stage_of_nodes(const Plan& plan, int nodes);
+PerNode<StageIndex> stage_of_nodes(const Plan& plan, int nodes);
 
 /// The plan file; `experiment` (may be null) is embedded, so that the file can be run on its own.
 nlohmann::ordered_json to_json(const Plan& plan, const Problem& problem, const nlohmann::ordered_json& experiment);

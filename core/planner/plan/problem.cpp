@@ -16,12 +16,12 @@ namespace skippipe {
 
 namespace {
 
-using Index = std::unordered_map<std::string, int>;
+using NodesById = std::unordered_map<std::string, NodeIndex>;
 
-Index node_index(const Topology& topology) {
-    Index index;
-    for (std::size_t i = 0; i < topology.nodes.size(); ++i) index.emplace(topology.nodes[i].id, static_cast<int>(i));
-    return index;
+NodesById nodes_by_id(const Topology& topology) {
+    NodesById nodes;
+    for (std::size_t i = 0; i < topology.nodes.size(); ++i) nodes.emplace(topology.nodes[i].id, i);
+    return nodes;
 }
 
 /// Builds the hops and their lines: own links first, then region links, then the switch of a region.
@@ -32,24 +32,23 @@ public:
     }
 
     void from_matrix() {
-        for (int a = 0; a < problem_.nodes(); ++a)
-            for (int b = 0; b < problem_.nodes(); ++b) {
+        for (NodeIndex a = 0; a < problem_.nodes(); ++a)
+            for (NodeIndex b = 0; b < problem_.nodes(); ++b) {
                 if (a == b) continue;
                 Hop& hop = hop_of(a, b);
-                hop.latency_s = topology_.hop_matrix_s[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+                hop.latency_s = topology_.hop_matrix_s[at(a)][at(b)];
                 hop.bandwidth_bytes_per_s = std::numeric_limits<double>::infinity();
                 hop.line = new_line(id(a), id(b));
             }
     }
 
     void from_links() {
-        const Index nodes = node_index(topology_);
+        const NodesById nodes = nodes_by_id(topology_);
         for (const auto& link : topology_.links)
             if (nodes.contains(link.from)) node_link(nodes.at(link.from), nodes.at(link.to), link);
-        std::unordered_map<std::string, std::vector<int>> regions;
-        for (int n = 0; n < problem_.nodes(); ++n)
-            if (const auto& region = topology_.nodes[static_cast<std::size_t>(n)].region; !region.empty())
-                regions[region].push_back(n);
+        std::unordered_map<std::string, std::vector<NodeIndex>> regions;
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n)
+            if (const auto& region = topology_.nodes[at(n)].region; !region.empty()) regions[region].push_back(n);
         for (const auto& link : topology_.links)
             if (!nodes.contains(link.from)) region_link(regions[link.from], regions[link.to], link);
         for (const auto& region : topology_.regions)
@@ -58,41 +57,39 @@ public:
     }
 
 private:
-    const std::string& id(int node) const { return problem_.node_ids[static_cast<std::size_t>(node)]; }
-    Hop& hop_of(int a, int b) {
-        return problem_.hops[static_cast<std::size_t>(a) * problem_.node_ids.size() + static_cast<std::size_t>(b)];
-    }
+    const std::string& id(NodeIndex node) const { return problem_.node_ids[node]; }
+    Hop& hop_of(NodeIndex a, NodeIndex b) { return problem_.hops[at(a) * problem_.node_ids.size() + at(b)]; }
 
     int new_line(const std::string& from, const std::string& to) {
         problem_.line_names.push_back(from + "->" + to);
         return static_cast<int>(problem_.line_names.size()) - 1;
     }
 
-    void set(int a, int b, double latency_s, double bandwidth, int line) {
+    void set(NodeIndex a, NodeIndex b, double latency_s, double bandwidth, int line) {
         hop_of(a, b) = {latency_s, bandwidth, problem_.forward_bytes / bandwidth, problem_.backward_bytes / bandwidth,
                         line};
     }
 
-    void node_link(int a, int b, const Link& link) {
+    void node_link(NodeIndex a, NodeIndex b, const Link& link) {
         set(a, b, link.latency_s, link.bandwidth_bytes_per_s, new_line(link.from, link.to));
         if (link.both_ways) set(b, a, link.latency_s, link.bandwidth_bytes_per_s, new_line(link.to, link.from));
     }
 
-    void region_link(const std::vector<int>& from, const std::vector<int>& to, const Link& link) {
+    void region_link(const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to, const Link& link) {
         if (link.from == link.to) return within(from, link.latency_s, link.bandwidth_bytes_per_s);
         one_way(from, to, link, new_line(link.from, link.to));
         if (link.both_ways) one_way(to, from, link, new_line(link.to, link.from));
     }
 
-    void one_way(const std::vector<int>& from, const std::vector<int>& to, const Link& link, int line) {
-        for (const int a : from)
-            for (const int b : to)
+    void one_way(const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to, const Link& link, int line) {
+        for (const NodeIndex a : from)
+            for (const NodeIndex b : to)
                 if (hop_of(a, b).line == no_line) set(a, b, link.latency_s, link.bandwidth_bytes_per_s, line);
     }
 
-    void within(const std::vector<int>& nodes, double latency_s, double bandwidth) {
-        for (const int a : nodes)
-            for (const int b : nodes)
+    void within(const std::vector<NodeIndex>& nodes, double latency_s, double bandwidth) {
+        for (const NodeIndex a : nodes)
+            for (const NodeIndex b : nodes)
                 if (a != b && hop_of(a, b).line == no_line) set(a, b, latency_s, bandwidth, new_line(id(a), id(b)));
     }
 
@@ -120,13 +117,13 @@ void set_pipeline(const Experiment& experiment, Problem& problem) {
     problem.microbatches = pipeline.microbatches;
     problem.samples = pipeline.microbatch_samples;
     problem.sizes.assign(pipeline.microbatch_sizes.begin(), pipeline.microbatch_sizes.end());
-    problem.blocks = stage_blocks(experiment);
+    problem.blocks = PerStage<int>(stage_blocks(experiment));
     problem.plan_blocks = pipeline.plan_blocks;
     problem.balance_data_nodes = pipeline.balance_data_nodes;
     problem.split_backward = pipeline.split_backward;
     problem.constraints = pipeline.constraints;
-    problem.stage_sizes = pipeline.stage_sizes;
-    const Index nodes = node_index(experiment.topology);
+    problem.stage_sizes = PerStage<int>(pipeline.stage_sizes);
+    const NodesById nodes = nodes_by_id(experiment.topology);
     for (const auto& stage : pipeline.placement) {
         auto& placed = problem.placement.emplace_back();
         for (const auto& id : stage) placed.push_back(nodes.at(id));
@@ -148,7 +145,7 @@ void set_costs(const Experiment& experiment, Problem& problem) {
     const auto model_bytes = static_cast<double>(wire_bytes(costs.wire, tokens, experiment.model.width));
     problem.forward_bytes = costs.forward_bytes.value_or(model_bytes);
     problem.backward_bytes = costs.backward_bytes.value_or(problem.forward_bytes);
-    problem.gradient_bytes = costs.gradient_bytes;
+    problem.gradient_bytes = PerStage<double>(costs.gradient_bytes);
     if (problem.gradient_bytes.empty())
         for (std::size_t s = 0; s < problem.blocks.size(); ++s)
             problem.gradient_bytes.push_back(4 * stage_parameters(experiment.model, problem.blocks[s], s == 0));
@@ -171,7 +168,7 @@ double Problem::smallest_size() const {
     return sizes.empty() ? 1 : *std::min_element(sizes.begin(), sizes.end()) / samples;
 }
 
-void Problem::set_blocks(const std::vector<int>& chosen) {
+void Problem::set_blocks(const PerStage<int>& chosen) {
     blocks = chosen;
     for (std::size_t s = 0; s < blocks.size(); ++s)
         gradient_bytes[s] = blocks[s] * gradient_bytes_per_block + (s == 0 ? gradient_bytes_besides : 0);
@@ -181,7 +178,7 @@ void Problem::set_blocks(const std::vector<int>& chosen) {
 
 int Problem::visits_cap(int length) const { return uniform_cap(microbatches, length, stages); }
 
-std::vector<int> Problem::default_stage_sizes() const {
+PerStage<int> Problem::default_stage_sizes() const {
     if (stages > nodes())
         throw InputError("/pipeline/stages", fmt::format("{} stages on {} nodes", stages, nodes()),
                          "a node holds one stage, and every stage needs a node",
@@ -203,8 +200,8 @@ std::vector<int> Problem::default_stage_sizes() const {
     return stage_sizes_with(best);
 }
 
-std::vector<int> Problem::stage_sizes_with(int data_nodes) const {
-    std::vector<int> sizes{data_nodes};
+PerStage<int> Problem::stage_sizes_with(int data_nodes) const {
+    PerStage<int> sizes{data_nodes};
     const int others = stages - 1, rest = nodes() - data_nodes;
     for (int s = 0; s < others; ++s) sizes.push_back(rest / others + (s < rest % others ? 1 : 0));
     return sizes;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/experiment/document.h"
 #include "core/experiment/model_size.h"
 
@@ -34,24 +35,23 @@ struct Hop {
 
 /// One iteration's problem. Nodes and stages are indices; `node_ids` has the names.
 struct Problem {
-    std::vector<std::string> node_ids;
+    PerNode<std::string> node_ids;
     int stages = 1;             ///< S
     int path_length = 1;        ///< p
     int microbatches = 1;       ///< T
     double samples = 1;         ///< of a microbatch, or what the times and bytes below are of where `sizes` differ
     std::vector<double> sizes;  ///< samples of microbatch m: entry m modulo their number; empty: `samples` each
-    std::vector<double> seconds_per_sample_per_block;  ///< of each node
-    std::vector<int> blocks;   ///< of each stage; where they are planned, what a planner starts from
-    bool plan_blocks = false;  ///< a plan may have other blocks: set_blocks
-    std::vector<int> memory;   ///< M of each node; unlimited_memory: TC1 off
-    std::vector<double>
-        memory_bytes;        ///< of each node where M follows from them and blocks are planned, else 0; empty: of none
-    StageBytes stage_bytes;  ///< for memory_bytes
+    PerNode<double> seconds_per_sample_per_block;
+    PerStage<int> blocks;          ///< where they are planned, what a planner starts from
+    bool plan_blocks = false;      ///< a plan may have other blocks: set_blocks
+    PerNode<int> memory;           ///< M; unlimited_memory: TC1 off
+    PerNode<double> memory_bytes;  ///< where M follows from them and blocks are planned, else 0; empty: of none
+    StageBytes stage_bytes;        ///< for memory_bytes
     double backward_factor = 1.5, loss_factor = 0.25, overhead_s = 0, step_seconds = 0;
     double forward_bytes = 0, backward_bytes = 0;
     double transfer_cpu_s = 0, transfer_cpu_s_per_byte =
                                    0;  ///< of a message between ranks (core/engine/prediction.h); plans do not heed it
-    std::vector<double> gradient_bytes;  ///< of each stage
+    PerStage<double> gradient_bytes;
     double gradient_bytes_per_block = 0,
            gradient_bytes_besides = 0;    ///< for set_blocks: of any stage, and of stage 0 besides
     std::vector<Hop> hops;                ///< [from * nodes + to]
@@ -61,46 +61,45 @@ struct Problem {
     bool balance_data_nodes = true;
     bool split_backward = false;
     Constraints constraints;
-    std::vector<int> stage_sizes;             ///< empty: free
-    std::vector<std::vector<int>> placement;  ///< empty: free
+    PerStage<int> stage_sizes;                   ///< empty: free
+    PerStage<std::vector<NodeIndex>> placement;  ///< empty: free
     std::string experiment_hash;
 
     int nodes() const { return static_cast<int>(node_ids.size()); }
-    const Hop& hop(int from, int to) const {
-        return hops[static_cast<std::size_t>(from) * node_ids.size() + static_cast<std::size_t>(to)];
-    }
-    bool reachable(int from, int to) const { return hop(from, to).line != no_line; }
+    const Hop& hop(NodeIndex from, NodeIndex to) const { return hops[at(from) * node_ids.size() + at(to)]; }
+    bool reachable(NodeIndex from, NodeIndex to) const { return hop(from, to).line != no_line; }
 
-    double samples_of(int microbatch) const {
-        return sizes.empty() ? samples : sizes[static_cast<std::size_t>(microbatch) % sizes.size()];
+    double samples_of(MicrobatchIndex microbatch) const {
+        return sizes.empty() ? samples : sizes[at(microbatch) % sizes.size()];
     }
     /// Its samples over `samples`: its times and bytes are this many times those of the problem.
-    double relative_size(int microbatch) const { return sizes.empty() ? 1 : samples_of(microbatch) / samples; }
+    double relative_size(MicrobatchIndex microbatch) const {
+        return sizes.empty() ? 1 : samples_of(microbatch) / samples;
+    }
     /// The least of them.
     double smallest_size() const;
     /// Gives the stages these blocks: their times, gradients, and M where it follows from bytes. `chosen`: as many
     /// stages, as many blocks in all.
-    void set_blocks(const std::vector<int>& chosen);
+    void set_blocks(const PerStage<int>& chosen);
     /// F(n, s) = samples x blocks(s) x seconds per sample and block of n.
-    double forward_s(int node, int stage) const {
-        return samples * blocks[static_cast<std::size_t>(stage)] *
-               seconds_per_sample_per_block[static_cast<std::size_t>(node)];
+    double forward_s(NodeIndex node, StageIndex stage) const {
+        return samples * blocks[stage] * seconds_per_sample_per_block[node];
     }
-    double backward_s(int node, int stage) const { return backward_factor * forward_s(node, stage); }
-    double loss_s(int node) const { return loss_factor * forward_s(node, 0); }
+    double backward_s(NodeIndex node, StageIndex stage) const { return backward_factor * forward_s(node, stage); }
+    double loss_s(NodeIndex node) const { return loss_factor * forward_s(node, 0); }
     /// ceil(T (p-1)/(S-1)) for paths of this length (CC2).
     int visits_cap(int length) const;
     /// Nodes of each stage when neither sizes nor placement are given: as even a load as CC2 gives.
-    std::vector<int> default_stage_sizes() const;
+    PerStage<int> default_stage_sizes() const;
     /// So many data nodes, and the others over the other stages as evenly as it goes. There are others.
-    std::vector<int> stage_sizes_with(int data_nodes) const;
+    PerStage<int> stage_sizes_with(int data_nodes) const;
 };
 
 /// The problem as a plan sees it: with the plan's blocks. No copy where they are the problem's own. Keeps a reference
 /// to the problem.
 class PlannedProblem {
 public:
-    PlannedProblem(const Problem& problem, const std::vector<int>& blocks) : given_(problem) {
+    PlannedProblem(const Problem& problem, const PerStage<int>& blocks) : given_(problem) {
         if (problem.plan_blocks && blocks != problem.blocks) own_.emplace(problem).set_blocks(blocks);
     }
     PlannedProblem(const PlannedProblem&) = delete;

@@ -41,13 +41,14 @@ void add_totals(const Plan& plan, Timeline& timeline) {
     }
 }
 
-double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage) {
+double ring_edge_seconds(const Problem& problem, const std::vector<NodeIndex>& ring, std::size_t edge,
+                         StageIndex stage) {
     const Hop& hop = problem.hop(ring[edge], ring[(edge + 1) % ring.size()]);
     return hop.latency_s + problem.overhead_s +
-           (problem.gradient_bytes[at(stage)] / static_cast<int>(ring.size())) / hop.bandwidth_bytes_per_s;
+           (problem.gradient_bytes[stage] / static_cast<int>(ring.size())) / hop.bandwidth_bytes_per_s;
 }
 
-double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, int stage) {
+double all_reduce_seconds(const Problem& problem, const std::vector<NodeIndex>& ring, StageIndex stage) {
     const int r = static_cast<int>(ring.size());
     if (!problem.charge_all_reduce || r <= 1) return 0;
     double slowest_s = 0;
@@ -56,22 +57,22 @@ double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, 
     return 2 * (r - 1) * slowest_s;
 }
 
-void finish_iteration(const Problem& problem, const Plan& plan, const std::vector<double>& last_end_s,
+void finish_iteration(const Problem& problem, const Plan& plan, const PerStage<double>& last_end_s,
                       Timeline& timeline) {
     timeline.iteration_s = timeline.makespan_s;
-    for (int s = 0; s < problem.stages; ++s) {
-        const auto& ring = plan.stages[at(s)];
+    for (StageIndex s = 0; s < problem.stages; ++s) {
+        const auto& ring = plan.stages[s];
         timeline.used_nodes += static_cast<int>(ring.size());
-        if (last_end_s[at(s)] < 0) continue;
+        if (last_end_s[s] < 0) continue;
         const double reduce_s = all_reduce_seconds(problem, ring, s);
-        const double reduced_s = last_end_s[at(s)] + reduce_s;
+        const double reduced_s = last_end_s[s] + reduce_s;
         const double stepped_s = reduced_s + problem.step_seconds;
         const double r = static_cast<double>(ring.size());
         // Each node of a ring sends 2 (r-1) / r of the gradient.
-        const double sent = problem.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * problem.gradient_bytes[at(s)] : 0;
-        for (const int node : ring) {
+        const double sent = problem.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * problem.gradient_bytes[s] : 0;
+        for (const NodeIndex node : ring) {
             timeline.spans.push_back(
-                {SpanKind::all_reduce, node, -1, s, -1, last_end_s[at(s)], last_end_s[at(s)], reduced_s, sent});
+                {SpanKind::all_reduce, node, -1, s, -1, last_end_s[s], last_end_s[s], reduced_s, sent});
             timeline.spans.push_back({SpanKind::step, node, -1, s, -1, reduced_s, reduced_s, stepped_s, 0});
         }
         timeline.iteration_s = std::max(timeline.iteration_s, stepped_s);

@@ -37,10 +37,10 @@ inline bool is_transfer(SpanKind kind) {
 /// All-reduce and step: of `stage` on `node`. Down: start_s..end_s, a node of `stage` that was lost.
 struct Span {
     SpanKind kind = SpanKind::forward;
-    int node = -1;
-    int to_node = -1;  ///< transfers only
-    int stage = -1;
-    int microbatch = -1;
+    NodeIndex node = -1;
+    NodeIndex to_node = -1;  ///< transfers only
+    StageIndex stage = -1;
+    MicrobatchIndex microbatch = -1;
     double ready_s = 0, start_s = 0, end_s = 0;
     double bytes = 0;  ///< transfers, all-reduce
     bool operator==(const Span&) const = default;
@@ -64,9 +64,8 @@ struct Timeline {
 };
 
 /// All-reduce and optimizer step of each stage after its last operation; adds their spans, iteration_s and bytes.
-/// `last_end_s` [stage]: end of the stage's last operation, negative where no microbatch visited it.
-void finish_iteration(const Problem& problem, const Plan& plan, const std::vector<double>& last_end_s,
-                      Timeline& timeline);
+/// `last_end_s`: end of the stage's last operation, negative where no microbatch visited it.
+void finish_iteration(const Problem& problem, const Plan& plan, const PerStage<double>& last_end_s, Timeline& timeline);
 
 /// The totals of a timeline that has spans alone, as gathered from many places or read from a record: iteration_s (no
 /// shorter than it says already), makespan_s, busy_s, bytes and used_nodes.
@@ -74,9 +73,10 @@ void add_totals(const Plan& plan, Timeline& timeline);
 
 /// 2 (r-1) x the slowest edge of the ring in the order of `stages` (latency + overhead + (bytes / r) / bandwidth); 0
 /// for r = 1 or where all-reduce is free.
-double all_reduce_seconds(const Problem& problem, const std::vector<int>& ring, int stage);
+double all_reduce_seconds(const Problem& problem, const std::vector<NodeIndex>& ring, StageIndex stage);
 
 /// One of its rounds over the edge from ring[edge] to the next: latency + overhead + (bytes / r) / bandwidth.
-double ring_edge_seconds(const Problem& problem, const std::vector<int>& ring, std::size_t edge, int stage);
+double ring_edge_seconds(const Problem& problem, const std::vector<NodeIndex>& ring, std::size_t edge,
+                         StageIndex stage);
 
 }  // namespace skippipe

@@ -30,9 +30,9 @@ public:
         steps_ = 2 * length_ + 1;
         compute_.assign(at(flat_.count()) * at(steps_) * 2, none);
         transfer_.assign(at(flat_.count()) * at(steps_), none);
-        std::unordered_map<int, int> index_of;
-        for (int i = 0; i < flat_.count(); ++i) index_of[flat_.microbatches[at(i)]] = i;
-        std::vector<int> last(at(problem.nodes()), none);
+        std::unordered_map<MicrobatchIndex, ReleaseIndex> index_of;
+        for (ReleaseIndex i = 0; i < flat_.count(); ++i) index_of[flat_.microbatches[i]] = i;
+        PerNode<int> last(at(problem.nodes()), none);
         for (int k = 0; k < static_cast<int>(spans_.size()); ++k) {
             const auto& span = spans_[at(k)];
             const bool compute = is_compute(span.kind);
@@ -44,14 +44,14 @@ public:
             place_[at(k)] = {found->second, step, span.kind == SpanKind::weight_gradient};
             (compute ? compute_[slot(place_[at(k)])] : transfer_[at(found->second * steps_ + step)]) = k;
             if (!compute) continue;
-            before_[at(k)] = last[at(span.node)];  // on one node the spans stand in the order in which they ran
-            last[at(span.node)] = k;
+            before_[at(k)] = last[span.node];  // on one node the spans stand in the order in which they ran
+            last[span.node] = k;
         }
     }
 
     IterationProgress progress() {
-        IterationProgress progress{.at_s = at_s_, .stage_end_s = std::vector<double>(at(problem_.stages), -1.0)};
-        for (int i = 0; i < flat_.count(); ++i) add(i, progress);
+        IterationProgress progress{.at_s = at_s_, .stage_end_s = PerStage<double>(at(problem_.stages), -1.0)};
+        for (ReleaseIndex i = 0; i < flat_.count(); ++i) add(i, progress);
         std::sort(open_.begin(), open_.end(),
                   [&](const Open& a, const Open& b) { return earlier(event_of(a), event_of(b)); });
         for (const auto& open : open_) progress.open.push_back(open.operation);
@@ -61,7 +61,8 @@ public:
 
 private:
     struct Place {
-        int index = 0, step = 0;
+        ReleaseIndex index = 0;
+        int step = 0;
         bool weight = false;
     };
     struct Open {
@@ -78,12 +79,12 @@ private:
     std::size_t slot(const Place& place) const {
         return (at(place.index) * at(steps_) + at(place.step)) * 2 + (place.weight ? 1 : 0);
     }
-    int node_of(int index, int step) const { return step_node(flat_.path(index), length_, step); }
+    NodeIndex node_of(ReleaseIndex index, int step) const { return step_node(flat_.path(index), length_, step); }
     bool ended(int k) const { return k != none && spans_[at(k)].end_s <= at_s_; }
 
-    int step_of(int index, const Span& span) const {
-        const int* path = flat_.path(index);
-        const int node = is_transfer(span.kind) ? span.to_node : span.node;
+    int step_of(ReleaseIndex index, const Span& span) const {
+        const NodeIndex* path = flat_.path(index);
+        const NodeIndex node = is_transfer(span.kind) ? span.to_node : span.node;
         const int hop = static_cast<int>(std::find(path, path + length_, node) - path);
         if (hop == length_) return none;
         if (span.kind == SpanKind::loss) return length_;
@@ -92,10 +93,10 @@ private:
         return 2 * length_ - hop;
     }
 
-    void add(int i, IterationProgress& progress) {
+    void add(ReleaseIndex i, IterationProgress& progress) {
         int done = 0;
         while (done < steps_ && ended(compute_[slot({i, done, false})])) {
-            auto& end_s = progress.stage_end_s[at(flat_.stage_of[at(node_of(i, done))])];
+            auto& end_s = progress.stage_end_s[flat_.stage_of[node_of(i, done)]];
             end_s = std::max(end_s, spans_[at(compute_[slot({i, done, false})])].end_s);
             if (split_ && done > length_) add_weight(i, done, progress);
             ++done;
@@ -114,10 +115,10 @@ private:
         add_open(open, next);
     }
 
-    void add_weight(int i, int step, IterationProgress& progress) {
+    void add_weight(ReleaseIndex i, int step, IterationProgress& progress) {
         const int k = compute_[slot({i, step, true})];
         if (ended(k)) {
-            auto& end_s = progress.stage_end_s[at(flat_.stage_of[at(node_of(i, step))])];
+            auto& end_s = progress.stage_end_s[flat_.stage_of[node_of(i, step)]];
             end_s = std::max(end_s, spans_[at(k)].end_s);
             return;
         }
@@ -163,9 +164,9 @@ private:
         return on_arrival && earlier(end, arrival) ? arrival : end;
     }
 
-    int node_before(const Place& place) const {
+    NodeIndex node_before(const Place& place) const {
         return place.weight      ? node_of(place.index, place.step)
-               : place.step == 0 ? none
+               : place.step == 0 ? NodeIndex(none)
                                  : node_of(place.index, place.step - 1);
     }
 
@@ -222,11 +223,11 @@ private:
 }  // namespace
 
 IterationProgress progress_at(const Problem& problem, const Plan& plan, const Timeline& timeline, double at_s) {
-    if (plan.paths.empty()) return {.at_s = at_s, .stage_end_s = std::vector<double>(at(problem.stages), -1.0)};
+    if (plan.paths.empty()) return {.at_s = at_s, .stage_end_s = PerStage<double>(at(problem.stages), -1.0)};
     return Cut(problem, plan, timeline, at_s).progress();
 }
 
-IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, const std::vector<int>& steps_done,
+IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, const PerRelease<int>& steps_done,
                                       double at_s) {
     const int steps = plan.paths.empty() ? 1 : 2 * static_cast<int>(plan.paths.front().nodes.size()) + 1;
     if (steps_done.size() != plan.paths.size())
@@ -234,10 +235,10 @@ IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, 
                          fmt::format("{} numbers of steps for {} microbatches", steps_done.size(), plan.paths.size()),
                          "each microbatch has one", "Give them in the order of the plan's paths");
     IterationProgress progress{
-        .at_s = at_s, .steps_done = steps_done, .stage_end_s = std::vector<double>(at(problem.stages), -1.0)};
+        .at_s = at_s, .steps_done = steps_done, .stage_end_s = PerStage<double>(at(problem.stages), -1.0)};
     const auto stage_of = stage_of_nodes(plan, problem.nodes());
-    for (int i = 0; i < static_cast<int>(steps_done.size()); ++i) {
-        const int done = steps_done[at(i)];
+    for (ReleaseIndex i = 0; at(i) < steps_done.size(); ++i) {
+        const int done = steps_done[i];
         if (done < 0 || done > steps)
             throw InputError(
                 "progress",
@@ -246,8 +247,7 @@ IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, 
         if (done > 0 && done < steps) progress.open.push_back({.index = i, .step = done, .ready_s = at_s});
         const auto& nodes = plan.paths[at(i)].nodes;
         for (int step = 0; step < done; ++step)
-            progress.stage_end_s[at(stage_of[at(step_node(nodes.data(), static_cast<int>(nodes.size()), step))])] =
-                at_s;
+            progress.stage_end_s[stage_of[step_node(nodes.data(), static_cast<int>(nodes.size()), step)]] = at_s;
     }
     return progress;
 }

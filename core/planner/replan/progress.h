@@ -11,10 +11,10 @@ namespace skippipe {
 /// An operation that has not ended and whose input has come or is on its way: it travels (ready_s > at_s), waits, or
 /// runs.
 struct OpenOperation {
-    int index = 0;        ///< of the microbatch in release order (Plan::paths)
-    int step = 0;         ///< 0..p-1 forward, p loss, p+1..2p backward (input gradient where split)
-    bool weight = false;  ///< the weight gradient of that step (split backward)
-    bool redo = false;    ///< it is run again: what it had left on a lost node is lost
+    ReleaseIndex index = 0;  ///< of the microbatch in release order (Plan::paths)
+    int step = 0;            ///< 0..p-1 forward, p loss, p+1..2p backward (input gradient where split)
+    bool weight = false;     ///< the weight gradient of that step (split backward)
+    bool redo = false;       ///< it is run again: what it had left on a lost node is lost
     bool running = false;
     double ready_s = 0;             ///< arrival of its input
     double start_s = 0, end_s = 0;  ///< where it runs
@@ -23,34 +23,35 @@ struct OpenOperation {
 
 /// A step of a microbatch, by its place in the release order.
 struct MicrobatchStep {
-    int index = 0, step = 0;
+    ReleaseIndex index = 0;
+    int step = 0;
     auto operator<=>(const MicrobatchStep&) const = default;
 };
 
 /// A node that is down, and the stage it held.
 struct LostNode {
-    int node = 0, stage = 0;
+    NodeIndex node = 0;
+    StageIndex stage = 0;
     bool operator==(const LostNode&) const = default;
 };
 
 /// The state of an iteration at `at_s` seconds from its start, all events up to and with that instant handled.
 struct IterationProgress {
     double at_s = 0;
-    std::vector<int> steps_done;  ///< [T] in release order: steps ended, of 2p+1 (a weight gradient is no step)
+    PerRelease<int> steps_done;  ///< steps ended, of 2p+1 (a weight gradient is no step)
     /// In the order in which their events were created, which decides ties. A microbatch without steps done that is not
     /// named here has not started and lies on its data node since 0 s; named and not running: since `ready_s`. Any
     /// other that is neither finished nor named waits for nothing but its input, which is sent again.
     std::vector<OpenOperation> open;
     std::vector<double> line_free_s;  ///< of each line, where they are shared: until then it serves what was handed to
                                       ///< it; empty: all free
-    std::vector<double> stage_end_s;  ///< of each stage: end of its last operation so far (where later: its all-reduce
+    PerStage<double> stage_end_s;     ///< end of its last operation so far (where later: its all-reduce
                                       ///< began anew), negative: none
     /// Left by an earlier loss; all empty where there was none.
     std::vector<MicrobatchStep> redo;  ///< that is to be run again or runs
     std::vector<LostNode> lost;
-    std::vector<double>
-        stage_stepped_s;  ///< of each stage: when the all-reduce and step that have begun end; negative: none has
-    std::vector<double> available_s;  ///< of each node: when one that joined has its weights
+    PerStage<double> stage_stepped_s;  ///< when the all-reduce and step that have begun end; negative: none has
+    PerNode<double> available_s;       ///< when one that joined has its weights
     bool operator==(const IterationProgress&) const = default;
 };
 
@@ -61,7 +62,7 @@ IterationProgress progress_at(const Problem& problem, const Plan& plan, const Ti
 
 /// Progress of which no more is known than the steps done, in release order: every next input lies ready at `at_s`,
 /// nothing runs, every line is free. Throws InputError where the numbers do not fit the plan.
-IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, const std::vector<int>& steps_done,
+IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, const PerRelease<int>& steps_done,
                                       double at_s);
 
 }  // namespace skippipe

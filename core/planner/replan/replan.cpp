@@ -24,8 +24,8 @@ void check(const Problem& problem, const std::vector<NetworkChange>& changes) {
             throw InputError("replan", "a change names a node that does not exist", "", "Name nodes of the experiment");
         if (line && !problem.reachable(change.node, change.to))
             throw InputError("replan",
-                             fmt::format("there is no line from {} to {} to be slower",
-                                         problem.node_ids[at(change.node)], problem.node_ids[at(change.to)]),
+                             fmt::format("there is no line from {} to {} to be slower", problem.node_ids[change.node],
+                                         problem.node_ids[change.to]),
                              "", "Name two nodes between which messages go");
         if (change.slows() && !(change.factor > 0 && std::isfinite(change.factor)))
             throw InputError("replan", fmt::format("a factor of {:g}", change.factor),
@@ -48,23 +48,23 @@ void check_start(const Problem& problem, const Plan& plan, const IterationProgre
             "it must be of this very plan", "Take it from the plan's own timeline");
     const auto stage_of = stage_of_nodes(plan, progress, problem.nodes());
     for (const auto& path : plan.paths)
-        for (const int node : path.nodes)
-            if (stage_of[at(node)] < 0)
+        for (const NodeIndex node : path.nodes)
+            if (stage_of[node] < 0)
                 throw InputError(
                     "replan",
                     fmt::format("microbatch {} has run on {}, which holds no stage", path.microbatch,
-                                problem.node_ids[at(node)]),
+                                problem.node_ids[node]),
                     "the plan is one for the rest of an iteration, and the progress does not say what was lost before",
                     "Take the progress from that replanning");
 }
 
 void check_rings(const ReplanState& state) {
     if (!state.problem.charge_all_reduce) return;
-    for (int s = 0; s < state.problem.stages; ++s) {
-        const auto& ring = state.best.stages[at(s)];
+    for (StageIndex s = 0; s < state.problem.stages; ++s) {
+        const auto& ring = state.best.stages[s];
         for (std::size_t k = 0;
-             ring != state.plan.stages[at(s)] && ring.size() > 1 && state.visits[at(s)] > 0 && k < ring.size(); ++k) {
-            const int from = ring[k], to = ring[(k + 1) % ring.size()];
+             ring != state.plan.stages[s] && ring.size() > 1 && state.visits[s] > 0 && k < ring.size(); ++k) {
+            const NodeIndex from = ring[k], to = ring[(k + 1) % ring.size()];
             if (state.network().reachable(from, to)) continue;
             throw InputError(
                 "replan",
@@ -79,7 +79,7 @@ class Answer {
 public:
     explicit Answer(ReplanState& state) : s_(state) {}
 
-    void finish(Replan& result, const std::vector<int>& repaired) {
+    void finish(Replan& result, const std::vector<NodeIndex>& repaired) {
         s_.best_s = s_.try_out(s_.best.nodes);
         const auto started = s_.simulator().started();
         s_.simulator().times(s_.trial(), ReplanState::infinite, &result.timeline);
@@ -88,7 +88,7 @@ public:
         auto& made = result.plan;
         made = s_.plan;
         made.stages = s_.best.stages;
-        for (int i = 0; i < s_.residual.count(); ++i)
+        for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             made.paths[at(i)].nodes.assign(s_.path(s_.best.nodes, i), s_.path(s_.best.nodes, i) + s_.length);
         made.order.clear();
         if (!s_.order.empty()) {
@@ -98,10 +98,10 @@ public:
         result.changes = s_.said;
         result.timeline.spans.insert(result.timeline.spans.end(), s_.fetches.begin(), s_.fetches.end());
         for (const auto& span : s_.fetches) result.timeline.bytes += span.bytes;
-        for (int s = 0; s < s_.problem.stages; ++s)
-            if (s_.best.stages[at(s)].empty() && !s_.plan.stages[at(s)].empty())
+        for (StageIndex s = 0; s < s_.problem.stages; ++s)
+            if (s_.best.stages[s].empty() && !s_.plan.stages[s].empty())
                 result.changes.push_back(fmt::format("stage {} has no node left: it is passed over", s));
-        for (int i = 0; i < s_.residual.count(); ++i) describe(i, repaired, result);
+        for (ReleaseIndex i = 0; i < s_.residual.count(); ++i) describe(i, repaired, result);
         if (s_.plan.order.empty() && !s_.order.empty())
             result.changes.push_back("nodes work in a bound order: first come, first served would deadlock (TC1)");
         if (made != s_.plan)
@@ -110,18 +110,19 @@ public:
     }
 
 private:
-    void describe(int i, const std::vector<int>& repaired, Replan& result) const {
-        const int *was = s_.path(s_.residual.before, i), *is = s_.path(s_.best.nodes, i),
-                  *forced = s_.path(repaired, i);
+    void describe(ReleaseIndex i, const std::vector<NodeIndex>& repaired, Replan& result) const {
+        const NodeIndex *was = s_.path(s_.residual.before, i), *is = s_.path(s_.best.nodes, i),
+                        *forced = s_.path(repaired, i);
         if (std::equal(was, was + s_.length, is)) return;
         const bool had_to = !std::equal(was, was + s_.length, forced);
         ++(had_to ? result.forced_paths : result.improved_paths);
         const auto same_stages = [&] {
-            return std::equal(was, was + s_.length, is, [&](int a, int b) { return s_.stage_of(a) == s_.stage_of(b); });
+            return std::equal(was, was + s_.length, is,
+                              [&](NodeIndex a, NodeIndex b) { return s_.stage_of(a) == s_.stage_of(b); });
         };
-        const int m = s_.residual.microbatches[at(i)];
+        const MicrobatchIndex m = s_.residual.microbatches[i];
         if (!same_stages()) {
-            const auto words = [&](const int* way) {
+            const auto words = [&](const NodeIndex* way) {
                 std::string text;
                 for (int k = 0; k < s_.length; ++k) text += (k == 0 ? "" : ", ") + s_.name(way[k]);
                 return text;
@@ -143,8 +144,8 @@ private:
         }
     }
 
-    std::vector<std::vector<Operation>> left_order(const std::vector<std::vector<int>>& started) const {
-        std::vector<std::vector<Operation>> order(started.size());
+    PerNode<std::vector<Operation>> left_order(const PerNode<std::vector<int>>& started) const {
+        PerNode<std::vector<Operation>> order(started.size());
         for (std::size_t n = 0; n < started.size(); ++n)
             for (const int id : started[n]) {
                 order[n].push_back(s_.operation_of(id));
@@ -154,21 +155,21 @@ private:
     }
 
     /// Of each node: what has run (in the old order where there was one), what runs, then what is to run.
-    std::vector<std::vector<Operation>> whole_order(const std::vector<std::vector<int>>& started) const {
+    PerNode<std::vector<Operation>> whole_order(const PerNode<std::vector<int>>& started) const {
         auto order = what_has_run(started);
         for (const int id : s_.running()) {
-            const int i = s_.simulator().index_of(id);
-            order[at(step_node(s_.path(s_.best.nodes, i), s_.length, s_.simulator().step_of(id)))].push_back(
+            const ReleaseIndex i = s_.simulator().index_of(id);
+            order[step_node(s_.path(s_.best.nodes, i), s_.length, s_.simulator().step_of(id))].push_back(
                 s_.operation_of(id));
         }
-        for (std::size_t n = 0; n < order.size(); ++n)
+        for (NodeIndex n = 0; at(n) < order.size(); ++n)
             for (const int id : started[n]) order[n].push_back(s_.operation_of(id));
         return order;
     }
 
-    std::vector<std::vector<Operation>> what_has_run(const std::vector<std::vector<int>>& started) const {
-        std::vector<std::vector<Operation>> order(at(s_.problem.nodes()));
-        const auto slot = [&](int i, int step, bool weight) {
+    PerNode<std::vector<Operation>> what_has_run(const PerNode<std::vector<int>>& started) const {
+        PerNode<std::vector<Operation>> order(at(s_.problem.nodes()));
+        const auto slot = [&](ReleaseIndex i, int step, bool weight) {
             return (at(i) * at(s_.residual.steps()) + at(step)) * 2 + (weight ? 1 : 0);
         };
         std::vector<char> ran(at(s_.residual.count()) * at(s_.residual.steps()) * 2, 1);
@@ -178,15 +179,16 @@ private:
         };
         for (const auto& ids : started) std::for_each(ids.begin(), ids.end(), still_runs);
         std::for_each(s_.running().begin(), s_.running().end(), still_runs);
-        for (int i = 0; i < s_.residual.count(); ++i)
+        for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             for (int step = 0; step < s_.residual.steps(); ++step) {
-                auto& mine = order[at(step_node(s_.path(s_.best.nodes, i), s_.length, step))];
+                auto& mine = order[step_node(s_.path(s_.best.nodes, i), s_.length, step)];
                 if (ran[slot(i, step, false)] != 0) mine.push_back(s_.operation_of(s_.simulator().id(i, step)));
                 if (s_.residual.split_backward && step > s_.length && ran[slot(i, step, true)] != 0)
-                    mine.push_back({OpKind::W, s_.residual.microbatches[at(i)]});
+                    mine.push_back({OpKind::W, s_.residual.microbatches[i]});
             }
-        for (std::size_t n = 0; n < std::min(order.size(), s_.plan.order.size()); ++n) {
-            std::map<std::pair<OpKind, int>, std::size_t> place;  // what ran on a lost node has none, and comes first
+        for (NodeIndex n = 0; at(n) < std::min(order.size(), s_.plan.order.size()); ++n) {
+            std::map<std::pair<OpKind, MicrobatchIndex>, std::size_t>
+                place;  // what ran on a lost node has none, and comes first
             for (std::size_t k = 0; k < s_.plan.order[n].size(); ++k)
                 place[{s_.plan.order[n][k].kind, s_.plan.order[n][k].microbatch}] = k + 1;
             const auto place_of = [&](const Operation& o) {
@@ -208,7 +210,7 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
     check(problem, changes);
     Problem network = problem;
     for (const auto& change : changes) {
-        if (change.kind == Kind::node_slower) network.seconds_per_sample_per_block[at(change.node)] *= change.factor;
+        if (change.kind == Kind::node_slower) network.seconds_per_sample_per_block[change.node] *= change.factor;
         if (change.kind != Kind::line_slower) continue;
         const int line = problem.hop(change.node, change.to).line;
         for (auto& hop : network.hops)

@@ -14,9 +14,9 @@ namespace skippipe {
 struct NetworkChange {
     enum class Kind : std::uint8_t { node_down, node_joins, line_slower, node_slower };
     Kind kind = Kind::node_down;
-    int node = -1;      ///< which node; a line's sender
-    int to = -1;        ///< line_slower: its receiver. All pairs that share the line are slowed
-    int stage = -1;     ///< node_joins: which stage it holds; -1: where most work is left for each node
+    NodeIndex node = -1;    ///< which node; a line's sender
+    NodeIndex to = -1;      ///< line_slower: its receiver. All pairs that share the line are slowed
+    StageIndex stage = -1;  ///< node_joins: which stage it holds; -1: where most work is left for each node
     double factor = 1;  ///< line_slower: latency and bytes/bandwidth; node_slower: seconds per sample and block; > 0
 
     bool slows() const { return kind == Kind::line_slower || kind == Kind::node_slower; }
@@ -58,7 +58,7 @@ struct Replan {
     Timeline timeline;         ///< what ends after at_s (transfers: what is handed over from then on; weights that are
                                ///< fetched: microbatch -1)
     /// [node] what it starts after at_s, in this order, where an order binds; empty: dispatch decides.
-    std::vector<std::vector<Operation>> order_left;
+    PerNode<std::vector<Operation>> order_left;
     Residual residual;           ///< from which the rest goes on
     ResidualPlan residual_plan;  ///< on which it goes on
 };

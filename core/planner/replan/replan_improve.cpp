@@ -21,9 +21,11 @@ public:
         for (const auto& change : s_.request.changes) {
             if (change.kind == Kind::node_joins) fill(change.node);
             if (change.kind == Kind::node_slower && change.factor > 1 && s_.living(change.node))
-                relieve([&](const std::vector<int>&, int, int, int node) { return node == change.node; });
+                relieve([&](const std::vector<NodeIndex>&, ReleaseIndex, int, NodeIndex node) {
+                    return node == change.node;
+                });
             if (change.kind == Kind::line_slower && change.factor > 1)
-                relieve([&](const std::vector<int>& nodes, int i, int hop, int node) {
+                relieve([&](const std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop, NodeIndex node) {
                     return crosses(change, nodes, i, hop, node);
                 });
         }
@@ -34,11 +36,12 @@ private:
     /// Data nodes are moved where that leaves them balanced, or need not be.
     int first_hop() const { return s_.may_unbalance() ? 0 : 1; }
 
-    bool crosses(const NetworkChange& change, const std::vector<int>& nodes, int i, int hop, int node) const {
+    bool crosses(const NetworkChange& change, const std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop,
+                 NodeIndex node) const {
         const int line = s_.network().hop(change.node, change.to).line;
-        const int before = s_.path(nodes, i)[(hop + s_.length - 1) % s_.length],
-                  after = s_.path(nodes, i)[(hop + 1) % s_.length];
-        for (const int other : {before, after})
+        const NodeIndex before = s_.path(nodes, i)[(hop + s_.length - 1) % s_.length],
+                        after = s_.path(nodes, i)[(hop + 1) % s_.length];
+        for (const NodeIndex other : {before, after})
             if (other != node &&
                 (s_.network().hop(other, node).line == line || s_.network().hop(node, other).line == line))
                 return true;
@@ -46,10 +49,10 @@ private:
     }
 
     /// Adopts nodes that differ from the best where each path that changes is worth the threshold.
-    bool accept(const std::vector<int>& nodes) {
+    bool accept(const std::vector<NodeIndex>& nodes) {
         if (s_.spent()) return false;
         int changed = 0;
-        for (int i = 0; i < s_.residual.count(); ++i)
+        for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             changed += std::equal(s_.path(nodes, i), s_.path(nodes, i) + s_.length, s_.path(s_.best.nodes, i)) ? 0 : 1;
         if (changed == 0) return false;
         const double limit_s = s_.best_s - changed * threshold_s_;
@@ -59,12 +62,12 @@ private:
         return true;
     }
 
-    using Concerns = std::function<bool(const std::vector<int>&, int, int, int)>;
+    using Concerns = std::function<bool(const std::vector<NodeIndex>&, ReleaseIndex, int, NodeIndex)>;
 
     /// Takes microbatches off what has become slow: all that have not started, half of them, a quarter, ...
     void relieve(const Concerns& concerns) {
-        std::vector<std::pair<int, int>> hops;
-        for (int i = s_.residual.count() - 1; i >= 0; --i)
+        std::vector<std::pair<ReleaseIndex, int>> hops;
+        for (ReleaseIndex i(s_.residual.count() - 1); i >= 0; --i)
             for (int hop = first_hop(); s_.fresh(i) && hop < s_.length; ++hop)
                 if (concerns(s_.best.nodes, i, hop, s_.path(s_.best.nodes, i)[hop])) hops.emplace_back(i, hop);
         for (std::size_t count = hops.size(); count > 0 && !s_.spent(); count /= 2) {
@@ -72,9 +75,9 @@ private:
             const auto load_s = s_.load_s;
             for (std::size_t k = 0; k < count; ++k) {
                 const auto [i, hop] = hops[k];
-                const int node = s_.path(nodes, i)[hop];
+                const NodeIndex node = s_.path(nodes, i)[hop];
                 if (!concerns(nodes, i, hop, node)) continue;
-                for (const int sibling : s_.best_siblings(nodes, i, hop, s_.stage_of(node), node, 4)) {
+                for (const NodeIndex sibling : s_.best_siblings(nodes, i, hop, s_.stage_of(node), node, 4)) {
                     if (concerns(nodes, i, hop, sibling)) continue;
                     s_.move(nodes, i, hop, sibling);
                     break;
@@ -86,15 +89,15 @@ private:
     }
 
     /// Gives a node that has joined its share of what has not started, taken from the siblings with most to do.
-    void fill(int joined) {
-        const int stage = s_.stage_of(joined);
-        std::vector<std::pair<double, std::pair<int, int>>> hops;
-        for (int i = 0; i < s_.residual.count(); ++i)
+    void fill(NodeIndex joined) {
+        const StageIndex stage = s_.stage_of(joined);
+        std::vector<std::pair<double, std::pair<ReleaseIndex, int>>> hops;
+        for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             for (int hop = first_hop(); s_.fresh(i) && hop < s_.length; ++hop)
-                if (const int node = s_.path(s_.best.nodes, i)[hop];
+                if (const NodeIndex node = s_.path(s_.best.nodes, i)[hop];
                     s_.stage_of(node) == stage && node != joined &&
                     std::isfinite(s_.cost_s(s_.best.nodes, i, hop, joined)))
-                    hops.push_back({-s_.load_s[at(node)], {i, hop}});
+                    hops.push_back({-s_.load_s[node], {i, hop}});
         std::stable_sort(hops.begin(), hops.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (std::size_t count = (hops.size() + 1) / 2; count > 0 && !s_.spent(); count /= 2) {
             auto nodes = s_.best.nodes;
@@ -105,23 +108,23 @@ private:
     }
 
     /// What has not started, the last to end first.
-    std::vector<int> late_first() {
+    std::vector<ReleaseIndex> late_first() {
         s_.try_out(s_.best.nodes);
         const auto end_s = s_.simulator().microbatch_end_s();
-        std::vector<int> late;
-        for (int i = 0; i < s_.residual.count(); ++i)
+        std::vector<ReleaseIndex> late;
+        for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             if (s_.fresh(i)) late.push_back(i);
-        std::stable_sort(late.begin(), late.end(), [&](int a, int b) { return end_s[at(a)] > end_s[at(b)]; });
+        std::stable_sort(late.begin(), late.end(), [&](ReleaseIndex a, ReleaseIndex b) { return end_s[a] > end_s[b]; });
         return late;
     }
 
     /// One hop of one microbatch at a time goes to the siblings that cost least.
     bool move_single() {
         bool better = false;
-        for (const int i : late_first())
+        for (const ReleaseIndex i : late_first())
             for (int hop = first_hop(); hop < s_.length; ++hop) {
-                const int node = s_.path(s_.best.nodes, i)[hop];
-                for (const int sibling : s_.best_siblings(s_.best.nodes, i, hop, s_.stage_of(node), node, 2)) {
+                const NodeIndex node = s_.path(s_.best.nodes, i)[hop];
+                for (const NodeIndex sibling : s_.best_siblings(s_.best.nodes, i, hop, s_.stage_of(node), node, 2)) {
                     if (s_.spent()) return false;
                     auto nodes = s_.best.nodes;
                     s_.path(nodes, i)[hop] = sibling;
@@ -135,11 +138,11 @@ private:
     bool exchange() {
         bool better = false;
         const auto late = late_first();
-        for (const int i : late)
-            for (const int j : late)
+        for (const ReleaseIndex i : late)
+            for (const ReleaseIndex j : late)
                 for (int hop = 0; hop < s_.length; ++hop) {
                     if (s_.spent()) return false;
-                    const int a = s_.path(s_.best.nodes, i)[hop], b = s_.path(s_.best.nodes, j)[hop];
+                    const NodeIndex a = s_.path(s_.best.nodes, i)[hop], b = s_.path(s_.best.nodes, j)[hop];
                     if (a == b || s_.stage_of(a) != s_.stage_of(b)) continue;
                     if (!std::isfinite(s_.cost_s(s_.best.nodes, i, hop, b)) ||
                         !std::isfinite(s_.cost_s(s_.best.nodes, j, hop, a)))

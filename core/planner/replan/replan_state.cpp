@@ -44,19 +44,19 @@ ReplanState::ReplanState(const Problem& the_problem, const Plan& the_plan, const
 void ReplanState::make_residual_with_joins() {
     auto stages = plan.stages;
     for (auto& ring : stages)
-        std::erase_if(ring, [&](int node) { return std::find(down_.begin(), down_.end(), node) != down_.end(); });
+        std::erase_if(ring, [&](NodeIndex node) { return std::find(down_.begin(), down_.end(), node) != down_.end(); });
     const auto make = [&] {
-        std::vector<char> keeps;
+        PerStage<char> keeps;
         for (const auto& ring : stages) keeps.push_back(request.keep_gradients && !ring.empty());
         residual = make_residual(problem, plan, request.progress, down_, keeps);
         length = residual.length;
         best.nodes = residual.before;
     };
     make();
-    constexpr int some_node = 0;  // only how many there are matters
-    for (int& stage : joins_) {
+    constexpr NodeIndex some_node = 0;  // only how many there are matters
+    for (StageIndex& stage : joins_) {
         if (stage < 0) stage = neediest_stage(stages);
-        stages[at(stage)].push_back(some_node);
+        stages[stage].push_back(some_node);
     }
     if (!joins_.empty()) make();
 }
@@ -65,13 +65,13 @@ void ReplanState::make_residual_with_joins() {
 // ---------------------------------------------------------------------------------------------------------------------
 
 void ReplanState::update_stages() {
-    for (auto& ring : best.stages) std::erase_if(ring, [&](int node) { return !living(node); });
+    for (auto& ring : best.stages) std::erase_if(ring, [&](NodeIndex node) { return !living(node); });
     auto stage = joins_.begin();
     for (const auto& change : request.changes)
         if (change.kind == Kind::node_joins) join(change.node, *stage++);
     count_load();
     visits.assign(at(problem.stages), 0);
-    for (const int node : best.nodes) ++visits[at(stage_of(node))];
+    for (const NodeIndex node : best.nodes) ++visits[stage_of(node)];
 }
 
 bool ReplanState::may_unbalance() const {
@@ -80,30 +80,30 @@ bool ReplanState::may_unbalance() const {
            std::any_of(lost.begin(), lost.end(), [](const auto& node) { return node.stage == 0; });
 }
 
-void ReplanState::join(int node, int stage) {
-    if (best.stage_of[at(node)] >= 0 && living(node))
+void ReplanState::join(NodeIndex node, StageIndex stage) {
+    if (best.stage_of[node] >= 0 && living(node))
         throw InputError("replan", fmt::format("{} holds stage {} and cannot join", name(node), stage_of(node)),
                          "a node holds one stage", "Let a node join that the plan left out");
     if (!living(node))
         throw InputError("replan", fmt::format("{} is down and cannot join", name(node)),
                          "a node that was lost comes back with the next iteration", "Let another node join");
     fetch_weights(node, stage);
-    best.stages[at(stage)].push_back(node);
-    best.stage_of[at(node)] = stage;
+    best.stages[stage].push_back(node);
+    best.stage_of[node] = stage;
 }
 
-void ReplanState::fetch_weights(int node, int stage) {
-    const auto& ring = best.stages[at(stage)];
+void ReplanState::fetch_weights(NodeIndex node, StageIndex stage) {
+    const auto& ring = best.stages[stage];
     if (ring.empty()) {
         said.push_back(
             fmt::format("{} joins stage {}, which has no other node: with weights that it brings", name(node), stage));
         return;
     }
-    const double bytes = fetched_per_gradient_byte * problem.gradient_bytes[at(stage)];
+    const double bytes = fetched_per_gradient_byte * problem.gradient_bytes[stage];
     auto& free_s = residual.line_free_s;
     if (network().shared_links) free_s.resize(network().line_names.size(), 0.0);
     Span best_fetch{SpanKind::transfer_forward, -1, node, stage, -1, residual.at_s, 0, infinite, bytes};
-    for (const int sibling : ring) {
+    for (const NodeIndex sibling : ring) {
         const Hop& hop = network().hop(sibling, node);
         if (hop.line == no_line) continue;
         const double begin_s = std::max(residual.at_s, network().shared_links ? free_s[at(hop.line)] : 0.0);
@@ -119,7 +119,7 @@ void ReplanState::fetch_weights(int node, int stage) {
                          "Draw a link to one of them, or let it join another stage");
     const Hop& hop = network().hop(best_fetch.node, node);
     if (network().shared_links) free_s[at(hop.line)] = best_fetch.start_s + bytes / hop.bandwidth_bytes_per_s;
-    residual.available_s[at(node)] = best_fetch.end_s;
+    residual.available_s[node] = best_fetch.end_s;
     fetches.push_back(best_fetch);
     said.push_back(fmt::format("{} joins stage {}: it fetches {} from {} until {:.6g} s", name(node), stage,
                                format_si(bytes, "B"), name(best_fetch.node), best_fetch.end_s));
@@ -127,34 +127,32 @@ void ReplanState::fetch_weights(int node, int stage) {
 
 bool ReplanState::stuck() const {
     if (std::find(residual.forced.begin(), residual.forced.end(), 1) != residual.forced.end()) return true;
-    for (const int node : down_) {
-        const int s = stage_of(node);
+    for (const NodeIndex node : down_) {
+        const StageIndex s = stage_of(node);
         const bool visited = s >= 0 && std::any_of(residual.before.begin(), residual.before.end(),
-                                                   [&](int other) { return stage_of(other) == s; });
+                                                   [&](NodeIndex other) { return stage_of(other) == s; });
         if (!visited) continue;
-        const double end_s = residual.stage_end_s[at(s)];
-        if (end_s < 0 ||
-            end_s + all_reduce_seconds(problem, plan.stages[at(s)], s) + problem.step_seconds > residual.at_s)
+        const double end_s = residual.stage_end_s[s];
+        if (end_s < 0 || end_s + all_reduce_seconds(problem, plan.stages[s], s) + problem.step_seconds > residual.at_s)
             return true;
     }
     return false;
 }
 
 /// Where most work is left for each node; a stage without a node before all.
-int ReplanState::neediest_stage(const std::vector<std::vector<int>>& stages) const {
-    std::vector<double> work(at(problem.stages), 0.0);
-    for (int i = 0; i < residual.count(); ++i)
+StageIndex ReplanState::neediest_stage(const PerStage<std::vector<NodeIndex>>& stages) const {
+    PerStage<double> work(at(problem.stages), 0.0);
+    for (ReleaseIndex i = 0; i < residual.count(); ++i)
         for (int hop = 0; !finished(i) && hop < length; ++hop) {
-            const int node = path(best.nodes, i)[hop];
-            work[at(stage_of(node))] += work_s(i, hop, node);
+            const NodeIndex node = path(best.nodes, i)[hop];
+            work[stage_of(node)] += work_s(i, hop, node);
         }
-    int neediest = 0;
-    const auto need = [&](int s) {
-        return stages[at(s)].empty() && work[at(s)] > 0
-                   ? infinite
-                   : work[at(s)] / std::max<double>(1, static_cast<double>(stages[at(s)].size()));
+    StageIndex neediest = 0;
+    const auto need = [&](StageIndex s) {
+        return stages[s].empty() && work[s] > 0 ? infinite
+                                                : work[s] / std::max<double>(1, static_cast<double>(stages[s].size()));
     };
-    for (int s = 1; s < problem.stages; ++s)
+    for (StageIndex s = 1; s < problem.stages; ++s)
         if (need(s) > need(neediest)) neediest = s;
     return neediest;
 }
@@ -162,18 +160,18 @@ int ReplanState::neediest_stage(const std::vector<std::vector<int>>& stages) con
 // --- what it costs, roughly
 // -------------------------------------------------------------------------------------------------------------
 
-double ReplanState::work_s(int i, int hop, int node) const {
+double ReplanState::work_s(ReleaseIndex i, int hop, NodeIndex node) const {
     const auto& net = network();
-    const int next = residual.next_step[at(i)], back = 2 * length - hop;
+    const int next = residual.next_step[i], back = 2 * length - hop;
     const double forward_s =
-        net.forward_s(node, std::max(0, stage_of(node))) * net.relative_size(residual.microbatches[at(i)]);
+        net.forward_s(node, StageIndex(std::max<int>(0, stage_of(node)))) * net.relative_size(residual.microbatches[i]);
     double seconds = hop >= next || residual.redone(i, hop) ? forward_s : 0;
     if (hop == 0 && (next <= length || residual.redone(i, length))) seconds += net.loss_factor * forward_s;
     if (back >= next || residual.redone(i, back)) seconds += net.backward_factor * forward_s;
     return seconds;
 }
 
-double ReplanState::round_s(int from, int to) const {
+double ReplanState::round_s(NodeIndex from, NodeIndex to) const {
     if (from == to) return 0;
     const Hop &there = network().hop(from, to), &back = network().hop(to, from);
     if (there.line == no_line || back.line == no_line) return infinite;
@@ -181,44 +179,43 @@ double ReplanState::round_s(int from, int to) const {
            2 * network().overhead_s;
 }
 
-double ReplanState::cost_s(const std::vector<int>& nodes, int i, int hop, int node) const {
-    const int before = path(nodes, i)[(hop + length - 1) % length], after = path(nodes, i)[(hop + 1) % length];
-    double seconds =
-        load_s[at(node)] + work_s(i, hop, node) + std::max(0.0, residual.available_s[at(node)] - residual.at_s);
+double ReplanState::cost_s(const std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop, NodeIndex node) const {
+    const NodeIndex before = path(nodes, i)[(hop + length - 1) % length], after = path(nodes, i)[(hop + 1) % length];
+    double seconds = load_s[node] + work_s(i, hop, node) + std::max(0.0, residual.available_s[node] - residual.at_s);
     if (length > 1 && living(before)) seconds += round_s(before, node);
     if (length > 1 && living(after)) seconds += round_s(node, after);
     return seconds;
 }
 
-std::vector<int> ReplanState::best_siblings(const std::vector<int>& nodes, int i, int hop, int stage, int except,
-                                            std::size_t most) const {
-    std::vector<std::pair<double, int>> costs;
-    for (const int node : best.stages[at(stage)]) {
+std::vector<NodeIndex> ReplanState::best_siblings(const std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop,
+                                                  StageIndex stage, NodeIndex except, std::size_t most) const {
+    std::vector<std::pair<double, NodeIndex>> costs;
+    for (const NodeIndex node : best.stages[stage]) {
         const double seconds = node == except ? infinite : cost_s(nodes, i, hop, node);
-        if (std::isfinite(seconds) && network().memory[at(node)] > 0) costs.emplace_back(seconds, node);
+        if (std::isfinite(seconds) && network().memory[node] > 0) costs.emplace_back(seconds, node);
     }
     most = std::min(most, costs.size());
     std::partial_sort(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(most), costs.end());
-    std::vector<int> siblings;
+    std::vector<NodeIndex> siblings;
     for (std::size_t k = 0; k < most; ++k) siblings.push_back(costs[k].second);
     return siblings;
 }
 
-void ReplanState::move(std::vector<int>& nodes, int i, int hop, int node) {
-    int& place = path(nodes, i)[hop];
-    if (living(place)) load_s[at(place)] -= work_s(i, hop, place);
+void ReplanState::move(std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop, NodeIndex node) {
+    NodeIndex& place = path(nodes, i)[hop];
+    if (living(place)) load_s[place] -= work_s(i, hop, place);
     place = node;
-    load_s[at(node)] += work_s(i, hop, node);
+    load_s[node] += work_s(i, hop, node);
 }
 
 void ReplanState::count_load() {
     load_s.assign(at(problem.nodes()), 0.0);
-    for (int i = 0; i < residual.count(); ++i)
+    for (ReleaseIndex i = 0; i < residual.count(); ++i)
         for (int hop = 0; !finished(i) && hop < length; ++hop)
-            if (const int node = path(best.nodes, i)[hop]; living(node)) load_s[at(node)] += work_s(i, hop, node);
+            if (const NodeIndex node = path(best.nodes, i)[hop]; living(node)) load_s[node] += work_s(i, hop, node);
 }
 
-void ReplanState::adopt(const std::vector<int>& nodes, double seconds) {
+void ReplanState::adopt(const std::vector<NodeIndex>& nodes, double seconds) {
     best_s = seconds;
     best.nodes = nodes;
     count_load();
@@ -227,7 +224,7 @@ void ReplanState::adopt(const std::vector<int>& nodes, double seconds) {
 // --- what it takes, exactly
 // -------------------------------------------------------------------------------------------------------------
 
-double ReplanState::try_out(const std::vector<int>& nodes, double cutoff_s) {
+double ReplanState::try_out(const std::vector<NodeIndex>& nodes, double cutoff_s) {
     trial_.nodes = nodes;
     trial_.stages = best.stages;
     trial_.stage_of = best.stage_of;
@@ -236,10 +233,10 @@ double ReplanState::try_out(const std::vector<int>& nodes, double cutoff_s) {
 }
 
 void ReplanState::index_operations() {
-    for (int i = 0; i < residual.count(); ++i) {
-        const int m = residual.microbatches[at(i)];
-        if (m >= static_cast<int>(index_of_.size())) index_of_.resize(at(m + 1), -1);
-        index_of_[at(m)] = i;
+    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
+        const MicrobatchIndex m = residual.microbatches[i];
+        if (at(m) >= index_of_.size()) index_of_.resize(at(m + 1), -1);
+        index_of_[m] = i;
     }
     for (const auto& open : residual.open) {
         const int id = simulator_->id(open.index, open.step,
@@ -256,9 +253,9 @@ void ReplanState::index_operations() {
 }
 
 /// Of an operation on a node with the given paths: its id; -1 where the node does not run it, or no longer.
-int ReplanState::id_of(const std::vector<int>& nodes, int node, const Operation& operation) const {
-    const int i = index_of_[at(operation.microbatch)];
-    const int* way = path(nodes, i);
+int ReplanState::id_of(const std::vector<NodeIndex>& nodes, NodeIndex node, const Operation& operation) const {
+    const ReleaseIndex i = index_of_[operation.microbatch];
+    const NodeIndex* way = path(nodes, i);
     const int hop = static_cast<int>(std::find(way, way + length, node) - way);
     if (hop == length) return -1;
     const int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : 2 * length - hop;
@@ -271,27 +268,29 @@ int ReplanState::id_of(const std::vector<int>& nodes, int node, const Operation&
 /// Whether it has yet to start (a weight gradient: also where only that is left).
 bool ReplanState::is_left(int id) const {
     if (std::binary_search(begun_.begin(), begun_.end(), id)) return false;
-    const int i = simulator_->index_of(id), step = simulator_->step_of(id);
-    return step >= residual.next_step[at(i)] || residual.redone(i, step) ||
+    const ReleaseIndex i = simulator_->index_of(id);
+    const int step = simulator_->step_of(id);
+    return step >= residual.next_step[i] || residual.redone(i, step) ||
            std::binary_search(weights_.begin(), weights_.end(), id);
 }
 
-std::vector<std::vector<int>> ReplanState::bound_order(const std::vector<int>& nodes) const {
-    std::vector<std::vector<int>> bound;
+PerNode<std::vector<int>> ReplanState::bound_order(const std::vector<NodeIndex>& nodes) const {
+    PerNode<std::vector<int>> bound;
     if (order.empty()) return bound;
     bound.resize(at(problem.nodes()));
-    for (int n = 0; n < problem.nodes() && at(n) < order.size(); ++n) {
+    for (NodeIndex n = 0; n < problem.nodes() && at(n) < order.size(); ++n) {
         if (!living(n)) continue;
-        for (const auto& operation : order[at(n)]) {
+        for (const auto& operation : order[n]) {
             const int id = id_of(nodes, n, operation);
-            if (id >= 0 && is_left(id)) bound[at(n)].push_back(id);
+            if (id >= 0 && is_left(id)) bound[n].push_back(id);
         }
     }
     return bound;
 }
 
 Operation ReplanState::operation_of(int id) const {
-    const int step = simulator_->step_of(id), m = residual.microbatches[at(simulator_->index_of(id))];
+    const int step = simulator_->step_of(id);
+    const MicrobatchIndex m = residual.microbatches[simulator_->index_of(id)];
     const OpKind kind = ResidualSimulator::variant_of(id) == ResidualSimulator::weight ? OpKind::W
                         : step < length                                                ? OpKind::F
                         : step == length                                               ? OpKind::L

@@ -22,14 +22,18 @@ public:
     ReplanState(const Problem& problem, const Plan& plan, const ReplanRequest& request);
 
     const Problem& network() const { return changed_ ? *changed_ : problem; }
-    const std::string& name(int node) const { return problem.node_ids[static_cast<std::size_t>(node)]; }
-    bool living(int node) const { return residual.down[static_cast<std::size_t>(node)] == 0; }
-    int stage_of(int node) const { return best.stage_of[static_cast<std::size_t>(node)]; }
-    bool finished(int i) const { return residual.begin[static_cast<std::size_t>(i)] == Residual::Begin::finished; }
-    bool fresh(int i) const { return residual.begin[static_cast<std::size_t>(i)] == Residual::Begin::fresh; }
-    bool forced(int i, int hop) const { return residual.forced[static_cast<std::size_t>(i * length + hop)] != 0; }
-    int* path(std::vector<int>& nodes, int i) const { return nodes.data() + static_cast<std::ptrdiff_t>(i) * length; }
-    const int* path(const std::vector<int>& nodes, int i) const {
+    const std::string& name(NodeIndex node) const { return problem.node_ids[node]; }
+    bool living(NodeIndex node) const { return residual.down[node] == 0; }
+    StageIndex stage_of(NodeIndex node) const { return best.stage_of[node]; }
+    bool finished(ReleaseIndex i) const { return residual.begin[i] == Residual::Begin::finished; }
+    bool fresh(ReleaseIndex i) const { return residual.begin[i] == Residual::Begin::fresh; }
+    bool forced(ReleaseIndex i, int hop) const {
+        return residual.forced[static_cast<std::size_t>(i * length + hop)] != 0;
+    }
+    NodeIndex* path(std::vector<NodeIndex>& nodes, ReleaseIndex i) const {
+        return nodes.data() + static_cast<std::ptrdiff_t>(i) * length;
+    }
+    const NodeIndex* path(const std::vector<NodeIndex>& nodes, ReleaseIndex i) const {
         return nodes.data() + static_cast<std::ptrdiff_t>(i) * length;
     }
     /// Whether a microbatch that has not started may go to another data node without one coming back for it.
@@ -42,27 +46,27 @@ public:
     bool stuck() const;
 
     /// Seconds that a node would work for what is left of a microbatch at a hop.
-    double work_s(int i, int hop, int node) const;
+    double work_s(ReleaseIndex i, int hop, NodeIndex node) const;
     /// There with the activation and back with the gradient on an idle network; infinite without a line.
-    double round_s(int from, int to) const;
+    double round_s(NodeIndex from, NodeIndex to) const;
     /// When a node could have done a hop's work, roughly: what it has to do already, the way there and on, the work.
     /// Neighbours that are down do not count.
-    double cost_s(const std::vector<int>& nodes, int i, int hop, int node) const;
+    double cost_s(const std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop, NodeIndex node) const;
     /// Up to `most` living nodes of the stage in the order of their costs, without `except`.
-    std::vector<int> best_siblings(const std::vector<int>& nodes, int i, int hop, int stage, int except,
-                                   std::size_t most) const;
+    std::vector<NodeIndex> best_siblings(const std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop, StageIndex stage,
+                                         NodeIndex except, std::size_t most) const;
     /// Moves a hop to another node, with its load.
-    void move(std::vector<int>& nodes, int i, int hop, int node);
+    void move(std::vector<NodeIndex>& nodes, ReleaseIndex i, int hop, NodeIndex node);
     /// Takes paths as the best so far.
-    void adopt(const std::vector<int>& nodes, double seconds);
+    void adopt(const std::vector<NodeIndex>& nodes, double seconds);
 
-    double try_out(const std::vector<int>& nodes, double cutoff_s = infinite);
+    double try_out(const std::vector<NodeIndex>& nodes, double cutoff_s = infinite);
     bool spent(double share = 1) const {
         return static_cast<double>(simulator().operations()) > share * static_cast<double>(limit_);
     }
     Operation operation_of(int id) const;
     /// What the order binds with these paths; a node that takes a microbatch over runs it when it can.
-    std::vector<std::vector<int>> bound_order(const std::vector<int>& nodes) const;
+    PerNode<std::vector<int>> bound_order(const std::vector<NodeIndex>& nodes) const;
     ResidualSimulator& simulator() { return *simulator_; }
     const ResidualSimulator& simulator() const { return *simulator_; }
     const ResidualPlan& trial() const { return trial_; }
@@ -75,28 +79,29 @@ public:
     int length = 1;
     ResidualPlan best;
     double best_s = infinite;
-    std::vector<std::vector<Operation>> order;  ///< empty: dispatch decides
-    std::vector<double> load_s;                 ///< of each node: work left with the best paths
-    std::vector<int> visits;                    ///< of each stage
-    std::vector<std::string> said;              ///< sentences about nodes that join
-    std::vector<Span> fetches;                  ///< of weights
+    PerNode<std::vector<Operation>> order;  ///< empty: dispatch decides
+    PerNode<double> load_s;                 ///< work left with the best paths
+    PerStage<int> visits;
+    std::vector<std::string> said;  ///< sentences about nodes that join
+    std::vector<Span> fetches;      ///< of weights
 
 private:
     void make_residual_with_joins();
-    int neediest_stage(const std::vector<std::vector<int>>& stages) const;
-    void join(int node, int stage);
-    void fetch_weights(int node, int stage);
+    StageIndex neediest_stage(const PerStage<std::vector<NodeIndex>>& stages) const;
+    void join(NodeIndex node, StageIndex stage);
+    void fetch_weights(NodeIndex node, StageIndex stage);
     void count_load();
     void index_operations();
-    int id_of(const std::vector<int>& nodes, int node, const Operation& operation) const;
+    int id_of(const std::vector<NodeIndex>& nodes, NodeIndex node, const Operation& operation) const;
     bool is_left(int id) const;
 
     std::optional<Problem> changed_;
-    std::vector<int> down_, joins_;  ///< nodes lost now; stages of those that join
+    std::vector<NodeIndex> down_;    ///< lost now
+    std::vector<StageIndex> joins_;  ///< stages of the nodes that join
     std::optional<ResidualSimulator> simulator_;
     ResidualPlan trial_;
     std::int64_t limit_ = 0;
-    std::vector<int> index_of_;         ///< release index of each microbatch's number
+    IndexedVector<MicrobatchIndex, ReleaseIndex> index_of_;
     std::vector<int> begun_, weights_;  ///< ids that run; weight gradients that wait after their step
 };
 

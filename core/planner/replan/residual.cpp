@@ -15,14 +15,14 @@ constexpr int none = -1;
 class ResidualMaker {
 public:
     ResidualMaker(const Problem& problem, const Plan& plan, const IterationProgress& progress,
-                  const std::vector<int>& down, const std::vector<char>& keeps)
+                  const std::vector<NodeIndex>& down, const PerStage<char>& keeps)
         : progress_(progress), keeps_(keeps), stage_of_(stage_of_nodes(plan, progress, problem.nodes())) {
         residual_.at_s = progress.at_s;
         residual_.length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
         residual_.split_backward = plan.split_backward;
         residual_.down.assign(at(problem.nodes()), 0);
-        for (const int node : down) residual_.down[at(node)] = 1;
-        for (const auto& [node, stage] : progress.lost) residual_.down[at(node)] = 1;
+        for (const NodeIndex node : down) residual_.down[node] = 1;
+        for (const auto& [node, stage] : progress.lost) residual_.down[node] = 1;
         residual_.held.assign(at(problem.nodes()), 0);
         residual_.line_free_s = progress.line_free_s;
         residual_.stage_end_s = progress.stage_end_s;
@@ -50,33 +50,33 @@ public:
             if (open.redo)
                 redo_open_[slot(open.index, open.step)] = k;
             else if (!open.weight)
-                next_[at(open.index)] = k;
+                next_[open.index] = k;
         }
     }
 
     Residual make() {
-        for (int i = 0; i < residual_.count(); ++i) {
+        for (ReleaseIndex i = 0; i < residual_.count(); ++i) {
             find_next(i);
             find_again(i);
             for (int hop = 0; hop < residual_.length; ++hop) mark_hop(i, hop);
             const auto* redo = residual_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
-            if (residual_.next_step[at(i)] == residual_.steps() &&
+            if (residual_.next_step[i] == residual_.steps() &&
                 std::find(redo, redo + residual_.steps(), 1) == redo + residual_.steps())
-                residual_.begin[at(i)] = Residual::Begin::finished;
+                residual_.begin[i] = Residual::Begin::finished;
         }
         for (int k = 0; k < static_cast<int>(progress_.open.size()); ++k) keep_open(k);
         return std::move(residual_);
     }
 
 private:
-    std::size_t slot(int i, int step) const { return at(i) * at(residual_.steps()) + at(step); }
-    int node_of(int i, int step) const {
+    std::size_t slot(ReleaseIndex i, int step) const { return at(i) * at(residual_.steps()) + at(step); }
+    NodeIndex node_of(ReleaseIndex i, int step) const {
         return step_node(residual_.before.data() + static_cast<std::ptrdiff_t>(i) * residual_.length, residual_.length,
                          step);
     }
-    bool lost(int i, int step) const { return residual_.down[at(node_of(i, step))] != 0; }
+    bool lost(ReleaseIndex i, int step) const { return residual_.down[node_of(i, step)] != 0; }
     /// Whether the result of a step that has been run can be sent again.
-    bool has_result(int i, int step) const { return !lost(i, step) && pending_[slot(i, step)] == 0; }
+    bool has_result(ReleaseIndex i, int step) const { return !lost(i, step) && pending_[slot(i, step)] == 0; }
     /// Whether what has been handed to a step goes on: it has come, or the node that sent it lives.
     bool kept(int k) const {
         const auto& open = progress_.open[at(k)];
@@ -85,9 +85,9 @@ private:
     }
 
     /// The first step whose input can still be had: it is there, or the node before it lives and sends it again.
-    void find_next(int i) {
-        int& step = residual_.next_step[at(i)];
-        int& open = next_[at(i)];
+    void find_next(ReleaseIndex i) {
+        int& step = residual_.next_step[i];
+        int& open = next_[i];
         if (step == residual_.steps()) return;
         if (open == none || !kept(open)) {
             const int was = step;
@@ -99,36 +99,36 @@ private:
         }
         const bool runs = open != none && progress_.open[at(open)].running;
         if (step == 0 && !runs) {
-            residual_.begin[at(i)] = Residual::Begin::fresh;
-            if (open != none) residual_.fresh_s[at(i)] = progress_.open[at(open)].ready_s;
+            residual_.begin[i] = Residual::Begin::fresh;
+            if (open != none) residual_.fresh_s[i] = progress_.open[at(open)].ready_s;
             open = none;
         } else if (open == none) {
-            residual_.resend[at(i)] = 1;
+            residual_.resend[i] = 1;
         }
     }
 
-    bool ended(int i, int hop) const { return back(hop) < residual_.next_step[at(i)]; }
+    bool ended(ReleaseIndex i, int hop) const { return back(hop) < residual_.next_step[i]; }
     int back(int hop) const { return 2 * residual_.length - hop; }
     /// Whether a step needs its input once more to be redone.
-    bool lacks_input(int i, int step) const {
+    bool lacks_input(ReleaseIndex i, int step) const {
         const int open = redo_open_[slot(i, step)];
         return lost(i, step) || (pending_[slot(i, step)] != 0 && (open == none || !kept(open)));
     }
-    bool would_redo(int i, int hop) const {
+    bool would_redo(ReleaseIndex i, int hop) const {
         return lost(i, hop) || pending_[slot(i, hop)] != 0 || pending_[slot(i, back(hop))] != 0 ||
                (hop == 0 && pending_[slot(i, residual_.length)] != 0);
     }
     /// Whether nobody has what passed at a hop that had ended, nor will have: its neighbours cannot compute anything
     /// again.
-    bool broken(int i, int hop) const { return ended(i, hop) && would_redo(i, hop) && again_[at(hop)] == 0; }
+    bool broken(ReleaseIndex i, int hop) const { return ended(i, hop) && would_redo(i, hop) && again_[at(hop)] == 0; }
 
     /// Which of the hops that had ended are redone as a whole, that is their gradients kept: those whose stage has a
     /// node and whose neighbours have, or get, what they handed on.
-    void find_again(int i) {
+    void find_again(ReleaseIndex i) {
         again_.assign(at(residual_.length), 0);
         for (int hop = 0; hop < residual_.length; ++hop)
-            again_[at(hop)] = ended(i, hop) && would_redo(i, hop) &&
-                              (!lost(i, hop) || keeps_[at(stage_of_[at(node_of(i, hop))])] != 0);
+            again_[at(hop)] =
+                ended(i, hop) && would_redo(i, hop) && (!lost(i, hop) || keeps_[stage_of_[node_of(i, hop)]] != 0);
         for (bool changed = true; changed;) {
             changed = false;
             for (int hop = 0; hop < residual_.length; ++hop) {
@@ -143,14 +143,16 @@ private:
     }
 
     /// Whether what the loss left is gone or still to be computed again.
-    bool loss_runs_again(int i) const {
-        return residual_.length < residual_.next_step[at(i)] &&
+    bool loss_runs_again(ReleaseIndex i) const {
+        return residual_.length < residual_.next_step[i] &&
                (lost(i, residual_.length) || pending_[slot(i, residual_.length)] != 0);
     }
-    bool lacks_loss_input(int i) const { return lacks_input(i, residual_.length) && broken(i, residual_.length - 1); }
+    bool lacks_loss_input(ReleaseIndex i) const {
+        return lacks_input(i, residual_.length) && broken(i, residual_.length - 1);
+    }
 
-    void mark_hop(int i, int hop) {
-        const int next = residual_.next_step[at(i)], loss = residual_.length;
+    void mark_hop(ReleaseIndex i, int hop) {
+        const int next = residual_.next_step[i], loss = residual_.length;
         const bool over = ended(i, hop), gone = lost(i, hop),
                    redone = would_redo(i, hop) && (!over || again_[at(hop)] != 0);
         const auto redo = [&](int step) { return step < next && redone && (gone || pending_[slot(i, step)] != 0); };
@@ -170,29 +172,29 @@ private:
         residual_.lost[at(i * residual_.length + hop)] = lost_here != 0;
         residual_.forced[at(i * residual_.length + hop)] = gone && (!over || again_[at(hop)] != 0);
         if (!gone) return hold(i, hop, !over || flags[back(hop)] != 0);
-        const bool ran = hop < progress_.steps_done[at(i)] && pending_[slot(i, hop)] == 0;
+        const bool ran = hop < progress_.steps_done[i] && pending_[slot(i, hop)] == 0;
         residual_.redone_forwards += (!over || redone) && ran ? 1 : 0;
         residual_.redone_backwards += over && redone && pending_[slot(i, back(hop))] == 0 ? 1 : 0;
     }
 
     /// A living node holds what it has run forward, or runs, and not backward.
-    void hold(int i, int hop, bool backward_left) {
-        const int next = residual_.next_step[at(i)], plain = next_[at(i)], redone = redo_open_[slot(i, hop)];
+    void hold(ReleaseIndex i, int hop, bool backward_left) {
+        const int next = residual_.next_step[i], plain = next_[i], redone = redo_open_[slot(i, hop)];
         const bool again = residual_.redone(i, hop),
                    runs_plain = next == hop && plain != none && progress_.open[at(plain)].running;
         const bool runs_again = again && redone != none && progress_.open[at(redone)].running;
-        if (residual_.begin[at(i)] == Residual::Begin::underway && backward_left &&
+        if (residual_.begin[i] == Residual::Begin::underway && backward_left &&
             ((hop < next && !again) || runs_plain || runs_again))
-            ++residual_.held[at(node_of(i, hop))];
+            ++residual_.held[node_of(i, hop)];
     }
 
     void keep_open(int k) {
         auto open = progress_.open[at(k)];
-        const int i = open.index;
+        const ReleaseIndex i = open.index;
         if (open.weight) {
             if (lost(i, open.step)) return;
-            ++residual_.held[at(node_of(i, open.step))];  // it has yet to free its memory
-        } else if (next_[at(i)] == k) {
+            ++residual_.held[node_of(i, open.step)];  // it has yet to free its memory
+        } else if (next_[i] == k) {
             open.redo = false;
         } else if (!open.redo || !residual_.redone(i, open.step) || !kept(k)) {
             return;
@@ -201,22 +203,22 @@ private:
     }
 
     const IterationProgress& progress_;
-    const std::vector<char>& keeps_;
-    std::vector<int> stage_of_;
+    const PerStage<char>& keeps_;
+    PerNode<StageIndex> stage_of_;
     Residual residual_;
     std::vector<char> again_;     ///< [p] of the microbatch in hand: runs again though it had ended
     std::vector<char> pending_;   ///< [T x (2p + 1)] was still to be redone
     std::vector<int> redo_open_;  ///< [T x (2p + 1)] place in progress_.open
-    std::vector<int> next_;       ///< [T] place in progress_.open of its next step, as far as it is kept
+    PerRelease<int> next_;        ///< place in progress_.open of its next step, as far as it is kept
 };
 
 }  // namespace
 
 std::size_t Residual::operations_left() const {
     std::size_t left = 0;
-    for (int i = 0; i < count(); ++i) {
-        left += at(steps() - next_step[at(i)]);
-        if (split_backward) left += at(steps() - std::max(next_step[at(i)], length + 1));
+    for (ReleaseIndex i = 0; i < count(); ++i) {
+        left += at(steps() - next_step[i]);
+        if (split_backward) left += at(steps() - std::max(next_step[i], length + 1));
         for (int step = 0; step < steps(); ++step)
             if (redone(i, step)) left += split_backward && step > length ? 2 : 1;
     }
@@ -224,30 +226,30 @@ std::size_t Residual::operations_left() const {
     return left;
 }
 
-bool Residual::holds(int index, int hop) const {
+bool Residual::holds(ReleaseIndex index, int hop) const {
     for (const auto& operation : open) {
         if (operation.index != index) continue;
         if (operation.weight && operation.step == 2 * length - hop) return true;
-        if (operation.running && operation.step == hop && begin[at(index)] == Begin::underway) return true;
+        if (operation.running && operation.step == hop && begin[index] == Begin::underway) return true;
     }
-    if (begin[at(index)] != Begin::underway) return false;
-    const bool backward_left = 2 * length - hop >= next_step[at(index)] || redone(index, 2 * length - hop);
-    return backward_left && hop < next_step[at(index)] && !redone(index, hop);
+    if (begin[index] != Begin::underway) return false;
+    const bool backward_left = 2 * length - hop >= next_step[index] || redone(index, 2 * length - hop);
+    return backward_left && hop < next_step[index] && !redone(index, hop);
 }
 
-int Residual::fixed_hops(int index) const {
-    if (begin[at(index)] == Begin::fresh) return 0;
-    return std::min(length, next_step[at(index)] + (resend[at(index)] != 0 ? 0 : 1));
+int Residual::fixed_hops(ReleaseIndex index) const {
+    if (begin[index] == Begin::fresh) return 0;
+    return std::min(length, next_step[index] + (resend[index] != 0 ? 0 : 1));
 }
 
-std::vector<int> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes) {
+PerNode<StageIndex> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes) {
     auto stage_of = stage_of_nodes(plan, nodes);
-    for (const auto& [node, stage] : progress.lost) stage_of[at(node)] = stage;
+    for (const auto& [node, stage] : progress.lost) stage_of[node] = stage;
     return stage_of;
 }
 
 Residual make_residual(const Problem& problem, const Plan& plan, const IterationProgress& progress,
-                       const std::vector<int>& down, const std::vector<char>& keeps) {
+                       const std::vector<NodeIndex>& down, const PerStage<char>& keeps) {
     return ResidualMaker(problem, plan, progress, down, keeps).make();
 }
 

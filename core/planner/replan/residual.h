@@ -33,20 +33,21 @@ struct Residual {
     double at_s = 0;
     int length = 1;  ///< p
     bool split_backward = false;
-    std::vector<int> microbatches;  ///< [T] numbers, in release order
-    std::vector<int> before;        ///< [T x p] the paths so far
-    std::vector<Begin> begin;    ///< [T] fresh: has not started (any more); finished: nothing is left, nor to be redone
-    std::vector<int> next_step;  ///< [T] first step still to do (2p + 1: none)
-    std::vector<double> fresh_s;      ///< [T] fresh: since when it lies on its data node
-    std::vector<char> forced;         ///< [T x p] its node is lost and something is left to do there
-    std::vector<char> redo;           ///< [T x (2p + 1)] this step is redone; all of them are before next_step
-    std::vector<char> resend;         ///< [T] the input of next_step is handed over at at_s
-    std::vector<char> lost;           ///< [T x p] the gradient of the hop had been added up, or was to be, and is lost
+    PerRelease<MicrobatchIndex> microbatches;
+    std::vector<NodeIndex> before;  ///< [T x p] the paths so far
+    PerRelease<Begin> begin;        ///< fresh: has not started (any more); finished: nothing is left, nor to be redone
+    PerRelease<int> next_step;      ///< first step still to do (2p + 1: none)
+    PerRelease<double> fresh_s;     ///< fresh: since when it lies on its data node
+    std::vector<char> forced;       ///< [T x p] its node is lost and something is left to do there
+    std::vector<char> redo;         ///< [T x (2p + 1)] this step is redone; all of them are before next_step
+    PerRelease<char> resend;        ///< the input of next_step is handed over at at_s
+    std::vector<char> lost;         ///< [T x p] the gradient of the hop had been added up, or was to be, and is lost
     std::vector<OpenOperation> open;  ///< on living nodes, in event order
-    std::vector<int> held;            ///< [nodes] microbatches held
-    std::vector<char> down;           ///< [nodes] lost now or before
-    std::vector<double> line_free_s, stage_end_s, stage_stepped_s;
-    std::vector<double> available_s;  ///< [nodes] works from then on
+    PerNode<int> held;                ///< microbatches held
+    PerNode<char> down;               ///< lost now or before
+    std::vector<double> line_free_s;
+    PerStage<double> stage_end_s, stage_stepped_s;
+    PerNode<double> available_s;  ///< works from then on
     int redone_forwards = 0, redone_backwards = 0, lost_gradients = 0;
     int heads_alone = 0;  ///< microbatches of which stage 0 has lost the head's gradient or the body's, but not both
 
@@ -54,20 +55,22 @@ struct Residual {
     std::size_t operations_left() const;
     int count() const { return static_cast<int>(begin.size()); }
     int steps() const { return 2 * length + 1; }
-    bool redone(int index, int step) const { return redo[static_cast<std::size_t>(index * steps() + step)] != 0; }
+    bool redone(ReleaseIndex index, int step) const {
+        return redo[static_cast<std::size_t>(index * steps() + step)] != 0;
+    }
     /// Whether the node of a hop that lives holds the microbatch: its forward has run there, or runs, and what it left
     /// is of use to a backward that is still to come.
-    bool holds(int index, int hop) const;
+    bool holds(ReleaseIndex index, int hop) const;
     /// Hops of a microbatch that can no longer go elsewhere, lost nodes aside: run, running or about to.
-    int fixed_hops(int index) const;
+    int fixed_hops(ReleaseIndex index) const;
 };
 
-/// `stage_of` [nodes]: also of lost nodes. `keeps` [stages]: gradients that its lost nodes had added up are computed
+/// `keeps`: gradients that its lost nodes had added up are computed
 /// again.
 Residual make_residual(const Problem& problem, const Plan& plan, const IterationProgress& progress,
-                       const std::vector<int>& down, const std::vector<char>& keeps);
+                       const std::vector<NodeIndex>& down, const PerStage<char>& keeps);
 
 /// Stage of each node, those lost before included.
-std::vector<int> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes);
+PerNode<StageIndex> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes);
 
 }  // namespace skippipe

@@ -7,15 +7,15 @@
 
 namespace skippipe {
 
-StageEnd RestEnd::stage(int stage, double end_s) const {
-    const auto& ring = stages[at(stage)];
+StageEnd RestEnd::stage(StageIndex stage, double end_s) const {
+    const auto& ring = stages[stage];
     StageEnd result{end_s, 0, 0};
     double reduce_s = all_reduce_seconds(network, ring, stage);
     if (end_s <= residual.at_s) {
         double reduce_before_s = all_reduce_seconds(before, stages_before[at(stage)], stage);
-        const bool known = !residual.stage_stepped_s.empty() && residual.stage_stepped_s[at(stage)] >= 0;
+        const bool known = !residual.stage_stepped_s.empty() && residual.stage_stepped_s[stage] >= 0;
         const double stepped_s =
-            known ? residual.stage_stepped_s[at(stage)] : end_s + reduce_before_s + before.step_seconds;
+            known ? residual.stage_stepped_s[stage] : end_s + reduce_before_s + before.step_seconds;
         if (known) reduce_before_s = stepped_s - before.step_seconds - end_s;
         if (ring == stages_before[at(stage)] || stepped_s <= residual.at_s)
             reduce_s = reduce_before_s;
@@ -28,17 +28,17 @@ StageEnd RestEnd::stage(int stage, double end_s) const {
     return result;
 }
 
-double RestEnd::iteration_s(const std::vector<double>& stage_end_s, double makespan_s, Timeline* timeline) const {
+double RestEnd::iteration_s(const PerStage<double>& stage_end_s, double makespan_s, Timeline* timeline) const {
     double last_s = makespan_s;
-    for (int s = 0; s < network.stages; ++s) {
-        const auto& ring = stages[at(s)];
-        if (stage_end_s[at(s)] < 0 || ring.empty()) continue;
-        const auto [begin_s, reduced_s, stepped_s] = stage(s, stage_end_s[at(s)]);
+    for (StageIndex s = 0; s < network.stages; ++s) {
+        const auto& ring = stages[s];
+        if (stage_end_s[s] < 0 || ring.empty()) continue;
+        const auto [begin_s, reduced_s, stepped_s] = stage(s, stage_end_s[s]);
         last_s = std::max(last_s, stepped_s);
         if (timeline == nullptr || stepped_s <= residual.at_s) continue;
         const double r = static_cast<double>(ring.size());
-        const double sent = network.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * network.gradient_bytes[at(s)] : 0;
-        for (const int node : ring) {
+        const double sent = network.charge_all_reduce && r > 1 ? 2 * (r - 1) / r * network.gradient_bytes[s] : 0;
+        for (const NodeIndex node : ring) {
             timeline->spans.push_back({SpanKind::all_reduce, node, -1, s, -1, begin_s, begin_s, reduced_s, sent});
             timeline->spans.push_back({SpanKind::step, node, -1, s, -1, reduced_s, reduced_s, stepped_s, 0});
         }
@@ -46,14 +46,14 @@ double RestEnd::iteration_s(const std::vector<double>& stage_end_s, double makes
     return last_s;
 }
 
-void RestEnd::capture(const std::vector<double>& stage_end_s, IterationProgress& progress) const {
+void RestEnd::capture(const PerStage<double>& stage_end_s, IterationProgress& progress) const {
     progress.stage_stepped_s.assign(at(network.stages), -1.0);
-    for (int s = 0; s < network.stages; ++s) {
-        if (stage_end_s[at(s)] < 0 || stage_end_s[at(s)] > progress.at_s || stages[at(s)].empty()) continue;
-        const auto end = stage(s, stage_end_s[at(s)]);
+    for (StageIndex s = 0; s < network.stages; ++s) {
+        if (stage_end_s[s] < 0 || stage_end_s[s] > progress.at_s || stages[s].empty()) continue;
+        const auto end = stage(s, stage_end_s[s]);
         if (end.begin_s > progress.at_s) continue;
-        progress.stage_end_s[at(s)] = end.begin_s;
-        progress.stage_stepped_s[at(s)] = end.stepped_s;
+        progress.stage_end_s[s] = end.begin_s;
+        progress.stage_stepped_s[s] = end.stepped_s;
     }
 }
 

@@ -17,18 +17,18 @@ struct RestEnd {
     const Problem& network;  ///< with its changes
     const Residual& residual;
     const Problem& before;  ///< the network as it was
-    const std::vector<std::vector<int>>& stages_before;
-    const std::vector<std::vector<int>>& stages;  ///< rings; a stage may have no node left
+    const PerStage<std::vector<NodeIndex>>& stages_before;
+    const PerStage<std::vector<NodeIndex>>& stages;  ///< rings; a stage may have no node left
 
     /// `end_s`: end of the stage's last operation. As at the end of any iteration; an all-reduce that had begun runs
     /// on, or begins anew at residual.at_s where its ring has changed.
-    StageEnd stage(int stage, double end_s) const;
+    StageEnd stage(StageIndex stage, double end_s) const;
     /// When the last stage has stepped, no sooner than `makespan_s`. `stage_end_s` [stages]: negative where no
     /// operation ran. `timeline` (may be null) takes the spans of what ends after residual.at_s.
-    double iteration_s(const std::vector<double>& stage_end_s, double makespan_s, Timeline* timeline) const;
+    double iteration_s(const PerStage<double>& stage_end_s, double makespan_s, Timeline* timeline) const;
     /// For `progress` at its at_s: which all-reduces have begun. `stage_end_s` [stages]: end of the stage's last
     /// operation of all, later than that where operations are left.
-    void capture(const std::vector<double>& stage_end_s, IterationProgress& progress) const;
+    void capture(const PerStage<double>& stage_end_s, IterationProgress& progress) const;
 };
 
 }  // namespace skippipe

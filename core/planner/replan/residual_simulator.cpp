@@ -10,7 +10,7 @@
 namespace skippipe {
 
 ResidualSimulator::ResidualSimulator(const Problem& network, const Residual& residual, const Problem& before,
-                                     const std::vector<std::vector<int>>& stages_before)
+                                     const PerStage<std::vector<NodeIndex>>& stages_before)
     : network_(network),
       residual_(residual),
       before_(before),
@@ -18,13 +18,13 @@ ResidualSimulator::ResidualSimulator(const Problem& network, const Residual& res
       steps_(residual.steps()),
       nodes_(at(network.nodes())) {
     left_at_start_ = static_cast<int>(residual.operations_left());
-    for (int i = 0; i < residual.count(); ++i) {
-        int& left = left_of_at_start_.emplace_back(steps_ - residual.next_step[at(i)]);
+    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
+        int& left = left_of_at_start_.emplace_back(steps_ - residual.next_step[i]);
         for (int step = 0; step < steps_; ++step) left += residual.redone(i, step) ? 1 : 0;
     }
     std::vector<int> furthest_first;
-    for (int i = 0; i < residual.count(); ++i)
-        if (residual.begin[at(i)] != Residual::Begin::finished) furthest_first.push_back(i);
+    for (ReleaseIndex i = 0; i < residual.count(); ++i)
+        if (residual.begin[i] != Residual::Begin::finished) furthest_first.push_back(i);
     std::stable_sort(furthest_first.begin(), furthest_first.end(),
                      [&](int a, int b) { return residual.next_step[at(a)] > residual.next_step[at(b)]; });
     rank_.assign(at(residual.count()), 0);
@@ -38,9 +38,9 @@ void ResidualSimulator::push(const Event& event) {
 
 void ResidualSimulator::prepare(const ResidualPlan& plan) {
     plan_ = &plan;
-    for (int n = 0; n < network_.nodes(); ++n) {
-        auto& node = nodes_[at(n)];
-        node.held = residual_.held[at(n)];
+    for (NodeIndex n = 0; n < network_.nodes(); ++n) {
+        auto& node = nodes_[n];
+        node.held = residual_.held[n];
         node.busy = false;
         node.order_next = 0;
         node.forward.clear();
@@ -78,16 +78,14 @@ void ResidualSimulator::prepare(const ResidualPlan& plan) {
 void ResidualSimulator::restore_open() {
     for (std::uint32_t number = 0; number < residual_.open.size(); ++number) {
         const auto& open = residual_.open[number];
-        const int node = node_of(open.index, open.step), operation = id(open.index, open.step,
-                                                                        open.weight ? weight
-                                                                        : open.redo ? redo
-                                                                                    : plain);
+        const NodeIndex node = node_of(open.index, open.step);
+        const int operation = id(open.index, open.step, open.weight ? weight : open.redo ? redo : plain);
         if (open.redo) redo_[slot(open.index, open.step)] |= input_sent;
         if (open.running) {
-            nodes_[at(node)].busy = true;
-            nodes_[at(node)].ready_s = open.ready_s;
-            nodes_[at(node)].start_s = open.start_s;
-            busy_[at(node)] += open.end_s - residual_.at_s;
+            nodes_[node].busy = true;
+            nodes_[node].ready_s = open.ready_s;
+            nodes_[node].start_s = open.start_s;
+            busy_[node] += open.end_s - residual_.at_s;
             push({open.end_s, number, node, operation, false});
         } else if (open.ready_s <= residual_.at_s) {
             if (open.weight)
@@ -102,27 +100,27 @@ void ResidualSimulator::restore_open() {
 
 /// What has not started lies on its data node since the start, or since it was moved there.
 void ResidualSimulator::release_fresh() {
-    for (int i = 0; i < residual_.count(); ++i) {
-        if (residual_.begin[at(i)] != Residual::Begin::fresh) continue;
-        const int node = node_of(i, 0);
+    for (ReleaseIndex i = 0; i < residual_.count(); ++i) {
+        if (residual_.begin[i] != Residual::Begin::fresh) continue;
+        const NodeIndex node = node_of(i, 0);
         const bool moved = node != residual_.before[at(i * residual_.length)];
-        ready(node, {moved ? residual_.at_s : residual_.fresh_s[at(i)], static_cast<std::uint32_t>(i), id(i, 0)});
+        ready(node, {moved ? residual_.at_s : residual_.fresh_s[i], static_cast<std::uint32_t>(i), id(i, 0)});
     }
 }
 
 /// Nodes that joined work once they have their weights.
 void ResidualSimulator::release_joined() {
-    for (int n = 0; n < network_.nodes(); ++n) {
-        if (residual_.available_s[at(n)] <= residual_.at_s || residual_.down[at(n)] != 0) continue;
-        nodes_[at(n)].busy = true;
-        push({residual_.available_s[at(n)], number_++, n, -1, false});
+    for (NodeIndex n = 0; n < network_.nodes(); ++n) {
+        if (residual_.available_s[n] <= residual_.at_s || residual_.down[n] != 0) continue;
+        nodes_[n].busy = true;
+        push({residual_.available_s[n], number_++, n, -1, false});
     }
 }
 
 /// What was lost comes again from the nodes before; in release order.
 void ResidualSimulator::send_again() {
-    for (int i = 0; i < residual_.count(); ++i) {
-        if (residual_.begin[at(i)] != Residual::Begin::underway) continue;
+    for (ReleaseIndex i = 0; i < residual_.count(); ++i) {
+        if (residual_.begin[i] != Residual::Begin::underway) continue;
         for (int step = 0; step < steps_; ++step) {
             auto& flags = redo_[slot(i, step)];
             if ((flags & pending) == 0 || (flags & input_sent) != 0 ||
@@ -134,29 +132,29 @@ void ResidualSimulator::send_again() {
             else
                 send(node_of(i, step - 1), i, step, redo, residual_.at_s);
         }
-        const int step = residual_.next_step[at(i)];
-        if (residual_.resend[at(i)] != 0) send(node_of(i, step - 1), i, step, plain, residual_.at_s);
+        const int step = residual_.next_step[i];
+        if (residual_.resend[i] != 0) send(node_of(i, step - 1), i, step, plain, residual_.at_s);
     }
 }
 
-double ResidualSimulator::duration_s(int node, int id) const {
-    const auto seconds = operation_seconds(network_, node, plan_->stage_of[at(node)], residual_.split_backward);
+double ResidualSimulator::duration_s(NodeIndex node, int id) const {
+    const auto seconds = operation_seconds(network_, node, plan_->stage_of[node], residual_.split_backward);
     return seconds[kind_of_step(step_of(id), residual_.length)] * relative_size(index_of(id));
 }
 
-void ResidualSimulator::ready(int node, const Item& item) {
+void ResidualSimulator::ready(NodeIndex node, const Item& item) {
     if (!listed_.empty() && listed_[at(item.id)] != 0) {
         listed_ready_[at(item.id)] = item;
         return;
     }
-    auto& state = nodes_[at(node)];
+    auto& state = nodes_[node];
     auto& heap = is_fresh(item.id) ? state.own : is_forward(item.id) ? state.forward : state.other;
     heap.push_back(item);
     if (!windowed_ || &heap == &state.other) std::push_heap(heap.begin(), heap.end(), std::greater<>{});
 }
 
 /// The input of an operation has come. A backward whose forward is still to be redone waits for that.
-void ResidualSimulator::arrive(int node, int id, double now_s, std::uint32_t number) {
+void ResidualSimulator::arrive(NodeIndex node, int id, double now_s, std::uint32_t number) {
     if (step_of(id) > residual_.length) {
         auto& forward = redo_[slot(index_of(id), forward_of(step_of(id)))];
         if ((forward & pending) != 0) {
@@ -167,8 +165,8 @@ void ResidualSimulator::arrive(int node, int id, double now_s, std::uint32_t num
     ready(node, {now_s, number, id});
 }
 
-void ResidualSimulator::send(int from, int index, int step, Variant variant, double now_s) {
-    const int to = node_of(index, step);
+void ResidualSimulator::send(NodeIndex from, ReleaseIndex index, int step, Variant variant, double now_s) {
+    const NodeIndex to = node_of(index, step);
     if (to == from) return arrive(to, id(index, step, variant), now_s, number_++);
     const Hop& hop = network_.hop(from, to);
     const bool forwards = comes_forward(step, residual_.length);
@@ -183,19 +181,19 @@ void ResidualSimulator::send(int from, int index, int step, Variant variant, dou
     }
     if (timeline_ != nullptr)
         timeline_->spans.push_back({forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to,
-                                    plan_->stage_of[at(to)], residual_.microbatches[at(index)], now_s, start_s,
-                                    arrival_s, (forwards ? network_.forward_bytes : network_.backward_bytes) * size});
+                                    plan_->stage_of[to], residual_.microbatches[index], now_s, start_s, arrival_s,
+                                    (forwards ? network_.forward_bytes : network_.backward_bytes) * size});
     push({arrival_s, number_++, to, id(index, step, variant), true});
 }
 
 /// Next of the node's order, where its input is there and memory admits it.
-const ResidualSimulator::Item* ResidualSimulator::first_listed(int node) const {
+const ResidualSimulator::Item* ResidualSimulator::first_listed(NodeIndex node) const {
     if (listed_.empty()) return nullptr;
-    const auto& state = nodes_[at(node)];
-    const auto& order = plan_->order[at(node)];
+    const auto& state = nodes_[node];
+    const auto& order = plan_->order[node];
     if (state.order_next >= order.size()) return nullptr;
     const Item& item = listed_ready_[at(order[state.order_next])];
-    const bool admits = item.id >= 0 && (!is_forward(item.id) || state.held < network_.memory[at(node)]);
+    const bool admits = item.id >= 0 && (!is_forward(item.id) || state.held < network_.memory[node]);
     return admits ? &item : nullptr;
 }
 
@@ -219,10 +217,10 @@ bool ResidualSimulator::bring_to_front(std::vector<Item>& items) const {
     return in_window(items.front().id);
 }
 
-void ResidualSimulator::dispatch(int node, double now_s) {
-    auto& state = nodes_[at(node)];
+void ResidualSimulator::dispatch(NodeIndex node, double now_s) {
+    auto& state = nodes_[node];
     if (state.busy) return;
-    auto* unlisted = first_unlisted(state, state.held < network_.memory[at(node)]);
+    auto* unlisted = first_unlisted(state, state.held < network_.memory[node]);
     const Item* listed = first_listed(node);
     if (listed != nullptr && unlisted != nullptr) {
         const bool fresh = is_fresh(listed->id), other_fresh = unlisted == &state.own;
@@ -242,44 +240,45 @@ void ResidualSimulator::dispatch(int node, double now_s) {
     start(node, item, now_s);
 }
 
-void ResidualSimulator::start(int node, const Item& item, double now_s) {
-    auto& state = nodes_[at(node)];
+void ResidualSimulator::start(NodeIndex node, const Item& item, double now_s) {
+    auto& state = nodes_[node];
     state.held += is_forward(item.id) ? 1 : 0;
     state.busy = true;
     state.ready_s = item.arrival_s;
     state.start_s = now_s;
     const double seconds = duration_s(node, item.id);
-    busy_[at(node)] += seconds;
-    started_[at(node)].push_back(item.id);
+    busy_[node] += seconds;
+    started_[node].push_back(item.id);
     push({now_s + seconds, number_++, node, item.id, false});
 }
 
-void ResidualSimulator::record(int node, int id, double now_s) {
-    const auto& state = nodes_[at(node)];
+void ResidualSimulator::record(NodeIndex node, int id, double now_s) {
+    const auto& state = nodes_[node];
     const int step = step_of(id);
     const auto kind = variant_of(id) == weight   ? SpanKind::weight_gradient
                       : is_forward(id)           ? SpanKind::forward
                       : step == residual_.length ? SpanKind::loss
                       : residual_.split_backward ? SpanKind::input_gradient
                                                  : SpanKind::backward;
-    timeline_->spans.push_back({kind, node, -1, plan_->stage_of[at(node)], residual_.microbatches[at(index_of(id))],
+    timeline_->spans.push_back({kind, node, -1, plan_->stage_of[node], residual_.microbatches[index_of(id)],
                                 state.ready_s, state.start_s, now_s, 0});
     timeline_->busy_s += now_s - state.start_s;
 }
 
 void ResidualSimulator::finish(const Event& event) {
-    auto& state = nodes_[at(event.node)];
+    auto& state = nodes_[event.node];
     state.busy = false;
     if (event.id < 0) return;  // it has its weights now
-    const int index = index_of(event.id), step = step_of(event.id);
+    const ReleaseIndex index = index_of(event.id);
+    const int step = step_of(event.id);
     const auto variant = variant_of(event.id);
     if (timeline_ != nullptr) record(event.node, event.id, event.time_s);
     --left_;
     ++operations_;
     makespan_ = event.time_s;
-    auto& stage_end_s = stage_end_[at(plan_->stage_of[at(event.node)])];
+    auto& stage_end_s = stage_end_[plan_->stage_of[event.node]];
     stage_end_s = std::max(stage_end_s, event.time_s);
-    microbatch_end_[at(index)] = event.time_s;
+    microbatch_end_[index] = event.time_s;
     const bool backward = variant != weight && step > residual_.length;
     state.held -= variant == weight || (backward && !residual_.split_backward) ? 1 : 0;
     if (variant != weight) finish_operation(index, step, variant, event);
@@ -288,7 +287,7 @@ void ResidualSimulator::finish(const Event& event) {
 }
 
 /// Hands on what an operation leaves: a plain one to the next step, a redone one to what else is redone.
-void ResidualSimulator::finish_operation(int index, int step, Variant variant, const Event& event) {
+void ResidualSimulator::finish_operation(ReleaseIndex index, int step, Variant variant, const Event& event) {
     if (variant == plain) {
         if (step + 1 < steps_) send(event.node, index, step + 1, plain, event.time_s);
         return;
@@ -312,7 +311,7 @@ void ResidualSimulator::handle(const Event& event) {
     } else {
         const int before = window_end_;
         finish(event);
-        for (int n = 0; window_end_ != before && n < network_.nodes(); ++n)
+        for (NodeIndex n = 0; window_end_ != before && n < network_.nodes(); ++n)
             if (n != event.node) dispatch(n, event.time_s);
     }
     dispatch(event.node, event.time_s);
@@ -325,8 +324,8 @@ SimulatedTimes ResidualSimulator::times(const ResidualPlan& plan, double cutoff_
     release_fresh();
     release_joined();
     send_again();
-    for (int n = 0; n < network_.nodes(); ++n)
-        if (residual_.down[at(n)] == 0) dispatch(n, residual_.at_s);
+    for (NodeIndex n = 0; n < network_.nodes(); ++n)
+        if (residual_.down[n] == 0) dispatch(n, residual_.at_s);
     while (!events_.empty()) {
         std::pop_heap(events_.begin(), events_.end(), std::greater<>{});
         const Event event = events_.back();
@@ -376,7 +375,7 @@ void ResidualSimulator::capture(IterationProgress& progress) const {
     for (const auto& event : events_) {
         if (event.id < 0) continue;
         auto operation = open_of(event.id, event.time_s);
-        const auto& state = nodes_[at(event.node)];
+        const auto& state = nodes_[event.node];
         if (!event.arrives) {
             operation.running = true;
             operation.ready_s = state.ready_s;
@@ -388,21 +387,20 @@ void ResidualSimulator::capture(IterationProgress& progress) const {
     capture_waiting(progress, open);
     std::stable_sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     progress.steps_done.assign(residual_.begin.size(), steps_);
-    for (int i = 0; i < residual_.count(); ++i) {
-        if (residual_.begin[at(i)] == Residual::Begin::fresh && left_of_[at(i)] == steps_)
-            progress.steps_done[at(i)] = 0;  // where its first forward runs, it is among the open
+    for (ReleaseIndex i = 0; i < residual_.count(); ++i) {
+        if (residual_.begin[i] == Residual::Begin::fresh && left_of_[at(i)] == steps_)
+            progress.steps_done[i] = 0;  // where its first forward runs, it is among the open
         for (int step = 0; step < steps_; ++step)
             if ((redo_[slot(i, step)] & pending) != 0) progress.redo.emplace_back(i, step);
     }
     for (const auto& [number, operation] : open) {
         progress.open.push_back(operation);
-        if (!operation.weight && !operation.redo) progress.steps_done[at(operation.index)] = operation.step;
+        if (!operation.weight && !operation.redo) progress.steps_done[operation.index] = operation.step;
     }
     if (network_.shared_links) progress.line_free_s = line_free_;
     progress.available_s = residual_.available_s;
-    for (int n = 0; n < network_.nodes(); ++n)
-        if (residual_.down[at(n)] != 0 && plan_->stage_of[at(n)] >= 0)
-            progress.lost.emplace_back(n, plan_->stage_of[at(n)]);
+    for (NodeIndex n = 0; n < network_.nodes(); ++n)
+        if (residual_.down[n] != 0 && plan_->stage_of[n] >= 0) progress.lost.emplace_back(n, plan_->stage_of[n]);
     progress.stage_end_s = stage_end_;
 }
 
@@ -411,17 +409,17 @@ void ResidualSimulator::capture_waiting(IterationProgress& progress,
     const auto add = [&](const Item& item) {
         if (!is_fresh(item.id) || item.arrival_s > 0) open.emplace_back(item.number, open_of(item.id, item.arrival_s));
     };
-    for (int n = 0; n < network_.nodes(); ++n) {
-        const auto& state = nodes_[at(n)];
+    for (NodeIndex n = 0; n < network_.nodes(); ++n) {
+        const auto& state = nodes_[n];
         for (const auto* items : {&state.forward, &state.other, &state.own})
             std::for_each(items->begin(), items->end(), add);
         if (listed_.empty()) continue;
-        const auto& order = plan_->order[at(n)];
+        const auto& order = plan_->order[n];
         for (std::size_t k = state.order_next; k < order.size(); ++k)
             if (const Item& item = listed_ready_[at(order[k])]; item.id >= 0) add(item);
     }
     // A gradient that has come and waits for its forward.
-    for (int i = 0; i < residual_.count(); ++i)
+    for (ReleaseIndex i = 0; i < residual_.count(); ++i)
         for (int hop = 0; hop < residual_.length; ++hop) {
             if ((redo_[slot(i, hop)] & gradient_waits) == 0) continue;
             const int back = forward_of(hop);

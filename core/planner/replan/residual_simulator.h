@@ -13,12 +13,12 @@ namespace skippipe {
 
 /// Who holds what, and in which order nodes work, while the rest is simulated.
 struct ResidualPlan {
-    std::vector<int> nodes;                ///< [T x p]
-    std::vector<std::vector<int>> stages;  ///< ring order; a stage may have no node left
-    std::vector<int> stage_of;             ///< [nodes], of lost nodes too
+    std::vector<NodeIndex> nodes;             ///< [T x p]
+    PerStage<std::vector<NodeIndex>> stages;  ///< ring order; a stage may have no node left
+    PerNode<StageIndex> stage_of;             ///< of lost nodes too
     /// Operations left of each node, bound in this order (see ResidualSimulator::id); operations that it does not list
     /// run when they are ready and the node would otherwise wait, or are earlier. Empty: dispatch decides.
-    std::vector<std::vector<int>> order;
+    PerNode<std::vector<int>> order;
     /// Forwards start only for as many unfinished microbatches as this: those that have come furthest first, then in
     /// release order.
     int window = std::numeric_limits<int>::max();
@@ -31,7 +31,7 @@ public:
     /// `network`: with its changes. `before`, the network and the stages as they were, tells which all-reduces run on.
     /// All outlive the simulator.
     ResidualSimulator(const Problem& network, const Residual& residual, const Problem& before,
-                      const std::vector<std::vector<int>>& stages_before);
+                      const PerStage<std::vector<NodeIndex>>& stages_before);
 
     /// From the iteration's start; infinite where it deadlocks or is sure to last until `cutoff_s`. All forced hops
     /// must have living nodes, all hops lines. `timeline` (may be null) takes the spans of all that ends after at_s.
@@ -42,21 +42,21 @@ public:
     IterationProgress progress(const ResidualPlan& plan, double at_s);
 
     /// After times(): ids of the operations that each node started after at_s, in order.
-    const std::vector<std::vector<int>>& started() const { return started_; }
+    const PerNode<std::vector<int>>& started() const { return started_; }
     /// After times(): end of each microbatch's last operation, at_s where it had finished.
-    const std::vector<double>& microbatch_end_s() const { return microbatch_end_; }
+    const PerRelease<double>& microbatch_end_s() const { return microbatch_end_; }
     /// After times(): seconds that each node works.
-    const std::vector<double>& busy_s() const { return busy_; }
+    const PerNode<double>& busy_s() const { return busy_; }
     /// Operations simulated so far, over all calls, and a share of them for each call: what a search can be limited by
     /// and stay reproducible.
     std::int64_t operations() const { return operations_; }
 
     enum Variant { plain, weight, redo };  ///< the weight gradient after a redone input gradient is a `weight` too
-    int id(int index, int step, Variant variant = plain) const { return (index * steps_ + step) * 3 + variant; }
-    int index_of(int id) const { return id / 3 / steps_; }
-    double relative_size(int index) const {
-        return network_.relative_size(residual_.microbatches[static_cast<std::size_t>(index)]);
+    int id(ReleaseIndex index, int step, Variant variant = plain) const {
+        return (index * steps_ + step) * 3 + variant;
     }
+    ReleaseIndex index_of(int id) const { return ReleaseIndex(id / 3 / steps_); }
+    double relative_size(ReleaseIndex index) const { return network_.relative_size(residual_.microbatches[index]); }
     int step_of(int id) const { return id / 3 % steps_; }
     static Variant variant_of(int id) { return static_cast<Variant>(id % 3); }
 
@@ -72,7 +72,8 @@ private:
     struct Event {
         double time_s;
         std::uint32_t number;
-        int node, id;
+        NodeIndex node;
+        int id;
         bool arrives;
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
@@ -93,39 +94,37 @@ private:
     void release_joined();
     void handle(const Event& event);
     void finish(const Event& event);
-    void finish_operation(int index, int step, Variant variant, const Event& event);
+    void finish_operation(ReleaseIndex index, int step, Variant variant, const Event& event);
     void capture(IterationProgress& progress) const;
     void capture_waiting(IterationProgress& progress, std::vector<std::pair<std::uint32_t, OpenOperation>>& open) const;
     OpenOperation open_of(int id, double ready_s) const;
-    void dispatch(int node, double now_s);
-    const Item* first_listed(int node) const;
+    void dispatch(NodeIndex node, double now_s);
+    const Item* first_listed(NodeIndex node) const;
     std::vector<Item>* first_unlisted(Node& node, bool admits) const;
     bool bring_to_front(std::vector<Item>& items) const;
     bool in_window(int id) const { return !windowed_ || rank_[static_cast<std::size_t>(index_of(id))] < window_end_; }
-    void start(int node, const Item& item, double now_s);
-    void ready(int node, const Item& item);
-    void arrive(int node, int id, double now_s, std::uint32_t number);
-    void send(int from, int index, int step, Variant variant, double now_s);
+    void start(NodeIndex node, const Item& item, double now_s);
+    void ready(NodeIndex node, const Item& item);
+    void arrive(NodeIndex node, int id, double now_s, std::uint32_t number);
+    void send(NodeIndex from, ReleaseIndex index, int step, Variant variant, double now_s);
     void push(const Event& event);
-    int node_of(int index, int step) const {
+    NodeIndex node_of(ReleaseIndex index, int step) const {
         return step_node(plan_->nodes.data() + static_cast<std::ptrdiff_t>(index) * residual_.length, residual_.length,
                          step);
     }
-    double duration_s(int node, int id) const;
+    double duration_s(NodeIndex node, int id) const;
     bool is_forward(int id) const { return variant_of(id) != weight && step_of(id) < residual_.length; }
     bool is_fresh(int id) const { return variant_of(id) == plain && step_of(id) == 0; }
-    void record(int node, int id, double now_s);
+    void record(NodeIndex node, int id, double now_s);
     RestEnd end(const ResidualPlan& plan) const { return {network_, residual_, before_, stages_before_, plan.stages}; }
-    std::size_t slot(int index, int step) const {
-        return static_cast<std::size_t>(index) * static_cast<std::size_t>(steps_) + static_cast<std::size_t>(step);
-    }
+    std::size_t slot(ReleaseIndex index, int step) const { return at(index) * at(steps_) + at(step); }
     /// The step after which a backward may run: its node's own forward.
     int forward_of(int step) const { return 2 * residual_.length - step; }
 
     const Problem& network_;
     const Residual& residual_;
     const Problem& before_;
-    const std::vector<std::vector<int>>& stages_before_;
+    const PerStage<std::vector<NodeIndex>>& stages_before_;
     const ResidualPlan* plan_ = nullptr;
     Timeline* timeline_ = nullptr;
     int steps_ = 1, left_at_start_ = 0, left_ = 0;
@@ -136,7 +135,7 @@ private:
     std::uint32_t number_ = 0;
     double makespan_ = 0;
     std::int64_t operations_ = 0;
-    std::vector<Node> nodes_;
+    PerNode<Node> nodes_;
     std::vector<Event> events_;
     std::vector<char> listed_;        ///< of each id: bound by the order
     std::vector<Item> listed_ready_;  ///< of each id: its arrival; id < 0: not yet
@@ -144,8 +143,11 @@ private:
     std::vector<char> redo_;                ///< [T x (2p + 1)] of each step that is redone: these
     std::vector<int> left_of_;              ///< [T] steps left, plain and redone
     IterationProgress* capture_ = nullptr;  ///< where to put the state once its instant is over
-    std::vector<double> line_free_, stage_end_, microbatch_end_, busy_;
-    std::vector<std::vector<int>> started_;
+    std::vector<double> line_free_;
+    PerStage<double> stage_end_;
+    PerRelease<double> microbatch_end_;
+    PerNode<double> busy_;
+    PerNode<std::vector<int>> started_;
 };
 
 }  // namespace skippipe

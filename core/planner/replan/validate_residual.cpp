@@ -21,7 +21,7 @@ namespace {
 class ResidualCheck {
 public:
     ResidualCheck(const Problem& problem, const Plan& before, const IterationProgress& progress,
-                  const std::set<int>& lost, const Plan& after, const Timeline& rest)
+                  const std::set<NodeIndex>& lost, const Plan& after, const Timeline& rest)
         : problem_(problem),
           before_(before),
           progress_(progress),
@@ -51,7 +51,7 @@ public:
                                               to_string(span.kind), span.microbatch)});
         }
         std::size_t expected = 0;
-        for (std::size_t i = 0; i < after_.paths.size(); ++i) expected += check_microbatch(static_cast<int>(i), found);
+        for (std::size_t i = 0; i < after_.paths.size(); ++i) expected += check_microbatch(ReleaseIndex(i), found);
         std::size_t ran = 0;
         for (const auto& [operation, spans] : ran_) ran += spans.size();
         if (ran != expected)
@@ -69,9 +69,10 @@ private:
     }
 
     /// Operations of a microbatch that must have run; finds what is missing, twice there, or moved without need.
-    std::size_t check_microbatch(int i, Violations& found) {
+    std::size_t check_microbatch(ReleaseIndex i, Violations& found) {
         const auto &was = before_.paths[at(i)].nodes, &is = after_.paths[at(i)].nodes;
-        const int m = after_.paths[at(i)].microbatch, done = progress_.steps_done[at(i)];
+        const MicrobatchIndex m = after_.paths[at(i)].microbatch;
+        const int done = progress_.steps_done[i];
         std::size_t expected = 0;
         const Span* last = nullptr;
         const auto fault = [&](const std::string& what) {
@@ -79,7 +80,7 @@ private:
         };
         for (int step = 0; step <= 2 * length_; ++step) {
             const int hop = step < length_ ? step : step == length_ ? 0 : 2 * length_ - step;
-            const int node = is[at(hop)];
+            const NodeIndex node = is[at(hop)];
             const Op kind = step < length_ ? Op::forward : step == length_ ? Op::loss : Op::backward;
             const auto entry = ran_.find({m, kind, node});
             const std::size_t times = entry == ran_.end() ? 0 : entry->second.size();
@@ -110,9 +111,11 @@ private:
     /// A backward that runs needs its node's own forward; counts what a node holds, and the weight gradient where it is
     /// split.
     template <class Report>
-    std::size_t check_backward(int i, int step, int hop, std::size_t times, bool was_lost, const Report& fault) {
-        const int m = after_.paths[at(i)].microbatch, node = after_.paths[at(i)].nodes[at(hop)],
-                  done = progress_.steps_done[at(i)];
+    std::size_t check_backward(ReleaseIndex i, int step, int hop, std::size_t times, bool was_lost,
+                               const Report& fault) {
+        const MicrobatchIndex m = after_.paths[at(i)].microbatch;
+        const NodeIndex node = after_.paths[at(i)].nodes[at(hop)];
+        const int done = progress_.steps_done[i];
         const auto forward = ran_.find({m, Op::forward, node}), backward = ran_.find({m, Op::backward, node});
         const bool had_run = hop < done && !was_lost && !pending_.contains({i, hop});
         if (times > 0 && !had_run &&
@@ -132,33 +135,33 @@ private:
     const Problem& problem_;
     const Plan& before_;
     const IterationProgress& progress_;
-    const std::set<int>& lost_;
+    const std::set<NodeIndex>& lost_;
     const Plan& after_;
     const Timeline& rest_;
     int length_;
-    std::map<std::tuple<int, Op, int>, std::vector<const Span*>> ran_;
-    std::set<std::tuple<int, int, bool>> open_;  ///< running, or a weight gradient still to run
-    std::set<MicrobatchStep> pending_;           ///< steps that were still to be redone
-    std::set<int> here_;                         ///< the input of the next step had arrived
-    std::map<int, int> held_;
+    std::map<std::tuple<MicrobatchIndex, Op, NodeIndex>, std::vector<const Span*>> ran_;
+    std::set<std::tuple<ReleaseIndex, int, bool>> open_;  ///< running, or a weight gradient still to run
+    std::set<MicrobatchStep> pending_;                    ///< steps that were still to be redone
+    std::set<ReleaseIndex> here_;                         ///< the input of the next step had arrived
+    std::map<NodeIndex, int> held_;
 };
 
 }  // namespace
 
 std::vector<Violation> check_residual(const Problem& network, const Plan& before, const IterationProgress& progress,
-                                      const std::vector<int>& down, const Plan& after, const Timeline& rest) {
+                                      const std::vector<NodeIndex>& down, const Plan& after, const Timeline& rest) {
     Violations found;
     // Lost nodes stand in the paths of what they have finished.
     Plan whole = after;
-    std::set<int> lost(down.begin(), down.end());
+    std::set<NodeIndex> lost(down.begin(), down.end());
     for (const auto& [node, stage] : progress.lost) {
         lost.insert(node);
-        whole.stages[at(stage)].push_back(node);
+        whole.stages[stage].push_back(node);
     }
     bool same_data_nodes = true;
     int living_stages = 0;
-    for (std::size_t s = 0; s < before.stages.size() && s < whole.stages.size(); ++s) {
-        for (const int node : before.stages[s])
+    for (StageIndex s = 0; at(s) < std::min(before.stages.size(), whole.stages.size()); ++s) {
+        for (const NodeIndex node : before.stages[s])
             if (lost.contains(node)) whole.stages[s].push_back(node);
         if (s > 0)
             living_stages += after.stages[s].empty() ? 0 : 1;
@@ -169,8 +172,8 @@ std::vector<Violation> check_residual(const Problem& network, const Plan& before
                                                       [](const LostNode& lost_node) { return lost_node.stage == 0; });
     if (!check_stages(network, whole, found)) return found;
     const auto stage_of = stage_of_nodes(whole, network.nodes());
-    for (std::size_t s = 0; s < after.stages.size(); ++s)
-        for (const int node : after.stages[s])
+    for (StageIndex s = 0; at(s) < after.stages.size(); ++s)
+        for (const NodeIndex node : after.stages[s])
             if (lost.contains(node))
                 found.push_back({"structure", fmt::format("{} is down and stands in stage {}", id(network, node), s)});
     if (after.paths.size() != before.paths.size()) found.push_back({"structure", "microbatches were added or lost"});

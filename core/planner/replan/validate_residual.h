@@ -13,6 +13,6 @@ namespace skippipe {
 /// node left; the balance of data nodes only where they are the same), TC1 with what was held, TC2. `network`: with its
 /// changes.
 std::vector<Violation> check_residual(const Problem& network, const Plan& before, const IterationProgress& progress,
-                                      const std::vector<int>& down, const Plan& after, const Timeline& rest);
+                                      const std::vector<NodeIndex>& down, const Plan& after, const Timeline& rest);
 
 }  // namespace skippipe

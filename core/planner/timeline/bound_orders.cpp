@@ -8,7 +8,7 @@
 
 namespace skippipe {
 
-void BoundOrders::prepare(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue) {
+void BoundOrders::prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue) {
     flat_ = &flat;
     sizes_ = &relative_sizes;
     sized_ = !relative_sizes.empty();
@@ -17,25 +17,26 @@ void BoundOrders::prepare(const FlatPlan& flat, const std::vector<double>& relat
     queue_ = queue;
     if (queue_) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
     nodes_.resize(problem_.node_ids.size());
-    for (int n = 0; n < problem_.nodes(); ++n) {
-        const auto& order = flat.order[at(n)];
-        const int stage = flat.stage_of[at(n)];
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
+        const auto& order = flat.order[n];
+        const StageIndex stage = flat.stage_of[n];
         const auto seconds = stage < 0 ? OperationSeconds{} : operation_seconds(problem_, n, stage, split_);
-        nodes_[at(n)] = {order.data(),
-                         order.data() + order.size(),
-                         &problem_.hops[at(n) * nodes_.size()],
-                         0,
-                         {seconds.forward_s, seconds.loss_s, seconds.backward_s},
-                         problem_.memory[at(n)]};
+        nodes_[n] = {order.data(),
+                     order.data() + order.size(),
+                     &problem_.hops[at(n) * nodes_.size()],
+                     0,
+                     {seconds.forward_s, seconds.loss_s, seconds.backward_s},
+                     problem_.memory[n]};
     }
     microbatches_.resize(at(flat.count()));
-    for (int i = 0; i < flat.count(); ++i) microbatches_[at(i)] = {0, flat.path(i), 0};
+    for (ReleaseIndex i = 0; i < flat.count(); ++i) microbatches_[i] = {0, flat.path(i), 0};
     operations_left_ = flat.count() * (2 * length_ + 1 + (split_ ? length_ : 0));
 }
 
 /// Hands a microbatch's next step over at `now_s`. Returns its node.
-int BoundOrders::hand_over(const Node& node, Microbatch& microbatch, double size, double now_s) {
-    const int step = ++microbatch.step, to = step_node(microbatch.nodes, length_, step);
+NodeIndex BoundOrders::hand_over(const Node& node, Microbatch& microbatch, double size, double now_s) {
+    const int step = ++microbatch.step;
+    const NodeIndex to = step_node(microbatch.nodes, length_, step);
     if (to == step_node(microbatch.nodes, length_, step - 1)) {
         microbatch.arrival_s = now_s;
         return to;
@@ -55,18 +56,19 @@ int BoundOrders::hand_over(const Node& node, Microbatch& microbatch, double size
 
 /// Runs a node's order as far as its inputs are there; false once the cut-off is sure to be reached.
 template <bool Noted>
-bool BoundOrders::run_node(int n, double cutoff_s, const double* after_s, double* start_s) {
-    Node& node = nodes_[at(n)];
+bool BoundOrders::run_node(NodeIndex n, double cutoff_s, const double* after_s, double* start_s) {
+    Node& node = nodes_[n];
     const int last_step = 2 * length_;
     for (; node.next != node.end; ++node.next) {
-        const int i = packed_index(*node.next), step = packed_step(*node.next) & ~weight_gradient_bit;
+        const ReleaseIndex i = packed_index(*node.next);
+        const int step = packed_step(*node.next) & ~weight_gradient_bit;
         const bool weight = (packed_step(*node.next) & weight_gradient_bit) != 0,
                    forward = step<length_, backward = step> length_;
-        Microbatch& microbatch = microbatches_[at(i)];
+        Microbatch& microbatch = microbatches_[i];
         if (weight ? microbatch.step <= step : microbatch.step != step) return true;
         if (forward && node.room <= 0) return true;  // for good: what would make room comes later in this very order
         const std::size_t row = at(i) * at(last_step + 1) + at(step);
-        const double arrived_s = microbatch.arrival_s, size = sized_ ? (*sizes_)[at(i)] : 1;
+        const double arrived_s = microbatch.arrival_s, size = sized_ ? (*sizes_)[i] : 1;
         const double begin_s = weight ? node.free_s : node.free_s < arrived_s ? arrived_s : node.free_s;
         double duration_s = node.duration_s[forward ? 0 : backward ? 2 : 1];
         if (sized_) duration_s *= size;
@@ -80,38 +82,38 @@ bool BoundOrders::run_node(int n, double cutoff_s, const double* after_s, double
             ++microbatch.step;
             continue;
         }
-        const int to = hand_over(node, microbatch, size, node.free_s);
-        const Node& there = nodes_[at(to)];
+        const NodeIndex to = hand_over(node, microbatch, size, node.free_s);
+        const Node& there = nodes_[to];
         if (to != n && there.next != there.end && *there.next == pack(i, step + 1)) ready_.push_back(to);
     }
     return true;
 }
 
 template <bool Noted>
-bool BoundOrders::run_all(double cutoff_s, const double* after_s, double* start_s, std::vector<double>& node_end_s) {
+bool BoundOrders::run_all(double cutoff_s, const double* after_s, double* start_s, PerNode<double>& node_end_s) {
     ready_.clear();
-    for (int n = problem_.nodes() - 1; n >= 0; --n)
-        if (!flat_->order[at(n)].empty()) ready_.push_back(n);
+    for (NodeIndex n(problem_.nodes() - 1); n >= 0; --n)
+        if (!flat_->order[n].empty()) ready_.push_back(n);
     bool in_time = true;
     while (in_time && !ready_.empty()) {
-        const int n = ready_.back();
+        const NodeIndex n = ready_.back();
         ready_.pop_back();
         in_time = run_node<Noted>(n, cutoff_s, after_s, start_s);
     }
     node_end_s.resize(nodes_.size());
-    for (std::size_t n = 0; n < nodes_.size(); ++n)
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n)
         node_end_s[n] = nodes_[n].next == flat_->order[n].data() ? -1 : nodes_[n].free_s;
     return in_time && operations_left_ == 0;
 }
 
-bool BoundOrders::run(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue, double cutoff_s,
-                      std::vector<double>& node_end_s) {
+bool BoundOrders::run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
+                      PerNode<double>& node_end_s) {
     prepare(flat, relative_sizes, queue);
     return run_all<false>(cutoff_s, nullptr, nullptr, node_end_s);
 }
 
-bool BoundOrders::follow(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue, double cutoff_s,
-                         const double* after_s, double* start_s, std::vector<double>& node_end_s) {
+bool BoundOrders::follow(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
+                         const double* after_s, double* start_s, PerNode<double>& node_end_s) {
     prepare(flat, relative_sizes, queue);
     return run_all<true>(cutoff_s, after_s, start_s, node_end_s);
 }

@@ -15,14 +15,14 @@ class BoundOrders {
 public:
     explicit BoundOrders(const Problem& problem) : problem_(problem), line_free_s_(problem.line_names.size()) {}
 
-    /// Simulates a plan that has orders. `relative_sizes` [release index], empty where all are alike. `queue`:
+    /// Simulates a plan that has orders. `relative_sizes`: empty where all are alike. `queue`:
     /// transfers wait for their line. Gives the end of each node's last operation, negative where nothing ran. False
     /// where the orders wait for each other, or as soon as the end is sure to reach `cutoff_s`.
-    bool run(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue, double cutoff_s,
-             std::vector<double>& node_end_s);
+    bool run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
+             PerNode<double>& node_end_s);
     /// The same; notes in `start_s` when what starts, and cuts off by `after_s` as well (Simulator::follow_orders).
-    bool follow(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue, double cutoff_s,
-                const double* after_s, double* start_s, std::vector<double>& node_end_s);
+    bool follow(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
+                const double* after_s, double* start_s, PerNode<double>& node_end_s);
 
 private:
     struct Node {
@@ -33,27 +33,27 @@ private:
         int room;                         ///< microbatches that it may still take
     };
     struct Microbatch {
-        double arrival_s;  ///< of the input of its next step
-        const int* nodes;  ///< its path
-        int step;          ///< next
+        double arrival_s;        ///< of the input of its next step
+        const NodeIndex* nodes;  ///< its path
+        int step;                ///< next
     };
 
-    void prepare(const FlatPlan& flat, const std::vector<double>& relative_sizes, bool queue);
-    int hand_over(const Node& node, Microbatch& microbatch, double size, double now_s);
+    void prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue);
+    NodeIndex hand_over(const Node& node, Microbatch& microbatch, double size, double now_s);
     template <bool Noted>
-    bool run_node(int n, double cutoff_s, const double* after_s, double* start_s);
+    bool run_node(NodeIndex n, double cutoff_s, const double* after_s, double* start_s);
     template <bool Noted>
-    bool run_all(double cutoff_s, const double* after_s, double* start_s, std::vector<double>& node_end_s);
+    bool run_all(double cutoff_s, const double* after_s, double* start_s, PerNode<double>& node_end_s);
 
     const Problem& problem_;
     const FlatPlan* flat_ = nullptr;
-    const std::vector<double>* sizes_ = nullptr;
+    const PerRelease<double>* sizes_ = nullptr;
     int length_ = 0;  ///< p
     bool split_ = false, sized_ = false, queue_ = false;
     int operations_left_ = 0;
-    std::vector<Node> nodes_;
-    std::vector<Microbatch> microbatches_;  ///< [T] in release order
-    std::vector<int> ready_;                ///< nodes whose next operation has its input
+    PerNode<Node> nodes_;
+    PerRelease<Microbatch> microbatches_;
+    std::vector<NodeIndex> ready_;  ///< nodes whose next operation has its input
     std::vector<double> line_free_s_;
 };
 

@@ -14,7 +14,7 @@ inline EventKey make_key(double time_s, std::uint32_t number, std::uint32_t payl
 }
 inline double time_of(EventKey key) { return std::bit_cast<double>(static_cast<std::uint64_t>(key >> 64)); }
 inline std::uint32_t payload_of(EventKey key) { return static_cast<std::uint32_t>(key); }
-inline EventKey with_payload(EventKey key, int node) {
+inline EventKey with_payload(EventKey key, NodeIndex node) {
     return (key & ~EventKey{0xFFFFFFFFu}) | static_cast<std::uint32_t>(node);
 }
 /// Time and number alone: an operation's key and the key of the event that brings it compare equal.

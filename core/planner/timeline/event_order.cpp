@@ -82,7 +82,7 @@ std::size_t EventOrder::first_pending(const FastState& state, std::size_t n) con
 }
 
 template <bool Sized, int Groups>
-FastOutcome EventOrder::loop(FastState& state, double cutoff_s, std::vector<double>& node_end_s) {
+FastOutcome EventOrder::loop(FastState& state, double cutoff_s, PerNode<double>& node_end_s) {
     const std::size_t node_count = state.nodes.size(), tops = ((node_count + 3) / 4 + wide - 1) / wide;
     events_.assign(tops * wide * 4 + tops * wide + tops, ~TurnKey{0});
     const Agenda<Groups> agenda{events_.data(), events_.data() + tops * wide * 4, events_.data() + tops * wide * 5,
@@ -142,7 +142,7 @@ FastOutcome EventOrder::loop(FastState& state, double cutoff_s, std::vector<doub
     return state.finish(left, cutoff_s, node_end_s);
 }
 
-FastOutcome EventOrder::run(FastState& state, double cutoff_s, std::vector<double>& node_end_s) {
+FastOutcome EventOrder::run(FastState& state, double cutoff_s, PerNode<double>& node_end_s) {
     const std::size_t groups = (state.nodes.size() + 3) / 4;
     if (state.nodes.size() > most_nodes) return FastOutcome::too_fine;
     const auto run = [&]<bool Sized>() {

@@ -16,11 +16,11 @@ public:
     static constexpr std::size_t most_nodes = 4096;  ///< whose numbers fit into an event's key
 
     /// Runs what `state` was prepared for; false outcomes: cut, too_fine (also for more than most_nodes).
-    FastOutcome run(FastState& state, double cutoff_s, std::vector<double>& node_end_s);
+    FastOutcome run(FastState& state, double cutoff_s, PerNode<double>& node_end_s);
 
 private:
     template <bool Sized, int Groups>
-    FastOutcome loop(FastState& state, double cutoff_s, std::vector<double>& node_end_s);
+    FastOutcome loop(FastState& state, double cutoff_s, PerNode<double>& node_end_s);
     /// Of the nodes whose events fall on `n`'s instant and that have a transfer to hand to a shared line, the one whose
     /// turn it is.
     [[gnu::noinline]] std::size_t first_pending(const FastState& state, std::size_t n) const;

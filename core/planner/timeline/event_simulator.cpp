@@ -36,7 +36,7 @@ EventSimulator::EventSimulator(const Problem& problem) : problem_(problem) {
     visits_.resize(at(problem.nodes()));
 }
 
-void EventSimulator::prepare(const FlatPlan& flat, const std::vector<double>& relative_sizes) {
+void EventSimulator::prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes) {
     flat_ = &flat;
     sizes_ = &relative_sizes;
     sized_ = !relative_sizes.empty();
@@ -47,9 +47,9 @@ void EventSimulator::prepare(const FlatPlan& flat, const std::vector<double>& re
     std::fill(group_events_.begin(), group_events_.end(), never);
     if (problem_.shared_links) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
     std::fill(visits_.begin(), visits_.end(), 0);
-    for (const int node : flat.nodes) ++visits_[at(node)];
+    for (const NodeIndex node : flat.nodes) ++visits_[node];
     route_.resize(at(count) * at(steps));
-    for (int i = 0; i < count; ++i)
+    for (ReleaseIndex i = 0; i < count; ++i)
         for (int step = 0; step < steps; ++step) route_[at(i * steps + step)] = step_node(flat.path(i), length_, step);
     prepare_nodes();
     number_ = static_cast<std::uint32_t>(count);
@@ -68,15 +68,16 @@ void EventSimulator::prepare_nodes() {
         items_[at(item)] = never;
         item += size + 1;
     };
-    for (int n = 0; n < problem_.nodes(); ++n) {
-        auto& state = nodes_[at(n)];
-        const int visits = visits_[at(n)], stage = flat_->stage_of[at(n)];
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
+        auto& state = nodes_[n];
+        const int visits = visits_[n];
+        const StageIndex stage = flat_->stage_of[n];
         slice(state.forward, visits);
         slice(state.other, 2 * visits);
         slice(state.local, local * visits);
         state.held = state.own_next = state.own_end = state.order_next = 0;
         state.busy = false;
-        state.memory = problem_.memory[at(n)];
+        state.memory = problem_.memory[n];
         state.last_end_s = -1;
         if (stage < 0) continue;
         const auto seconds = operation_seconds(problem_, n, stage, split_);
@@ -85,12 +86,12 @@ void EventSimulator::prepare_nodes() {
         state.own_next = state.own_end = own;
         own += visits;
     }
-    for (int i = 0; i < count; ++i) own_[at(nodes_[at(flat_->path(i)[0])].own_end++)] = i;
+    for (ReleaseIndex i = 0; i < count; ++i) own_[at(nodes_[flat_->path(i)[0]].own_end++)] = i;
 }
 
 void EventSimulator::prepare_order() {
     order_keys_.assign(at(flat_->count()) * at(2 * length_ + 1) * 2, never);
-    for (int i = 0; i < flat_->count(); ++i) {
+    for (ReleaseIndex i = 0; i < flat_->count(); ++i) {
         const auto operation = pack(i, 0);
         order_keys_[slot(operation)] = make_key(0, static_cast<std::uint32_t>(i), operation);
     }
@@ -113,14 +114,14 @@ inline void EventSimulator::insert(Queue& queue, EventKey key) {
     items_[at(place)] = key;
 }
 
-inline void EventSimulator::set_event(int node, EventKey key) {
+inline void EventSimulator::set_event(NodeIndex node, EventKey key) {
     events_[at(node)] = key;
     const std::size_t group = at(node) >> (group_shift_ + 2);
     group_events_[group] = least(&events_[group << (group_shift_ + 2)], std::size_t{4} << group_shift_);
 }
 
-inline void EventSimulator::start(int node, std::uint32_t operation, double ready_s, EventKey now) {
-    auto& state = nodes_[at(node)];
+inline void EventSimulator::start(NodeIndex node, std::uint32_t operation, double ready_s, EventKey now) {
+    auto& state = nodes_[node];
     const int step = packed_step(operation);
     state.held += step < length_ ? 1 : 0;
     state.running = operation;
@@ -128,16 +129,16 @@ inline void EventSimulator::start(int node, std::uint32_t operation, double read
     state.started_s = time_of(now);
     state.busy = true;
     double duration_s = state.duration_s[kind_of_step(step, length_)];
-    if (sized_) duration_s *= (*sizes_)[at(packed_index(operation))];
+    if (sized_) duration_s *= (*sizes_)[packed_index(operation)];
     set_event(node, make_key(state.started_s + duration_s, number_++, static_cast<std::uint32_t>(node)));
 }
 
 template <bool Ordered, bool Local>
-inline void EventSimulator::dispatch(int node, EventKey now) {
-    auto& state = nodes_[at(node)];
+inline void EventSimulator::dispatch(NodeIndex node, EventKey now) {
+    auto& state = nodes_[node];
     const bool admits = state.held < state.memory;
     if constexpr (Ordered) {
-        const auto& order = flat_->order[at(node)];
+        const auto& order = flat_->order[node];
         set_event(node, never);
         if (at(state.order_next) >= order.size()) return;
         const auto operation = order[at(state.order_next)];
@@ -175,24 +176,25 @@ inline void EventSimulator::dispatch(int node, EventKey now) {
 }
 
 template <bool Ordered>
-inline void EventSimulator::ready_at_once(int node, std::uint32_t operation, double now_s) {
+inline void EventSimulator::ready_at_once(NodeIndex node, std::uint32_t operation, double now_s) {
     if constexpr (Ordered) {
         order_keys_[slot(operation)] = make_key(now_s, 0, operation);
         ++number_;
     } else {
-        insert(nodes_[at(node)].local, make_key(now_s, number_++, operation));
+        insert(nodes_[node].local, make_key(now_s, number_++, operation));
     }
 }
 
 template <bool Ordered, bool Record>
-inline void EventSimulator::hand_over(int from, std::uint32_t operation, double now_s) {
-    const int index = packed_index(operation), step = packed_step(operation);
-    const int to = route_[at(index * (2 * length_ + 1) + step)];
+inline void EventSimulator::hand_over(NodeIndex from, std::uint32_t operation, double now_s) {
+    const ReleaseIndex index = packed_index(operation);
+    const int step = packed_step(operation);
+    const NodeIndex to = route_[at(index * (2 * length_ + 1) + step)];
     if (to == from) return ready_at_once<Ordered>(to, operation, now_s);
     const Hop& hop = problem_.hop(from, to);
     const bool forwards = comes_forward(step, length_);
     double transfer_s = transfer_seconds(hop, step, length_);
-    if (sized_) transfer_s *= (*sizes_)[at(index)];
+    if (sized_) transfer_s *= (*sizes_)[index];
     double start_s = now_s, arrival_s = 0;
     if (problem_.shared_links) {
         auto& line_free_s = line_free_s_[at(hop.line)];
@@ -203,14 +205,14 @@ inline void EventSimulator::hand_over(int from, std::uint32_t operation, double 
     }
     if constexpr (Record)
         record_->spans.push_back(
-            {forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, flat_->stage_of[at(to)],
-             flat_->microbatches[at(index)], now_s, start_s, arrival_s,
-             (forwards ? problem_.forward_bytes : problem_.backward_bytes) * (sized_ ? (*sizes_)[at(index)] : 1)});
+            {forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, flat_->stage_of[to],
+             flat_->microbatches[index], now_s, start_s, arrival_s,
+             (forwards ? problem_.forward_bytes : problem_.backward_bytes) * (sized_ ? (*sizes_)[index] : 1)});
     const EventKey key = make_key(arrival_s, number_++, operation);
-    auto& target = nodes_[at(to)];
+    auto& target = nodes_[to];
     if constexpr (Ordered) {
         order_keys_[slot(operation)] = key;
-        const auto& order = flat_->order[at(to)];
+        const auto& order = flat_->order[to];
         if (target.busy || at(target.order_next) >= order.size() || order[at(target.order_next)] != operation) return;
     } else {
         insert(step < length_ ? target.forward : target.other, key);
@@ -219,23 +221,24 @@ inline void EventSimulator::hand_over(int from, std::uint32_t operation, double 
     if (wakes) set_event(to, earlier(events_[at(to)], with_payload(key, to)));
 }
 
-void EventSimulator::record_operation(int node, double now_s) {
-    const auto& state = nodes_[at(node)];
-    const int step = packed_step(state.running), index = packed_index(state.running);
+void EventSimulator::record_operation(NodeIndex node, double now_s) {
+    const auto& state = nodes_[node];
+    const int step = packed_step(state.running);
+    const ReleaseIndex index = packed_index(state.running);
     const bool weight = (step & weight_gradient_bit) != 0;
     const auto kind = weight            ? SpanKind::weight_gradient
                       : step < length_  ? SpanKind::forward
                       : step == length_ ? SpanKind::loss
                       : split_          ? SpanKind::input_gradient
                                         : SpanKind::backward;
-    record_->spans.push_back({kind, node, -1, flat_->stage_of[at(node)], flat_->microbatches[at(index)], state.ready_s,
-                              state.started_s, now_s, 0});
+    record_->spans.push_back(
+        {kind, node, -1, flat_->stage_of[node], flat_->microbatches[index], state.ready_s, state.started_s, now_s, 0});
     record_->busy_s += now_s - state.started_s;
 }
 
 template <bool Ordered, bool Local, bool Record>
-inline void EventSimulator::handle(int node, EventKey now) {
-    auto& state = nodes_[at(node)];
+inline void EventSimulator::handle(NodeIndex node, EventKey now) {
+    auto& state = nodes_[node];
     if (state.busy) {
         const double now_s = time_of(now);
         const auto operation = state.running;
@@ -255,38 +258,38 @@ inline void EventSimulator::handle(int node, EventKey now) {
 
 template <bool Ordered, bool Local, bool Record>
 bool EventSimulator::loop(double cutoff_s) {
-    for (int i = 0; i < flat_->count(); ++i) {
-        const int node = flat_->path(i)[0];
-        if (!nodes_[at(node)].busy) dispatch<Ordered, Local>(node, make_key(0, static_cast<std::uint32_t>(i), 0));
+    for (ReleaseIndex i = 0; i < flat_->count(); ++i) {
+        const NodeIndex node = flat_->path(i)[0];
+        if (!nodes_[node].busy) dispatch<Ordered, Local>(node, make_key(0, static_cast<std::uint32_t>(i), 0));
     }
     const EventKey cutoff = make_key(cutoff_s, 0, 0);
     while (true) {
         const EventKey now = least(group_events_.data(), group_events_.size());
         if (now >= cutoff) break;
-        handle<Ordered, Local, Record>(static_cast<int>(payload_of(now)), now);
+        handle<Ordered, Local, Record>(NodeIndex(payload_of(now)), now);
     }
     return operations_left_ == 0;
 }
 
-bool EventSimulator::simulate(double cutoff_s, std::vector<double>& node_end_s) {
+bool EventSimulator::simulate(double cutoff_s, PerNode<double>& node_end_s) {
     const bool ordered = !flat_->order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
     const bool done = record    ? (ordered ? loop<true, true, true>(cutoff_s) : loop<false, true, true>(cutoff_s))
                       : ordered ? loop<true, true, false>(cutoff_s)
                       : local   ? loop<false, true, false>(cutoff_s)
                                 : loop<false, false, false>(cutoff_s);
     node_end_s.resize(nodes_.size());
-    for (std::size_t n = 0; n < nodes_.size(); ++n) node_end_s[n] = nodes_[n].last_end_s;
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) node_end_s[n] = nodes_[n].last_end_s;
     return done;
 }
 
-bool EventSimulator::run(const FlatPlan& flat, const std::vector<double>& relative_sizes, double cutoff_s,
-                         std::vector<double>& node_end_s) {
+bool EventSimulator::run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, double cutoff_s,
+                         PerNode<double>& node_end_s) {
     prepare(flat, relative_sizes);
     return simulate(cutoff_s, node_end_s);
 }
 
-bool EventSimulator::record(const FlatPlan& flat, const std::vector<double>& relative_sizes, Timeline& timeline,
-                            std::vector<double>& node_end_s) {
+bool EventSimulator::record(const FlatPlan& flat, const PerRelease<double>& relative_sizes, Timeline& timeline,
+                            PerNode<double>& node_end_s) {
     record_ = &timeline;
     prepare(flat, relative_sizes);
     const bool complete = simulate(std::numeric_limits<double>::infinity(), node_end_s);
@@ -302,17 +305,17 @@ std::string EventSimulator::name_of(std::uint32_t operation) const {
                        : (step & weight_gradient_bit) != 0 ? "W"
                        : split_                            ? "I"
                                                            : "B";
-    return kind + std::to_string(flat_->microbatches[at(packed_index(operation))]);
+    return kind + std::to_string(flat_->microbatches[packed_index(operation)]);
 }
 
 void EventSimulator::describe_blocked(Timeline& timeline) const {
-    for (int n = 0; n < problem_.nodes(); ++n) {
-        const auto& state = nodes_[at(n)];
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
+        const auto& state = nodes_[n];
         const std::string held = " waits for memory: it holds " + std::to_string(state.held) + " of " +
                                  std::to_string(state.memory) + " microbatches (TC1)";
         std::string waits;
         if (!flat_->order.empty()) {
-            const auto& order = flat_->order[at(n)];
+            const auto& order = flat_->order[n];
             if (at(state.order_next) >= order.size()) continue;
             const auto operation = order[at(state.order_next)];
             waits = "its order puts " + name_of(operation) + " next, which" +
@@ -324,7 +327,7 @@ void EventSimulator::describe_blocked(Timeline& timeline) const {
         } else {
             continue;
         }
-        timeline.blocked.push_back(problem_.node_ids[at(n)] + ": " + waits);
+        timeline.blocked.push_back(problem_.node_ids[n] + ": " + waits);
     }
 }
 

@@ -20,13 +20,13 @@ class EventSimulator {
 public:
     explicit EventSimulator(const Problem& problem);
 
-    /// Simulates a plan. `relative_sizes` [release index], empty where all are alike. Gives the end of each node's last
+    /// Simulates a plan. `relative_sizes`: empty where all are alike. Gives the end of each node's last
     /// operation, negative where nothing ran. False where it deadlocks or would reach `cutoff_s`.
-    bool run(const FlatPlan& flat, const std::vector<double>& relative_sizes, double cutoff_s,
-             std::vector<double>& node_end_s);
+    bool run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, double cutoff_s,
+             PerNode<double>& node_end_s);
     /// The same without cutoff; adds compute and transfer spans, busy_s, and what is blocked where it deadlocks.
-    bool record(const FlatPlan& flat, const std::vector<double>& relative_sizes, Timeline& timeline,
-                std::vector<double>& node_end_s);
+    bool record(const FlatPlan& flat, const PerRelease<double>& relative_sizes, Timeline& timeline,
+                PerNode<double>& node_end_s);
 
 private:
     /// Waiting operations of a node, sorted, in a slice of a shared array that ends with a key later than all.
@@ -42,44 +42,44 @@ private:
         double ready_s = 0, started_s = 0, last_end_s = -1;
     };
 
-    void prepare(const FlatPlan& flat, const std::vector<double>& relative_sizes);
+    void prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes);
     void prepare_nodes();
     void prepare_order();
-    bool simulate(double cutoff_s, std::vector<double>& node_end_s);
+    bool simulate(double cutoff_s, PerNode<double>& node_end_s);
     template <bool Ordered, bool Local, bool Record>
     bool loop(double cutoff_s);
     template <bool Ordered, bool Local, bool Record>
-    void handle(int node, EventKey now);
+    void handle(NodeIndex node, EventKey now);
     template <bool Ordered, bool Local>
-    void dispatch(int node, EventKey now);
+    void dispatch(NodeIndex node, EventKey now);
     template <bool Ordered, bool Record>
-    void hand_over(int from, std::uint32_t operation, double now_s);
+    void hand_over(NodeIndex from, std::uint32_t operation, double now_s);
     template <bool Ordered>
-    void ready_at_once(int node, std::uint32_t operation, double now_s);
+    void ready_at_once(NodeIndex node, std::uint32_t operation, double now_s);
     void insert(Queue& queue, EventKey key);
-    void set_event(int node, EventKey key);
-    void start(int node, std::uint32_t operation, double ready_s, EventKey now);
+    void set_event(NodeIndex node, EventKey key);
+    void start(NodeIndex node, std::uint32_t operation, double ready_s, EventKey now);
     std::size_t slot(std::uint32_t operation) const;
-    void record_operation(int node, double now_s);
+    void record_operation(NodeIndex node, double now_s);
     std::string name_of(std::uint32_t operation) const;
     void describe_blocked(Timeline& timeline) const;
 
     const Problem& problem_;
     const FlatPlan* flat_ = nullptr;
-    const std::vector<double>* sizes_ = nullptr;
+    const PerRelease<double>* sizes_ = nullptr;
     Timeline* record_ = nullptr;
     int length_ = 0;  ///< p
     bool split_ = false, sized_ = false;
-    std::vector<Node> nodes_;
-    std::vector<EventKey> events_;        ///< [nodes] the node's next event
+    PerNode<Node> nodes_;
+    std::vector<EventKey> events_;        ///< of each node the next
     std::vector<EventKey> group_events_;  ///< the least of each group of 4 << group_shift_ nodes
     int group_shift_ = 0;
     std::vector<EventKey> items_;       ///< storage of all queues
     std::vector<EventKey> order_keys_;  ///< ordered: when each operation's input arrives, `never` until handed over
-    std::vector<int> own_;              ///< release indices of each data node's own microbatches
-    std::vector<int> route_;            ///< [T x (2p+1)] node of each step
+    std::vector<ReleaseIndex> own_;     ///< release indices of each data node's own microbatches
+    std::vector<NodeIndex> route_;      ///< [T x (2p+1)] node of each step
     std::vector<double> line_free_s_;
-    std::vector<int> visits_;  ///< of each node
+    PerNode<int> visits_;
     std::uint32_t number_ = 0;
     int operations_left_ = 0;
 };

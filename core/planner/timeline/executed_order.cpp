@@ -8,12 +8,12 @@
 
 namespace skippipe {
 
-std::vector<std::vector<Operation>> executed_order(const Timeline& timeline, int nodes) {
-    std::vector<std::vector<const Span*>> ran(at(nodes));
+PerNode<std::vector<Operation>> executed_order(const Timeline& timeline, int nodes) {
+    PerNode<std::vector<const Span*>> ran(at(nodes));
     for (const auto& span : timeline.spans)
-        if (is_compute(span.kind) && span.node >= 0 && span.node < nodes) ran[at(span.node)].push_back(&span);
-    std::vector<std::vector<Operation>> order(at(nodes));
-    for (std::size_t n = 0; n < ran.size(); ++n) {
+        if (is_compute(span.kind) && span.node >= 0 && span.node < nodes) ran[span.node].push_back(&span);
+    PerNode<std::vector<Operation>> order(at(nodes));
+    for (NodeIndex n = 0; n < nodes; ++n) {
         std::stable_sort(ran[n].begin(), ran[n].end(), [](const Span* a, const Span* b) {
             return std::tie(a->start_s, a->end_s) < std::tie(b->start_s, b->end_s);
         });

@@ -8,7 +8,7 @@ namespace skippipe {
 
 /// Each node's operations in the order in which a timeline ran them: a binding order that repeats it. Spans of nodes
 /// beyond `nodes` are left out.
-std::vector<std::vector<Operation>> executed_order(const Timeline& timeline, int nodes);
+PerNode<std::vector<Operation>> executed_order(const Timeline& timeline, int nodes);
 
 /// The plan bound to the order in which its timeline ran it: the same timeline, and faster parts cannot turn it into
 /// another one.

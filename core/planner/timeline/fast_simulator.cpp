@@ -3,8 +3,8 @@
 
 namespace skippipe {
 
-FastOutcome FastSimulator::run(const FlatPlan& flat, const std::vector<double>& relative_sizes, double cutoff_s,
-                               std::vector<double>& node_end_s) {
+FastOutcome FastSimulator::run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, double cutoff_s,
+                               PerNode<double>& node_end_s) {
     node_end_s.resize(state_.nodes.size());
     state_.prepare(flat, relative_sizes);
     return state_.lines_wait ? event_order_.run(state_, cutoff_s, node_end_s)

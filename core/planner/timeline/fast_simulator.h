@@ -15,10 +15,10 @@ class FastSimulator {
 public:
     explicit FastSimulator(const Problem& problem) : state_(problem) {}
 
-    /// Simulates a plan. `relative_sizes` [release index], empty where all are alike. Gives the end of each node's last
+    /// Simulates a plan. `relative_sizes`: empty where all are alike. Gives the end of each node's last
     /// operation, negative where nothing ran; nothing where times are too fine for it.
-    FastOutcome run(const FlatPlan& flat, const std::vector<double>& relative_sizes, double cutoff_s,
-                    std::vector<double>& node_end_s);
+    FastOutcome run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, double cutoff_s,
+                    PerNode<double>& node_end_s);
 
     /// After a run that was done: end of each operation, [release index x (2p+1) + step].
     void operation_ends(std::vector<double>& end_s) const;

@@ -36,15 +36,15 @@ void FastState::prepare_hops() {
     const auto idle_way_s = [&](const Hop& hop, double transfer_s) {
         return arrival_seconds(0, hop.latency_s, problem.overhead_s, transfer_s * smallest);
     };
-    for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b) {
+    for (NodeIndex a = 0; a < problem.nodes(); ++a)
+        for (NodeIndex b = 0; b < problem.nodes(); ++b) {
             const Hop& hop = problem.hop(a, b);
             if (a == b || hop.line == no_line) continue;
-            auto& way_out_s = shortest_way_out_s_[at(a)];
+            auto& way_out_s = shortest_way_out_s_[a];
             way_out_s = std::min(way_out_s, idle_way_s(hop, hop.seconds_per_backward));
         }
-    for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b) {
+    for (NodeIndex a = 0; a < problem.nodes(); ++a)
+        for (NodeIndex b = 0; b < problem.nodes(); ++b) {
             const Hop& hop = problem.hop(a, b);
             const bool waits = problem.shared_links && hop.line != no_line && several[at(hop.line)];
             hops.push_back({hop.latency_s,
@@ -58,7 +58,7 @@ void FastState::prepare_hops() {
         }
 }
 
-void FastState::prepare(const FlatPlan& plan, const std::vector<double>& relative_sizes) {
+void FastState::prepare(const FlatPlan& plan, const PerRelease<double>& relative_sizes) {
     flat = &plan;
     length_ = plan.length;
     sized_ = !relative_sizes.empty();
@@ -66,22 +66,21 @@ void FastState::prepare(const FlatPlan& plan, const std::vector<double>& relativ
     slot_sizes.clear();
     for (const double size : relative_sizes) slot_sizes.insert(slot_sizes.end(), at(2 * length_ + 1), size);
     if (problem.shared_links) std::fill(line_free_s.begin(), line_free_s.end(), 0.0);
-    int* visits = visits_.data();
     std::fill(visits_.begin(), visits_.end(), 0);
-    for (const int node : plan.nodes) ++visits[node];
+    for (const NodeIndex node : plan.nodes) ++visits_[node];
     prepare_nodes(relative_sizes);
     operations_ = plan.count() * (2 * length_ + 1);
 }
 
-void FastState::prepare_nodes(const std::vector<double>& relative_sizes) {
+void FastState::prepare_nodes(const PerRelease<double>& relative_sizes) {
     const FlatPlan& plan = *flat;
     const double smallest = sized_ ? problem.smallest_size() : 1;
     double last_backward_s = never_s;
     shortest_operation_s = never_s;
     Item* item = items_.data();
-    std::vector<double> load(sized_ ? nodes.size() : 0, 0);
-    for (int i = 0; sized_ && i < plan.count(); ++i)
-        for (int hop = 0; hop < length_; ++hop) load[at(plan.path(i)[hop])] += relative_sizes[at(i)];
+    PerNode<double> load(sized_ ? nodes.size() : 0, 0);
+    for (ReleaseIndex i = 0; sized_ && i < plan.count(); ++i)
+        for (int hop = 0; hop < length_; ++hop) load[plan.path(i)[hop]] += relative_sizes[i];
     // A queue lies between a guard earlier than all and one later than all.
     const auto queue = [&](Node& node, int which, int size) {
         item[0].arrival_s = 0;
@@ -89,15 +88,16 @@ void FastState::prepare_nodes(const std::vector<double>& relative_sizes) {
         node.head[which] = node.tail[which] = item + 1;
         item += size + 2;
     };
-    for (int n = 0; n < problem.nodes(); ++n) {
-        auto& node = nodes[at(n)];
-        const int visits = visits_[at(n)], stage = plan.stage_of[at(n)];
+    for (NodeIndex n = 0; n < problem.nodes(); ++n) {
+        auto& node = nodes[n];
+        const int visits = visits_[n];
+        const StageIndex stage = plan.stage_of[n];
         queue(node, 0, visits);
         queue(node, 1, (stage == 0 ? 2 : 1) * visits);
         node.head[2] = item;
         item += (stage == 0 ? visits : 0) + 1;
         item[-1].arrival_s = never_s;
-        node.gate[0] = &gates_[at(std::clamp(problem.memory[at(n)], 0, visits))];
+        node.gate[0] = &gates_[at(std::clamp(problem.memory[n], 0, visits))];
         node.gate[1] = &open_;
         node.free_s = node.left_s = 0;
         node.pending = 0;
@@ -109,18 +109,18 @@ void FastState::prepare_nodes(const std::vector<double>& relative_sizes) {
         node.duration_s[0] = forward_s;
         node.duration_s[1] = loss_s;
         node.duration_s[2] = node.duration_s[3] = backward_s;
-        node.left_s = (sized_ ? load[at(n)] : visits) * (forward_s + backward_s + (stage == 0 ? loss_s : 0));
+        node.left_s = (sized_ ? load[n] : visits) * (forward_s + backward_s + (stage == 0 ? loss_s : 0));
         const double shortest_s = least(least(forward_s, backward_s), stage == 0 ? loss_s : forward_s) * smallest;
-        ahead_s[at(n)] = shortest_s + shortest_way_out_s_[at(n)];
+        ahead_s[at(n)] = shortest_s + shortest_way_out_s_[n];
         shortest_operation_s = least(shortest_operation_s, shortest_s);
         if (stage == 0) last_backward_s = least(last_backward_s, backward_s * smallest);
     }
-    for (int n = 0; n < problem.nodes(); ++n)
-        if (plan.stage_of[at(n)] > 0) nodes[at(n)].left_s += shortest_way_out_s_[at(n)] + last_backward_s;
+    for (NodeIndex n = 0; n < problem.nodes(); ++n)
+        if (plan.stage_of[n] > 0) nodes[n].left_s += shortest_way_out_s_[n] + last_backward_s;
     const auto steps = static_cast<std::uint32_t>(2 * length_ + 1);
-    for (int i = plan.count() - 1; i >= 0; --i) {
-        auto& own = visits_[at(plan.path(i)[0])];
-        nodes[at(plan.path(i)[0])].head[2][--own] = {0, static_cast<std::uint32_t>(i) * steps << 2};
+    for (ReleaseIndex i(plan.count() - 1); i >= 0; --i) {
+        auto& own = visits_[plan.path(i)[0]];
+        nodes[plan.path(i)[0]].head[2][--own] = {0, static_cast<std::uint32_t>(i) * steps << 2};
     }
 }
 
@@ -151,10 +151,10 @@ bool FastState::precedes(Event x, Event y) const {
     }
 }
 
-FastOutcome FastState::finish(int left, double cutoff_s, std::vector<double>& node_end_s) const {
+FastOutcome FastState::finish(int left, double cutoff_s, PerNode<double>& node_end_s) const {
     double makespan_s = 0;
     node_end_s.resize(nodes.size());
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
+    for (NodeIndex n = 0; n < problem.nodes(); ++n) {
         node_end_s[n] = nodes[n].last < 0 ? -1 : nodes[n].free_s;
         makespan_s = most(makespan_s, node_end_s[n]);
     }

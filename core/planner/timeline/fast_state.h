@@ -81,8 +81,8 @@ class FastState {
 public:
     explicit FastState(const Problem& problem);
 
-    /// Makes ready for a plan. `relative_sizes` [release index], empty where all are alike.
-    void prepare(const FlatPlan& flat, const std::vector<double>& relative_sizes);
+    /// Makes ready for a plan. `relative_sizes`: empty where all are alike.
+    void prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes);
     bool sized() const { return sized_; }
     int operations() const { return operations_; }
 
@@ -94,12 +94,12 @@ public:
 
     /// Once nothing is left that could start: the end of each node's last operation, negative where nothing ran.
     /// `left`: operations that did not run.
-    FastOutcome finish(int left, double cutoff_s, std::vector<double>& node_end_s) const;
+    FastOutcome finish(int left, double cutoff_s, PerNode<double>& node_end_s) const;
 
     const Problem& problem;
     const FlatPlan* flat = nullptr;
     bool lines_wait = false;  ///< some line has several senders, which wait for each other
-    std::vector<Node> nodes;
+    PerNode<Node> nodes;
     std::vector<HopCosts> hops;  ///< [from * nodes + to]
     /// Of each slot: where in FlatPlan::nodes its node is, and in the low bits its kind: 0 forward, 1 loss, 2 backward,
     /// 3 the last backward of a microbatch.
@@ -115,7 +115,7 @@ public:
 private:
     void prepare_hops();
     void prepare_slots(int count, int length);
-    void prepare_nodes(const std::vector<double>& relative_sizes);
+    void prepare_nodes(const PerRelease<double>& relative_sizes);
     bool starts_by_arrival(int slot) const;
 
     int length_ = 0;  ///< p
@@ -124,8 +124,8 @@ private:
     double open_ = 0;            ///< gate of a queue that memory does not limit
     std::vector<double> gates_;  ///< infinite, then 0 for as many microbatches as a node may still take
     std::vector<Item> items_;    ///< storage of the queues
-    std::vector<int> visits_;    ///< of each node
-    std::vector<double> shortest_way_out_s_;
+    PerNode<int> visits_;
+    PerNode<double> shortest_way_out_s_;
 };
 
 /// What happens on the nodes, apart from when it is whose turn. `Lines`: transfers queue for their line; `Sized`:
@@ -237,7 +237,7 @@ private:
 public:
     Node* const nodes;
     FastState& state;
-    const int* const path_nodes;
+    const NodeIndex* const path_nodes;
     const std::uint32_t* const places;
     Record* const records;
     double* const line_free_s;

@@ -24,17 +24,16 @@ FlatPlan flatten(const Problem& problem, const Plan& plan) {
     return flat;
 }
 
-std::vector<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat,
-                                                     const std::vector<std::vector<Operation>>& order) {
-    std::unordered_map<int, int> index_of;
-    for (int i = 0; i < flat.count(); ++i) index_of[flat.microbatches[at(i)]] = i;
-    std::vector<std::vector<std::uint32_t>> packed(order.size());
+PerNode<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat, const PerNode<std::vector<Operation>>& order) {
+    std::unordered_map<MicrobatchIndex, ReleaseIndex> index_of;
+    for (ReleaseIndex i = 0; i < flat.count(); ++i) index_of[flat.microbatches[i]] = i;
+    PerNode<std::vector<std::uint32_t>> packed(order.size());
     const int length = flat.length;
-    for (std::size_t n = 0; n < order.size(); ++n)
+    for (NodeIndex n = 0; at(n) < order.size(); ++n)
         for (const auto& operation : order[n]) {
-            const int index = index_of.at(operation.microbatch);
-            const int* path = flat.path(index);
-            const int hop = static_cast<int>(std::find(path, path + length, static_cast<int>(n)) - path);
+            const ReleaseIndex index = index_of.at(operation.microbatch);
+            const NodeIndex* path = flat.path(index);
+            const int hop = static_cast<int>(std::find(path, path + length, n) - path);
             if (hop == length) throw std::logic_error("order names an operation of another node");
             int step = operation.kind == OpKind::F ? hop : operation.kind == OpKind::L ? length : 2 * length - hop;
             if (operation.kind == OpKind::W) step |= weight_gradient_bit;
@@ -46,10 +45,10 @@ std::vector<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat,
 // A line with a single sender is handed its transfers in the order in which that node runs.
 std::vector<bool> contended_lines(const Problem& problem) {
     if (!problem.shared_links) return {};
-    std::vector<int> sender(problem.line_names.size(), -1);
+    std::vector<NodeIndex> sender(problem.line_names.size(), -1);
     std::vector<bool> several(problem.line_names.size(), false);
-    for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b) {
+    for (NodeIndex a = 0; a < problem.nodes(); ++a)
+        for (NodeIndex b = 0; b < problem.nodes(); ++b) {
             const int line = problem.hop(a, b).line;
             if (a == b || line == no_line) continue;
             if (sender[at(line)] >= 0 && sender[at(line)] != a) several[at(line)] = true;

@@ -12,35 +12,36 @@ namespace skippipe {
 struct FlatPlan {
     int length = 0;  ///< p
     bool split_backward = false;
-    std::vector<int> microbatches;  ///< [T] in release order
-    std::vector<int> nodes;         ///< [T x p] in release order
-    std::vector<int> stage_of;      ///< [nodes]; -1: left out
+    PerRelease<MicrobatchIndex> microbatches;
+    std::vector<NodeIndex> nodes;  ///< [T x p] in release order
+    PerNode<StageIndex> stage_of;  ///< -1: left out
     /// Binding order of each node as packed operations (see pack); empty: dispatch decides.
-    std::vector<std::vector<std::uint32_t>> order;
+    PerNode<std::vector<std::uint32_t>> order;
 
     int count() const { return static_cast<int>(microbatches.size()); }
-    int* path(int index) { return nodes.data() + static_cast<std::ptrdiff_t>(index) * length; }
-    const int* path(int index) const { return nodes.data() + static_cast<std::ptrdiff_t>(index) * length; }
+    NodeIndex* path(ReleaseIndex index) { return nodes.data() + static_cast<std::ptrdiff_t>(index) * length; }
+    const NodeIndex* path(ReleaseIndex index) const {
+        return nodes.data() + static_cast<std::ptrdiff_t>(index) * length;
+    }
 };
 
 /// A step of a microbatch: 0..p-1 forward, p loss, p+1..2p backward (input gradient where split), node of each by
 /// `step_node`.
-inline int step_node(const int* path, int length, int step) {
+inline NodeIndex step_node(const NodeIndex* path, int length, int step) {
     return step < length ? path[step] : step == length ? path[0] : path[2 * length - step];
 }
 inline constexpr int weight_gradient_bit = 1 << 14;  ///< marks W of the same step in a packed operation
-inline std::uint32_t pack(int index, int step) {
+inline std::uint32_t pack(ReleaseIndex index, int step) {
     return static_cast<std::uint32_t>(index) << 15 | static_cast<std::uint32_t>(step);
 }
-inline int packed_index(std::uint32_t packed) { return static_cast<int>(packed >> 15); }
+inline ReleaseIndex packed_index(std::uint32_t packed) { return ReleaseIndex(packed >> 15); }
 inline int packed_step(std::uint32_t packed) { return static_cast<int>(packed & 0x7FFFu); }
 
 /// A plan without its words. `plan` must have passed check_structure.
 FlatPlan flatten(const Problem& problem, const Plan& plan);
 
-/// A node's operations [nodes] packed for a plan without its words.
-std::vector<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat,
-                                                     const std::vector<std::vector<Operation>>& order);
+/// Each node's operations packed for a plan without its words.
+PerNode<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat, const PerNode<std::vector<Operation>>& order);
 
 /// Of each line, whether several nodes hand to it, so that one's transfers wait for another's. Empty where lines are
 /// unlimited.

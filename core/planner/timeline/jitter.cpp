@@ -24,7 +24,7 @@ public:
 
     const Problem& draw(Rng& rng) {
         draw_factors(nominal_, jitter_, rng, factors_);
-        for (std::size_t n = 0; n < factors_.node.size(); ++n)
+        for (NodeIndex n = 0; n < nominal_.nodes(); ++n)
             drawn_.seconds_per_sample_per_block[n] = nominal_.seconds_per_sample_per_block[n] * factors_.node[n];
         for (std::size_t h = 0; h < nominal_.hops.size(); ++h) {
             const Hop& hop = nominal_.hops[h];

@@ -26,7 +26,8 @@ void draw_lognormal(double share, Rng& rng, std::vector<double>& factors);
 
 /// How many times longer everything takes on each node and each line in one drawn network.
 struct Factors {
-    std::vector<double> node, line;
+    PerNode<double> node;
+    std::vector<double> line;
 };
 
 /// Draws a number for every node, then for every line, whatever the shares are.

@@ -37,7 +37,7 @@ std::uint64_t before(const double* due_s, std::size_t count, double bound_s) {
 }  // namespace
 
 template <bool Lines, bool Sized>
-FastOutcome Lookahead::loop(FastState& state, double cutoff_s, std::vector<double>& node_end_s) {
+FastOutcome Lookahead::loop(FastState& state, double cutoff_s, PerNode<double>& node_end_s) {
     // Sums of another order may differ by roundings.
     constexpr double hair = 1 - 0x1p-40;
     due_s_.resize(state.ahead_s.size(), never_s);
@@ -72,7 +72,7 @@ FastOutcome Lookahead::loop(FastState& state, double cutoff_s, std::vector<doubl
     return state.finish(left, cutoff_s, node_end_s);
 }
 
-FastOutcome Lookahead::run(FastState& state, double cutoff_s, std::vector<double>& node_end_s) {
+FastOutcome Lookahead::run(FastState& state, double cutoff_s, PerNode<double>& node_end_s) {
     const bool lines = state.problem.shared_links;
     if (state.sized())
         return lines ? loop<true, true>(state, cutoff_s, node_end_s) : loop<false, true>(state, cutoff_s, node_end_s);

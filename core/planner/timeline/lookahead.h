@@ -14,11 +14,11 @@ namespace skippipe::fast {
 class Lookahead {
 public:
     /// Runs what `state` was prepared for; no line may have several senders.
-    FastOutcome run(FastState& state, double cutoff_s, std::vector<double>& node_end_s);
+    FastOutcome run(FastState& state, double cutoff_s, PerNode<double>& node_end_s);
 
 private:
     template <bool Lines, bool Sized>
-    FastOutcome loop(FastState& state, double cutoff_s, std::vector<double>& node_end_s);
+    FastOutcome loop(FastState& state, double cutoff_s, PerNode<double>& node_end_s);
 
     std::vector<double> due_s_;  ///< [nodes, made even] next event
 };

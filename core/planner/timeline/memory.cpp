@@ -33,16 +33,14 @@ double number_in(const char* path, const std::string& key = {}) {
 
 /// Most microbatches that a node holds between the start of their I and the end of their W, by the plan's timeline; of
 /// each node.
-std::vector<int> most_between(const Problem& problem, const Plan& plan) {
-    std::vector<std::vector<std::pair<double, int>>> changes(problem.node_ids.size());
+PerNode<int> most_between(const Problem& problem, const Plan& plan) {
+    PerNode<std::vector<std::pair<double, int>>> changes(problem.node_ids.size());
     for (const auto& span : evaluate(problem, plan).spans) {
-        if (span.kind == SpanKind::input_gradient)
-            changes[static_cast<std::size_t>(span.node)].emplace_back(span.start_s, 1);
-        if (span.kind == SpanKind::weight_gradient)
-            changes[static_cast<std::size_t>(span.node)].emplace_back(span.end_s, -1);
+        if (span.kind == SpanKind::input_gradient) changes[span.node].emplace_back(span.start_s, 1);
+        if (span.kind == SpanKind::weight_gradient) changes[span.node].emplace_back(span.end_s, -1);
     }
-    std::vector<int> most(changes.size(), 0);
-    for (std::size_t node = 0; node < changes.size(); ++node) {
+    PerNode<int> most(changes.size(), 0);
+    for (NodeIndex node = 0; node < problem.nodes(); ++node) {
         std::sort(changes[node].begin(), changes[node].end());
         int held = 0;
         for (const auto& [time_s, change] : changes[node]) most[node] = std::max(most[node], held += change);
@@ -52,16 +50,16 @@ std::vector<int> most_between(const Problem& problem, const Plan& plan) {
 
 /// What int8's error feedback keeps from one iteration to the next, of each node: a number in fp32 for each of every
 /// message that it sends.
-std::vector<double> feedback_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
-    std::vector<double> bytes(problem.node_ids.size(), 0);
+PerNode<double> feedback_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    PerNode<double> bytes(problem.node_ids.size(), 0);
     if (experiment.costs.wire != WireType::int8) return bytes;
     const double message_bytes =
         4.0 * experiment.pipeline.microbatch_samples * experiment.model.sequence * experiment.model.width;
     for (const auto& path : plan.paths)
         if (path.nodes.size() > 1)  // every node of a path sends one message forward, one back; the first sends the
                                     // loss' gradient to the last
-            for (const int node : path.nodes)
-                bytes[static_cast<std::size_t>(node)] += 2 * problem.relative_size(path.microbatch) * message_bytes;
+            for (const NodeIndex node : path.nodes)
+                bytes[node] += 2 * problem.relative_size(path.microbatch) * message_bytes;
     return bytes;
 }
 
@@ -82,7 +80,7 @@ double most_at_once(std::vector<Change>& changes) {
 
 /// What operation a message is for: of a node and microbatch there is one of each.
 enum class Use { forward, loss, backward };
-using UseKey = std::tuple<int, int, Use>;
+using UseKey = std::tuple<NodeIndex, MicrobatchIndex, Use>;
 
 /// When each operation starts.
 std::map<UseKey, double> starts_of(const Timeline& timeline) {
@@ -98,16 +96,16 @@ std::map<UseKey, double> starts_of(const Timeline& timeline) {
 
 /// Most bytes of messages at each node by the plan's timeline: under way, at its sender; come and not yet used, at its
 /// receiver.
-std::vector<double> message_bytes(const Problem& problem, const Plan& plan) {
+PerNode<double> message_bytes(const Problem& problem, const Plan& plan) {
     const auto timeline = evaluate(problem, plan);
     const auto starts = starts_of(timeline);
-    std::map<int, int> data_node;  // of each microbatch
+    std::map<MicrobatchIndex, NodeIndex> data_node;  // of each microbatch
     for (const auto& path : plan.paths) data_node[path.microbatch] = path.nodes.front();
-    std::vector<std::vector<Change>> changes(problem.node_ids.size());
+    PerNode<std::vector<Change>> changes(problem.node_ids.size());
     for (const auto& span : timeline.spans) {
         if (!is_transfer(span.kind)) continue;
-        auto& sender = changes[static_cast<std::size_t>(span.node)];
-        auto& receiver = changes[static_cast<std::size_t>(span.to_node)];
+        auto& sender = changes[span.node];
+        auto& receiver = changes[span.to_node];
         sender.push_back({span.ready_s, span.bytes});
         sender.push_back({span.end_s, -span.bytes});
         const auto use = span.kind == SpanKind::transfer_backward        ? Use::backward
@@ -118,7 +116,7 @@ std::vector<double> message_bytes(const Problem& problem, const Plan& plan) {
         receiver.push_back({span.end_s, span.bytes});
         receiver.push_back({used->second, -span.bytes});
     }
-    std::vector<double> most;
+    PerNode<double> most;
     for (auto& of_node : changes) most.push_back(most_at_once(of_node));
     return most;
 }
@@ -135,7 +133,7 @@ std::size_t posted_ahead(std::size_t edges, double largest_bytes) {
 double posted_memory(const Experiment& experiment, const Problem& problem) {
     const int ranks = experiment.execution.clock == Clock::wall ? experiment.execution.ranks : 1;
     double relative = 1;  // of the largest microbatch
-    for (int m = 0; m < static_cast<int>(problem.sizes.size()); ++m)
+    for (MicrobatchIndex m = 0; at(m) < problem.sizes.size(); ++m)
         relative = std::max(relative, problem.relative_size(m));
     const double largest = relative * std::max(problem.forward_bytes, problem.backward_bytes);
     const auto edges = static_cast<std::size_t>(std::max(0, ranks - 1));
@@ -143,25 +141,23 @@ double posted_memory(const Experiment& experiment, const Problem& problem) {
 }
 
 std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Problem& problem, const Plan& plan) {
-    std::vector<int> visits(problem.node_ids.size());
+    PerNode<int> visits(problem.node_ids.size());
     for (const auto& path : plan.paths)
-        for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
-    const auto between =
-        plan.split_backward ? most_between(problem, plan) : std::vector<int>(problem.node_ids.size(), 0);
+        for (const NodeIndex node : path.nodes) ++visits[node];
+    const auto between = plan.split_backward ? most_between(problem, plan) : PerNode<int>(problem.node_ids.size(), 0);
     const auto feedback = feedback_bytes(experiment, problem, plan);
     const auto messages = message_bytes(problem, plan);
     std::vector<NodeMemory> needs;
-    for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
-        for (const int node : plan.stages[stage]) {
-            const auto at = static_cast<std::size_t>(node);
-            const int blocks = plan.blocks[stage], held = std::min(problem.memory[at], visits[at]);
+    for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage)
+        for (const NodeIndex node : plan.stages[stage]) {
+            const int blocks = plan.blocks[stage], held = std::min(problem.memory[node], visits[node]);
             // What one microbatch leaves between I and W belongs to the worker that runs them one after the other;
             // further ones wait.
             const double apart = between_bytes(experiment, blocks),
-                         waiting = std::max(0, std::min(held, between[at]) - 1);
+                         waiting = std::max(0, std::min(held, between[node]) - 1);
             needs.push_back({node, state_bytes(experiment, blocks, stage == 0),
-                             held * (activation_bytes(experiment, blocks) - apart) + waiting * apart + feedback[at],
-                             workspace_bytes(experiment, blocks, stage == 0) + apart, messages[at]});
+                             held * (activation_bytes(experiment, blocks) - apart) + waiting * apart + feedback[node],
+                             workspace_bytes(experiment, blocks, stage == 0) + apart, messages[node]});
         }
     return needs;
 }
@@ -179,9 +175,8 @@ Faults check_memory_fits(const Experiment& experiment, const Problem& problem, c
     NodeMemory largest;
     double state = 0;
     auto needs = memory_needed(experiment, problem, plan);
-    std::erase_if(needs, [&](const NodeMemory& need) {
-        return experiment.topology.nodes[static_cast<std::size_t>(need.node)].device != "cpu";
-    });
+    std::erase_if(needs,
+                  [&](const NodeMemory& need) { return experiment.topology.nodes[at(need.node)].device != "cpu"; });
     for (const auto& need : needs) {
         state += need.state;
         if (need.total() > largest.total()) largest = need;
@@ -200,9 +195,8 @@ Faults check_memory_fits(const Experiment& experiment, const Problem& problem, c
          fmt::format("{} parameters do not fit: {} nodes need {} (weights, gradients and AdamW state {}, "
                      "activations and messages about {}; the largest, {}, {}), and {} are available: {} are missing",
                      format_si(model_parameters(experiment.model), ""), needs.size(), bytes_text(together),
-                     bytes_text(state), bytes_text(together - state),
-                     problem.node_ids[static_cast<std::size_t>(largest.node)], bytes_text(largest.total()),
-                     bytes_text(available), bytes_text(together - available)),
+                     bytes_text(state), bytes_text(together - state), problem.node_ids[largest.node],
+                     bytes_text(largest.total()), bytes_text(available), bytes_text(together - available)),
          "every node drawn has its own copy of its stage, and all of them share this machine's memory",
          fmt::format("Choose a smaller model (`skippipe models`), fewer nodes (one a stage: {} of state), smaller "
                      "microbatches or memory_microbatches, or use --ignore-memory",

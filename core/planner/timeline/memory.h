@@ -11,7 +11,7 @@ namespace skippipe {
 
 /// Bytes that a node of a plan takes while it trains.
 struct NodeMemory {
-    int node = 0;
+    NodeIndex node = 0;
     double state = 0;  ///< weights, gradients and two AdamW moments: 16 bytes a parameter
     double activations =
         0;  ///< of as many microbatches as it may hold at once, at most M and those that visit it; what a split

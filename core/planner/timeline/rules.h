@@ -15,7 +15,8 @@ struct OperationSeconds {
     double operator[](int kind) const { return kind == 0 ? forward_s : kind == 1 ? loss_s : backward_s; }
 };
 
-inline OperationSeconds operation_seconds(const Problem& problem, int node, int stage, bool split_backward) {
+inline OperationSeconds operation_seconds(const Problem& problem, NodeIndex node, StageIndex stage,
+                                          bool split_backward) {
     const double forward_s = problem.forward_s(node, stage), backward_s = problem.backward_factor * forward_s;
     return {forward_s, problem.loss_factor * forward_s, split_backward ? backward_s / 2 : backward_s};
 }

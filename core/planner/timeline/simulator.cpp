@@ -18,7 +18,8 @@ bool Simulator::dedicated_lines() {
 void Simulator::set_relative_sizes(const FlatPlan& flat) {
     relative_sizes_.clear();
     if (problem_.sizes.empty()) return;
-    for (const int microbatch : flat.microbatches) relative_sizes_.push_back(problem_.relative_size(microbatch));
+    for (const MicrobatchIndex microbatch : flat.microbatches)
+        relative_sizes_.push_back(problem_.relative_size(microbatch));
 }
 
 bool Simulator::simulate(const FlatPlan& flat, double cutoff_s) {
@@ -37,24 +38,24 @@ bool Simulator::simulate(const FlatPlan& flat, double cutoff_s) {
 void Simulator::set_stage_ends(const FlatPlan& flat) {
     stage_end_s_.assign(at(problem_.stages), -1.0);
     makespan_s_ = 0;
-    for (int n = 0; n < problem_.nodes(); ++n) {
-        if (flat.stage_of[at(n)] < 0) continue;
-        auto& end_s = stage_end_s_[at(flat.stage_of[at(n)])];
-        end_s = std::max(end_s, node_end_s_[at(n)]);
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
+        if (flat.stage_of[n] < 0) continue;
+        auto& end_s = stage_end_s_[flat.stage_of[n]];
+        end_s = std::max(end_s, node_end_s_[n]);
         makespan_s_ = std::max(makespan_s_, end_s);
     }
 }
 
-SimulatedTimes Simulator::times(const FlatPlan& flat, const std::vector<std::vector<int>>& stages, double cutoff_s) {
+SimulatedTimes Simulator::times(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages, double cutoff_s) {
     const bool done = simulate(flat, cutoff_s);
     set_stage_ends(flat);
     if (!done || !(makespan_s_ < cutoff_s)) return {};
     SimulatedTimes result{makespan_s_, makespan_s_};
-    for (int s = 0; s < problem_.stages; ++s)
-        if (stage_end_s_[at(s)] >= 0)
+    for (StageIndex s = 0; s < problem_.stages; ++s)
+        if (stage_end_s_[s] >= 0)
             result.iteration_s =
                 std::max(result.iteration_s,
-                         stage_end_s_[at(s)] + all_reduce_seconds(problem_, stages[at(s)], s) + problem_.step_seconds);
+                         stage_end_s_[s] + all_reduce_seconds(problem_, stages[s], s) + problem_.step_seconds);
     return result;
 }
 

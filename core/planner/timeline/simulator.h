@@ -30,16 +30,16 @@ public:
 
     /// Times of a plan; stops early, with infinite times, as soon as the makespan is sure to reach `cutoff_s`.
     /// `stages`: nodes of each stage in ring order, for the all-reduce.
-    SimulatedTimes times(const FlatPlan& flat, const std::vector<std::vector<int>>& stages,
+    SimulatedTimes times(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
                          double cutoff_s = std::numeric_limits<double>::infinity());
 
     /// The whole timeline, every span recorded; what is blocked is named where it is incomplete.
     Timeline timeline(const FlatPlan& flat, const Plan& plan);
 
     /// After times(): end of each stage's last operation, negative where it was not visited.
-    const std::vector<double>& stage_end_s() const { return stage_end_s_; }
+    const PerStage<double>& stage_end_s() const { return stage_end_s_; }
     /// After times(): end of each node's last operation, negative where nothing ran.
-    const std::vector<double>& node_end_s() const { return node_end_s_; }
+    const PerNode<double>& node_end_s() const { return node_end_s_; }
     /// After times() that were finite, of a plan without order and split: end of each operation, [release index x
     /// (2p+1) + step]. False, and `end_s` as it was, where that is not known (other plans; times too small for the
     /// quick way).
@@ -64,8 +64,9 @@ private:
     std::optional<FastSimulator> fast_;
     std::optional<BoundOrders> bound_orders_;
     std::optional<bool> dedicated_lines_;
-    std::vector<double> relative_sizes_;  ///< [release index] where microbatches differ in size; else empty
-    std::vector<double> node_end_s_, stage_end_s_;
+    PerRelease<double> relative_sizes_;  ///< where microbatches differ in size; else empty
+    PerNode<double> node_end_s_;
+    PerStage<double> stage_end_s_;
     double makespan_s_ = 0;
     bool fast_done_ = false;  ///< the last run was FastSimulator's, to its end
 };

@@ -15,13 +15,13 @@ enum class Classic { gpipe, one_forward_one_backward, zero_bubble };
 
 /// Microbatches in flight on each node: 1F1B's warm-up is as deep as the stages that follow, times the pipelines that
 /// share the node.
-std::vector<int> warm_up(const Problem& problem, const PlanCandidate& candidate) {
-    std::vector<int> limit(problem.memory);
-    for (std::size_t s = 0; s < candidate.stages.size(); ++s) {
+PerNode<int> warm_up(const Problem& problem, const PlanCandidate& candidate) {
+    PerNode<int> limit(problem.memory);
+    for (StageIndex s = 0; at(s) < candidate.stages.size(); ++s) {
         const std::size_t pipelines =
             (candidate.stages[0].size() + candidate.stages[s].size() - 1) / candidate.stages[s].size();
-        const int depth = static_cast<int>((candidate.stages.size() - s) * pipelines);
-        for (const int node : candidate.stages[s]) limit[at(node)] = std::min(limit[at(node)], depth);
+        const int depth = static_cast<int>((candidate.stages.size() - at(s)) * pipelines);
+        for (const NodeIndex node : candidate.stages[s]) limit[node] = std::min(limit[node], depth);
     }
     return limit;
 }

@@ -7,7 +7,7 @@
 
 namespace skippipe {
 
-std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate) {
+PerNode<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate) {
     const FlatPlan& schedule = candidate.schedule;
     Plan plan;
     plan.stages = candidate.stages;

@@ -9,6 +9,6 @@ namespace skippipe {
 
 /// The order in which each node runs its operations in the candidate's timeline. Empty where the timeline is
 /// incomplete.
-std::vector<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate);
+PerNode<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate);
 
 }  // namespace skippipe

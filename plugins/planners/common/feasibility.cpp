@@ -12,11 +12,11 @@
 namespace skippipe {
 
 void check_solvable(const Problem& problem) {
-    for (int n = 0; n < problem.nodes(); ++n)
-        if (problem.memory[at(n)] < 1)
+    for (NodeIndex n = 0; n < problem.nodes(); ++n)
+        if (problem.memory[n] < 1)
             throw InputError(
                 fmt::format("/topology/nodes/{}", n),
-                fmt::format("node {} holds {} microbatches", problem.node_ids[at(n)], problem.memory[at(n)]),
+                fmt::format("node {} holds {} microbatches", problem.node_ids[n], problem.memory[n]),
                 "a node must hold at least one while it works on it (TC1)",
                 "Give it more memory, make stages or microbatches smaller, or set \"memory\" to \"ignore\"");
 }
@@ -24,17 +24,17 @@ void check_solvable(const Problem& problem) {
 namespace {
 
 /// Groups of nodes that messages can get about in, there and back; a path never leaves one.
-std::vector<std::vector<int>> islands(const Problem& problem) {
-    std::vector<std::vector<int>> found;
-    std::vector<bool> seen(at(problem.nodes()), false);
-    for (int first = 0; first < problem.nodes(); ++first) {
-        if (seen[at(first)]) continue;
-        std::vector<int> island{first};
-        seen[at(first)] = true;
+std::vector<std::vector<NodeIndex>> islands(const Problem& problem) {
+    std::vector<std::vector<NodeIndex>> found;
+    PerNode<bool> seen(at(problem.nodes()), false);
+    for (NodeIndex first = 0; first < problem.nodes(); ++first) {
+        if (seen[first]) continue;
+        std::vector<NodeIndex> island{first};
+        seen[first] = true;
         for (std::size_t k = 0; k < island.size(); ++k)
-            for (int b = 0; b < problem.nodes(); ++b)
-                if (!seen[at(b)] && problem.reachable(island[k], b) && problem.reachable(b, island[k])) {
-                    seen[at(b)] = true;
+            for (NodeIndex b = 0; b < problem.nodes(); ++b)
+                if (!seen[b] && problem.reachable(island[k], b) && problem.reachable(b, island[k])) {
+                    seen[b] = true;
                     island.push_back(b);
                 }
         std::sort(island.begin(), island.end());
@@ -52,7 +52,7 @@ std::string islands_text(const Problem& problem) {
     for (std::size_t g = 0; g < groups.size() && g < 4; ++g) {
         if (g > 0) text += " | ";
         for (std::size_t k = 0; k < groups[g].size() && k < 4; ++k)
-            text += (k > 0 ? ", " : "") + problem.node_ids[at(groups[g][k])];
+            text += (k > 0 ? ", " : "") + problem.node_ids[groups[g][k]];
         if (groups[g].size() > 4) text += fmt::format(" and {} more", groups[g].size() - 4);
     }
     return groups.size() > 4 ? text + " | ..." : text;
@@ -61,32 +61,32 @@ std::string islands_text(const Problem& problem) {
 }  // namespace
 
 void check_reach(const Problem& problem, const PlanCandidate& candidate) {
-    const auto need = [&](int from, int to) {
+    const auto need = [&](NodeIndex from, NodeIndex to) {
         if (from == to || problem.reachable(from, to)) return;
         throw InputError("/topology/links",
-                         fmt::format("no line from {} to {}", problem.node_ids[at(from)], problem.node_ids[at(to)]),
+                         fmt::format("no line from {} to {}", problem.node_ids[from], problem.node_ids[to]),
                          "no paths were found that avoid this pair; messages go along one link, there and back" +
                              islands_text(problem),
                          "Draw a link between them (both ways), or change placement or stage sizes");
     };
-    std::vector<bool> visited(candidate.stages.size(), false);
-    for (int i = 0; i < candidate.schedule.count(); ++i) {
-        const int* path = candidate.schedule.path(i);
+    PerStage<bool> visited(candidate.stages.size(), false);
+    for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i) {
+        const NodeIndex* path = candidate.schedule.path(i);
         for (int hop = 0; hop < candidate.schedule.length; ++hop) {
             need(path[hop], path[(hop + 1) % candidate.schedule.length]);
             need(path[(hop + 1) % candidate.schedule.length], path[hop]);
-            visited[at(candidate.schedule.stage_of[at(path[hop])])] = true;
+            visited[candidate.schedule.stage_of[path[hop]]] = true;
         }
     }
     if (!problem.charge_all_reduce) return;
-    for (std::size_t s = 0; s < candidate.stages.size(); ++s)
+    for (StageIndex s = 0; at(s) < candidate.stages.size(); ++s)
         for (std::size_t i = 0; visited[s] && i < candidate.stages[s].size(); ++i)
             need(candidate.stages[s][i], candidate.stages[s][(i + 1) % candidate.stages[s].size()]);
 }
 
-bool fits_stages(const Problem& problem, const FlatPlan& schedule, int index) {
-    const int* path = schedule.path(index);
-    const auto stage = [&](int hop) { return schedule.stage_of[at(path[hop])]; };
+bool fits_stages(const Problem& problem, const FlatPlan& schedule, ReleaseIndex index) {
+    const NodeIndex* path = schedule.path(index);
+    const auto stage = [&](int hop) { return schedule.stage_of[path[hop]]; };
     PathProgress progress;
     std::uint64_t seen = 0;  // the stages, modulo 64
     for (int hop = 1; hop < schedule.length; ++hop) {
@@ -99,17 +99,17 @@ bool fits_stages(const Problem& problem, const FlatPlan& schedule, int index) {
     return true;
 }
 
-bool has_lines(const Problem& problem, const FlatPlan& schedule, int index) {
-    const int* path = schedule.path(index);
+bool has_lines(const Problem& problem, const FlatPlan& schedule, ReleaseIndex index) {
+    const NodeIndex* path = schedule.path(index);
     for (int hop = 0; schedule.length > 1 && hop < schedule.length; ++hop) {
-        const int next = path[(hop + 1) % schedule.length];
+        const NodeIndex next = path[(hop + 1) % schedule.length];
         if (!problem.reachable(path[hop], next) || !problem.reachable(next, path[hop])) return false;
     }
     return true;
 }
 
 bool fits_everywhere(const Problem& problem, const PlanCandidate& candidate) {
-    for (int i = 0; i < candidate.schedule.count(); ++i)
+    for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i)
         if (!fits_stages(problem, candidate.schedule, i) || !has_lines(problem, candidate.schedule, i)) return false;
     return has_ring_lines(problem, candidate);
 }

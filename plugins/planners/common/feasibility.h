@@ -13,9 +13,9 @@ void check_solvable(const Problem& problem);
 void check_reach(const Problem& problem, const PlanCandidate& candidate);
 
 /// Whether a path's stages are allowed (CC1, CC3).
-bool fits_stages(const Problem& problem, const FlatPlan& schedule, int index);
+bool fits_stages(const Problem& problem, const FlatPlan& schedule, ReleaseIndex index);
 /// Whether every two neighbours on a path have lines both ways.
-bool has_lines(const Problem& problem, const FlatPlan& schedule, int index);
+bool has_lines(const Problem& problem, const FlatPlan& schedule, ReleaseIndex index);
 /// Whether charged all-reduces have their lines.
 bool has_ring_lines(const Problem& problem, const PlanCandidate& candidate);
 /// Whether all paths are allowed, and they and charged all-reduces have their lines.

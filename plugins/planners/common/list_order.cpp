@@ -12,12 +12,12 @@ namespace skippipe {
 
 namespace {
 
-using Order = std::vector<std::vector<std::uint32_t>>;
+using Order = PerNode<std::vector<std::uint32_t>>;
 
 struct Event {
     double time_s = 0;
     std::uint64_t number = 0;
-    int node = 0;
+    NodeIndex node = 0;
     std::uint32_t operation = 0;
     bool end = false;
     bool operator>(const Event& other) const {
@@ -27,7 +27,7 @@ struct Event {
 
 struct Station {
     std::deque<std::uint32_t> forward, other, weights;  ///< ready, in order of arrival
-    std::vector<int> own;                               ///< microbatches to be started here, in release order
+    std::vector<ReleaseIndex> own;                      ///< microbatches to be started here, in release order
     int held = 0;
     bool busy = false;
 };
@@ -43,8 +43,8 @@ public:
 
     Order run() {
         order_.resize(at(problem_.nodes()));
-        for (int i = 0; i < schedule_.count(); ++i) stations_[at(schedule_.path(i)[0])].own.push_back(i);
-        for (int n = 0; n < problem_.nodes(); ++n) dispatch(n);
+        for (ReleaseIndex i = 0; i < schedule_.count(); ++i) stations_[schedule_.path(i)[0]].own.push_back(i);
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n) dispatch(n);
         while (!events_.empty()) {
             const Event event = events_.top();
             events_.pop();
@@ -61,22 +61,22 @@ private:
     static bool is_weight(std::uint32_t operation) { return (packed_step(operation) & weight_gradient_bit) != 0; }
 
     double relative_size(std::uint32_t operation) const {
-        return problem_.relative_size(schedule_.microbatches[at(packed_index(operation))]);
+        return problem_.relative_size(schedule_.microbatches[packed_index(operation)]);
     }
 
-    double duration_s(int node, std::uint32_t operation) const {
-        const auto seconds = operation_seconds(problem_, node, schedule_.stage_of[at(node)], schedule_.split_backward);
+    double duration_s(NodeIndex node, std::uint32_t operation) const {
+        const auto seconds = operation_seconds(problem_, node, schedule_.stage_of[node], schedule_.split_backward);
         return seconds[kind_of_step(step_of(operation), schedule_.length)] * relative_size(operation);
     }
 
-    void arrive(int node, std::uint32_t operation) {
-        auto& station = stations_[at(node)];
+    void arrive(NodeIndex node, std::uint32_t operation) {
+        auto& station = stations_[node];
         (step_of(operation) < schedule_.length ? station.forward : station.other).push_back(operation);
         dispatch(node);
     }
 
     void finish(const Event& event) {
-        auto& station = stations_[at(event.node)];
+        auto& station = stations_[event.node];
         const int step = step_of(event.operation);
         station.busy = false;
         ++done_;
@@ -89,14 +89,14 @@ private:
         }
         dispatch(event.node);
         if (releases && rules_.reserve)
-            for (int n = 0; n < problem_.nodes(); ++n) dispatch(n);
+            for (NodeIndex n = 0; n < problem_.nodes(); ++n) dispatch(n);
     }
 
-    void hand_over(int from, std::uint32_t operation) {
+    void hand_over(NodeIndex from, std::uint32_t operation) {
         const int step = step_of(operation);
-        const int to = step_node(schedule_.path(packed_index(operation)), schedule_.length, step);
+        const NodeIndex to = step_node(schedule_.path(packed_index(operation)), schedule_.length, step);
         if (to == from) {
-            (step < schedule_.length ? stations_[at(to)].forward : stations_[at(to)].other).push_back(operation);
+            (step < schedule_.length ? stations_[to].forward : stations_[to].other).push_back(operation);
             return;
         }
         const Hop& hop = problem_.hop(from, to);
@@ -111,24 +111,24 @@ private:
         return shared_arrival_seconds(line_free_s, hop.latency_s, problem_.overhead_s);
     }
 
-    bool admits(int node) const {
-        return stations_[at(node)].held < std::min(rules_.limit[at(node)], problem_.memory[at(node)]);
+    bool admits(NodeIndex node) const {
+        return stations_[node].held < std::min(rules_.limit[node], problem_.memory[node]);
     }
 
     /// The first of the node's own microbatches that may start; its index in `own`, or -1.
-    int startable(int node) const {
-        const auto& own = stations_[at(node)].own;
+    int startable(NodeIndex node) const {
+        const auto& own = stations_[node].own;
         if (!rules_.reserve) return own.empty() || !admits(node) ? -1 : 0;
         for (std::size_t k = 0; k < own.size(); ++k) {
-            const int* path = schedule_.path(own[k]);
-            if (std::all_of(path, path + schedule_.length, [&](int n) { return admits(n); }))
+            const NodeIndex* path = schedule_.path(own[k]);
+            if (std::all_of(path, path + schedule_.length, [&](NodeIndex n) { return admits(n); }))
                 return static_cast<int>(k);
         }
         return -1;
     }
 
-    void dispatch(int node) {
-        auto& station = stations_[at(node)];
+    void dispatch(NodeIndex node) {
+        auto& station = stations_[node];
         if (station.busy) return;
         if (!rules_.weights_last && take(node, station.weights)) return;
         if (take(node, station.other)) return;
@@ -141,16 +141,16 @@ private:
         take(node, station.weights);
     }
 
-    void start_own(int node, int k) {
-        auto& own = stations_[at(node)].own;
-        const int index = own[at(k)];
+    void start_own(NodeIndex node, int k) {
+        auto& own = stations_[node].own;
+        const ReleaseIndex index = own[at(k)];
         own.erase(own.begin() + k);
-        const int* path = schedule_.path(index);
-        for (int hop = 0; hop < (rules_.reserve ? schedule_.length : 1); ++hop) ++stations_[at(path[hop])].held;
+        const NodeIndex* path = schedule_.path(index);
+        for (int hop = 0; hop < (rules_.reserve ? schedule_.length : 1); ++hop) ++stations_[path[hop]].held;
         start(node, pack(index, 0));
     }
 
-    bool take(int node, std::deque<std::uint32_t>& queue) {
+    bool take(NodeIndex node, std::deque<std::uint32_t>& queue) {
         if (queue.empty()) return false;
         const auto operation = queue.front();
         queue.pop_front();
@@ -158,16 +158,16 @@ private:
         return true;
     }
 
-    void start(int node, std::uint32_t operation) {
-        stations_[at(node)].busy = true;
-        order_[at(node)].push_back(operation);
+    void start(NodeIndex node, std::uint32_t operation) {
+        stations_[node].busy = true;
+        order_[node].push_back(operation);
         events_.push({now_s_ + duration_s(node, operation), number_++, node, operation, true});
     }
 
     const Problem& problem_;
     const FlatPlan& schedule_;
     const ListRules& rules_;
-    std::vector<Station> stations_;
+    PerNode<Station> stations_;
     std::vector<double> line_free_s_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     Order order_;
@@ -177,14 +177,14 @@ private:
 };
 
 /// One wave of gpipe: microbatches first..last-1 of the release order.
-void append_wave(const FlatPlan& schedule, int first, int last, Order& order) {
+void append_wave(const FlatPlan& schedule, ReleaseIndex first, ReleaseIndex last, Order& order) {
     const int length = schedule.length;
-    for (int i = first; i < last; ++i)
-        for (int hop = 0; hop < length; ++hop) order[at(schedule.path(i)[hop])].push_back(pack(i, hop));
-    for (int i = first; i < last; ++i) order[at(schedule.path(i)[0])].push_back(pack(i, length));
-    for (int i = first; i < last; ++i)
+    for (ReleaseIndex i = first; i < last; ++i)
+        for (int hop = 0; hop < length; ++hop) order[schedule.path(i)[hop]].push_back(pack(i, hop));
+    for (ReleaseIndex i = first; i < last; ++i) order[schedule.path(i)[0]].push_back(pack(i, length));
+    for (ReleaseIndex i = first; i < last; ++i)
         for (int step = length + 1; step <= 2 * length; ++step) {
-            auto& node = order[at(step_node(schedule.path(i), length, step))];
+            auto& node = order[step_node(schedule.path(i), length, step)];
             node.push_back(pack(i, step));
             if (schedule.split_backward) node.push_back(pack(i, step | weight_gradient_bit));
         }
@@ -198,18 +198,18 @@ Order list_order(const Problem& problem, const FlatPlan& schedule, const ListRul
 
 Order wave_order(const Problem& problem, const FlatPlan& schedule) {
     Order order(at(problem.nodes()));
-    std::vector<int> held(at(problem.nodes()), 0);
-    int first = 0;
-    for (int i = 0; i < schedule.count(); ++i) {
-        const int* path = schedule.path(i);
-        if (std::any_of(path, path + schedule.length, [&](int n) { return held[at(n)] >= problem.memory[at(n)]; })) {
+    PerNode<int> held(at(problem.nodes()), 0);
+    ReleaseIndex first = 0;
+    for (ReleaseIndex i = 0; i < schedule.count(); ++i) {
+        const NodeIndex* path = schedule.path(i);
+        if (std::any_of(path, path + schedule.length, [&](NodeIndex n) { return held[n] >= problem.memory[n]; })) {
             append_wave(schedule, first, i, order);
             std::fill(held.begin(), held.end(), 0);
             first = i;
         }
-        for (int hop = 0; hop < schedule.length; ++hop) ++held[at(path[hop])];
+        for (int hop = 0; hop < schedule.length; ++hop) ++held[path[hop]];
     }
-    append_wave(schedule, first, schedule.count(), order);
+    append_wave(schedule, first, ReleaseIndex(schedule.count()), order);
     return order;
 }
 

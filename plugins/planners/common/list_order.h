@@ -9,7 +9,7 @@ namespace skippipe {
 
 /// How a list scheduler picks each node's next operation. Losses and backwards always come before forwards.
 struct ListRules {
-    std::vector<int> limit;  ///< microbatches each node may hold
+    PerNode<int> limit;  ///< microbatches each node may hold
     bool weights_last =
         false;  ///< a weight gradient only when nothing else can run (it fills the bubbles); else right after its I
     /// A microbatch starts only when every node of its path has memory for it, and takes it on all of them at once:
@@ -19,11 +19,11 @@ struct ListRules {
 
 /// Binding order of each node, found by running the schedule once under these rules. Empty where it deadlocks, which
 /// needs paths that go back to an earlier stage and `reserve` off.
-std::vector<std::vector<std::uint32_t>> list_order(const Problem& problem, const FlatPlan& schedule,
-                                                   const ListRules& rules);
+PerNode<std::vector<std::uint32_t>> list_order(const Problem& problem, const FlatPlan& schedule,
+                                               const ListRules& rules);
 
 /// GPipe's order: waves in which no node holds more than its memory takes; all forwards of a wave, its losses, its
 /// backwards.
-std::vector<std::vector<std::uint32_t>> wave_order(const Problem& problem, const FlatPlan& schedule);
+PerNode<std::vector<std::uint32_t>> wave_order(const Problem& problem, const FlatPlan& schedule);
 
 }  // namespace skippipe

@@ -12,15 +12,15 @@ namespace skippipe {
 namespace {
 
 /// Greedy ring for many nodes: always on to the nearest one left.
-void nearest_neighbours(const Problem& problem, std::vector<int>& ring) {
-    const auto cost_s = [&](int a, int b) {
+void nearest_neighbours(const Problem& problem, std::vector<NodeIndex>& ring) {
+    const auto cost_s = [&](NodeIndex a, NodeIndex b) {
         return problem.reachable(a, b) ? problem.hop(a, b).latency_s + 1 / problem.hop(a, b).bandwidth_bytes_per_s
                                        : unreachable_s;
     };
     for (std::size_t i = 1; i + 1 < ring.size(); ++i) {
         const auto next =
             std::min_element(ring.begin() + static_cast<std::ptrdiff_t>(i), ring.end(),
-                             [&](int a, int b) { return cost_s(ring[i - 1], a) < cost_s(ring[i - 1], b); });
+                             [&](NodeIndex a, NodeIndex b) { return cost_s(ring[i - 1], a) < cost_s(ring[i - 1], b); });
         std::iter_swap(ring.begin() + static_cast<std::ptrdiff_t>(i), next);
     }
 }
@@ -29,20 +29,20 @@ void nearest_neighbours(const Problem& problem, std::vector<int>& ring) {
 
 Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
     round_s_.resize(nodes_ * nodes_);
-    const auto one_way = [&](int from, int to, bool forward) {
+    const auto one_way = [&](NodeIndex from, NodeIndex to, bool forward) {
         const Hop& hop = problem.hop(from, to);
         if (hop.line == no_line) return unreachable_s;
         return arrival_seconds(0, hop.latency_s, problem.overhead_s,
                                forward ? hop.seconds_per_forward : hop.seconds_per_backward);
     };
-    for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b)
+    for (NodeIndex a = 0; a < problem.nodes(); ++a)
+        for (NodeIndex b = 0; b < problem.nodes(); ++b)
             round_s_[at(a) * nodes_ + at(b)] = a == b ? 0 : one_way(a, b, true) + one_way(b, a, false);
 }
 
-void order_ring(const Problem& problem, std::vector<int>& ring, int stage) {
+void order_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage) {
     if (!problem.charge_all_reduce || ring.size() < 3) return;
-    const auto cost_s = [&](const std::vector<int>& order) {
+    const auto cost_s = [&](const std::vector<NodeIndex>& order) {
         double missing_s = 0;
         for (std::size_t i = 0; i < order.size(); ++i)
             if (!problem.reachable(order[i], order[(i + 1) % order.size()])) missing_s += unreachable_s;

@@ -16,9 +16,7 @@ class Network {
 public:
     explicit Network(const Problem& problem);
     /// There with the activation and back with the gradient; unreachable_s or more where a line is missing.
-    double round_s(int from, int to) const {
-        return round_s_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)];
-    }
+    double round_s(NodeIndex from, NodeIndex to) const { return round_s_[at(from) * nodes_ + at(to)]; }
 
 private:
     std::size_t nodes_;
@@ -26,6 +24,6 @@ private:
 };
 
 /// The order of a stage's nodes that makes its all-reduce shortest (all orders up to 7 nodes, else nearest neighbours).
-void order_ring(const Problem& problem, std::vector<int>& ring, int stage);
+void order_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage);
 
 }  // namespace skippipe

@@ -12,7 +12,7 @@ namespace skippipe {
 namespace {
 
 struct Member {
-    std::vector<int> nodes;  ///< all nodes, stage after stage; those left out at the end
+    std::vector<NodeIndex> nodes;  ///< all nodes, stage after stage; those left out at the end
     double cost_s = 0;
 };
 
@@ -21,8 +21,8 @@ public:
     Genetic(const Problem& problem, const PlacementCost& cost, const GeneticBudget& budget, std::uint64_t seed)
         : problem_(problem), cost_(cost), budget_(budget), rng_(seed, 0xD7F), sizes_(stage_sizes(problem)) {
         int slot = 0;
-        for (std::size_t s = 0; s < sizes_.size(); ++s)
-            for (int i = 0; i < sizes_[s]; ++i, ++slot) stage_of_slot_.push_back(static_cast<int>(s));
+        for (StageIndex s = 0; at(s) < sizes_.size(); ++s)
+            for (int i = 0; i < sizes_[s]; ++i, ++slot) stage_of_slot_.push_back(s);
         while (slot++ < problem.nodes()) stage_of_slot_.push_back(-1);
         // Large problems: fewer exchanges a child, so that a child costs about the same.
         tries_ = std::max(2, 16 * 400 / std::max(400, problem.nodes() * problem.nodes()));
@@ -33,7 +33,7 @@ public:
             static_cast<int>(std::min<std::int64_t>(budget_.population, std::max<std::int64_t>(2, budget_.offspring)));
         Member listed;
         listed.nodes.resize(at(problem_.nodes()));
-        std::iota(listed.nodes.begin(), listed.nodes.end(), 0);
+        std::iota(listed.nodes.begin(), listed.nodes.end(), NodeIndex(0));
         for (int i = 0; i < population; ++i) {
             Member member = listed;
             if (i > 0) rng_.shuffle(member.nodes);
@@ -51,11 +51,11 @@ public:
     }
 
 private:
-    Placement placement_of(const std::vector<int>& nodes) {
+    Placement placement_of(const std::vector<NodeIndex>& nodes) {
         Placement placement(sizes_.size());
         for (std::size_t slot = 0; slot < nodes.size(); ++slot)
-            if (stage_of_slot_[slot] >= 0) placement[at(stage_of_slot_[slot])].push_back(nodes[slot]);
-        for (std::size_t s = 0; s < placement.size(); ++s) order_ring(problem_, placement[s], static_cast<int>(s));
+            if (stage_of_slot_[slot] >= 0) placement[stage_of_slot_[slot]].push_back(nodes[slot]);
+        for (StageIndex s = 0; at(s) < placement.size(); ++s) order_ring(problem_, placement[s], s);
         return placement;
     }
 
@@ -63,7 +63,7 @@ private:
         scratch_.resize(sizes_.size());
         for (auto& stage : scratch_) stage.clear();
         for (std::size_t slot = 0; slot < member.nodes.size(); ++slot)
-            if (stage_of_slot_[slot] >= 0) scratch_[at(stage_of_slot_[slot])].push_back(member.nodes[slot]);
+            if (stage_of_slot_[slot] >= 0) scratch_[stage_of_slot_[slot]].push_back(member.nodes[slot]);
         return cost_.seconds(scratch_);
     }
 
@@ -76,19 +76,19 @@ private:
     void breed() {
         const Member &mother = parent(), &father = parent();
         Member child = mother;
-        std::vector<int> slot_of(child.nodes.size());
+        PerNode<int> slot_of(child.nodes.size());
         for (std::size_t slot = 0; slot < child.nodes.size(); ++slot)
-            slot_of[at(child.nodes[slot])] = static_cast<int>(slot);
+            slot_of[child.nodes[slot]] = static_cast<int>(slot);
         // A stretch of the father's stages; whoever stood there moves to where the newcomer came from.
         const std::size_t first = rng_.below(child.nodes.size()),
                           length = 1 + rng_.below(std::max<std::size_t>(1, child.nodes.size() / 2));
         for (std::size_t k = 0; k < length; ++k) {
             const std::size_t slot = (first + k) % child.nodes.size();
-            const int newcomer = father.nodes[slot], leaves = child.nodes[slot];
-            const auto other = at(slot_of[at(newcomer)]);
+            const NodeIndex newcomer = father.nodes[slot], leaves = child.nodes[slot];
+            const auto other = at(slot_of[newcomer]);
             std::swap(child.nodes[slot], child.nodes[other]);
-            slot_of[at(newcomer)] = static_cast<int>(slot);
-            slot_of[at(leaves)] = static_cast<int>(other);
+            slot_of[newcomer] = static_cast<int>(slot);
+            slot_of[leaves] = static_cast<int>(other);
         }
         child.cost_s = cost_of(child);
         improve(child);
@@ -117,7 +117,8 @@ private:
     const PlacementCost& cost_;
     GeneticBudget budget_;
     Rng rng_;
-    std::vector<int> sizes_, stage_of_slot_;
+    PerStage<int> sizes_;
+    std::vector<StageIndex> stage_of_slot_;
     std::vector<Member> members_;
     Placement scratch_;
     int tries_ = 16;
@@ -127,19 +128,19 @@ private:
 
 PlacementCost::PlacementCost(const Problem& problem, const Network& network, std::vector<double> flow)
     : problem_(problem), network_(network), flow_(std::move(flow)), visits_(at(problem.stages), 0) {
-    for (int s = 0; s < problem.stages; ++s)
-        for (int t = 0; t < problem.stages; ++t) visits_[at(t)] += flow_[at(s * problem.stages + t)];
+    for (StageIndex s = 0; s < problem.stages; ++s)
+        for (StageIndex t = 0; t < problem.stages; ++t) visits_[t] += flow_[at(s * problem.stages + t)];
     visits_[0] = 1;
 }
 
-double PlacementCost::matched_s(const std::vector<int>& from, const std::vector<int>& to) const {
+double PlacementCost::matched_s(const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to) const {
     // Every node of the larger side takes the nearest of the smaller one that has a place left.
     const bool swapped = from.size() < to.size();
     const auto &many = swapped ? to : from, &few = swapped ? from : to;
     const std::size_t places = (many.size() + few.size() - 1) / few.size();
     int used[64] = {};
     double sum_s = 0;
-    for (const int a : many) {
+    for (const NodeIndex a : many) {
         double best_s = 1e300;
         std::size_t chosen = 0;
         for (std::size_t k = 0; k < few.size(); ++k) {
@@ -158,20 +159,20 @@ double PlacementCost::matched_s(const std::vector<int>& from, const std::vector<
 
 double PlacementCost::seconds(const Placement& placement) const {
     double paths_s = 0, work_s = 0, reduce_s = 0;
-    for (int s = 0; s < problem_.stages; ++s) {
-        const auto& stage = placement[at(s)];
-        for (int t = 0; t < problem_.stages; ++t)
+    for (StageIndex s = 0; s < problem_.stages; ++s) {
+        const auto& stage = placement[s];
+        for (StageIndex t = 0; t < problem_.stages; ++t)
             if (const double share = flow_[at(s * problem_.stages + t)]; share > 0)
-                paths_s += share * matched_s(stage, placement[at(t)]);
+                paths_s += share * matched_s(stage, placement[t]);
         double rate = 0, fastest_s = 1e300;
-        for (const int n : stage) {
+        for (const NodeIndex n : stage) {
             const double node_s =
                 problem_.forward_s(n, s) * (1 + problem_.backward_factor) + (s == 0 ? problem_.loss_s(n) : 0);
             rate += 1 / node_s;
             fastest_s = std::min(fastest_s, node_s);
         }
-        paths_s += visits_[at(s)] * static_cast<double>(stage.size()) / rate;
-        work_s = std::max(work_s, visits_[at(s)] * problem_.microbatches / rate);
+        paths_s += visits_[s] * static_cast<double>(stage.size()) / rate;
+        work_s = std::max(work_s, visits_[s] * problem_.microbatches / rate);
         bool closed = true;
         if (problem_.charge_all_reduce)
             for (std::size_t i = 0; stage.size() > 1 && i < stage.size(); ++i)
@@ -180,11 +181,11 @@ double PlacementCost::seconds(const Placement& placement) const {
     }
     // A node holds M microbatches at once, so that paths follow one another T / (|stage 0| M) times.
     const double own = static_cast<double>(problem_.microbatches) / static_cast<double>(placement[0].size());
-    const double memory = std::min<double>(own, problem_.memory[at(placement[0].front())]);
+    const double memory = std::min<double>(own, problem_.memory[placement[0].front()]);
     return std::max(work_s, paths_s * own / memory) + 0.1 * paths_s + reduce_s;
 }
 
-std::vector<double> stage_flow(const Problem& problem, const std::vector<std::vector<int>>& sequences) {
+std::vector<double> stage_flow(const Problem& problem, const std::vector<std::vector<StageIndex>>& sequences) {
     std::vector<double> flow(at(problem.stages * problem.stages), 0);
     for (const auto& sequence : sequences)
         for (std::size_t hop = 0; sequence.size() > 1 && hop < sequence.size(); ++hop)
@@ -196,11 +197,11 @@ std::vector<double> stage_flow(const Problem& problem, const std::vector<std::ve
 Placement listed_placement(const Problem& problem) {
     if (!problem.placement.empty()) return problem.placement;
     Placement placement;
-    int node = 0;
+    NodeIndex node = 0;
     for (const int size : stage_sizes(problem)) {
         auto& stage = placement.emplace_back();
         for (int i = 0; i < size; ++i) stage.push_back(node++);
-        order_ring(problem, stage, static_cast<int>(placement.size()) - 1);
+        order_ring(problem, stage, StageIndex(placement.size() - 1));
     }
     return placement;
 }

@@ -19,15 +19,16 @@ public:
     double seconds(const Placement& placement) const;
 
 private:
-    double matched_s(const std::vector<int>& from, const std::vector<int>& to) const;
+    double matched_s(const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to) const;
 
     const Problem& problem_;
     const Network& network_;
-    std::vector<double> flow_, visits_;
+    std::vector<double> flow_;
+    PerStage<double> visits_;
 };
 
 /// Flow between the stages for paths with these sequences.
-std::vector<double> stage_flow(const Problem& problem, const std::vector<std::vector<int>>& sequences);
+std::vector<double> stage_flow(const Problem& problem, const std::vector<std::vector<StageIndex>>& sequences);
 
 /// Nodes into stages in the order they are listed.
 Placement listed_placement(const Problem& problem);

@@ -17,7 +17,7 @@ Operation operation_of(const FlatPlan& schedule, std::uint32_t packed) {
                         : plain < schedule.length         ? OpKind::F
                         : plain == schedule.length        ? OpKind::L
                                                           : backward;
-    return {kind, schedule.microbatches[at(packed_index(packed))]};
+    return {kind, schedule.microbatches[packed_index(packed)]};
 }
 
 }  // namespace
@@ -29,12 +29,12 @@ bool operator==(const PlanCandidate& a, const PlanCandidate& b) {
            a.schedule.stage_of == b.schedule.stage_of && a.schedule.order == b.schedule.order;
 }
 
-std::vector<int> stage_sizes(const Problem& problem) {
+PerStage<int> stage_sizes(const Problem& problem) {
     return problem.stage_sizes.empty() ? problem.default_stage_sizes() : problem.stage_sizes;
 }
 
-std::vector<int> sizes_of(const Placement& placement) {
-    std::vector<int> sizes;
+PerStage<int> sizes_of(const Placement& placement) {
+    PerStage<int> sizes;
     for (const auto& stage : placement) sizes.push_back(static_cast<int>(stage.size()));
     return sizes;
 }
@@ -45,9 +45,9 @@ PlanCandidate make_candidate(const Problem& problem, const Placement& stages, in
     schedule.length = length;
     schedule.split_backward = problem.split_backward;
     schedule.stage_of.assign(at(problem.nodes()), -1);
-    for (std::size_t s = 0; s < stages.size(); ++s)
-        for (const int node : stages[s]) schedule.stage_of[at(node)] = static_cast<int>(s);
-    for (int m = 0; m < problem.microbatches; ++m) schedule.microbatches.push_back(m);
+    for (StageIndex s = 0; at(s) < stages.size(); ++s)
+        for (const NodeIndex node : stages[s]) schedule.stage_of[node] = s;
+    for (MicrobatchIndex m = 0; m < problem.microbatches; ++m) schedule.microbatches.push_back(m);
     schedule.nodes.assign(at(problem.microbatches) * at(length), -1);
     return candidate;
 }
@@ -66,10 +66,10 @@ Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std
     plan.split_backward = candidate.schedule.split_backward;
     plan.stages = candidate.stages;
     plan.blocks = candidate.blocks;
-    for (int i = 0; i < candidate.schedule.count(); ++i) {
-        const int* path = candidate.schedule.path(i);
+    for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i) {
+        const NodeIndex* path = candidate.schedule.path(i);
         plan.paths.push_back(
-            {candidate.schedule.microbatches[at(i)], std::vector<int>(path, path + candidate.schedule.length)});
+            {candidate.schedule.microbatches[i], std::vector<NodeIndex>(path, path + candidate.schedule.length)});
     }
     for (const auto& node : candidate.schedule.order) {
         auto& order = plan.order.emplace_back();
@@ -79,9 +79,9 @@ Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std
     return plan;
 }
 
-double mean_end_s(const std::vector<int>& data_nodes, const std::vector<double>& node_end_s) {
+double mean_end_s(const std::vector<NodeIndex>& data_nodes, const PerNode<double>& node_end_s) {
     double sum_s = 0;
-    for (const int node : data_nodes) sum_s += std::max(0.0, node_end_s[at(node)]);
+    for (const NodeIndex node : data_nodes) sum_s += std::max(0.0, node_end_s[node]);
     return sum_s / static_cast<double>(data_nodes.size());
 }
 

@@ -9,22 +9,22 @@
 
 namespace skippipe {
 
-using Placement = std::vector<std::vector<int>>;  ///< nodes of each stage, in ring order
+using Placement = PerStage<std::vector<NodeIndex>>;  ///< nodes of each stage, in ring order
 
 /// Flat, cheap to copy and to change in place.
 struct PlanCandidate {
     Placement stages;
     FlatPlan schedule;
-    std::vector<int> blocks;  ///< of each stage: the problem's, or chosen where they are planned
+    PerStage<int> blocks;  ///< the problem's, or chosen where they are planned
 };
 
 bool operator==(const PlanCandidate& a, const PlanCandidate& b);
 
 /// Nodes of each stage: as asked for, or the default.
-std::vector<int> stage_sizes(const Problem& problem);
+PerStage<int> stage_sizes(const Problem& problem);
 
 /// Nodes of each stage of a placement.
-std::vector<int> sizes_of(const Placement& placement);
+PerStage<int> sizes_of(const Placement& placement);
 
 /// On a placement, with paths of so many nodes that are still to be filled in: node -1 everywhere.
 PlanCandidate make_candidate(const Problem& problem, const Placement& stages, int length);
@@ -36,7 +36,7 @@ Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std
 
 /// Mean end of the data nodes' last operations, seconds. Searches add a part of it to the iteration that they minimise:
 /// it tells apart the many neighbours that leave the last of the data nodes as it is.
-double mean_end_s(const std::vector<int>& data_nodes, const std::vector<double>& node_end_s);
+double mean_end_s(const std::vector<NodeIndex>& data_nodes, const PerNode<double>& node_end_s);
 
 /// Iteration time of a candidate; infinite where it deadlocks.
 double iteration_s(const Problem& problem, const PlanCandidate& candidate);

@@ -16,10 +16,10 @@ struct RouteRules {
 };
 
 /// Fills the candidate's paths. Throws InputError where no sequence of stages or no reachable path exists.
-void route(const Problem& problem, const Network& network, const std::vector<std::vector<int>>& sequences,
+void route(const Problem& problem, const Network& network, const std::vector<std::vector<StageIndex>>& sequences,
            const RouteRules& rules, std::uint64_t seed, PlanCandidate& candidate);
 
 /// Data node of each microbatch in release order: each in turn.
-std::vector<int> data_nodes_in_turn(const Problem& problem, const Placement& stages);
+std::vector<NodeIndex> data_nodes_in_turn(const Problem& problem, const Placement& stages);
 
 }  // namespace skippipe

@@ -21,7 +21,7 @@ public:
 
     std::optional<PlanCandidate> find(Placement stages) {
         if (problem_.charge_all_reduce)
-            for (int s = 0; s < problem_.stages; ++s) order_ring(problem_, stages[at(s)], s);
+            for (StageIndex s = 0; s < problem_.stages; ++s) order_ring(problem_, stages[s], s);
         candidate_ = make_candidate(problem_, stages, problem_.path_length);
         if (!rings_exist()) return {};
         visits_.assign(at(problem_.stages), 0);
@@ -30,7 +30,7 @@ public:
         expansions_ = 0;
         const auto& data = stages[0];
         if (problem_.balance_data_nodes && problem_.microbatches % static_cast<int>(data.size()) != 0) return {};
-        for (int i = 0; i < problem_.microbatches; ++i) {
+        for (ReleaseIndex i = 0; i < problem_.microbatches; ++i) {
             candidate_.schedule.path(i)[0] = data[at(i) % data.size()];
             if (!extend(i, 1, PathProgress{})) return {};
         }
@@ -38,7 +38,7 @@ public:
     }
 
 private:
-    bool both(int a, int b) const { return problem_.reachable(a, b) && problem_.reachable(b, a); }
+    bool both(NodeIndex a, NodeIndex b) const { return problem_.reachable(a, b) && problem_.reachable(b, a); }
 
     bool rings_exist() const {
         if (!problem_.charge_all_reduce) return true;
@@ -48,31 +48,31 @@ private:
         return true;
     }
 
-    bool extend(int index, int hop, PathProgress progress) {
-        int* path = candidate_.schedule.path(index);
+    bool extend(ReleaseIndex index, int hop, PathProgress progress) {
+        NodeIndex* path = candidate_.schedule.path(index);
         if (hop == problem_.path_length) return hop == 1 || both(path[hop - 1], path[0]);
         if (++expansions_ > most_expansions) return false;
-        std::vector<int> next;
-        for (int s = 1; s < problem_.stages; ++s) {
+        std::vector<NodeIndex> next;
+        for (StageIndex s = 1; s < problem_.stages; ++s) {
             const auto seen = std::any_of(path + 1, path + hop,
-                                          [&](int node) { return candidate_.schedule.stage_of[at(node)] == s; });
-            if (!seen && visits_[at(s)] < cap_)
-                for (const int node : candidate_.stages[at(s)])
+                                          [&](NodeIndex node) { return candidate_.schedule.stage_of[node] == s; });
+            if (!seen && visits_[s] < cap_)
+                for (const NodeIndex node : candidate_.stages[s])
                     if (both(path[hop - 1], node)) next.push_back(node);
         }
         rng_.shuffle(next);
         // Stages that were visited less go first, so that the caps (CC2) are reached together.
-        std::stable_sort(next.begin(), next.end(), [&](int a, int b) {
-            return visits_[at(candidate_.schedule.stage_of[at(a)])] < visits_[at(candidate_.schedule.stage_of[at(b)])];
+        std::stable_sort(next.begin(), next.end(), [&](NodeIndex a, NodeIndex b) {
+            return visits_[candidate_.schedule.stage_of[a]] < visits_[candidate_.schedule.stage_of[b]];
         });
-        for (const int node : next) {
-            const int stage = candidate_.schedule.stage_of[at(node)];
+        for (const NodeIndex node : next) {
+            const StageIndex stage = candidate_.schedule.stage_of[node];
             PathProgress further = progress;
             if (!advance(problem_.constraints, further, stage)) continue;
             path[hop] = node;
-            ++visits_[at(stage)];
+            ++visits_[stage];
             if (extend(index, hop + 1, further)) return true;
-            --visits_[at(stage)];
+            --visits_[stage];
         }
         return false;
     }
@@ -80,20 +80,20 @@ private:
     const Problem& problem_;
     Rng& rng_;
     PlanCandidate candidate_;
-    std::vector<int> visits_;
+    PerStage<int> visits_;
     int cap_ = 0, expansions_ = 0;
 };
 
 /// Nodes in a random order over the stages: as many as asked for, or one each and the rest anywhere or nowhere.
 Placement random_placement(const Problem& problem, Rng& rng) {
-    std::vector<int> nodes(at(problem.nodes()));
-    std::iota(nodes.begin(), nodes.end(), 0);
+    std::vector<NodeIndex> nodes(at(problem.nodes()));
+    std::iota(nodes.begin(), nodes.end(), NodeIndex(0));
     rng.shuffle(nodes);
     Placement stages(at(problem.stages));
     std::size_t next = 0;
-    for (int s = 0; s < problem.stages; ++s) {
-        const int size = problem.stage_sizes.empty() ? 1 : problem.stage_sizes[at(s)];
-        for (int k = 0; k < size && next < nodes.size(); ++k) stages[at(s)].push_back(nodes[next++]);
+    for (StageIndex s = 0; s < problem.stages; ++s) {
+        const int size = problem.stage_sizes.empty() ? 1 : problem.stage_sizes[s];
+        for (int k = 0; k < size && next < nodes.size(); ++k) stages[s].push_back(nodes[next++]);
     }
     while (problem.stage_sizes.empty() && next < nodes.size()) {
         const auto stage = rng.below(at(problem.stages) + 1);

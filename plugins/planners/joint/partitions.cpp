@@ -16,7 +16,7 @@ constexpr int exchanges_a_node = 300;
 
 /// How many partitions: the most that leave each a whole number of data nodes, microbatches and visits, and about as
 /// many nodes of every stage.
-int partition_count(const Problem& problem, const std::vector<int>& sizes, int least_operations) {
+int partition_count(const Problem& problem, const PerStage<int>& sizes, int least_operations) {
     const int fewest = *std::min_element(sizes.begin(), sizes.end());
     int best = 1;
     for (int count = 2; count <= fewest; ++count) {
@@ -38,21 +38,21 @@ public:
           partition_of_(at(problem.nodes()), -1),
           members_(room.size()),
           left_s_(partition_of_.size(), 0) {
-        for (int n = 0; n < problem.nodes(); ++n)
-            for (int other = 0; other < problem.nodes(); ++other) left_s_[at(n)] += both_s(n, other);
+        for (NodeIndex n = 0; n < problem.nodes(); ++n)
+            for (NodeIndex other = 0; other < problem.nodes(); ++other) left_s_[n] += both_s(n, other);
         for (std::size_t partition = 0; partition < room.size(); ++partition)
             for (int left = room[partition]; left > 0; --left)
                 add(left == room[partition] ? remotest() : nearest(partition), partition);
     }
 
     /// Exchanges nodes of two partitions where both come nearer to their neighbours.
-    std::vector<std::vector<int>> improved(Rng rng) {
+    std::vector<std::vector<NodeIndex>> improved(Rng rng) {
         const auto nodes =
             std::accumulate(members_.begin(), members_.end(), std::size_t{0},
                             [](std::size_t sum, const auto& partition) { return sum + partition.size(); });
         for (std::size_t k = 0; k < nodes * exchanges_a_node; ++k) {
             const auto a = rng.below(members_.size()), b = rng.below(members_.size());
-            int &u = members_[a][rng.below(members_[a].size())], &v = members_[b][rng.below(members_[b].size())];
+            NodeIndex &u = members_[a][rng.below(members_[a].size())], &v = members_[b][rng.below(members_[b].size())];
             if (a == b) continue;
             const double before_s = far_s(u, a) + far_s(v, b), after_s = far_s(u, b) + far_s(v, a) - 2 * both_s(u, v);
             if (after_s < before_s) std::swap(u, v);
@@ -61,28 +61,28 @@ public:
     }
 
 private:
-    double both_s(int u, int v) const { return network_.round_s(u, v) + network_.round_s(v, u); }
-    double far_s(int node, std::size_t partition) const {
+    double both_s(NodeIndex u, NodeIndex v) const { return network_.round_s(u, v) + network_.round_s(v, u); }
+    double far_s(NodeIndex node, std::size_t partition) const {
         return std::accumulate(members_[partition].begin(), members_[partition].end(), 0.0,
-                               [&](double sum_s, int other) { return sum_s + both_s(node, other); });
+                               [&](double sum_s, NodeIndex other) { return sum_s + both_s(node, other); });
     }
-    void add(int node, std::size_t partition) {
-        partition_of_[at(node)] = static_cast<int>(partition);
+    void add(NodeIndex node, std::size_t partition) {
+        partition_of_[node] = static_cast<int>(partition);
         members_[partition].push_back(node);
-        for (std::size_t n = 0; n < left_s_.size(); ++n) left_s_[n] -= both_s(static_cast<int>(n), node);
+        for (NodeIndex n = 0; at(n) < left_s_.size(); ++n) left_s_[n] -= both_s(n, node);
     }
     /// Of the nodes left, the one that is farthest from the others.
-    int remotest() const {
-        int found = -1;
-        for (int n = 0; n < static_cast<int>(partition_of_.size()); ++n)
-            if (partition_of_[at(n)] < 0 && (found < 0 || left_s_[at(n)] > left_s_[at(found)])) found = n;
+    NodeIndex remotest() const {
+        NodeIndex found = -1;
+        for (NodeIndex n = 0; at(n) < partition_of_.size(); ++n)
+            if (partition_of_[n] < 0 && (found < 0 || left_s_[n] > left_s_[found])) found = n;
         return found;
     }
-    int nearest(std::size_t partition) const {
-        int found = -1;
+    NodeIndex nearest(std::size_t partition) const {
+        NodeIndex found = -1;
         double least_s = 0;
-        for (int n = 0; n < static_cast<int>(partition_of_.size()); ++n) {
-            if (partition_of_[at(n)] >= 0) continue;
+        for (NodeIndex n = 0; at(n) < partition_of_.size(); ++n) {
+            if (partition_of_[n] >= 0) continue;
             const double seconds = far_s(n, partition);
             if (found >= 0 && seconds >= least_s) continue;
             least_s = seconds;
@@ -92,23 +92,24 @@ private:
     }
 
     const Network& network_;
-    std::vector<int> partition_of_;
-    std::vector<std::vector<int>> members_;
-    std::vector<double> left_s_;  ///< of each node to all that are left, there and back
+    PerNode<int> partition_of_;
+    std::vector<std::vector<NodeIndex>> members_;
+    PerNode<double> left_s_;  ///< of each node to all that are left, there and back
 };
 
-Problem part_of(const Problem& problem, const std::vector<int>& nodes, const std::vector<int>& sizes, int partitions) {
+Problem part_of(const Problem& problem, const std::vector<NodeIndex>& nodes, const PerStage<int>& sizes,
+                int partitions) {
     Problem part = problem;
     part.node_ids.clear();
     part.seconds_per_sample_per_block.clear();
     part.memory.clear();
     part.hops.clear();
     part.memory_bytes.clear();
-    for (const int n : nodes) {
-        part.node_ids.push_back(problem.node_ids[at(n)]);
-        part.seconds_per_sample_per_block.push_back(problem.seconds_per_sample_per_block[at(n)]);
-        part.memory.push_back(problem.memory[at(n)]);
-        for (const int other : nodes) part.hops.push_back(problem.hop(n, other));
+    for (const NodeIndex n : nodes) {
+        part.node_ids.push_back(problem.node_ids[n]);
+        part.seconds_per_sample_per_block.push_back(problem.seconds_per_sample_per_block[n]);
+        part.memory.push_back(problem.memory[n]);
+        for (const NodeIndex other : nodes) part.hops.push_back(problem.hop(n, other));
     }
     part.microbatches = problem.microbatches / partitions;
     part.stage_sizes = sizes;
@@ -118,16 +119,16 @@ Problem part_of(const Problem& problem, const std::vector<int>& nodes, const std
 
 }  // namespace
 
-std::vector<Partition> make_partitions(const Problem& problem, const Network& network, const std::vector<int>& sizes,
+std::vector<Partition> make_partitions(const Problem& problem, const Network& network, const PerStage<int>& sizes,
                                        int least_operations, std::uint64_t seed) {
     if (!problem.placement.empty() || problem.plan_blocks || problem.sizes.size() > 1 || !problem.balance_data_nodes)
         return {};
     const int count = partition_count(problem, sizes, least_operations);
     if (count < 2) return {};
-    std::vector<std::vector<int>> own(at(count), std::vector<int>(sizes.size()));
+    std::vector<PerStage<int>> own(at(count), PerStage<int>(sizes.size()));
     std::vector<int> room(at(count), 0);
     int turn = 0;  // what is left over of a stage goes to the partitions in turn
-    for (std::size_t s = 0; s < sizes.size(); ++s) {
+    for (StageIndex s = 0; at(s) < sizes.size(); ++s) {
         for (int k = 0; k < count; ++k) own[at(k)][s] = sizes[s] / count;
         for (int left = sizes[s] % count; left > 0; --left) ++own[at(turn++ % count)][s];
         for (int k = 0; k < count; ++k) room[at(k)] += own[at(k)][s];
@@ -148,21 +149,21 @@ PlanCandidate merge_partitions(const Problem& problem, const std::vector<Partiti
     for (std::size_t k = 0; k < partitions.size(); ++k) {
         const auto& [nodes, part] = partitions[k];
         const PlanCandidate& candidate = candidates[k];
-        for (std::size_t s = 0; s < candidate.stages.size(); ++s)
-            for (const int node : candidate.stages[s]) {
+        for (StageIndex s = 0; at(s) < candidate.stages.size(); ++s)
+            for (const NodeIndex node : candidate.stages[s]) {
                 whole.stages[s].push_back(nodes[at(node)]);
-                whole.schedule.stage_of[at(nodes[at(node)])] = static_cast<int>(s);
+                whole.schedule.stage_of[nodes[at(node)]] = s;
             }
-        for (int i = 0; i < candidate.schedule.count(); ++i)
+        for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i)
             for (int hop = 0; hop < candidate.schedule.length; ++hop)
-                whole.schedule.path(first + i)[hop] = nodes[at(candidate.schedule.path(i)[hop])];
+                whole.schedule.path(ReleaseIndex(first + i))[hop] = nodes[at(candidate.schedule.path(i)[hop])];
         for (std::size_t n = 0; n < nodes.size(); ++n)
             for (const auto operation : candidate.schedule.order[n])
-                whole.schedule.order[at(nodes[n])].push_back(
-                    pack(first + packed_index(operation), packed_step(operation)));
+                whole.schedule.order[nodes[n]].push_back(
+                    pack(ReleaseIndex(first + packed_index(operation)), packed_step(operation)));
         first += candidate.schedule.count();
     }
-    for (std::size_t s = 0; s < whole.stages.size(); ++s) order_ring(problem, whole.stages[s], static_cast<int>(s));
+    for (StageIndex s = 0; at(s) < whole.stages.size(); ++s) order_ring(problem, whole.stages[s], s);
     return whole;
 }
 

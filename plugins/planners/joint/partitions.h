@@ -11,13 +11,13 @@
 namespace skippipe {
 
 struct Partition {
-    std::vector<int> nodes;  ///< the problem's node for each of its own
+    std::vector<NodeIndex> nodes;  ///< the problem's node for each of its own
     Problem problem;
 };
 
 /// Cells of `least_operations` or more each, with the given numbers of nodes a stage divided among them; empty where
 /// the problem cannot be divided into two.
-std::vector<Partition> make_partitions(const Problem& problem, const Network& network, const std::vector<int>& sizes,
+std::vector<Partition> make_partitions(const Problem& problem, const Network& network, const PerStage<int>& sizes,
                                        int least_operations, std::uint64_t seed);
 
 /// The plan that the partitions' plans make together, with bound orders.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_asked = 16, most_children = 3;
 
 struct Agent {
-    int data_node = 0;
+    NodeIndex data_node = 0;
     double release_s = 0;
 };
 
@@ -28,7 +28,8 @@ struct Branch {
     std::vector<std::shared_ptr<const TimedPath>> paths;
     double conflicts = 0, end_s = 0;
     Conflict kind = Conflict::none;  ///< the one to settle next
-    int contested = 0;               ///< its stage (CC2) or node
+    StageIndex stage = -1;           ///< of it (CC2)
+    NodeIndex node = -1;             ///< of it (TC1, TC2)
     std::vector<int> involved;       ///< agents
 };
 
@@ -84,7 +85,7 @@ private:
         const int each = problem_.microbatches / static_cast<int>(data_nodes.size());
         int wave = each;
         if (problem_.microbatches % static_cast<int>(data_nodes.size()) == 0)
-            for (int w = std::min(each, problem_.memory[at(data_nodes.front())]); w >= 1; --w)
+            for (int w = std::min(each, problem_.memory[data_nodes.front()]); w >= 1; --w)
                 if (each % w == 0 && repeats_evenly(w * static_cast<int>(data_nodes.size()))) {
                     wave = w;
                     break;
@@ -93,7 +94,7 @@ private:
         const int count = repeats ? wave * static_cast<int>(data_nodes.size()) : problem_.microbatches;
         rounds_ = problem_.microbatches / count;
         for (int i = 0; i < count; ++i) {
-            const int node = data_nodes[at(i) % data_nodes.size()];
+            const NodeIndex node = data_nodes[at(i) % data_nodes.size()];
             agents_.push_back({node, static_cast<double>(at(i) / data_nodes.size()) * problem_.forward_s(node, 0)});
         }
         cap_ = cap_of(count);
@@ -107,7 +108,7 @@ private:
         return cap_of(count) * (problem_.microbatches / count) <= cap_of(problem_.microbatches);
     }
 
-    int stage_of(int node) const { return base_.schedule.stage_of[at(node)]; }
+    StageIndex stage_of(NodeIndex node) const { return base_.schedule.stage_of[node]; }
 
     void find_conflicts(Branch& branch) const {
         branch.conflicts = 0;
@@ -120,17 +121,17 @@ private:
             int agent;
             bool holds;  ///< from the start of F to the end of B
         };
-        std::vector<std::vector<Use>> uses(at(problem_.nodes()));
+        PerNode<std::vector<Use>> uses(at(problem_.nodes()));
         for (std::size_t a = 0; a < branch.paths.size(); ++a) {
             const auto& path = *branch.paths[a];
             for (const auto& work : path.works)
-                uses[at(work.node)].push_back({work.from_s, work.to_s, static_cast<int>(a), false});
+                uses[work.node].push_back({work.from_s, work.to_s, static_cast<int>(a), false});
             for (int hop = 0; hop < length_; ++hop)
-                uses[at(path.nodes[at(hop)])].push_back(
+                uses[path.nodes[at(hop)]].push_back(
                     {path.works[at(hop)].from_s, path.works[at(2 * length_ - hop)].to_s, static_cast<int>(a), true});
         }
-        for (int n = 0; n < problem_.nodes(); ++n) {
-            auto& node = uses[at(n)];
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
+            auto& node = uses[n];
             std::sort(node.begin(), node.end(), [](const Use& x, const Use& y) {
                 return x.from_s != y.from_s ? x.from_s < y.from_s : x.agent < y.agent;
             });
@@ -139,30 +140,36 @@ private:
                 for (std::size_t j = i; j-- > 0;)
                     if (node[j].holds == node[i].holds && node[j].to_s > node[i].from_s)
                         together.push_back(node[j].agent);
-                const bool memory = node[i].holds && static_cast<int>(together.size()) > problem_.memory[at(n)];
+                const bool memory = node[i].holds && static_cast<int>(together.size()) > problem_.memory[n];
                 // Own microbatches are started one after the other anyway: dispatch settles those.
                 const bool collision = !node[i].holds && together.size() > 1 && stage_of(n) != 0;
-                if (memory && stage_of(n) != 0) note(branch, Conflict::memory, n, together, 10);
-                if (collision) note(branch, Conflict::collision, n, {together[0], together[1]}, 1);
+                if (memory && stage_of(n) != 0) note(branch, {Conflict::memory, -1, n}, together, 10);
+                if (collision) note(branch, {Conflict::collision, -1, n}, {together[0], together[1]}, 1);
             }
         }
     }
 
     void find_stage_conflicts(Branch& branch) const {
-        std::vector<std::vector<int>> visitors(at(problem_.stages));
+        PerStage<std::vector<int>> visitors(at(problem_.stages));
         for (std::size_t a = 0; a < branch.paths.size(); ++a)
             for (int hop = 1; hop < length_; ++hop)
-                visitors[at(stage_of(branch.paths[a]->nodes[at(hop)]))].push_back(static_cast<int>(a));
-        for (int s = 1; s < problem_.stages; ++s)
-            if (const int excess = static_cast<int>(visitors[at(s)].size()) - cap_; excess > 0)
-                note(branch, Conflict::uniform_execution, s, visitors[at(s)], 100.0 * excess);
+                visitors[stage_of(branch.paths[a]->nodes[at(hop)])].push_back(static_cast<int>(a));
+        for (StageIndex s = 1; s < problem_.stages; ++s)
+            if (const int excess = static_cast<int>(visitors[s].size()) - cap_; excess > 0)
+                note(branch, {Conflict::uniform_execution, s, -1}, visitors[s], 100.0 * excess);
     }
 
-    static void note(Branch& branch, Conflict kind, int contested, const std::vector<int>& involved, double weight) {
+    struct Contested {
+        Conflict kind;
+        StageIndex stage;
+        NodeIndex node;
+    };
+    static void note(Branch& branch, const Contested& conflict, const std::vector<int>& involved, double weight) {
         branch.conflicts += weight;
-        if (branch.kind != Conflict::none && branch.kind <= kind) return;
-        branch.kind = kind;
-        branch.contested = contested;
+        if (branch.kind != Conflict::none && branch.kind <= conflict.kind) return;
+        branch.kind = conflict.kind;
+        branch.stage = conflict.stage;
+        branch.node = conflict.node;
         branch.involved = involved;
     }
 
@@ -179,10 +186,9 @@ private:
              ++k) {
             const int agent = branch.involved[k];
             PathConstraints constraints = *branch.constraints[at(agent)];
-            if (branch.kind == Conflict::uniform_execution) constraints.stages.push_back(branch.contested);
-            if (branch.kind == Conflict::memory) constraints.nodes.push_back(branch.contested);
-            if (branch.kind == Conflict::collision)
-                reserve(branch, branch.involved[1 - k], branch.contested, constraints);
+            if (branch.kind == Conflict::uniform_execution) constraints.stages.push_back(branch.stage);
+            if (branch.kind == Conflict::memory) constraints.nodes.push_back(branch.node);
+            if (branch.kind == Conflict::collision) reserve(branch, branch.involved[1 - k], branch.node, constraints);
             TimedPath path =
                 path_finder_.best_path(agents_[at(agent)].data_node, agents_[at(agent)].release_s, constraints);
             if (path.nodes.empty()) continue;
@@ -203,7 +209,7 @@ private:
         return result;
     }
 
-    void reserve(const Branch& branch, int other, int node, PathConstraints& constraints) const {
+    void reserve(const Branch& branch, int other, NodeIndex node, PathConstraints& constraints) const {
         for (const auto& work : branch.paths[at(other)]->works)
             if (work.node == node) constraints.reservations.push_back({node, work.from_s, work.to_s});
     }
@@ -212,7 +218,7 @@ private:
     void judge(const Branch& branch, ConflictResult& result) {
         PlanCandidate candidate = base_;
         candidate.schedule.order.clear();
-        for (int i = 0; i < candidate.schedule.count(); ++i) {
+        for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i) {
             const auto& nodes = branch.paths[at(i) % branch.paths.size()]->nodes;
             std::copy(nodes.begin(), nodes.end(), candidate.schedule.path(i));
         }

@@ -18,7 +18,8 @@ constexpr std::size_t ends_walked = 4;  ///< ends that are walked there and back
 PathFinder::PathFinder(const Problem& problem, const Network& network, const Placement& stages, int length)
     : problem_(problem), network_(network), stages_(stages), length_(length), layers_(at(length)) {}
 
-double PathFinder::free_from(const PathConstraints& constraints, int node, double time_s, double duration_s) const {
+double PathFinder::free_from(const PathConstraints& constraints, NodeIndex node, double time_s,
+                             double duration_s) const {
     for (bool moved = true; moved;) {
         moved = false;
         for (const auto& taken : constraints.reservations) {
@@ -33,23 +34,23 @@ double PathFinder::free_from(const PathConstraints& constraints, int node, doubl
 /// What a path that has come to a label of the hop before cannot visit any more.
 void PathFinder::close_stages(int hop, int parent, const PathConstraints& constraints) {
     closed_.assign(at(problem_.stages), 0);
-    for (const int stage : constraints.stages) closed_[at(stage)] = 1;
+    for (const StageIndex stage : constraints.stages) closed_[stage] = 1;
     for (int before = hop - 1; before > 0; --before) {
         const auto& label = layers_[at(before)][at(parent)];
-        closed_[at(label.stage)] = 1;
+        closed_[label.stage] = 1;
         parent = label.parent;
     }
 }
 
-void PathFinder::extend(int hop, int parent, int data_node, const PathConstraints& constraints) {
+void PathFinder::extend(int hop, int parent, NodeIndex data_node, const PathConstraints& constraints) {
     const Label& label = layers_[at(hop - 1)][at(parent)];
     const bool last = hop == length_ - 1;
     close_stages(hop, parent, constraints);
-    for (int stage = 1; stage < problem_.stages; ++stage) {
-        if (closed_[at(stage)] != 0) continue;
+    for (StageIndex stage = 1; stage < problem_.stages; ++stage) {
+        if (closed_[stage] != 0) continue;
         PathProgress progress{label.furthest, label.swaps};
         if (!advance(problem_.constraints, progress, stage)) continue;
-        for (const int node : stages_[at(stage)]) {
+        for (const NodeIndex node : stages_[stage]) {
             const double round_s = network_.round_s(label.node, node);
             if (round_s >= unreachable_s || (last && network_.round_s(node, data_node) >= unreachable_s)) continue;
             if (std::find(constraints.nodes.begin(), constraints.nodes.end(), node) != constraints.nodes.end())
@@ -57,15 +58,15 @@ void PathFinder::extend(int hop, int parent, int data_node, const PathConstraint
             const double forward_s = problem_.forward_s(node, stage);
             const double start_s = free_from(constraints, node, label.time_s + round_s / 2, forward_s);
             const double home_s = last ? network_.round_s(node, data_node) : 0;
-            next_.push_back({node, stage, parent, progress.furthest, progress.swaps, start_s + forward_s,
+            next_.push_back({node, stage, progress.furthest, parent, progress.swaps, start_s + forward_s,
                              label.back_s + round_s / 2 + forward_s * problem_.backward_factor + home_s});
         }
     }
 }
 
-TimedPath PathFinder::best_path(int data_node, double release_s, const PathConstraints& constraints) {
+TimedPath PathFinder::best_path(NodeIndex data_node, double release_s, const PathConstraints& constraints) {
     const double first_s = problem_.forward_s(data_node, 0);
-    layers_[0] = {{data_node, 0, -1, 0, 0, free_from(constraints, data_node, release_s, first_s) + first_s, 0}};
+    layers_[0] = {{data_node, 0, 0, -1, 0, free_from(constraints, data_node, release_s, first_s) + first_s, 0}};
     const auto sooner = [](const Label& a, const Label& b) { return a.time_s + a.back_s < b.time_s + b.back_s; };
     for (int hop = 1; hop < length_; ++hop) {
         next_.clear();
@@ -84,7 +85,7 @@ TimedPath PathFinder::best_path(int data_node, double release_s, const PathConst
     return best;
 }
 
-TimedPath PathFinder::walk(int data_node, double release_s, int label, const PathConstraints& constraints) const {
+TimedPath PathFinder::walk(NodeIndex data_node, double release_s, int label, const PathConstraints& constraints) const {
     TimedPath path;
     path.nodes.assign(at(length_), data_node);
     std::vector<double> forward_s(at(length_), problem_.forward_s(data_node, 0));
@@ -95,7 +96,7 @@ TimedPath PathFinder::walk(int data_node, double release_s, int label, const Pat
         label = there.parent;
     }
     double now_s = release_s;
-    const auto work = [&](int node, double duration_s) {
+    const auto work = [&](NodeIndex node, double duration_s) {
         const double from_s = free_from(constraints, node, now_s, duration_s);
         now_s = from_s + duration_s;
         path.works.push_back({node, from_s, now_s});

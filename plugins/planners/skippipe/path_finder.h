@@ -11,25 +11,25 @@ namespace skippipe {
 
 /// A node at work on something else.
 struct Reservation {
-    int node = 0;
+    NodeIndex node = 0;
     double from_s = 0, to_s = 0;
 };
 
 struct PathConstraints {
-    std::vector<int> stages;                ///< stages it must not visit (CC2)
-    std::vector<int> nodes;                 ///< nodes it must not visit (TC1)
+    std::vector<StageIndex> stages;         ///< stages it must not visit (CC2)
+    std::vector<NodeIndex> nodes;           ///< nodes it must not visit (TC1)
     std::vector<Reservation> reservations;  ///< when it must wait (TC2)
 };
 
 /// An operation of its path: when its node works on it.
 struct WorkSpan {
-    int node = 0;
+    NodeIndex node = 0;
     double from_s = 0, to_s = 0;
 };
 
 struct TimedPath {
-    std::vector<int> nodes;       ///< empty: none is left
-    std::vector<WorkSpan> works;  ///< F of each hop, L, B of each hop on the way back
+    std::vector<NodeIndex> nodes;  ///< empty: none is left
+    std::vector<WorkSpan> works;   ///< F of each hop, L, B of each hop on the way back
     double end_s = 0;
 };
 
@@ -37,18 +37,20 @@ struct TimedPath {
 class PathFinder {
 public:
     PathFinder(const Problem& problem, const Network& network, const Placement& stages, int length);
-    TimedPath best_path(int data_node, double release_s, const PathConstraints& constraints);
+    TimedPath best_path(NodeIndex data_node, double release_s, const PathConstraints& constraints);
 
 private:
     struct Label {
-        int node = 0, stage = 0, parent = -1, furthest = 0, swaps = 0;
+        NodeIndex node = 0;
+        StageIndex stage = 0, furthest = 0;
+        int parent = -1, swaps = 0;
         double time_s = 0, back_s = 0;
     };
 
-    double free_from(const PathConstraints& constraints, int node, double time_s, double duration_s) const;
+    double free_from(const PathConstraints& constraints, NodeIndex node, double time_s, double duration_s) const;
     void close_stages(int hop, int parent, const PathConstraints& constraints);
-    void extend(int hop, int parent, int data_node, const PathConstraints& constraints);
-    TimedPath walk(int data_node, double release_s, int label, const PathConstraints& constraints) const;
+    void extend(int hop, int parent, NodeIndex data_node, const PathConstraints& constraints);
+    TimedPath walk(NodeIndex data_node, double release_s, int label, const PathConstraints& constraints) const;
 
     const Problem& problem_;
     const Network& network_;
@@ -56,7 +58,7 @@ private:
     int length_;
     std::vector<std::vector<Label>> layers_;
     std::vector<Label> next_;
-    std::vector<char> closed_;  ///< [stages] visited, or banned
+    PerStage<char> closed_;  ///< visited, or banned
 };
 
 }  // namespace skippipe

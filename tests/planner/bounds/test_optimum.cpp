@@ -81,20 +81,21 @@ class TestOptimum : public QObject {
     }
 
     /// The problem without one node; its stage keeps at least one other.
-    static bool without_node(const Problem& problem, int node, Problem& smaller) {
+    static bool without_node(const Problem& problem, NodeIndex node, Problem& smaller) {
         smaller = problem;
         const int n = problem.nodes();
         if (!problem.placement.empty()) {
             for (auto& stage : smaller.placement) {
                 std::erase(stage, node);
                 if (stage.empty()) return false;
-                for (int& other : stage) other -= other > node ? 1 : 0;
+                for (NodeIndex& other : stage)
+                    if (other > node) --other;
             }
             if (smaller.placement[0].size() != problem.placement[0].size()) return false;
         }
         if (!problem.stage_sizes.empty()) {
             if (problem.placement.empty()) return false;  // which stage would be smaller?
-            for (std::size_t s = 0; s < smaller.stage_sizes.size(); ++s)
+            for (StageIndex s = 0; at(s) < smaller.stage_sizes.size(); ++s)
                 smaller.stage_sizes[s] = static_cast<int>(smaller.placement[s].size());
         }
         if (n - 1 < problem.stages) return false;
@@ -104,8 +105,8 @@ class TestOptimum : public QObject {
         drop(smaller.memory);
         if (!smaller.memory_bytes.empty()) drop(smaller.memory_bytes);
         smaller.hops.clear();
-        for (int a = 0; a < n; ++a)
-            for (int b = 0; b < n; ++b)
+        for (NodeIndex a = 0; a < n; ++a)
+            for (NodeIndex b = 0; b < n; ++b)
                 if (a != node && b != node) smaller.hops.push_back(problem.hop(a, b));
         return true;
     }
@@ -282,7 +283,7 @@ private Q_SLOTS:
             }
             if (problem.charge_all_reduce && !problem.placement.empty()) continue;
             Problem smaller;
-            const int gone = static_cast<int>(rng.below(static_cast<std::uint64_t>(problem.nodes())));
+            const NodeIndex gone(rng.below(static_cast<std::uint64_t>(problem.nodes())));
             if (!without_node(problem, gone, smaller) || !find(smaller, smaller.path_length, less)) continue;
             ++nodes;
             QVERIFY2(not_faster(less, optima), seed_text(seed).c_str());

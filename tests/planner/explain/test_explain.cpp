@@ -62,7 +62,7 @@ class TestExplain : public QObject {
         const auto timeline = evaluate(problem, plan);
         const auto why = explain(problem, plan, timeline);
         QCOMPARE(why.microbatches.size(), plan.paths.size());
-        std::map<int, double> ends;
+        std::map<MicrobatchIndex, double> ends;
         for (const auto& span : timeline.spans)
             if (span.kind == SpanKind::backward || span.kind == SpanKind::input_gradient)
                 ends[span.microbatch] = std::max(ends[span.microbatch], span.end_s);

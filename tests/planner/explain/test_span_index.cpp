@@ -16,7 +16,7 @@ struct Indexed {
     explicit Indexed(const examples::Example& example)
         : problem(example.problem), timeline(evaluate(problem, example.plan)), index(problem, timeline) {}
 
-    const Span& span(SpanKind kind, int node, int microbatch) const {
+    const Span& span(SpanKind kind, NodeIndex node, MicrobatchIndex microbatch) const {
         for (const auto& span : timeline.spans)
             if (span.kind == kind && span.node == node && span.microbatch == microbatch) return span;
         throw std::runtime_error("no such span");
@@ -92,7 +92,7 @@ private Q_SLOTS:
         for (const auto& [node, start_s, end_s] :
              {std::tuple{7, 1.0, 2.0}, std::tuple{-1, 1.0, 2.0},
               std::tuple{0, std::numeric_limits<double>::quiet_NaN(), 2.0}, std::tuple{0, 50.0, 40.0}}) {
-            Span odd{SpanKind::forward, node};
+            Span odd{SpanKind::forward, NodeIndex(node)};
             odd.start_s = start_s;
             odd.end_s = end_s;
             timeline.spans.push_back(odd);

@@ -54,7 +54,7 @@ private Q_SLOTS:
         QVERIFY2(faults.empty(), samples::listed(faults).c_str());
         QCOMPARE(plan.blocks, problem_.blocks);
         QVERIFY(plan.order.empty());
-        QCOMPARE(stage_of_nodes(plan, 4), (std::vector<int>{0, 1, 1, -1}));
+        QCOMPARE(stage_of_nodes(plan, 4), (PerNode<StageIndex>{0, 1, 1, -1}));
         parse_plan(Json::object(), problem_, faults);
         QVERIFY(samples::find(faults, "/stages") && samples::find(faults, "/paths"));
     }

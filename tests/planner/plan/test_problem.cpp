@@ -80,7 +80,7 @@ private Q_SLOTS:
         e.costs.gradient_bytes = {5, 6};
         const Problem other = make_problem(e);
         QCOMPARE(other.memory[1], unlimited_memory);
-        QCOMPARE(other.placement, (std::vector<std::vector<int>>{{3, 0}, {1, 2}}));
+        QCOMPARE(other.placement, (std::vector<std::vector<NodeIndex>>{{3, 0}, {1, 2}}));
         QCOMPARE(other.backward_bytes, 77.0);
         QCOMPARE(other.gradient_bytes, (std::vector<double>{5, 6}));
     }
@@ -175,7 +175,7 @@ private Q_SLOTS:
     }
 
 private:
-    static std::string line(const Problem& p, int a, int b) {
+    static std::string line(const Problem& p, NodeIndex a, NodeIndex b) {
         return p.line_names.at(static_cast<std::size_t>(p.hop(a, b).line));
     }
 

@@ -18,9 +18,9 @@ std::pair<Problem, Plan> valid() {
     // Every stage five times, as CC2 wants it; one of the paths goes back by one stage, some pass over two.
     const int stages[10][2] = {{1, 2}, {2, 3}, {3, 4}, {4, 3}, {1, 4}, {1, 2}, {2, 3}, {3, 4}, {1, 2}, {1, 4}};
     int visits[5] = {};
-    for (int m = 0; m < 10; ++m) {
-        Path path{m, {m % 2}};
-        for (const int s : stages[m]) path.nodes.push_back(2 * s + visits[s]++ % 2);
+    for (MicrobatchIndex m = 0; m < 10; ++m) {
+        Path path{m, {NodeIndex(m % 2)}};
+        for (const int s : stages[m]) path.nodes.emplace_back(2 * s + visits[s]++ % 2);
         plan.paths.push_back(path);
     }
     return {problem, plan};
@@ -70,15 +70,15 @@ private Q_SLOTS:
     }
 
     void planned_blocks() {
-        const auto with = [](bool planned, std::vector<int> blocks) {
+        const auto with = [](bool planned, PerStage<int> blocks) {
             auto [problem, plan] = valid();
             problem.plan_blocks = planned;
             plan.blocks = std::move(blocks);
             return rules(problem, plan);
         };
         QCOMPARE(with(true, {1, 1, 1, 1, 1}), "");
-        for (const auto& blocks : {std::vector{2, 1, 1, 1, 0}, std::vector{1, 1, 1, 2}, std::vector{1, 1, 1, 1, 2},
-                                   std::vector{3, 1, 1, 1, -1}, std::vector<int>{}})
+        for (const auto& blocks : {PerStage<int>{2, 1, 1, 1, 0}, PerStage<int>{1, 1, 1, 2},
+                                   PerStage<int>{1, 1, 1, 1, 2}, PerStage<int>{3, 1, 1, 1, -1}, PerStage<int>{}})
             QCOMPARE(with(true, blocks), "structure");
         auto [problem, plan] = valid();
         problem.blocks = {1, 2, 3, 1, 1};

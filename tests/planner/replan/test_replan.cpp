@@ -45,7 +45,7 @@ private Q_SLOTS:
         const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), 4.2),
                                     .changes = {{.kind = Kind::node_down, .node = 1}}};
         const auto first = replan(problem, plan, request);
-        QCOMPARE(first.plan.paths[0].nodes, (std::vector<int>{0, 2}));
+        QCOMPARE(first.plan.paths[0].nodes, (std::vector<NodeIndex>{0, 2}));
         const ReplanRequest again{.progress = progress_at(problem, plan, request, first, 5.7),
                                   .changes = {{.kind = Kind::node_down, .node = 2}}};
         QCOMPARE(again.progress.redo, (std::vector<MicrobatchStep>{{0, 1}}));
@@ -53,7 +53,7 @@ private Q_SLOTS:
         QCOMPARE(text_of(check_residual(problem, first.plan, again.progress, {2}, second.plan, second.timeline)),
                  std::string());
         QVERIFY(std::abs(second.iteration_s - 12.7) < 1e-12);
-        QCOMPARE(second.plan.paths[0].nodes, (std::vector<int>{0, 3}));
+        QCOMPARE(second.plan.paths[0].nodes, (std::vector<NodeIndex>{0, 3}));
     }
 
     /// D, A, B; A goes at 4.5 while B runs F0, and C is to redo it at 5.5-6.5; B goes at 4.8: what E needs is what C
@@ -70,7 +70,7 @@ private Q_SLOTS:
         const auto second = replan(problem, first.plan, again);
         QCOMPARE(text_of(check_residual(problem, first.plan, again.progress, {2}, second.plan, second.timeline)),
                  std::string());
-        QCOMPARE(second.plan.paths[0].nodes, (std::vector<int>{0, 3, 4}));
+        QCOMPARE(second.plan.paths[0].nodes, (std::vector<NodeIndex>{0, 3, 4}));
         QCOMPARE(second.iteration_s, 19.0);
     }
 
@@ -96,7 +96,7 @@ private Q_SLOTS:
         many.memory[0] = 8;
         many.seconds_per_sample_per_block[0] /= 10;
         Plan eight = plan;
-        for (int m = 2; m < 8; ++m) eight.paths.push_back({m, {0, 1}});
+        for (MicrobatchIndex m = 2; m < 8; ++m) eight.paths.push_back({m, {0, 1}});
         request.progress = progress_at(many, eight, evaluate(many, eight), 0.5);
         result = replan(many, eight, request);
         double first_s = 1e9;
@@ -129,7 +129,7 @@ private Q_SLOTS:
         QCOMPARE(text_of(check_residual(changed_network(problem, request.changes), plan, request.progress, {},
                                         moved.plan, moved.timeline)),
                  std::string());
-        QCOMPARE(moved.plan.paths[3].nodes, (std::vector<int>{0, 2}));
+        QCOMPARE(moved.plan.paths[3].nodes, (std::vector<NodeIndex>{0, 2}));
         QVERIFY(moved.iteration_s < moved.repaired_s);
         problem.balance_data_nodes = true;
         const auto balanced = replan(problem, plan, request);
@@ -162,7 +162,7 @@ private Q_SLOTS:
         return {problem, Plan{.stages = {{0}, {1, 2}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}}};
     }
 
-    static Replan without(int node, double at_s, bool keep_gradients = true) {
+    static Replan without(NodeIndex node, double at_s, bool keep_gradients = true) {
         const auto [problem, plan] = one_microbatch();
         const ReplanRequest request{.progress = progress_at(problem, plan, evaluate(problem, plan), at_s),
                                     .changes = {{.kind = Kind::node_down, .node = node}},
@@ -179,8 +179,8 @@ private Q_SLOTS:
         auto result = without(1, 1.5);
         QCOMPARE(result.iteration_s, 11.0);
         QCOMPARE(result.unchanged_s, std::numeric_limits<double>::infinity());
-        QCOMPARE(result.plan.paths[0].nodes, (std::vector<int>{0, 2}));
-        QCOMPARE(result.plan.stages, (std::vector<std::vector<int>>{{0}, {2}}));
+        QCOMPARE(result.plan.paths[0].nodes, (std::vector<NodeIndex>{0, 2}));
+        QCOMPARE(result.plan.stages, (PerStage<std::vector<NodeIndex>>{{0}, {2}}));
         QCOMPARE(result.redone_forwards, 0);
         QCOMPARE(result.changes, std::vector<std::string>{"microbatch 0: A -> C at stage 1 (A is down)"});
         // While A runs F: the same from 2.5: F 3.5-4.5 ... 12.
@@ -207,14 +207,14 @@ private Q_SLOTS:
         QCOMPARE(result.redone_forwards, 1);
         QCOMPARE(result.redone_backwards, 1);
         QCOMPARE(result.lost_gradients, 0);
-        QCOMPARE(result.plan.paths[0].nodes, (std::vector<int>{0, 2}));
+        QCOMPARE(result.plan.paths[0].nodes, (std::vector<NodeIndex>{0, 2}));
         QCOMPARE(result.changes, std::vector<std::string>{
                                      "microbatch 0: A -> C at stage 1 (A is down, forward and backward run again)"});
         // By choice it is lost, and nothing is left to do for A.
         result = without(1, 9, false);
         QCOMPARE(result.iteration_s, 10.5);
         QCOMPARE(result.lost_gradients, 1);
-        QCOMPARE(result.plan.paths[0].nodes, (std::vector<int>{0, 1}));
+        QCOMPARE(result.plan.paths[0].nodes, (std::vector<NodeIndex>{0, 1}));
         QVERIFY(result.changes.empty());
     }
 
@@ -233,7 +233,7 @@ private Q_SLOTS:
                  std::string());
         QCOMPARE(result.iteration_s, 14.0);
         QCOMPARE(result.redone_forwards, 2);
-        QCOMPARE(result.plan.paths[0].nodes, (std::vector<int>{1, 2}));
+        QCOMPARE(result.plan.paths[0].nodes, (std::vector<NodeIndex>{1, 2}));
     }
 
     static std::string error(const Problem& problem, const Plan& plan, const ReplanRequest& request) {
@@ -265,8 +265,8 @@ private Q_SLOTS:
         QVERIFY(error(problem, plan, request).find("stage 2 has no node left") != std::string::npos);
         request.changes.push_back({.kind = Kind::node_joins, .node = 4});
         result = replan(problem, plan, request);
-        QCOMPARE(result.plan.paths[1].nodes, (std::vector<int>{0, 4}));
-        QCOMPARE(result.plan.stages[2], std::vector<int>{4});
+        QCOMPARE(result.plan.paths[1].nodes, (std::vector<NodeIndex>{0, 4}));
+        QCOMPARE(result.plan.stages[2], std::vector<NodeIndex>{4});
         QCOMPARE(result.changes.front(),
                  std::string("X joins stage 2, which has no other node: with weights that it brings"));
 
@@ -284,13 +284,13 @@ private Q_SLOTS:
         auto problem = authors_.problem;
         auto plan = authors_.plan("skippipe");
         // One node of stage 3 stays out at first, and its microbatches go to its siblings.
-        const int spare = plan.stages[3].back();
+        const NodeIndex spare = plan.stages[3].back();
         plan.stages[3].pop_back();
         for (std::size_t i = 0; i < plan.paths.size(); ++i)
             for (auto& node : plan.paths[i].nodes)
                 if (node == spare) node = plan.stages[3][i % 2];
         const auto timeline = evaluate(problem, plan);
-        for (const int stage : {3, -1}) {
+        for (const StageIndex stage : {StageIndex(3), StageIndex(-1)}) {
             const ReplanRequest request{.progress = progress_at(problem, plan, timeline, 10),
                                         .changes = {{.kind = Kind::node_joins, .node = spare, .stage = stage}}};
             const auto result = replan(problem, plan, request);
@@ -325,8 +325,8 @@ private Q_SLOTS:
     void progress_given_directly() {
         const auto& problem = authors_.problem;
         const auto plan = authors_.plan("skippipe");
-        std::vector<int> steps(30, 0);
-        for (int i = 0; i < 15; ++i) steps[at(i)] = i % 10;
+        PerRelease<int> steps(30, 0);
+        for (ReleaseIndex i = 0; i < 15; ++i) steps[i] = i % 10;
         ReplanRequest request{.progress = progress_from_steps(problem, plan, steps, 20),
                               .changes = {{.kind = Kind::node_down, .node = plan.stages[2][0]}}};
         const auto result = replan(problem, plan, request);
@@ -387,9 +387,9 @@ private Q_SLOTS:
         auto problem = examples::toy(ids, 5, 5, 5000);
         for (std::size_t k = 0; k < problem.hops.size(); ++k)
             problem.hops[k].latency_s = 0.1 + 0.01 * static_cast<double>(k * 7919 % 101);
-        Plan plan{.stages = std::vector<std::vector<int>>(5), .blocks = problem.blocks};
-        for (int n = 0; n < 1000; ++n) plan.stages[at(n % 5)].push_back(n);
-        for (int m = 0; m < 5000; ++m) {
+        Plan plan{.stages = PerStage<std::vector<NodeIndex>>(5), .blocks = problem.blocks};
+        for (NodeIndex n = 0; n < 1000; ++n) plan.stages[at(n % 5)].push_back(n);
+        for (MicrobatchIndex m = 0; m < 5000; ++m) {
             Path path{m, {}};
             for (int s = 0; s < 5; ++s) path.nodes.push_back(plan.stages[at(s)][at((m * (s + 1) + s) % 200)]);
             plan.paths.push_back(path);

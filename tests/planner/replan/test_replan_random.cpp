@@ -25,8 +25,8 @@ double rest_seconds(const Problem& network, const Problem& before, const Plan& p
                     const Residual& residual) {
     ResidualSimulator simulator(network, residual, before, plan.stages);
     ResidualPlan way{.stages = after.stages, .stage_of = stage_of_nodes(plan, before.nodes())};
-    for (std::size_t s = 0; s < after.stages.size(); ++s)
-        for (const int node : after.stages[s]) way.stage_of[at(node)] = static_cast<int>(s);
+    for (StageIndex s = 0; at(s) < after.stages.size(); ++s)
+        for (const NodeIndex node : after.stages[s]) way.stage_of[node] = s;
     for (const auto& path : after.paths) way.nodes.insert(way.nodes.end(), path.nodes.begin(), path.nodes.end());
     return simulator.times(way).iteration_s;
 }
@@ -48,7 +48,7 @@ struct Scene {
     Plan plan;
     Timeline timeline;
     ReplanRequest request;
-    std::vector<int> down;
+    std::vector<NodeIndex> down;
 };
 
 }  // namespace
@@ -93,8 +93,7 @@ class TestReplanRandom : public QObject {
         s.request.progress = progress_at(s.problem, s.plan, s.timeline, rng.uniform() * s.timeline.iteration_s);
         const int changes = 1 + static_cast<int>(rng.below(2));
         for (int k = 0; k < changes; ++k) {
-            const int node = static_cast<int>(rng.below(static_cast<std::uint64_t>(s.problem.nodes()))),
-                      to = (node + 1) % s.problem.nodes();
+            const NodeIndex node(rng.below(at(s.problem.nodes()))), to((node + 1) % s.problem.nodes());
             switch (rng.below(4)) {
                 case 0:
                 case 1:
@@ -118,23 +117,23 @@ class TestReplanRandom : public QObject {
 
     /// The next living nodes of the stage take over in turn.
     static double naive_seconds(const Scene& s, const Problem& network, const Replan& result) {
-        std::vector<char> keeps;
+        PerStage<char> keeps;
         for (const auto& ring : result.plan.stages) keeps.push_back(!ring.empty());
         const auto residual = make_residual(s.problem, s.plan, s.request.progress, s.down, keeps);
         auto plan = s.plan;
         plan.stages = result.plan.stages;
         const auto stage_of = stage_of_nodes(s.plan, s.problem.nodes());
-        std::vector<std::size_t> turn(s.plan.stages.size(), 0);
+        PerStage<std::size_t> turn(s.plan.stages.size(), 0);
         for (std::size_t i = 0; i < plan.paths.size(); ++i)
             for (int hop = 0; hop < residual.length; ++hop) {
                 if (residual.forced[i * at(residual.length) + at(hop)] == 0) continue;
-                const auto stage = at(stage_of[at(plan.paths[i].nodes[at(hop)])]);
+                const StageIndex stage = stage_of[plan.paths[i].nodes[at(hop)]];
                 if (plan.stages[stage].empty()) return std::numeric_limits<double>::infinity();
                 plan.paths[i].nodes[at(hop)] = plan.stages[stage][turn[stage]++ % plan.stages[stage].size()];
             }
         for (const auto& path : plan.paths)
             for (std::size_t k = 0; k < path.nodes.size(); ++k) {
-                const int from = path.nodes[k], to = path.nodes[(k + 1) % path.nodes.size()];
+                const NodeIndex from = path.nodes[k], to = path.nodes[(k + 1) % path.nodes.size()];
                 if (from != to && (!network.reachable(from, to) || !network.reachable(to, from)))
                     return std::numeric_limits<double>::infinity();
             }
@@ -232,7 +231,8 @@ private Q_SLOTS:
     }
 
     /// Operations that ended by `until_s` on a node that then lives, counted.
-    static void count(const Timeline& timeline, double until_s, std::map<std::tuple<int, int, SpanKind>, int>& ended) {
+    static void count(const Timeline& timeline, double until_s,
+                      std::map<std::tuple<MicrobatchIndex, NodeIndex, SpanKind>, int>& ended) {
         for (const auto& span : timeline.spans)
             if (is_compute(span.kind) && span.end_s <= until_s) ++ended[{span.microbatch, span.node, span.kind}];
     }
@@ -271,13 +271,13 @@ private Q_SLOTS:
                 ++again;
                 redone += second.redone_forwards;
                 backwards += second.redone_backwards;
-                std::map<std::tuple<int, int, SpanKind>, int> ended;
+                std::map<std::tuple<MicrobatchIndex, NodeIndex, SpanKind>, int> ended;
                 count(s.timeline, first.at_s, ended);
                 count(first.timeline, at_s, ended);
                 count(second.timeline, second.iteration_s, ended);
                 const auto last = s.plan.split_backward ? SpanKind::weight_gradient : SpanKind::backward;
                 for (const auto& path : second.plan.paths)
-                    for (const int node : path.nodes) {
+                    for (const NodeIndex node : path.nodes) {
                         QVERIFY2(node != request.changes[0].node &&
                                      std::find(s.down.begin(), s.down.end(), node) == s.down.end(),
                                  say("a gradient is on a lost node").c_str());
@@ -306,7 +306,7 @@ private Q_SLOTS:
             Rng rng(seed, 3);
             const auto& ring = plan.stages[rng.below(plan.stages.size())];
             if (!timeline.complete || ring.size() < 2) continue;
-            const int node = ring[rng.below(ring.size())];
+            const NodeIndex node = ring[rng.below(ring.size())];
             const ReplanRequest request{
                 .progress = progress_at(problem, plan, timeline, rng.uniform() * timeline.makespan_s),
                 .changes = {{.kind = Kind::node_down, .node = node}},

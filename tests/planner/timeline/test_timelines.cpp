@@ -29,7 +29,7 @@ private Q_SLOTS:
     void collision_span_by_span() {
         const auto example = examples::collision();
         const auto timeline = evaluate(example.problem, example.plan);
-        const auto find = [&](SpanKind kind, int node, int microbatch) {
+        const auto find = [&](SpanKind kind, NodeIndex node, MicrobatchIndex microbatch) {
             for (const auto& span : timeline.spans)
                 if (span.kind == kind && span.node == node && span.microbatch == microbatch) return span;
             return Span{};

@@ -25,7 +25,7 @@ class TestPlacement : public QObject {
     }
 
     /// Stage after stage, as many of `nodes` as each has.
-    static Placement of(const std::vector<int>& nodes, const std::vector<int>& sizes) {
+    static Placement of(const std::vector<NodeIndex>& nodes, const PerStage<int>& sizes) {
         Placement placement;
         auto next = nodes.begin();
         for (const int size : sizes) {
@@ -44,7 +44,7 @@ private Q_SLOTS:
             QCOMPARE(sizes_of(placement), stage_sizes(problem));
             std::vector<int> count(at(problem.nodes()), 0);
             for (const auto& ring : placement)
-                for (const int node : ring) ++count[at(node)];
+                for (const NodeIndex node : ring) ++count[at(node)];
             QVERIFY(std::all_of(count.begin(), count.end(), [](int each) { return each <= 1; }));
         }
     }
@@ -56,8 +56,8 @@ private Q_SLOTS:
             const auto problem = examples::random_problem(seed);
             const Network network(problem);
             const auto cost = cost_of(problem, network);
-            std::vector<int> nodes(at(problem.nodes()));
-            std::iota(nodes.begin(), nodes.end(), 0);
+            std::vector<NodeIndex> nodes(at(problem.nodes()));
+            std::iota(nodes.begin(), nodes.end(), NodeIndex(0));
             const double one_s = cost.seconds(found(problem, cost, seed).placement),
                          other_s = cost.seconds(of(nodes, stage_sizes(problem)));
             QVERIFY2(one_s <= other_s, std::to_string(seed).c_str());
@@ -77,8 +77,8 @@ private Q_SLOTS:
             const Network network(problem);
             const auto cost = cost_of(problem, network);
             const auto sizes = stage_sizes(problem);
-            std::vector<int> nodes(at(problem.nodes()));
-            std::iota(nodes.begin(), nodes.end(), 0);
+            std::vector<NodeIndex> nodes(at(problem.nodes()));
+            std::iota(nodes.begin(), nodes.end(), NodeIndex(0));
             double least_s = 1e300;
             do least_s = std::min(least_s, cost.seconds(of(nodes, sizes)));
             while (std::next_permutation(nodes.begin(), nodes.end()));
@@ -125,8 +125,8 @@ private Q_SLOTS:
             auto problem = examples::random_problem(seed);
             problem.charge_all_reduce = true;
             Rng rng(seed);
-            std::vector<int> nodes(at(problem.nodes()));
-            std::iota(nodes.begin(), nodes.end(), 0);
+            std::vector<NodeIndex> nodes(at(problem.nodes()));
+            std::iota(nodes.begin(), nodes.end(), NodeIndex(0));
             rng.shuffle(nodes);
             nodes.resize(std::min<std::size_t>(nodes.size(), 3 + rng.below(8)));
             auto ring = nodes;

@@ -20,7 +20,7 @@ class TestRouting : public QObject {
 
     struct Routed {
         Problem problem;
-        std::vector<std::vector<int>> sequences;
+        std::vector<std::vector<StageIndex>> sequences;
         PlanCandidate candidate;
     };
 
@@ -34,19 +34,19 @@ class TestRouting : public QObject {
         return result;
     }
 
-    static std::vector<int> visits(const Problem& problem, const std::vector<std::vector<int>>& sequences) {
+    static std::vector<int> visits(const Problem& problem, const std::vector<std::vector<StageIndex>>& sequences) {
         std::vector<int> visits(at(problem.stages), 0);
         for (const auto& sequence : sequences)
-            for (const int stage : sequence) ++visits[at(stage)];
+            for (const StageIndex stage : sequence) ++visits[at(stage)];
         return visits;
     }
 
-    static std::vector<std::vector<int>> stages_of(const FlatPlan& schedule) {
-        std::vector<std::vector<int>> sequences;
-        for (int i = 0; i < schedule.count(); ++i) {
+    static std::vector<std::vector<StageIndex>> stages_of(const FlatPlan& schedule) {
+        std::vector<std::vector<StageIndex>> sequences;
+        for (ReleaseIndex i = 0; i < schedule.count(); ++i) {
             auto& sequence = sequences.emplace_back();
             for (int hop = 0; hop < schedule.length; ++hop)
-                sequence.push_back(schedule.stage_of[at(schedule.path(i)[hop])]);
+                sequence.push_back(schedule.stage_of[schedule.path(i)[hop]]);
         }
         return sequences;
     }
@@ -55,7 +55,7 @@ class TestRouting : public QObject {
     static double network_s(const Problem& problem, const FlatPlan& schedule) {
         const Network network(problem);
         double sum_s = 0;
-        for (int i = 0; i < schedule.count(); ++i)
+        for (ReleaseIndex i = 0; i < schedule.count(); ++i)
             for (int hop = 0; schedule.length > 1 && hop < schedule.length; ++hop)
                 sum_s += network.round_s(schedule.path(i)[hop], schedule.path(i)[(hop + 1) % schedule.length]);
         return sum_s;
@@ -68,10 +68,10 @@ private Q_SLOTS:
             const auto [problem, sequences, candidate] = routed(seed, rules);
             const auto say = "seed " + std::to_string(seed);
             const auto starts = data_nodes_in_turn(problem, candidate.stages);
-            std::multiset<int> wanted(starts.begin(), starts.end()), found;
+            std::multiset<NodeIndex> wanted(starts.begin(), starts.end()), found;
             for (const auto& sequence : stages_of(candidate.schedule))
                 QVERIFY2(allowed_sequence(problem, sequence), say.c_str());
-            for (int i = 0; i < candidate.schedule.count(); ++i) found.insert(candidate.schedule.path(i)[0]);
+            for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i) found.insert(candidate.schedule.path(i)[0]);
             QVERIFY2(found == wanted, say.c_str());
             QVERIFY2(fits_everywhere(problem, candidate), say.c_str());
             // Exchanges leave to every stage the visits that its sequences have (CC2).
@@ -85,11 +85,11 @@ private Q_SLOTS:
         for (std::uint64_t seed = 1; seed <= 200; ++seed) {
             const auto [problem, sequences, candidate] = routed(seed, {.aware = false, .balanced = true});
             std::vector<int> loads(at(problem.nodes()), 0);
-            for (const int node : candidate.schedule.nodes) ++loads[at(node)];
+            for (const NodeIndex node : candidate.schedule.nodes) ++loads[at(node)];
             for (std::size_t s = 1; s < candidate.stages.size(); ++s) {
                 const auto [least, most] =
                     std::minmax_element(candidate.stages[s].begin(), candidate.stages[s].end(),
-                                        [&](int a, int b) { return loads[at(a)] < loads[at(b)]; });
+                                        [&](NodeIndex a, NodeIndex b) { return loads[at(a)] < loads[at(b)]; });
                 QVERIFY2(loads[at(*most)] - loads[at(*least)] <= 1, std::to_string(seed).c_str());
                 several += candidate.stages[s].size() > 1 ? 1 : 0;
             }

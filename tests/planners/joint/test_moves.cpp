@@ -115,7 +115,7 @@ private Q_SLOTS:
         const PathMove broken{"broken", [](const PathState&) { return 1; },
                               [](PathState& state, Rng& rng) {
                                   auto& nodes = const_cast<PlanCandidate&>(state.candidate()).schedule;
-                                  std::swap(nodes.path(0)[0], nodes.path(pick(rng, nodes.count()))[0]);
+                                  std::swap(nodes.path(0)[0], nodes.path(pick<ReleaseIndex>(rng, nodes.count()))[0]);
                                   return false;
                               }};
         Annealer<PathState> annealer(3, 1, {&broken}, problem, Network(problem), *start);

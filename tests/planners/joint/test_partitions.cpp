@@ -28,8 +28,8 @@ class TestPartitions : public QObject {
     static double mean_round_s(const Problem& problem) {
         const Network network(problem);
         double sum_s = 0;
-        for (int a = 0; a < problem.nodes(); ++a)
-            for (int b = 0; b < problem.nodes(); ++b) sum_s += a != b ? network.round_s(a, b) : 0;
+        for (NodeIndex a = 0; a < problem.nodes(); ++a)
+            for (NodeIndex b = 0; b < problem.nodes(); ++b) sum_s += a != b ? network.round_s(a, b) : 0;
         return sum_s / (problem.nodes() * (problem.nodes() - 1));
     }
 
@@ -39,20 +39,20 @@ private Q_SLOTS:
             const auto problem = examples::many_regions(seed);
             const auto partitions = partitions_of(problem, seed);
             QVERIFY(partitions.size() > 1);
-            std::vector<int> count(at(problem.nodes()), 0), sizes(at(problem.stages), 0);
+            PerNode<int> count(at(problem.nodes()), 0);
+            PerStage<int> sizes(at(problem.stages), 0);
             int microbatches = 0;
             for (const auto& [nodes, part] : partitions) {
                 QCOMPARE(part.nodes(), static_cast<int>(nodes.size()));
                 QVERIFY(part.microbatches * (2 * part.path_length + 1) >= least_operations);
                 QVERIFY(part.microbatches % part.stage_sizes[0] == 0);
                 microbatches += part.microbatches;
-                for (std::size_t s = 0; s < sizes.size(); ++s) sizes[s] += part.stage_sizes[s];
+                for (StageIndex s = 0; at(s) < sizes.size(); ++s) sizes[s] += part.stage_sizes[s];
                 for (std::size_t a = 0; a < nodes.size(); ++a) {
-                    ++count[at(nodes[a])];
-                    QCOMPARE(part.node_ids[a], problem.node_ids[at(nodes[a])]);
+                    ++count[nodes[a]];
+                    QCOMPARE(part.node_ids[a], problem.node_ids[nodes[a]]);
                     for (std::size_t b = 0; b < nodes.size(); ++b)
-                        QCOMPARE(part.hop(static_cast<int>(a), static_cast<int>(b)).line,
-                                 problem.hop(nodes[a], nodes[b]).line);
+                        QCOMPARE(part.hop(NodeIndex(a), NodeIndex(b)).line, problem.hop(nodes[a], nodes[b]).line);
                 }
             }
             QCOMPARE(microbatches, problem.microbatches);

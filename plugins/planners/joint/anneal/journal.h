@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
+
 namespace skippipe {
 
 /// Whole vectors as they were; memory is used again from move to move.
@@ -40,17 +42,22 @@ public:
         numbers_.push_back({&number, number});
         number = value;
     }
-    void swap(int& a, int& b) {
-        const int was = a;
+    template <typename Kind>
+    void set(Index<Kind>& index, Index<Kind> value) {
+        set(index.number(), value);
+    }
+    template <typename Number>
+    void swap(Number& a, Number& b) {
+        const Number was = a;
         set(a, b);
         set(b, was);
     }
     /// Before numbers are changed elsewhere.
-    void keep(int* begin, const int* end) {
-        for (; begin != end; ++begin) numbers_.push_back({begin, *begin});
+    void keep(NodeIndex* begin, const NodeIndex* end) {
+        for (; begin != end; ++begin) numbers_.push_back({&begin->number(), *begin});
     }
     /// Before a vector is changed as a whole: none of its numbers goes through set(). The same for its order of a node.
-    void keep(std::vector<int>& ring) { rings_.keep(ring); }
+    void keep(std::vector<NodeIndex>& ring) { rings_.keep(ring); }
     bool keep(std::vector<std::uint32_t>& order) { return orders_.keep(order); }
     /// The k-th order that this move has kept.
     const std::vector<std::uint32_t>& order_before(std::size_t k) const { return orders_.before(k); }
@@ -74,7 +81,7 @@ private:
         int before;
     };
     std::vector<Number> numbers_;
-    KeptVectors<int> rings_;
+    KeptVectors<NodeIndex> rings_;
     KeptVectors<std::uint32_t> orders_;
 };
 

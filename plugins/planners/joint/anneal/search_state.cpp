@@ -9,9 +9,9 @@ namespace skippipe {
 
 namespace {
 
-std::vector<int> visits_of(const Problem& problem, const FlatPlan& schedule) {
-    std::vector<int> visits(at(problem.stages), 0);
-    for (const int node : schedule.nodes) ++visits[at(schedule.stage_of[at(node)])];
+PerStage<int> visits_of(const Problem& problem, const FlatPlan& schedule) {
+    PerStage<int> visits(at(problem.stages), 0);
+    for (const NodeIndex node : schedule.nodes) ++visits[schedule.stage_of[node]];
     return visits;
 }
 
@@ -33,30 +33,30 @@ bool SearchState::visits_have_slack() const {
 
 std::string SearchState::inconsistency() const {
     const auto counted = visits_of(problem_, schedule());
-    for (std::size_t s = 0; s < counted.size(); ++s)
+    for (StageIndex s = 0; at(s) < counted.size(); ++s)
         if (counted[s] != visits_[s])
             return fmt::format("stage {} has {} visits, {} are noted", s, counted[s], visits_[s]);
     return {};
 }
 
-void SearchState::set_hop(int index, int hop, int node) {
-    int& visited = path(index)[hop];
-    const int from = stage_of(visited), to = stage_of(node);
+void SearchState::set_hop(ReleaseIndex index, int hop, NodeIndex node) {
+    NodeIndex& visited = path(index)[hop];
+    const StageIndex from = stage_of(visited), to = stage_of(node);
     journal_.set(visited, node);
     if (from == to) return;
-    journal_.set(visits_[at(from)], visits_[at(from)] - 1);
-    journal_.set(visits_[at(to)], visits_[at(to)] + 1);
+    journal_.set(visits_[from], visits_[from] - 1);
+    journal_.set(visits_[to], visits_[to] + 1);
 }
 
-void SearchState::move_blocks(int from, int to, int count) {
-    journal_.set(candidate_.blocks[at(from)], blocks(from) - count);
-    journal_.set(candidate_.blocks[at(to)], blocks(to) + count);
+void SearchState::move_blocks(StageIndex from, StageIndex to, int count) {
+    journal_.set(candidate_.blocks[from], blocks(from) - count);
+    journal_.set(candidate_.blocks[to], blocks(to) + count);
     own_->set_blocks(candidate_.blocks);
     blocks_moved_ = true;
 }
 
-void SearchState::swap_microbatches(int i, int j) {
-    journal_.swap(candidate_.schedule.microbatches[at(i)], candidate_.schedule.microbatches[at(j)]);
+void SearchState::swap_microbatches(ReleaseIndex i, ReleaseIndex j) {
+    journal_.swap(candidate_.schedule.microbatches[i], candidate_.schedule.microbatches[j]);
 }
 
 void SearchState::undo_candidate() {

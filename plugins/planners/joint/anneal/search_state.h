@@ -17,8 +17,10 @@ struct AnnealingCost {
 };
 
 /// 0 .. n - 1.
-inline int pick(Rng& rng, std::size_t n) { return static_cast<int>(rng.below(n)); }
-inline int pick(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }
+template <typename Number = int>
+Number pick(Rng& rng, std::integral auto n) {
+    return Number(rng.below(static_cast<std::uint64_t>(n)));
+}
 
 /// Moves change the candidate through the journal alone. Keeps a reference to the problem.
 class SearchState {
@@ -33,14 +35,14 @@ public:
     const FlatPlan& schedule() const { return candidate_.schedule; }
     int count() const { return candidate_.schedule.count(); }  ///< T
     int length() const { return candidate_.schedule.length; }  ///< p
-    int node(int index, int hop) const { return schedule().path(index)[hop]; }
-    int stage_of(int node) const { return schedule().stage_of[static_cast<std::size_t>(node)]; }
-    const std::vector<int>& ring(int stage) const { return candidate_.stages[static_cast<std::size_t>(stage)]; }
-    int blocks(int stage) const { return candidate_.blocks[static_cast<std::size_t>(stage)]; }
+    NodeIndex node(ReleaseIndex index, int hop) const { return schedule().path(index)[hop]; }
+    StageIndex stage_of(NodeIndex node) const { return schedule().stage_of[node]; }
+    const std::vector<NodeIndex>& ring(StageIndex stage) const { return candidate_.stages[stage]; }
+    int blocks(StageIndex stage) const { return candidate_.blocks[stage]; }
     bool plans_blocks() const { return own_.has_value(); }
     bool placement_is_free() const { return problem_.placement.empty() && problem_.nodes() > 1; }
     /// Whether CC2 lets a stage have another visit.
-    bool may_visit(int stage) const { return visits_[static_cast<std::size_t>(stage)] < visits_cap_; }
+    bool may_visit(StageIndex stage) const { return visits_[stage] < visits_cap_; }
     /// Whether CC2 lets any path visit another stage than it does.
     bool visits_have_slack() const;
 
@@ -48,12 +50,12 @@ public:
     std::string inconsistency() const;
 
 protected:
-    int* path(int index) { return candidate_.schedule.path(index); }
+    NodeIndex* path(ReleaseIndex index) { return candidate_.schedule.path(index); }
     /// Gives a hop another node, and its stage's visits with it.
-    void set_hop(int index, int hop, int node);
-    void move_blocks(int from, int to, int count);
+    void set_hop(ReleaseIndex index, int hop, NodeIndex node);
+    void move_blocks(StageIndex from, StageIndex to, int count);
     /// Two microbatches take each other's path and position in the release order.
-    void swap_microbatches(int i, int j);
+    void swap_microbatches(ReleaseIndex i, ReleaseIndex j);
     void undo_candidate();
     void accept_candidate();
 
@@ -64,7 +66,7 @@ protected:
 private:
     std::optional<Problem> own_;  ///< where blocks are planned
     const Problem& problem_;
-    std::vector<int> visits_;  ///< [stages]
+    PerStage<int> visits_;
     int visits_cap_ = 0;
 };
 

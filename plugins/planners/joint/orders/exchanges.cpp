@@ -8,8 +8,8 @@ namespace {
 
 /// Each takes the other's positions in the orders, or those that fit its own times, by a random part of a forward
 /// earlier or later.
-bool exchange(OrderState& state, int i, int a, int j, int b, bool in_place, Rng& rng) {
-    const int u = state.node(i, a), v = state.node(j, b);
+bool exchange(OrderState& state, ReleaseIndex i, int a, ReleaseIndex j, int b, bool in_place, Rng& rng) {
+    const NodeIndex u = state.node(i, a), v = state.node(j, b);
     if (in_place) {
         state.hand_on(u, i, a, j, b);
         state.hand_on(v, j, b, i, a);
@@ -26,8 +26,10 @@ bool exchange(OrderState& state, int i, int a, int j, int b, bool in_place, Rng&
 /// Nodes of a stage that both visit, data nodes included.
 template <bool InPlace>
 bool propose_same_stage(OrderState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), j = pick(rng, state.count()), a = pick(rng, state.length());
-    const int u = state.node(i, a), stage = state.stage_of(u);
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
+    const int a = pick(rng, state.length());
+    const NodeIndex u = state.node(i, a);
+    const StageIndex stage = state.stage_of(u);
     int b = -1;
     for (int hop = 0; hop < state.length(); ++hop)
         if (state.stage_of(state.node(j, hop)) == stage) b = hop;
@@ -36,7 +38,7 @@ bool propose_same_stage(OrderState& state, Rng& rng) {
 }
 
 bool propose_stages(OrderState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), j = pick(rng, state.count());
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
     const int a = 1 + pick(rng, state.length() - 1), b = 1 + pick(rng, state.length() - 1);
     if (i == j || state.stage_of(state.node(i, a)) == state.stage_of(state.node(j, b))) return false;
     return exchange(state, i, a, j, b, false, rng);

@@ -7,7 +7,7 @@ namespace skippipe::order_moves {
 namespace {
 
 bool propose_nodes(OrderState& state, Rng& rng) {
-    const int u = pick(rng, state.problem().nodes()), v = pick(rng, state.problem().nodes());
+    const auto u = pick<NodeIndex>(rng, state.problem().nodes()), v = pick<NodeIndex>(rng, state.problem().nodes());
     if (u == v) return false;
     state.swap_nodes(u, v);
     return state.nodes_fit(u, v);
@@ -15,20 +15,20 @@ bool propose_nodes(OrderState& state, Rng& rng) {
 
 /// A block goes from one stage to another, or so many that the two exchange theirs.
 bool propose_blocks(OrderState& state, Rng& rng) {
-    const int from = pick(rng, state.candidate().blocks.size()), to = pick(rng, state.candidate().blocks.size());
+    const auto from = pick<StageIndex>(rng, state.problem().stages), to = pick<StageIndex>(rng, state.problem().stages);
     if (from == to || state.blocks(from) < 2) return false;
     const int difference = state.blocks(from) - state.blocks(to);
     state.move_blocks(from, to, difference > 0 && pick(rng, 4) == 0 ? difference : 1);
-    for (std::size_t n = 0; n < state.problem().memory_bytes.size(); ++n)
-        if (!state.holds(static_cast<int>(n))) return false;
+    for (NodeIndex n = 0; at(n) < state.problem().memory_bytes.size(); ++n)
+        if (!state.holds(n)) return false;
     return true;
 }
 
 /// Two microbatches of different sizes take each other's path and position in every order.
 bool propose_sizes(OrderState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), j = pick(rng, state.count());
-    const auto samples = [&](int index) {
-        return state.problem().samples_of(state.schedule().microbatches[static_cast<std::size_t>(index)]);
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
+    const auto samples = [&](ReleaseIndex index) {
+        return state.problem().samples_of(state.schedule().microbatches[index]);
     };
     if (samples(i) == samples(j)) return false;
     state.swap_microbatches(i, j);

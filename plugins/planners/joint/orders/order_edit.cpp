@@ -35,14 +35,14 @@ void rotate(std::vector<std::uint32_t>& order, int from, int to) {
 }  // namespace
 
 /// The node's order, to be changed.
-std::vector<std::uint32_t>& OrderState::edit(int node) {
-    auto& order = candidate_.schedule.order[at(node)];
+std::vector<std::uint32_t>& OrderState::edit(NodeIndex node) {
+    auto& order = candidate_.schedule.order[node];
     if (journal_.keep(order)) change_.orders.push_back(node);
     return order;
 }
 
 /// Within [first, last] of a node's order: each microbatch's operations.
-bool OrderState::in_sequence(int node, int first, int last) const {
+bool OrderState::in_sequence(NodeIndex node, int first, int last) const {
     const auto& operations = order(node);
     for (int a = first; a <= last; ++a)
         for (int b = a + 1; b <= last; ++b)
@@ -52,9 +52,9 @@ bool OrderState::in_sequence(int node, int first, int last) const {
     return true;
 }
 
-bool OrderState::holds(int node, int last) const {
+bool OrderState::holds(NodeIndex node, int last) const {
     const auto& operations = order(node);
-    const int memory = problem().memory[at(node)];
+    const int memory = problem().memory[node];
     int held = 0;
     for (int k = 0; k <= last; ++k) {
         held += memory_taken(schedule(), operations[at(k)]);
@@ -63,22 +63,23 @@ bool OrderState::holds(int node, int last) const {
     return true;
 }
 
-bool OrderState::shift(int node, int from, int to) {
+bool OrderState::shift(NodeIndex node, int from, int to) {
     to = std::clamp(to, 0, static_cast<int>(order(node).size()) - 1);
     if (from == to) return false;
     rotate(edit(node), from, to);
     return in_sequence(node, std::min(from, to), std::max(from, to)) && holds(node, std::max(from, to));
 }
 
-void OrderState::take_out(int index, int hop) {
+void OrderState::take_out(ReleaseIndex index, int hop) {
     auto& order = edit(node(index, hop));
     const auto mine = [&](std::uint32_t operation) { return packed_index(operation) == index; };
     const auto first = std::find_if(order.begin(), order.end(), mine);
     order.erase(std::remove_if(first, order.end(), mine), order.end());
 }
 
-bool OrderState::put_in(int index, int hop, double shift_s) {
-    const int there = node(index, hop), back = 2 * length() - hop;
+bool OrderState::put_in(ReleaseIndex index, int hop, double shift_s) {
+    const NodeIndex there = node(index, hop);
+    const int back = 2 * length() - hop;
     auto& order = edit(there);
     std::size_t least = 0;
     const auto insert = [&](std::uint32_t operation) {
@@ -93,7 +94,7 @@ bool OrderState::put_in(int index, int hop, double shift_s) {
     return holds(there);
 }
 
-void OrderState::hand_on(int node, int from_index, int from_hop, int to_index, int to_hop) {
+void OrderState::hand_on(NodeIndex node, ReleaseIndex from_index, int from_hop, ReleaseIndex to_index, int to_hop) {
     for (auto& operation : edit(node)) {
         if (packed_index(operation) != from_index) continue;
         const int step = packed_step(operation), bare = step & ~weight_gradient_bit;

@@ -60,51 +60,51 @@ std::string OrderState::fault(const AnnealingCost& claimed) {
     return {};
 }
 
-bool OrderState::fits(int index) const {
+bool OrderState::fits(ReleaseIndex index) const {
     return fits_stages(problem(), schedule(), index) && has_lines(problem(), schedule(), index);
 }
 
-void OrderState::note_path(int index) {
+void OrderState::note_path(ReleaseIndex index) {
     if (std::find(change_.paths.begin(), change_.paths.end(), index) == change_.paths.end())
         change_.paths.push_back(index);
 }
 
-void OrderState::set_hop(int index, int hop, int node) {
+void OrderState::set_hop(ReleaseIndex index, int hop, NodeIndex node) {
     SearchState::set_hop(index, hop, node);
     note_path(index);
 }
 
-void OrderState::swap_nodes(int u, int v) {
+void OrderState::swap_nodes(NodeIndex u, NodeIndex v) {
     edit(u);
     edit(v);
     auto& schedule = candidate_.schedule;
-    const auto exchange = [&](int& node) {
+    const auto exchange = [&](NodeIndex& node) {
         if (node == u || node == v) journal_.set(node, node == u ? v : u);
     };
     for (std::size_t k = 0; k < schedule.nodes.size(); ++k)
         if (schedule.nodes[k] == u || schedule.nodes[k] == v) {
-            note_path(static_cast<int>(k) / schedule.length);
+            note_path(ReleaseIndex(k / at(schedule.length)));
             exchange(schedule.nodes[k]);
         }
     for (auto& ring : candidate_.stages) std::for_each(ring.begin(), ring.end(), exchange);
-    journal_.swap(schedule.stage_of[at(u)], schedule.stage_of[at(v)]);
-    std::swap(schedule.order[at(u)], schedule.order[at(v)]);
+    journal_.swap(schedule.stage_of[u], schedule.stage_of[v]);
+    std::swap(schedule.order[u], schedule.order[v]);
     change_.nodes = {u, v};
 }
 
-bool OrderState::nodes_fit(int u, int v) const {
-    const auto unfit = [&](int index) { return !has_lines(problem(), schedule(), index); };
+bool OrderState::nodes_fit(NodeIndex u, NodeIndex v) const {
+    const auto unfit = [&](ReleaseIndex index) { return !has_lines(problem(), schedule(), index); };
     if (std::any_of(change_.paths.begin(), change_.paths.end(), unfit) || !has_ring_lines(problem(), candidate_))
         return false;
     return holds(u) && holds(v);
 }
 
-void OrderState::move_blocks(int from, int to, int count) {
+void OrderState::move_blocks(StageIndex from, StageIndex to, int count) {
     SearchState::move_blocks(from, to, count);
     change_.blocks = true;
 }
 
-void OrderState::swap_microbatches(int i, int j) {
+void OrderState::swap_microbatches(ReleaseIndex i, ReleaseIndex j) {
     SearchState::swap_microbatches(i, j);
     change_.sizes = true;
     change_.paths = {i, j};

@@ -28,42 +28,40 @@ public:
     /// What is wrong with the candidate, of which `claimed` was said; empty: nothing.
     std::string fault(const AnnealingCost& claimed);
 
-    const std::vector<std::uint32_t>& order(int node) const {
-        return candidate_.schedule.order[static_cast<std::size_t>(node)];
-    }
+    const std::vector<std::uint32_t>& order(NodeIndex node) const { return candidate_.schedule.order[node]; }
     /// Of the accepted candidate.
     double start_s(std::uint32_t operation) const { return times_.start_s(operation); }
-    double duration_s(int node, std::uint32_t operation) const { return times_.duration_s(node, operation); }
+    double duration_s(NodeIndex node, std::uint32_t operation) const { return times_.duration_s(node, operation); }
     /// A random part of a forward, either way, seconds.
-    double jitter_s(int node, Rng& rng) const { return (2 * rng.uniform() - 1) * duration_s(node, pack(0, 0)); }
+    double jitter_s(NodeIndex node, Rng& rng) const { return (2 * rng.uniform() - 1) * duration_s(node, pack(0, 0)); }
     /// Whether a path is within CC1, CC3 and has its lines.
-    bool fits(int index) const;
+    bool fits(ReleaseIndex index) const;
     /// Whether memory takes a node's order up to its `last` operation (TC1).
-    bool holds(int node, int last) const;
-    bool holds(int node) const { return holds(node, static_cast<int>(order(node).size()) - 1); }
+    bool holds(NodeIndex node, int last) const;
+    bool holds(NodeIndex node) const { return holds(node, static_cast<int>(order(node).size()) - 1); }
 
     /// Moves an operation to another position in its node's order. False where a microbatch's operations are not in
     /// sequence then, or memory does not take them.
-    bool shift(int node, int from, int to);
+    bool shift(NodeIndex node, int from, int to);
     /// Takes a microbatch's operations at a hop out of its node's order.
-    void take_out(int index, int hop);
+    void take_out(ReleaseIndex index, int hop);
     /// Puts them into the order of the node that is there now, where they would start as long after what they started
     /// after as before, and `shift_s` later. False where memory does not take them.
-    bool put_in(int index, int hop, double shift_s);
+    bool put_in(ReleaseIndex index, int hop, double shift_s);
     /// Gives the positions of one microbatch's hop in a node's order to another's.
-    void hand_on(int node, int from_index, int from_hop, int to_index, int to_hop);
-    void set_hop(int index, int hop, int node);
+    void hand_on(NodeIndex node, ReleaseIndex from_index, int from_hop, ReleaseIndex to_index, int to_hop);
+    void set_hop(ReleaseIndex index, int hop, NodeIndex node);
     /// The two nodes exchange everything: stage, visits and order.
-    void swap_nodes(int u, int v);
+    void swap_nodes(NodeIndex u, NodeIndex v);
     /// After swap_nodes: whether both have memory for their orders, and every path and ring its lines.
-    bool nodes_fit(int u, int v) const;
-    void move_blocks(int from, int to, int count);
-    void swap_microbatches(int i, int j);
+    bool nodes_fit(NodeIndex u, NodeIndex v) const;
+    void move_blocks(StageIndex from, StageIndex to, int count);
+    void swap_microbatches(ReleaseIndex i, ReleaseIndex j);
 
 private:
-    std::vector<std::uint32_t>& edit(int node);
-    void note_path(int index);
-    bool in_sequence(int node, int first, int last) const;
+    std::vector<std::uint32_t>& edit(NodeIndex node);
+    void note_path(ReleaseIndex index);
+    bool in_sequence(NodeIndex node, int first, int last) const;
 
     OrderTimes times_;
     bool exact_;  ///< times_ are; else the simulator's count, and times_ only say about when what runs

@@ -35,20 +35,20 @@ OrderTimes::OrderTimes(const Problem& problem, const PlanCandidate& candidate)
 }
 
 void OrderTimes::set_stages(const PlanCandidate& candidate) {
-    for (int n = 0; n < problem_.nodes(); ++n) set_node(candidate, n);
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) set_node(candidate, n);
     set_rings(candidate);
-    for (int i = 0; i < candidate.schedule.count(); ++i) set_path(candidate, i);
+    for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i) set_path(candidate, i);
 }
 
 void OrderTimes::follow(const PlanCandidate& candidate, const OrderChange& change) {
     if (change.blocks) return set_stages(candidate);
-    for (const int node : change.nodes) set_node(candidate, node);
+    for (const NodeIndex node : change.nodes) set_node(candidate, node);
     if (!change.nodes.empty()) set_rings(candidate);
-    for (const int index : change.paths) set_path(candidate, index);
+    for (const ReleaseIndex index : change.paths) set_path(candidate, index);
 }
 
-void OrderTimes::set_node(const PlanCandidate& candidate, int node) {
-    const int stage = candidate.schedule.stage_of[at(node)];
+void OrderTimes::set_node(const PlanCandidate& candidate, NodeIndex node) {
+    const StageIndex stage = candidate.schedule.stage_of[node];
     if (stage < 0) return;
     const auto seconds = operation_seconds(problem_, node, stage, candidate.schedule.split_backward);
     for (int kind = 0; kind < 3; ++kind) duration_s_[at(node) * 4 + at(kind)] = seconds[kind];
@@ -56,16 +56,16 @@ void OrderTimes::set_node(const PlanCandidate& candidate, int node) {
 
 void OrderTimes::set_rings(const PlanCandidate& candidate) {
     reduce_s_.clear();
-    for (int s = 0; s < problem_.stages; ++s)
-        reduce_s_.push_back(all_reduce_seconds(problem_, candidate.stages[at(s)], s));
+    for (StageIndex s = 0; s < problem_.stages; ++s)
+        reduce_s_.push_back(all_reduce_seconds(problem_, candidate.stages[s], s));
 }
 
-void OrderTimes::set_path(const PlanCandidate& candidate, int index) {
-    const double size = size_[at(index)] = problem_.relative_size(candidate.schedule.microbatches[at(index)]);
-    const int* path = candidate.schedule.path(index);
+void OrderTimes::set_path(const PlanCandidate& candidate, ReleaseIndex index) {
+    const double size = size_[index] = problem_.relative_size(candidate.schedule.microbatches[index]);
+    const NodeIndex* path = candidate.schedule.path(index);
     const std::size_t first = at(index) * at(steps_);
     for (int step = 0; step < steps_; ++step) {
-        const int to = step_node(path, length_, step), from = step > 0 ? step_node(path, length_, step - 1) : to;
+        const NodeIndex to = step_node(path, length_, step), from = step > 0 ? step_node(path, length_, step - 1) : to;
         row_duration_s_[first + at(step)] = duration_s(to, pack(index, step));
         Transfer& transfer = transfers_[first + at(step)] = {};
         if (from == to) continue;
@@ -88,8 +88,8 @@ inline void OrderTimes::mark(std::uint32_t operation) {
     word_ = std::min(word_, rank / 64);
 }
 
-void OrderTimes::set_positions(const PlanCandidate& candidate, int node) {
-    const auto& order = candidate.schedule.order[at(node)];
+void OrderTimes::set_positions(const PlanCandidate& candidate, NodeIndex node) {
+    const auto& order = candidate.schedule.order[node];
     for (std::size_t k = 0; k < order.size(); ++k) position_[slot(order[k])] = static_cast<int>(k);
 }
 
@@ -99,7 +99,7 @@ void OrderTimes::mark_change(const PlanCandidate& candidate, const OrderChange& 
     constexpr std::uint32_t none = ~std::uint32_t{0};
     for (std::size_t c = 0; c < change.orders.size(); ++c) {
         const auto& before = change.journal->order_before(c);
-        const auto& order = candidate.schedule.order[at(change.orders[c])];
+        const auto& order = candidate.schedule.order[change.orders[c]];
         for (std::size_t k = 0; k < order.size(); ++k) {
             if (k < before.size() && before[k] == order[k] && (k == 0 || before[k - 1] == order[k - 1])) continue;
             const auto position = static_cast<std::size_t>(position_[slot(order[k])]);
@@ -108,8 +108,8 @@ void OrderTimes::mark_change(const PlanCandidate& candidate, const OrderChange& 
             if (!here || predecessor != (k > 0 ? order[k - 1] : none)) mark(order[k]);
         }
     }
-    for (const int node : change.orders) set_positions(candidate, node);
-    for (const int i : change.paths)
+    for (const NodeIndex node : change.orders) set_positions(candidate, node);
+    for (const ReleaseIndex i : change.paths)
         for (int step = 0; step < steps_; ++step) mark(pack(i, step));
 }
 
@@ -125,10 +125,11 @@ bool OrderTimes::work_off(const PlanCandidate& candidate, double cutoff_s) {
         if (--left < 0) return false;
         const auto operation = ranked_[word_ * 64 + static_cast<std::size_t>(std::countr_zero(word))];
         word &= word - 1;
-        const int i = packed_index(operation), step = packed_step(operation) & ~weight_gradient_bit;
+        const ReleaseIndex i = packed_index(operation);
+        const int step = packed_step(operation) & ~weight_gradient_bit;
         const bool weight = (packed_step(operation) & weight_gradient_bit) != 0;
         const auto here = slot(operation), in_row = row(operation);
-        const auto& order = candidate.schedule.order[at(step_node(candidate.schedule.path(i), length_, step))];
+        const auto& order = candidate.schedule.order[step_node(candidate.schedule.path(i), length_, step)];
         const int position = position_[here];
         double start_s = position > 0 ? end_s(order[at(position) - 1]) : 0;
         if (!weight && step > 0) {
@@ -158,12 +159,12 @@ bool OrderTimes::spread(const PlanCandidate& candidate, double cutoff_s, const O
 /// When the last stage has stepped.
 double OrderTimes::last_s(const PlanCandidate& candidate) {
     double last_s = 0;
-    for (int n = 0; n < problem_.nodes(); ++n) {
-        const auto& order = candidate.schedule.order[at(n)];
-        node_end_s_[at(n)] = order.empty() ? -1 : whole_ ? simulator_.node_end_s()[at(n)] : end_s(order.back());
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
+        const auto& order = candidate.schedule.order[n];
+        node_end_s_[n] = order.empty() ? -1 : whole_ ? simulator_.node_end_s()[n] : end_s(order.back());
         if (!order.empty())
-            last_s = std::max(
-                last_s, node_end_s_[at(n)] + reduce_s_[at(candidate.schedule.stage_of[at(n)])] + problem_.step_seconds);
+            last_s =
+                std::max(last_s, node_end_s_[n] + reduce_s_[candidate.schedule.stage_of[n]] + problem_.step_seconds);
     }
     return last_s;
 }
@@ -191,7 +192,7 @@ void OrderTimes::sort(const PlanCandidate& candidate) {
 void OrderTimes::accept(const PlanCandidate& candidate) {
     if (whole_) {
         start_s_ = trial_s_;
-        for (int n = 0; n < problem_.nodes(); ++n) set_positions(candidate, n);
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n) set_positions(candidate, n);
     }
     if (problem_.shared_links) return;
     if (whole_ || ++accepted_ * operations_a_sort > operations_) sort(candidate);
@@ -200,7 +201,7 @@ void OrderTimes::accept(const PlanCandidate& candidate) {
 void OrderTimes::reject(const PlanCandidate& candidate, const OrderChange& change) {
     if (whole_) return;
     for (std::size_t k = undo_.size(); k-- > 0;) start_s_[undo_[k].slot] = undo_[k].start_s;
-    for (const int node : change.orders) set_positions(candidate, node);
+    for (const NodeIndex node : change.orders) set_positions(candidate, node);
 }
 
 bool OrderTimes::are_those_of(const PlanCandidate& candidate) const {

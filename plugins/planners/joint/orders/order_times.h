@@ -16,9 +16,9 @@ namespace skippipe {
 /// How a candidate differs from the accepted one.
 struct OrderChange {
     bool blocks = false, sizes = false;  ///< of stages moved; of microbatches exchanged: everything is computed anew
-    std::vector<int> orders;             ///< nodes whose order has changed: the k-th was journal->order_before(k)
-    std::vector<int> paths;              ///< release indices whose path or microbatch has changed
-    std::vector<int> nodes;              ///< that host something else; rings change with them
+    std::vector<NodeIndex> orders;       ///< nodes whose order has changed: the k-th was journal->order_before(k)
+    std::vector<ReleaseIndex> paths;     ///< whose path or microbatch has changed
+    std::vector<NodeIndex> nodes;        ///< that host something else; rings change with them
     const Journal* journal = nullptr;
 
     bool reaches_all() const { return blocks || sizes; }
@@ -44,7 +44,7 @@ public:
     /// reject.
     double iteration_s(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change);
     /// After a finite iteration_s(): of each node's last operation, negative where it has none.
-    const std::vector<double>& node_end_s() const { return node_end_s_; }
+    const PerNode<double>& node_end_s() const { return node_end_s_; }
     /// Takes the last candidate as the one that later ones are changed from.
     void accept(const PlanCandidate& candidate);
     /// Goes back to the accepted candidate, which is `candidate` again.
@@ -54,9 +54,8 @@ public:
 
     /// When an operation started in the accepted candidate.
     double start_s(std::uint32_t operation) const { return start_s_[slot(operation)]; }
-    double duration_s(int node, std::uint32_t operation) const {
-        return duration_s_[static_cast<std::size_t>(node) * 4 + kind(operation)] *
-               size_[static_cast<std::size_t>(packed_index(operation))];
+    double duration_s(NodeIndex node, std::uint32_t operation) const {
+        return duration_s_[at(node) * 4 + kind(operation)] * size_[packed_index(operation)];
     }
 
 private:
@@ -71,8 +70,7 @@ private:
     };
 
     std::size_t row(std::uint32_t operation) const {
-        return static_cast<std::size_t>(packed_index(operation)) * static_cast<std::size_t>(steps_) +
-               static_cast<std::size_t>(packed_step(operation) & ~weight_gradient_bit);
+        return at(packed_index(operation)) * at(steps_) + at(packed_step(operation) & ~weight_gradient_bit);
     }
     std::size_t slot(std::uint32_t operation) const {
         return row(operation) * 2 + (packed_step(operation) & weight_gradient_bit ? 1 : 0);
@@ -81,15 +79,15 @@ private:
         return static_cast<std::size_t>(kind_of_step(packed_step(operation) & ~weight_gradient_bit, length_));
     }
     double end_s(std::uint32_t operation) const { return start_s_[slot(operation)] + row_duration_s_[row(operation)]; }
-    void set_path(const PlanCandidate& candidate, int index);
-    void set_node(const PlanCandidate& candidate, int node);
+    void set_path(const PlanCandidate& candidate, ReleaseIndex index);
+    void set_node(const PlanCandidate& candidate, NodeIndex node);
     void set_rings(const PlanCandidate& candidate);
     void set_stages(const PlanCandidate& candidate);
     bool spread(const PlanCandidate& candidate, double cutoff_s, const OrderChange& change);
     void mark(std::uint32_t operation);
     void mark_change(const PlanCandidate& candidate, const OrderChange& change);
     bool work_off(const PlanCandidate& candidate, double cutoff_s);
-    void set_positions(const PlanCandidate& candidate, int node);
+    void set_positions(const PlanCandidate& candidate, NodeIndex node);
     void sort(const PlanCandidate& candidate);
     double last_s(const PlanCandidate& candidate);
 
@@ -98,11 +96,11 @@ private:
     Simulator simulator_;             ///< of everything from the beginning
     std::vector<double> duration_s_;  ///< [nodes x 4] forward, loss, backward (half of it where split), of a microbatch
                                       ///< of Problem::samples
-    std::vector<double> size_;        ///< [T] Problem::relative_size
+    PerRelease<double> size_;         ///< Problem::relative_size
     std::vector<double> after_s_;  ///< [T x (2p + 1)] the least time from the end of a step to that of the microbatch
     std::vector<double> row_duration_s_;     ///< [T x (2p + 1)]
     std::vector<Transfer> transfers_;        ///< [T x (2p + 1)]
-    std::vector<double> reduce_s_;           ///< [stages] all-reduce and step
+    PerStage<double> reduce_s_;              ///< all-reduce and step
     std::vector<double> start_s_, trial_s_;  ///< [slot]; what is tried anew as a whole
     bool whole_ = false;                     ///< the last iteration_s() was of everything
     // What a change reaches:
@@ -113,7 +111,7 @@ private:
     std::vector<std::uint64_t> marked_;  ///< bit for each rank: to be computed
     std::size_t word_ = 0;               ///< no bit is set before this word
     int accepted_ = 0;                   ///< since the last sort
-    std::vector<double> node_end_s_;
+    PerNode<double> node_end_s_;
 };
 
 }  // namespace skippipe

@@ -69,7 +69,7 @@ std::vector<ReplicaExchange::Elite> ReplicaExchange::best_ends() const {
     std::stable_sort(order.begin(), order.end(),
                      [](const auto* a, const auto* b) { return a->best_s() < b->best_s(); });
     std::vector<Elite> ends;
-    for (int k = 0; k < elites; ++k) ends.push_back({order[at(k)]->best(), order[at(k)]->best_s()});
+    for (int k = 0; k < elites; ++k) ends.push_back({order[k]->best(), order[k]->best_s()});
     return ends;
 }
 

@@ -17,34 +17,36 @@ int distance(Rng& rng) { return pick(rng, 2) == 0 ? 1 : 1 + pick(rng, widest_shi
 
 bool propose_shift(OrderState& state, Rng& rng) {
     const auto& visits = state.schedule().nodes;
-    const int node = visits[at(pick(rng, visits.size()))];  // as often as it is visited
+    const NodeIndex node = visits[pick<std::size_t>(rng, visits.size())];  // as often as it is visited
     const int from = pick(rng, state.order(node).size()), far = distance(rng);
     return state.shift(node, from, from + (pick(rng, 2) == 0 ? far : -far));
 }
 
 /// A data node: any, or, as often, the one that ends last.
-int ending_node(const OrderState& state, Rng& rng) {
+NodeIndex ending_node(const OrderState& state, Rng& rng) {
     const auto& data_nodes = state.ring(0);
-    const auto end_s = [&](int node) {
+    const auto end_s = [&](NodeIndex node) {
         const auto& order = state.order(node);
         return order.empty() ? 0.0 : state.start_s(order.back()) + state.duration_s(node, order.back());
     };
-    int node = data_nodes[at(pick(rng, data_nodes.size()))];
+    NodeIndex node = data_nodes[pick<std::size_t>(rng, data_nodes.size())];
     if (pick(rng, 2) == 0)
-        for (const int other : data_nodes)
+        for (const NodeIndex other : data_nodes)
             if (end_s(other) > end_s(node)) node = other;
     return node;
 }
 
 struct Position {
-    int node = -1, index = 0;
+    NodeIndex node = -1;
+    int index = 0;
 };
 
 /// Where the input of an operation was computed; none where it is there from the start.
 Position input_of(const OrderState& state, std::uint32_t operation) {
-    const int step = packed_step(operation) & ~weight_gradient_bit, i = packed_index(operation);
+    const int step = packed_step(operation) & ~weight_gradient_bit;
+    const ReleaseIndex i = packed_index(operation);
     if (step == 0) return {};
-    const int node = step_node(state.schedule().path(i), state.length(), step - 1);
+    const NodeIndex node = step_node(state.schedule().path(i), state.length(), step - 1);
     const auto& order = state.order(node);
     return {node, static_cast<int>(std::find(order.begin(), order.end(), pack(i, step - 1)) - order.begin())};
 }

@@ -8,10 +8,10 @@ namespace {
 
 /// A microbatch visits two of its nodes in the other order.
 bool propose_reorder(OrderState& state, Rng& rng) {
-    const int i = pick(rng, state.count());
+    const auto i = pick<ReleaseIndex>(rng, state.count());
     const int a = 1 + pick(rng, state.length() - 1), b = 1 + pick(rng, state.length() - 1);
     if (a == b) return false;
-    const int u = state.node(i, a), v = state.node(i, b);
+    const NodeIndex u = state.node(i, a), v = state.node(i, b);
     state.take_out(i, a);
     state.take_out(i, b);
     state.set_hop(i, a, v);
@@ -19,7 +19,7 @@ bool propose_reorder(OrderState& state, Rng& rng) {
     return state.fits(i) && state.put_in(i, a, 0) && state.put_in(i, b, 0);
 }
 
-bool move_visit(OrderState& state, int index, int hop, int node, Rng& rng) {
+bool move_visit(OrderState& state, ReleaseIndex index, int hop, NodeIndex node, Rng& rng) {
     if (state.node(index, hop) == node) return false;
     state.take_out(index, hop);
     state.set_hop(index, hop, node);
@@ -28,19 +28,21 @@ bool move_visit(OrderState& state, int index, int hop, int node, Rng& rng) {
 
 /// Another node of the same stage.
 bool propose_sibling(OrderState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), first = state.problem().balance_data_nodes ? 1 : 0;
+    const auto i = pick<ReleaseIndex>(rng, state.count());
+    const int first = state.problem().balance_data_nodes ? 1 : 0;
     const int hop = first + pick(rng, state.length() - first);
     const auto& siblings = state.ring(state.stage_of(state.node(i, hop)));
-    return move_visit(state, i, hop, siblings[static_cast<std::size_t>(pick(rng, siblings.size()))], rng);
+    return move_visit(state, i, hop, siblings[pick<std::size_t>(rng, siblings.size())], rng);
 }
 
 /// A node of another stage.
 bool propose_stage(OrderState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), hop = 1 + pick(rng, state.length() - 1);
-    const int stage = 1 + pick(rng, state.problem().stages - 1);
+    const auto i = pick<ReleaseIndex>(rng, state.count());
+    const int hop = 1 + pick(rng, state.length() - 1);
+    const StageIndex stage(1 + pick(rng, state.problem().stages - 1));
     if (!state.may_visit(stage) || stage == state.stage_of(state.node(i, hop))) return false;
     const auto& nodes = state.ring(stage);
-    return move_visit(state, i, hop, nodes[static_cast<std::size_t>(pick(rng, nodes.size()))], rng);
+    return move_visit(state, i, hop, nodes[pick<std::size_t>(rng, nodes.size())], rng);
 }
 
 }  // namespace

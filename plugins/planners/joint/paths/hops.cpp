@@ -8,7 +8,7 @@ namespace {
 
 /// Two microbatches exchange a node each.
 bool propose_exchange(PathState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), j = pick(rng, state.count());
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
     const int a = 1 + pick(rng, state.length() - 1), b = 1 + pick(rng, state.length() - 1);
     if (i == j || state.node(i, a) == state.node(j, b)) return false;
     state.swap_hops(i, a, j, b);
@@ -17,7 +17,7 @@ bool propose_exchange(PathState& state, Rng& rng) {
 
 /// A microbatch visits two of its nodes in the other order.
 bool propose_reorder(PathState& state, Rng& rng) {
-    const int i = pick(rng, state.count());
+    const auto i = pick<ReleaseIndex>(rng, state.count());
     const int a = 1 + pick(rng, state.length() - 1), b = 1 + pick(rng, state.length() - 1);
     if (a == b) return false;
     state.swap_hops(i, a, i, b);
@@ -25,7 +25,7 @@ bool propose_reorder(PathState& state, Rng& rng) {
 }
 
 bool propose_data(PathState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), j = pick(rng, state.count());
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
     if (state.node(i, 0) == state.node(j, 0)) return false;
     state.swap_hops(i, 0, j, 0);
     return state.fits(i) && state.fits(j);
@@ -33,10 +33,12 @@ bool propose_data(PathState& state, Rng& rng) {
 
 /// A microbatch visits another node of the same stage.
 bool propose_sibling(PathState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), first = state.problem().balance_data_nodes ? 1 : 0;
-    const int hop = first + pick(rng, state.length() - first), node = state.node(i, hop);
+    const auto i = pick<ReleaseIndex>(rng, state.count());
+    const int first = state.problem().balance_data_nodes ? 1 : 0;
+    const int hop = first + pick(rng, state.length() - first);
+    const NodeIndex node = state.node(i, hop);
     const auto& siblings = state.ring(state.stage_of(node));
-    const int other = siblings[static_cast<std::size_t>(pick(rng, siblings.size()))];
+    const NodeIndex other = siblings[pick<std::size_t>(rng, siblings.size())];
     if (other == node) return false;
     state.set_hop(i, hop, other);
     return state.fits(i);
@@ -44,11 +46,12 @@ bool propose_sibling(PathState& state, Rng& rng) {
 
 /// A microbatch visits another stage instead.
 bool propose_stage(PathState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), hop = 1 + pick(rng, state.length() - 1);
-    const int stage = 1 + pick(rng, state.problem().stages - 1);
+    const auto i = pick<ReleaseIndex>(rng, state.count());
+    const int hop = 1 + pick(rng, state.length() - 1);
+    const StageIndex stage(1 + pick(rng, state.problem().stages - 1));
     if (!state.may_visit(stage) || stage == state.stage_of(state.node(i, hop))) return false;
     const auto& nodes = state.ring(stage);
-    state.set_hop(i, hop, nodes[static_cast<std::size_t>(pick(rng, nodes.size()))]);
+    state.set_hop(i, hop, nodes[pick<std::size_t>(rng, nodes.size())]);
     return state.fits(i);
 }
 

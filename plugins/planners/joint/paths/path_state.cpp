@@ -17,8 +17,8 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 bool lacks_lines(const Problem& problem, const Network& network) {
-    for (int a = 0; a < problem.nodes(); ++a)
-        for (int b = 0; b < problem.nodes(); ++b)
+    for (NodeIndex a = 0; a < problem.nodes(); ++a)
+        for (NodeIndex b = 0; b < problem.nodes(); ++b)
             if (network.round_s(a, b) >= unreachable_s) return true;
     return false;
 }
@@ -33,7 +33,7 @@ PathState::PathState(const Problem& of, const Network& network, const PlanCandid
       position_(at(problem().nodes()), -1) {
     if (options.scenarios != nullptr) tail_cost_.emplace(problem(), *options.scenarios);
     for (const auto& ring : candidate_.stages)
-        for (std::size_t k = 0; k < ring.size(); ++k) position_[at(ring[k])] = static_cast<int>(k);
+        for (std::size_t k = 0; k < ring.size(); ++k) position_[ring[k]] = static_cast<int>(k);
 }
 
 AnnealingCost PathState::cost(double cutoff_s) {
@@ -54,9 +54,9 @@ AnnealingCost PathState::tail_cost(double cutoff_s) {
 
 std::string PathState::fault(const AnnealingCost& claimed) {
     if (auto found = inconsistency(); !found.empty()) return found;
-    for (int s = 0; s < problem().stages; ++s)
+    for (StageIndex s = 0; s < problem().stages; ++s)
         for (std::size_t k = 0; k < ring(s).size(); ++k)
-            if (position_[at(ring(s)[k])] != static_cast<int>(k) || stage_of(ring(s)[k]) != s)
+            if (position_[ring(s)[k]] != static_cast<int>(k) || stage_of(ring(s)[k]) != s)
                 return fmt::format("node {} stands elsewhere than at {} of stage {}", ring(s)[k], k, s);
     const double seconds = tail_cost_ ? cost(infinite).iteration_s : evaluated_s(problem(), candidate_);
     if (seconds != claimed.iteration_s)
@@ -64,81 +64,82 @@ std::string PathState::fault(const AnnealingCost& claimed) {
     return {};
 }
 
-bool PathState::fits(int index) const {
+bool PathState::fits(ReleaseIndex index) const {
     return fits_stages(problem(), schedule(), index) && (!missing_lines_ || has_lines(problem(), schedule(), index));
 }
 
 bool PathState::lines_fit() const { return !missing_lines_ || fits_everywhere(problem(), candidate_); }
 
-void PathState::swap_hops(int i, int a, int j, int b) {
-    const int first = node(i, a), second = node(j, b);
+void PathState::swap_hops(ReleaseIndex i, int a, ReleaseIndex j, int b) {
+    const NodeIndex first = node(i, a), second = node(j, b);
     SearchState::set_hop(i, a, second);
     SearchState::set_hop(j, b, first);
 }
 
-void PathState::swap_paths(int i, int j) {
+void PathState::swap_paths(ReleaseIndex i, ReleaseIndex j) {
     journal_.keep(path(i), path(i) + length());
     journal_.keep(path(j), path(j) + length());
     std::swap_ranges(path(i), path(i) + length(), path(j));
 }
 
-void PathState::move_path(int from, int to) {
-    const int first = std::min(from, to), last = std::max(from, to);
-    journal_.keep(path(first), path(last + 1));
+void PathState::move_path(ReleaseIndex from, ReleaseIndex to) {
+    const ReleaseIndex first = std::min(from, to), last = std::max(from, to);
+    const auto past = [](ReleaseIndex index) { return ReleaseIndex(index + 1); };
+    journal_.keep(path(first), path(past(last)));
     if (from < to)
-        std::rotate(path(from), path(from + 1), path(to + 1));
+        std::rotate(path(from), path(past(from)), path(past(to)));
     else
-        std::rotate(path(to), path(from), path(from + 1));
+        std::rotate(path(to), path(from), path(past(from)));
 }
 
-void PathState::swap_nodes(int u, int v) {
-    for (int& visited : candidate_.schedule.nodes)
+void PathState::swap_nodes(NodeIndex u, NodeIndex v) {
+    for (NodeIndex& visited : candidate_.schedule.nodes)
         if (visited == u || visited == v) journal_.set(visited, visited == u ? v : u);
-    const int stage_u = stage_of(u), stage_v = stage_of(v);
-    const auto put = [&](int node, int stage, int position) {
+    const StageIndex stage_u = stage_of(u), stage_v = stage_of(v);
+    const auto put = [&](NodeIndex node, StageIndex stage, int position) {
         if (stage < 0) return;
-        auto& ring = candidate_.stages[at(stage)];
+        auto& ring = candidate_.stages[stage];
         journal_.keep(ring);
         ring[at(position)] = node;
     };
-    put(v, stage_u, position_[at(u)]);
-    put(u, stage_v, position_[at(v)]);
-    journal_.swap(candidate_.schedule.stage_of[at(u)], candidate_.schedule.stage_of[at(v)]);
-    journal_.swap(position_[at(u)], position_[at(v)]);
+    put(v, stage_u, position_[u]);
+    put(u, stage_v, position_[v]);
+    journal_.swap(candidate_.schedule.stage_of[u], candidate_.schedule.stage_of[v]);
+    journal_.swap(position_[u], position_[v]);
 }
 
-void PathState::swap_in_ring(int stage, int a, int b) {
-    auto& ring = candidate_.stages[at(stage)];
+void PathState::swap_in_ring(StageIndex stage, int a, int b) {
+    auto& ring = candidate_.stages[stage];
     journal_.keep(ring);
     std::swap(ring[at(a)], ring[at(b)]);
     set_positions(stage);
 }
 
-void PathState::set_positions(int stage) {
+void PathState::set_positions(StageIndex stage) {
     for (std::size_t k = 0; k < ring(stage).size(); ++k)
-        if (int& position = position_[at(ring(stage)[k])]; position != static_cast<int>(k))
+        if (int& position = position_[ring(stage)[k]]; position != static_cast<int>(k))
             journal_.set(position, static_cast<int>(k));
 }
 
-void PathState::leave_stage(int node, Rng& rng) {
-    const int stage = stage_of(node);
-    auto& ring = candidate_.stages[at(stage)];
+void PathState::leave_stage(NodeIndex node, Rng& rng) {
+    const StageIndex stage = stage_of(node);
+    auto& ring = candidate_.stages[stage];
     journal_.keep(ring);
-    ring.erase(ring.begin() + position_[at(node)]);
-    journal_.set(position_[at(node)], -1);
-    journal_.set(candidate_.schedule.stage_of[at(node)], -1);
+    ring.erase(ring.begin() + position_[node]);
+    journal_.set(position_[node], -1);
+    journal_.set(candidate_.schedule.stage_of[node], StageIndex(-1));
     set_positions(stage);
-    for (int& visited : candidate_.schedule.nodes)
-        if (visited == node) journal_.set(visited, ring[at(pick(rng, ring.size()))]);
+    for (NodeIndex& visited : candidate_.schedule.nodes)
+        if (visited == node) journal_.set(visited, ring[pick<std::size_t>(rng, ring.size())]);
 }
 
-void PathState::enter_stage(int node, int stage, Rng& rng) {
-    auto& ring = candidate_.stages[at(stage)];
+void PathState::enter_stage(NodeIndex node, StageIndex stage, Rng& rng) {
+    auto& ring = candidate_.stages[stage];
     journal_.keep(ring);
     ring.insert(ring.begin() + pick(rng, ring.size() + 1), node);
-    journal_.set(candidate_.schedule.stage_of[at(node)], stage);
+    journal_.set(candidate_.schedule.stage_of[node], stage);
     set_positions(stage);
-    for (int& visited : candidate_.schedule.nodes)
+    for (NodeIndex& visited : candidate_.schedule.nodes)
         if (stage_of(visited) == stage && pick(rng, ring.size()) == 0) journal_.set(visited, node);
 }
 

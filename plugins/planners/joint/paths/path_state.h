@@ -39,34 +39,34 @@ public:
 
     bool may_move_blocks() const { return may_move_blocks_; }
     /// Whether a path that was changed is within CC1, CC3 and has its lines.
-    bool fits(int index) const;
+    bool fits(ReleaseIndex index) const;
     /// The same of all paths and rings, where only lines can be missing.
     bool lines_fit() const;
 
-    void set_hop(int index, int hop, int node) { SearchState::set_hop(index, hop, node); }
-    void swap_hops(int i, int a, int j, int b);
-    void swap_paths(int i, int j);
+    void set_hop(ReleaseIndex index, int hop, NodeIndex node) { SearchState::set_hop(index, hop, node); }
+    void swap_hops(ReleaseIndex i, int a, ReleaseIndex j, int b);
+    void swap_paths(ReleaseIndex i, ReleaseIndex j);
     /// Moves a path to another position in the release order; those between move up by one.
-    void move_path(int from, int to);
+    void move_path(ReleaseIndex from, ReleaseIndex to);
     /// The two nodes exchange stage, position in the ring and every visit.
-    void swap_nodes(int u, int v);
-    void swap_in_ring(int stage, int a, int b);
+    void swap_nodes(NodeIndex u, NodeIndex v);
+    void swap_in_ring(StageIndex stage, int a, int b);
     /// Its visits go to its siblings, at random. It is not the last node of the stage.
-    void leave_stage(int node, Rng& rng);
+    void leave_stage(NodeIndex node, Rng& rng);
     /// Takes its share of the stage's visits, at random; it was in none.
-    void enter_stage(int node, int stage, Rng& rng);
+    void enter_stage(NodeIndex node, StageIndex stage, Rng& rng);
     using SearchState::move_blocks;
     using SearchState::swap_microbatches;
 
 private:
     AnnealingCost tail_cost(double cutoff_s);
-    void set_positions(int stage);
+    void set_positions(StageIndex stage);
 
     Simulator simulator_;
     std::optional<TailCost> tail_cost_;
     std::vector<double> operation_end_s_;  ///< for tail_cost_
     bool missing_lines_ = false, may_move_blocks_ = false;
-    std::vector<int> position_;  ///< [nodes] index within its ring; -1: in none
+    PerNode<int> position_;  ///< index within its ring; -1: in none
 };
 
 }  // namespace skippipe

@@ -11,24 +11,24 @@ namespace {
 int if_several(const PathState& state, int weight) { return state.count() > 1 ? weight : 0; }
 
 bool propose_exchange(PathState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), j = pick(rng, state.count());
-    const int *first = state.schedule().path(i), *second = state.schedule().path(j);
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
+    const NodeIndex *first = state.schedule().path(i), *second = state.schedule().path(j);
     if (std::equal(first, first + state.length(), second)) return false;
     state.swap_paths(i, j);
     return true;
 }
 
 bool propose_move(PathState& state, Rng& rng) {
-    const int from = pick(rng, state.count()), to = pick(rng, state.count());
+    const auto from = pick<ReleaseIndex>(rng, state.count()), to = pick<ReleaseIndex>(rng, state.count());
     if (from == to) return false;
     state.move_path(from, to);
     return true;
 }
 
 bool propose_sizes(PathState& state, Rng& rng) {
-    const int i = pick(rng, state.count()), j = pick(rng, state.count());
-    const auto samples = [&](int index) {
-        return state.problem().samples_of(state.schedule().microbatches[static_cast<std::size_t>(index)]);
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
+    const auto samples = [&](ReleaseIndex index) {
+        return state.problem().samples_of(state.schedule().microbatches[index]);
     };
     if (samples(i) == samples(j)) return false;
     state.swap_microbatches(i, j);

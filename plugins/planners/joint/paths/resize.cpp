@@ -10,26 +10,29 @@ namespace {
 /// As many microbatches for every data node; as few as that takes change theirs.
 void spread_data(PathState& state, Rng& rng) {
     const int count = state.count(), share = count / static_cast<int>(state.ring(0).size());
-    std::vector<int> own(at(state.problem().nodes()), 0), needy, order(at(count));
-    for (int i = 0; i < count; ++i) order[at(i)] = i;
+    PerNode<int> own(at(state.problem().nodes()), 0);
+    std::vector<NodeIndex> needy;
+    std::vector<ReleaseIndex> order(at(count));
+    for (ReleaseIndex i = 0; i < count; ++i) order[at(i)] = i;
     rng.shuffle(order);
-    for (const int i : order) ++own[at(state.node(i, 0))];
-    for (const int node : state.ring(0))
-        for (int k = own[at(node)]; k < share; ++k) needy.push_back(node);
-    for (const int i : order) {
-        const int node = state.node(i, 0);
-        if (own[at(node)] <= share || needy.empty()) continue;
-        --own[at(node)];
+    for (const ReleaseIndex i : order) ++own[state.node(i, 0)];
+    for (const NodeIndex node : state.ring(0))
+        for (int k = own[node]; k < share; ++k) needy.push_back(node);
+    for (const ReleaseIndex i : order) {
+        const NodeIndex node = state.node(i, 0);
+        if (own[node] <= share || needy.empty()) continue;
+        --own[node];
         state.set_hop(i, 0, needy.back());
         needy.pop_back();
     }
 }
 
 /// The next node from a random one on that may come to stage 0 (`more`) or leave it; -1: none.
-int next_for_stage_0(const PathState& state, bool more, Rng& rng) {
+NodeIndex next_for_stage_0(const PathState& state, bool more, Rng& rng) {
     const int nodes = state.problem().nodes(), first = pick(rng, nodes);
     for (int k = 0; k < nodes; ++k) {
-        const int node = (first + k) % nodes, stage = state.stage_of(node);
+        const NodeIndex node((first + k) % nodes);
+        const StageIndex stage = state.stage_of(node);
         if (more ? stage != 0 && (stage < 0 || state.ring(stage).size() > 1) : stage == 0) return node;
     }
     return -1;
@@ -42,12 +45,12 @@ bool fill_stage_0(PathState& state, bool more, Rng& rng) {
     if (size() > state.count()) return false;
     if (!state.problem().balance_data_nodes) return true;
     while (state.count() % size() != 0) {
-        const int node = next_for_stage_0(state, more, rng);
+        const NodeIndex node = next_for_stage_0(state, more, rng);
         if (node < 0) return false;
         if (state.stage_of(node) >= 0) state.leave_stage(node, rng);
         if (more)
             state.enter_stage(node, 0, rng);
-        else if (const int to = pick(rng, state.problem().stages); to > 0)
+        else if (const auto to = pick<StageIndex>(rng, state.problem().stages); to > 0)
             state.enter_stage(node, to, rng);
     }
     spread_data(state, rng);
@@ -57,8 +60,8 @@ bool fill_stage_0(PathState& state, bool more, Rng& rng) {
 /// A node goes to another stage, out of all, or comes back; its visits go to its siblings, and it takes its share of
 /// its new ones'.
 bool propose(PathState& state, Rng& rng) {
-    const int node = pick(rng, state.problem().nodes()), from = state.stage_of(node),
-              to = pick(rng, state.problem().stages + 1) - 1;
+    const auto node = pick<NodeIndex>(rng, state.problem().nodes());
+    const StageIndex from = state.stage_of(node), to(pick(rng, state.problem().stages + 1) - 1);
     if (from == to || (from >= 0 && state.ring(from).size() == 1)) return false;
     if (from >= 0) state.leave_stage(node, rng);
     if (to >= 0) state.enter_stage(node, to, rng);

@@ -9,7 +9,7 @@ namespace skippipe::path_moves {
 namespace {
 
 bool propose_nodes(PathState& state, Rng& rng) {
-    const int u = pick(rng, state.problem().nodes()), v = pick(rng, state.problem().nodes());
+    const auto u = pick<NodeIndex>(rng, state.problem().nodes()), v = pick<NodeIndex>(rng, state.problem().nodes());
     if (u == v || state.stage_of(u) == state.stage_of(v)) return false;
     state.swap_nodes(u, v);
     return state.lines_fit();
@@ -17,7 +17,7 @@ bool propose_nodes(PathState& state, Rng& rng) {
 
 /// Two nodes of a ring exchange their positions.
 bool propose_ring(PathState& state, Rng& rng) {
-    const int stage = pick(rng, state.candidate().stages.size());
+    const auto stage = pick<StageIndex>(rng, state.candidate().stages.size());
     const auto size = state.ring(stage).size();
     if (size < 3) return false;
     const int a = pick(rng, size), b = pick(rng, size);
@@ -36,7 +36,7 @@ bool has_rings(const PathState& state) {
 /// Blocks go from one stage to another: mostly one, or up to all but one of them, or so many that the two stages
 /// exchange theirs.
 bool propose_blocks(PathState& state, Rng& rng) {
-    const int from = pick(rng, state.problem().stages), to = pick(rng, state.problem().stages);
+    const auto from = pick<StageIndex>(rng, state.problem().stages), to = pick<StageIndex>(rng, state.problem().stages);
     const int spare = state.blocks(from) - 1;
     if (from == to || spare < 1) return false;
     const int kind = pick(rng, 4), difference = state.blocks(from) - state.blocks(to);

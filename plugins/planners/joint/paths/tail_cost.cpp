@@ -27,7 +27,7 @@ Scenarios draw_scenarios(const Problem& problem, const Jitter& jitter, std::uint
     Factors factors;
     for (int k = 0; k < lanes; ++k) {
         draw_factors(problem, jitter, rng, factors);
-        for (std::size_t n = 0; n < factors.node.size(); ++n) scenarios.node[n].of[k] = factors.node[n];
+        for (NodeIndex n = 0; n < problem.nodes(); ++n) scenarios.node[n].of[k] = factors.node[n];
         for (std::size_t l = 0; l < factors.line.size(); ++l) scenarios.line[l].of[k] = factors.line[l];
     }
     return scenarios;
@@ -38,7 +38,7 @@ void TailCost::sort_operations(const FlatPlan& schedule, const std::vector<doubl
     const int steps = 2 * schedule.length + 1;
     moments_.resize(end_s.size());
     std::size_t slot = 0;
-    for (int i = 0; i < schedule.count(); ++i)
+    for (ReleaseIndex i = 0; i < schedule.count(); ++i)
         for (int step = 0; step < steps; ++step, ++slot) moments_[slot] = {end_s[slot], i, step};
     std::sort(moments_.begin(), moments_.end(), [](const Moment& a, const Moment& b) { return a.end_s < b.end_s; });
 }
@@ -65,13 +65,12 @@ void TailCost::hand_over(const Hop& hop, double seconds, double size, const Lane
 /// A forward of each node on each network.
 void TailCost::set_forwards(const FlatPlan& schedule) {
     forward_.resize(at(problem_.nodes()));
-    for (int n = 0; n < problem_.nodes(); ++n) {
-        const int stage = schedule.stage_of[at(n)];
+    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
+        const StageIndex stage = schedule.stage_of[n];
         if (stage < 0) continue;
-        const double work = problem_.samples * problem_.blocks[at(stage)];
+        const double work = problem_.samples * problem_.blocks[stage];
         for (int k = 0; k < lanes; ++k)
-            forward_[at(n)].of[k] =
-                work * (problem_.seconds_per_sample_per_block[at(n)] * scenarios_.node[at(n)].of[k]);
+            forward_[n].of[k] = work * (problem_.seconds_per_sample_per_block[n] * scenarios_.node[n].of[k]);
     }
 }
 
@@ -79,12 +78,13 @@ void TailCost::run(const FlatPlan& schedule) {
     const int length = schedule.length;
     const double of_forward[] = {1, problem_.loss_factor, problem_.backward_factor};
     for (const Moment& moment : moments_) {
-        const int* path = schedule.path(moment.index);
-        const int node = step_node(path, length, moment.step), step = moment.step;
-        const double size = problem_.relative_size(schedule.microbatches[at(moment.index)]);
+        const NodeIndex* path = schedule.path(moment.index);
+        const int step = moment.step;
+        const NodeIndex node = step_node(path, length, step);
+        const double size = problem_.relative_size(schedule.microbatches[moment.index]);
         const double times_forward = of_forward[kind_of_step(step, length)];
-        Lanes &free = node_free_[at(node)], &arrival = arrival_[at(moment.index)];
-        const Lanes& forward = forward_[at(node)];
+        Lanes &free = node_free_[node], &arrival = arrival_[moment.index];
+        const Lanes& forward = forward_[node];
         for (int k = 0; k < lanes; ++k)
             free.of[k] =
                 (arrival.of[k] > free.of[k] ? arrival.of[k] : free.of[k]) + times_forward * forward.of[k] * size;
@@ -94,13 +94,13 @@ void TailCost::run(const FlatPlan& schedule) {
     }
 }
 
-void TailCost::add_all_reduce(const std::vector<int>& ring, int stage, Lanes& end) const {
+void TailCost::add_all_reduce(const std::vector<NodeIndex>& ring, StageIndex stage, Lanes& end) const {
     const auto r = static_cast<double>(ring.size());
     if (!problem_.charge_all_reduce || ring.size() <= 1) return;
     Lanes slowest{};
     for (std::size_t i = 0; i < ring.size(); ++i) {
         const Hop& hop = problem_.hop(ring[i], ring[(i + 1) % ring.size()]);
-        const double bytes = problem_.gradient_bytes[at(stage)] / r;
+        const double bytes = problem_.gradient_bytes[stage] / r;
         const Lanes& factor = scenarios_.line[at(hop.line)];
         for (int k = 0; k < lanes; ++k)
             slowest.of[k] = std::max(slowest.of[k], hop.latency_s * factor.of[k] + problem_.overhead_s +
@@ -121,16 +121,16 @@ TailCost::Value TailCost::operator()(const PlanCandidate& candidate, const std::
     run(schedule);
     Lanes iteration{};
     Value value;
-    for (int s = 0; s < problem_.stages; ++s) {
+    for (StageIndex s = 0; s < problem_.stages; ++s) {
         Lanes end{};
-        for (const int node : candidate.stages[at(s)])
-            for (int k = 0; k < lanes; ++k) end.of[k] = std::max(end.of[k], node_free_[at(node)].of[k]);
+        for (const NodeIndex node : candidate.stages[s])
+            for (int k = 0; k < lanes; ++k) end.of[k] = std::max(end.of[k], node_free_[node].of[k]);
         if (end.of[0] == 0) continue;  // not visited
-        add_all_reduce(candidate.stages[at(s)], s, end);
+        add_all_reduce(candidate.stages[s], s, end);
         for (int k = 0; k < lanes; ++k) iteration.of[k] = std::max(iteration.of[k], end.of[k] + problem_.step_seconds);
     }
-    for (const int node : candidate.stages[0])
-        value.mean_end_s += std::accumulate(node_free_[at(node)].of, node_free_[at(node)].of + lanes, 0.0);
+    for (const NodeIndex node : candidate.stages[0])
+        value.mean_end_s += std::accumulate(node_free_[node].of, node_free_[node].of + lanes, 0.0);
     value.mean_end_s /= lanes * static_cast<double>(candidate.stages[0].size());
     std::nth_element(iteration.of, iteration.of + tail, iteration.of + lanes, std::greater<>());
     value.iteration_s = std::accumulate(iteration.of, iteration.of + tail, 0.0) / tail;

@@ -15,7 +15,8 @@ struct Scenarios {
     struct alignas(64) Lanes {
         double of[lanes];
     };
-    std::vector<Lanes> node, line;
+    PerNode<Lanes> node;
+    std::vector<Lanes> line;
 };
 
 /// Never the networks that plans are judged by (`distribution`).
@@ -43,19 +44,21 @@ private:
     using Lanes = Scenarios::Lanes;
     struct Moment {
         double end_s;
-        int index, step;
+        ReleaseIndex index;
+        int step;
     };
     void sort_operations(const FlatPlan& schedule, const std::vector<double>& end_s);
     void run(const FlatPlan& schedule);
     void set_forwards(const FlatPlan& schedule);
     void hand_over(const Hop& hop, double seconds, double size, const Lanes& end, Lanes& arrival);
-    void add_all_reduce(const std::vector<int>& ring, int stage, Lanes& end) const;
+    void add_all_reduce(const std::vector<NodeIndex>& ring, StageIndex stage, Lanes& end) const;
 
     const Problem& problem_;
     const Scenarios& scenarios_;
-    std::vector<Moment> moments_;              ///< operations by their end
-    std::vector<Lanes> node_free_, arrival_;   ///< [node], [release index]: of its next operation
-    std::vector<Lanes> forward_;               ///< [node] seconds of a forward
+    std::vector<Moment> moments_;  ///< operations by their end
+    PerNode<Lanes> node_free_;
+    PerRelease<Lanes> arrival_;                ///< of its next operation
+    PerNode<Lanes> forward_;                   ///< seconds of a forward
     std::vector<Lanes> line_free_;             ///< [line], shared lines only
     std::vector<std::uint32_t> line_used_in_;  ///< [line] evaluation that used it last: before, it was free
     std::uint32_t evaluation_ = 0;
