@@ -6,6 +6,7 @@
 namespace skippipe {
 
 void register_planners(PlannerRegistry& registry) {
+    using namespace planners;
     registry.add(make_gpipe());
     registry.add(make_one_forward_one_backward());
     registry.add(make_zero_bubble());

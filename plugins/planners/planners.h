@@ -5,7 +5,7 @@
 
 #include "core/planner/planner.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 /// All forwards, then all backwards, in waves as large as memory allows (arXiv 1811.06965).
 std::unique_ptr<Planner> make_gpipe();
@@ -24,4 +24,4 @@ std::unique_ptr<Planner> make_skippipe();
 /// Placement, paths and orders together, by simulated annealing and replica exchange; the project's own.
 std::unique_ptr<Planner> make_skippipe_joint();
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

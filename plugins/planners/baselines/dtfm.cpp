@@ -6,7 +6,7 @@
 #include "plugins/planners/planners.h"
 #include "plugins/planners/common/search.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -51,4 +51,4 @@ private:
 std::unique_ptr<Planner> make_dtfm() { return std::make_unique<Dtfm>(false); }
 std::unique_ptr<Planner> make_dtfm_skip() { return std::make_unique<Dtfm>(true); }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -7,7 +7,7 @@
 #include "plugins/planners/planners.h"
 #include "plugins/planners/common/search.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::unique_ptr<Planner> make_zero_bubble() {
         "Full pipeline with the backward split in two; weight gradients fill the bubbles (ZB-H1).");
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -5,7 +5,7 @@
 
 #include "core/base/index.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 PerNode<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const PlanCandidate& candidate) {
     const FlatPlan& schedule = candidate.schedule;
@@ -16,4 +16,4 @@ PerNode<std::vector<std::uint32_t>> dispatch_order(const Problem& problem, const
     return packed_order(schedule, executed_order(timeline, problem.nodes()));
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -9,7 +9,7 @@
 #include "core/base/index.h"
 #include "core/planner/plan/paths.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 void check_solvable(const Problem& problem) {
     for (NodeIndex n = 0; n < problem.nodes(); ++n)
@@ -122,4 +122,4 @@ bool has_ring_lines(const Problem& problem, const PlanCandidate& candidate) {
     return true;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -3,7 +3,7 @@
 #pragma once
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 /// Throws InputError where a number of the problem rules out every plan: a node without memory for one microbatch
 /// (TC1).
@@ -21,4 +21,4 @@ bool has_ring_lines(const Problem& problem, const PlanCandidate& candidate);
 /// Whether all paths are allowed, and they and charged all-reduces have their lines.
 bool fits_everywhere(const Problem& problem, const PlanCandidate& candidate);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

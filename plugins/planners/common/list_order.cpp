@@ -8,7 +8,7 @@
 #include "core/base/index.h"
 #include "core/planner/timeline/rules.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -213,4 +213,4 @@ Order wave_order(const Problem& problem, const FlatPlan& schedule) {
     return order;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

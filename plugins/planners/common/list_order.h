@@ -5,7 +5,7 @@
 
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 /// How a list scheduler picks each node's next operation. Losses and backwards always come before forwards.
 struct ListRules {
@@ -26,4 +26,4 @@ PerNode<std::vector<std::uint32_t>> list_order(const Problem& problem, const Fla
 /// backwards.
 PerNode<std::vector<std::uint32_t>> wave_order(const Problem& problem, const FlatPlan& schedule);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -7,7 +7,7 @@
 #include "core/planner/plan/timeline.h"
 #include "core/planner/timeline/rules.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -66,4 +66,4 @@ void order_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex
     } while (std::next_permutation(order.begin() + 1, order.end()));
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -6,7 +6,7 @@
 
 #include "core/planner/plan/problem.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 /// Added for each hop that has no line: far above any time, and still a number to compare.
 inline constexpr double unreachable_s = 1e9;
@@ -26,4 +26,4 @@ private:
 /// The order of a stage's nodes that makes its all-reduce shortest (all orders up to 7 nodes, else nearest neighbours).
 void order_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

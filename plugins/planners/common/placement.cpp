@@ -7,7 +7,7 @@
 #include "core/base/index.h"
 #include "core/base/rng.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -212,4 +212,4 @@ GeneticResult genetic_placement(const Problem& problem, const PlacementCost& cos
     return Genetic(problem, cost, budget, seed).run(go_on);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

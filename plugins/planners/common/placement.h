@@ -7,7 +7,7 @@
 #include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 /// What a placement costs an iteration, roughly and fast: hops between stages by how often paths take them, each node
 /// of a stage matched to near ones of the next; the slowest stage's work; the longest all-reduce.
@@ -49,4 +49,4 @@ struct GeneticResult {
 GeneticResult genetic_placement(const Problem& problem, const PlacementCost& cost, const GeneticBudget& budget,
                                 std::uint64_t seed, const std::function<bool(double)>& go_on);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -6,7 +6,7 @@
 #include "core/base/index.h"
 #include "core/planner/timeline/evaluator.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -95,4 +95,4 @@ double evaluated_s(const Problem& problem, const PlanCandidate& candidate) {
     return evaluate(problem, make_plan(problem, candidate, {}, {}, 0, {})).iteration_s;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -7,7 +7,7 @@
 #include "core/planner/planner.h"
 #include "core/planner/timeline/simulator.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 using Placement = PerStage<std::vector<NodeIndex>>;  ///< nodes of each stage, in ring order
 
@@ -43,4 +43,4 @@ double iteration_s(const Problem& problem, const PlanCandidate& candidate);
 /// The same by the evaluator, which records every span: slow, and apart from what searches ask.
 double evaluated_s(const Problem& problem, const PlanCandidate& candidate);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -10,7 +10,7 @@
 #include "core/planner/plan/paths.h"
 #include "plugins/planners/common/feasibility.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -213,4 +213,4 @@ void route(const Problem& problem, const Network& network, const std::vector<std
     check_reach(problem, candidate);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -7,7 +7,7 @@
 #include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 struct RouteRules {
     bool aware = true;        ///< prefers near and fast nodes; else any that can be reached
@@ -22,4 +22,4 @@ void route(const Problem& problem, const Network& network, const std::vector<std
 /// Data node of each microbatch in release order: each in turn.
 std::vector<NodeIndex> data_nodes_in_turn(const Problem& problem, const Placement& stages);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -12,7 +12,7 @@
 #include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/common/list_order.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::string throttle_note(const Problem& problem) {
                                      : fmt::format("throttled by M = {} to {}", *least, *most);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -6,7 +6,7 @@
 #include "plugins/planners/common/placement.h"
 #include "plugins/planners/common/routing.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 /// When a search has to stop, and whom it tells how far it is.
 class Budget {
@@ -52,4 +52,4 @@ void ensure_complete(const Problem& problem, PlanCandidate& candidate, std::stri
 /// "throttled by M = 3", with the range where nodes differ; empty where memory is ignored.
 std::string throttle_note(const Problem& problem);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -9,7 +9,7 @@
 #include "core/planner/plan/paths.h"
 #include "plugins/planners/common/network.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -115,4 +115,4 @@ std::optional<PlanCandidate> feasible_paths(const Problem& problem, std::uint64_
     return {};
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -3,7 +3,7 @@
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/planners.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -24,6 +24,10 @@ public:
 
 }  // namespace
 
-std::unique_ptr<Planner> make_skippipe_joint() { return std::make_unique<Joint>(); }
+}  // namespace skippipe::planners::joint
 
-}  // namespace skippipe
+namespace skippipe::planners {
+
+std::unique_ptr<Planner> make_skippipe_joint() { return std::make_unique<joint::Joint>(); }
+
+}  // namespace skippipe::planners

@@ -8,7 +8,7 @@
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/joint/joint_start.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -73,4 +73,4 @@ void JointSearch::anneal_orders(const Round& round, const Budget& budget, std::i
     take_best(all);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -12,7 +12,7 @@
 #include "plugins/planners/joint/partitions.h"
 #include "plugins/planners/joint/joint_search.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -67,4 +67,4 @@ bool JointSearch::plan_partitions(const Budget& budget, std::int64_t steps) {
     return true;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -8,7 +8,7 @@
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/joint/orders/replica_exchange.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -91,4 +91,4 @@ std::int64_t JointSearch::exchange_replicas(int number, PlanCandidate from, cons
     return exchange.rounds();
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -6,7 +6,7 @@
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/joint/robust.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// From the best paths without bound orders, as many steps again against drawn networks. What it found is taken where a
 /// fresh and larger sample confirms it, so that the plan is never worse for having been asked for.
@@ -31,4 +31,4 @@ void JointSearch::make_robust(const Budget& budget) {
         best_.candidate = most_robust(problem_, candidates, request_, best_.note);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -7,7 +7,7 @@
 
 #include "plugins/planners/joint/joint_start.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -140,4 +140,4 @@ Budget JointSearch::part(const Round& round, double begin, double end) const {
     return first_.by_clock() ? first_.part(round.begin, round.end).by_steps() : first_.part(begin, end);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -13,7 +13,7 @@
 #include "plugins/planners/joint/run_chains.h"
 #include "plugins/planners/skippipe/skipping.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// How a search is divided.
 struct SearchShares {
@@ -99,4 +99,4 @@ private:
     double paths_s_;
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -10,7 +10,7 @@
 #include "core/planner/bounds/bounds.h"
 #include "plugins/planners/joint/joint_start.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::vector<PlanCandidate> by_promise(const Problem& problem, std::vector<PlanCa
     return candidates;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -7,7 +7,7 @@
 
 #include "plugins/planners/common/search.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// `usual` and candidates with a few data nodes more and less, without those that begin far behind the best. No order
 /// is bound.
@@ -18,4 +18,4 @@ std::vector<PlanCandidate> starts_of_several_sizes(const Problem& problem, const
 /// `problem` are free.
 std::vector<PlanCandidate> by_promise(const Problem& problem, std::vector<PlanCandidate> candidates);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -5,7 +5,7 @@
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/joint/joint_sizes.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -45,4 +45,4 @@ void JointSearch::choose_sizes(const Budget& budget, std::int64_t steps) {
     while (starts_.size() > 2 && iteration_s(problem_, starts_.back()) > first_s * near_size) starts_.pop_back();
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -10,7 +10,7 @@
 #include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/joint/feasible_paths.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 SkipCandidate any_start(const Problem& problem, const PlanRequest& request, const Budget& budget) {
     check_solvable(problem);
@@ -43,4 +43,4 @@ bool fits_as_start(const Problem& problem, const Plan& plan) {
            check_plan(problem, plan, evaluate(problem, plan)).empty();
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

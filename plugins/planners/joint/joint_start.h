@@ -4,7 +4,7 @@
 #include "core/base/rng.h"
 #include "plugins/planners/skippipe/skipping.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// The published method's paths; where lines are missing and it finds none, any that are allowed. Throws InputError
 /// where there are none.
@@ -17,4 +17,4 @@ void scatter(const Problem& problem, Rng rng, PlanCandidate& candidate);
 /// Whether a given plan is valid here, with paths of the problem's length.
 bool fits_as_start(const Problem& problem, const Plan& plan);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -7,7 +7,7 @@
 #include "core/base/index.h"
 #include "core/base/rng.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -167,4 +167,4 @@ PlanCandidate merge_partitions(const Problem& problem, const std::vector<Partiti
     return whole;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

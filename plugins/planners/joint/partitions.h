@@ -8,7 +8,7 @@
 #include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 struct Partition {
     std::vector<NodeIndex> nodes;  ///< the problem's node for each of its own
@@ -24,4 +24,4 @@ std::vector<Partition> make_partitions(const Problem& problem, const Network& ne
 PlanCandidate merge_partitions(const Problem& problem, const std::vector<Partition>& partitions,
                                const std::vector<PlanCandidate>& candidates);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "plugins/planners/common/dispatch_order.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -57,4 +57,4 @@ PlanCandidate most_robust(const Problem& problem, const std::vector<PlanCandidat
     return *best;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -11,7 +11,7 @@
 #include "plugins/planners/common/search.h"
 #include "plugins/planners/joint/anneal/temperature_schedule.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// Annealers that a search runs side by side: as many as its steps say and not as many as there are threads, so that
 /// threads never change the result.
@@ -43,4 +43,4 @@ void run_chains(Chains<Chain>& chains, std::int64_t steps, int threads, const Bu
     });
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

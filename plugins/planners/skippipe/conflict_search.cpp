@@ -9,7 +9,7 @@
 #include "core/base/index.h"
 #include "plugins/planners/skippipe/path_finder.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -248,4 +248,4 @@ ConflictResult conflict_search(const Problem& problem, const Network& network, c
     return ConflictSearch(problem, network, base).run(rules, go_on);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -26,7 +26,7 @@
 #include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 struct ConflictRules {
     std::int64_t expansions = 400;
@@ -43,4 +43,4 @@ struct ConflictResult {
 ConflictResult conflict_search(const Problem& problem, const Network& network, const PlanCandidate& base,
                                const ConflictRules& rules, const std::function<bool(double)>& go_on);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -6,7 +6,7 @@
 #include "core/base/index.h"
 #include "core/planner/plan/paths.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 namespace {
 
@@ -117,4 +117,4 @@ TimedPath PathFinder::walk(NodeIndex data_node, double release_s, int label, con
     return path;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

@@ -7,7 +7,7 @@
 #include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 /// A node at work on something else.
 struct Reservation {
@@ -61,4 +61,4 @@ private:
     PerStage<char> closed_;  ///< visited, or banned
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

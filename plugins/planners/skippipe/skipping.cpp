@@ -9,7 +9,7 @@
 #include "plugins/planners/skippipe/conflict_search.h"
 #include "plugins/planners/planners.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 SkipCandidate cheapest_paths(const Problem& problem, const PlanRequest& request, const Budget& budget) {
     check_solvable(problem);
@@ -74,4 +74,4 @@ private:
 std::unique_ptr<Planner> make_skippipe_without_tc2() { return std::make_unique<SkipPlanner>(false); }
 std::unique_ptr<Planner> make_skippipe() { return std::make_unique<SkipPlanner>(true); }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

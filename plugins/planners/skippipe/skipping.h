@@ -2,7 +2,7 @@
 #pragma once
 #include "plugins/planners/common/search.h"
 
-namespace skippipe {
+namespace skippipe::planners {
 
 struct SkipCandidate {
     PlanCandidate candidate;
@@ -20,4 +20,4 @@ inline constexpr std::int64_t default_expansions = 400;
 SkipCandidate conflict_free_paths(const Problem& problem, const PlanRequest& request, const Budget& budget,
                                   std::int64_t expansions);
 
-}  // namespace skippipe
+}  // namespace skippipe::planners

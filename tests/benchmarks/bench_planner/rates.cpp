@@ -14,6 +14,9 @@
 
 namespace skippipe::bench {
 
+using namespace planners;
+using namespace planners::joint;
+
 namespace {
 
 enum class Spans { none, recorded };

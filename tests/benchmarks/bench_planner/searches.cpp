@@ -14,6 +14,8 @@
 
 namespace skippipe::bench {
 
+using namespace planners;
+
 namespace {
 
 /// Five clusters of four nodes in five far regions: 0.1 to 0.25 s and 0.1 to 0.3 GB/s between them, a line a pair of

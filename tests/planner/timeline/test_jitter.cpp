@@ -19,6 +19,8 @@
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using namespace skippipe::planners;
+using namespace skippipe::planners::joint;
 
 /// How plans fare when nodes and links vary, and plans made for that.
 class TestJitter : public QObject {

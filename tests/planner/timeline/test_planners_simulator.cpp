@@ -13,6 +13,7 @@
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using namespace skippipe::planners;
 
 /// What planners ask (times) and what is shown (the recorded timeline) are computed apart; they agree to the last bit.
 class TestPlannersSimulator : public QObject {

@@ -11,6 +11,7 @@
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using namespace skippipe::planners;
 
 /// Which node holds which stage: as many as were asked for, and cheap ones.
 class TestPlacement : public QObject {

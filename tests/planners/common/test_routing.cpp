@@ -13,6 +13,7 @@
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using namespace skippipe::planners;
 
 /// Paths without a timeline: allowed, along lines that exist, and as short and even as they were asked to be.
 class TestRouting : public QObject {

@@ -11,6 +11,8 @@
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using namespace skippipe::planners;
+using namespace skippipe::planners::joint;
 
 /// After every move that an annealer takes or undoes, what it holds is compared with the evaluator: the candidate, its
 /// times, and all that is derived from it.

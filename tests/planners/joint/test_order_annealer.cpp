@@ -13,6 +13,8 @@
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using namespace skippipe::planners;
+using namespace skippipe::planners::joint;
 
 /// The search over orders keeps the times of what a change leaves as it was: they must be those of the exact evaluator
 /// all along.

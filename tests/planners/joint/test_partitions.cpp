@@ -13,6 +13,8 @@
 #include "tests/planner/random_problems.h"
 
 using namespace skippipe;
+using namespace skippipe::planners;
+using namespace skippipe::planners::joint;
 
 /// Large problems in parts that do not wait for each other.
 class TestPartitions : public QObject {

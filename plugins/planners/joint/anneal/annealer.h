@@ -16,7 +16,7 @@
 #include "plugins/planners/joint/anneal/search_state.h"
 #include "plugins/planners/joint/anneal/temperature_schedule.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// One kind of change to a candidate. The state's journal undoes it.
 template <typename State>
@@ -141,4 +141,4 @@ private:
     PlanCandidate accepted_;  ///< where moves are checked
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

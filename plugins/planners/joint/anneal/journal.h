@@ -7,7 +7,7 @@
 
 #include "core/base/index.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// Whole vectors as they were; memory is used again from move to move.
 template <typename T>
@@ -85,4 +85,4 @@ private:
     KeptVectors<std::uint32_t> orders_;
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

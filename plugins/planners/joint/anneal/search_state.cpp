@@ -5,7 +5,7 @@
 
 #include "core/base/index.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -70,4 +70,4 @@ void SearchState::accept_candidate() {
     blocks_moved_ = false;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

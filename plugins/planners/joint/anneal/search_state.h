@@ -9,7 +9,7 @@
 #include "plugins/planners/common/plan_candidate.h"
 #include "plugins/planners/joint/anneal/journal.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// What is minimised, seconds: the iteration, and with some weight the data nodes' mean end (mean_end_s()).
 struct AnnealingCost {
@@ -70,4 +70,4 @@ private:
     int visits_cap_ = 0;
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

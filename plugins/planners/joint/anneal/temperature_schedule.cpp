@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 RelativeTemperatures RelativeTemperatures::of_paths(const Problem& problem) {
     const double operations = static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
@@ -17,4 +17,4 @@ OrderHeat OrderHeat::of(double steps, double operations) {
     return {1 + 3.5 * length, 1 + 1.5 * length};
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

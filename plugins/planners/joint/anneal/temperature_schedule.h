@@ -2,7 +2,7 @@
 #pragma once
 #include "core/planner/plan/problem.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// Temperatures of annealing, seconds of what is minimised: from `first_s` by a constant factor a step to `first_s` x
 /// `ratio`.
@@ -30,4 +30,4 @@ struct OrderHeat {
     static OrderHeat of(double steps, double operations);
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

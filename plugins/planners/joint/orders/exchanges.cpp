@@ -2,7 +2,7 @@
 // Moves by which two microbatches exchange a node each.
 #include "plugins/planners/joint/orders/order_moves.h"
 
-namespace skippipe::order_moves {
+namespace skippipe::planners::joint::order_moves {
 
 namespace {
 
@@ -56,4 +56,4 @@ constinit const OrderMove exchange_in_time{
 constinit const OrderMove exchange_stages{
     "exchange stages", [](const OrderState& state) { return if_longer_than(state, 2); }, propose_stages};
 
-}  // namespace skippipe::order_moves
+}  // namespace skippipe::planners::joint::order_moves

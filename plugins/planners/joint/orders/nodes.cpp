@@ -2,7 +2,7 @@
 // Moves that change where nodes stand, what stages consist of, and which microbatch takes which path.
 #include "plugins/planners/joint/orders/order_moves.h"
 
-namespace skippipe::order_moves {
+namespace skippipe::planners::joint::order_moves {
 
 namespace {
 
@@ -47,4 +47,4 @@ constinit const OrderMove exchange_sizes{
     [](const OrderState& state) { return state.count() > 1 && state.problem().sizes.size() > 1 ? 3 : 0; },
     propose_sizes};
 
-}  // namespace skippipe::order_moves
+}  // namespace skippipe::planners::joint::order_moves

@@ -4,7 +4,7 @@
 #pragma once
 #include "plugins/planners/joint/orders/order_moves.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 class OrderAnnealer : public Annealer<OrderState> {
 public:
@@ -13,4 +13,4 @@ public:
         : Annealer(seed, stream, all_order_moves(), problem, start) {}
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

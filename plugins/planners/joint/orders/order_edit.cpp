@@ -5,7 +5,7 @@
 #include "core/base/index.h"
 #include "plugins/planners/joint/orders/order_state.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -103,4 +103,4 @@ void OrderState::hand_on(NodeIndex node, ReleaseIndex from_index, int from_hop, 
     }
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "plugins/planners/joint/orders/order_moves.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 std::vector<const OrderMove*> all_order_moves() {
     using namespace order_moves;
@@ -9,4 +9,4 @@ std::vector<const OrderMove*> all_order_moves() {
             &change_sibling, &change_stage,   &exchange_nodes,    &move_blocks,      &exchange_sizes};
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

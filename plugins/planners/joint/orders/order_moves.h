@@ -4,7 +4,7 @@
 #include "plugins/planners/joint/anneal/annealer.h"
 #include "plugins/planners/joint/orders/order_state.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 using OrderMove = Move<OrderState>;
 
@@ -24,4 +24,4 @@ extern const OrderMove exchange_nodes, move_blocks, exchange_sizes;
 /// All of them; seeds give the same plans only in this order.
 std::vector<const OrderMove*> all_order_moves();
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -10,7 +10,7 @@
 #include "core/base/index.h"
 #include "plugins/planners/common/feasibility.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -110,4 +110,4 @@ void OrderState::swap_microbatches(ReleaseIndex i, ReleaseIndex j) {
     change_.paths = {i, j};
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

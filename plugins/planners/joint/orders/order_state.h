@@ -8,7 +8,7 @@
 #include "plugins/planners/joint/anneal/search_state.h"
 #include "plugins/planners/joint/orders/order_times.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 class OrderState : public SearchState {
 public:
@@ -70,4 +70,4 @@ private:
     bool followed_ = false;  ///< times_ have followed it
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

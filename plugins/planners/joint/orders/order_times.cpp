@@ -6,7 +6,7 @@
 
 #include "core/base/index.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -218,4 +218,4 @@ bool OrderTimes::are_those_of(const PlanCandidate& candidate) const {
            reduce_s_ == fresh.reduce_s_ && size_ == fresh.size_;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -11,7 +11,7 @@
 #include "plugins/planners/common/plan_candidate.h"
 #include "plugins/planners/joint/anneal/journal.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// How a candidate differs from the accepted one.
 struct OrderChange {
@@ -114,4 +114,4 @@ private:
     PerNode<double> node_end_s_;
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

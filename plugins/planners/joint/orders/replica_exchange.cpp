@@ -8,7 +8,7 @@
 #include "core/base/index.h"
 #include "core/base/parallel.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -111,4 +111,4 @@ void ReplicaExchange::reheat(std::vector<Elite>& ends, int count, std::int64_t s
     std::stable_sort(ends.begin(), ends.end(), [](const Elite& a, const Elite& b) { return a.seconds < b.seconds; });
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

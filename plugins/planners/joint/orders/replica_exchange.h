@@ -12,7 +12,7 @@
 #include "core/base/rng.h"
 #include "plugins/planners/joint/orders/order_annealer.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 class ReplicaExchange {
 public:
@@ -68,4 +68,4 @@ private:
     std::uint64_t reheats_ = 0;
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -5,7 +5,7 @@
 #include "core/base/index.h"
 #include "plugins/planners/joint/orders/order_moves.h"
 
-namespace skippipe::order_moves {
+namespace skippipe::planners::joint::order_moves {
 
 namespace {
 
@@ -87,4 +87,4 @@ int always(const OrderState&) { return 5; }
 constinit const OrderMove shift{"shift", always, propose_shift};
 constinit const OrderMove shift_critical{"shift critical", always, propose_critical};
 
-}  // namespace skippipe::order_moves
+}  // namespace skippipe::planners::joint::order_moves

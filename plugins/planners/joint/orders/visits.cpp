@@ -2,7 +2,7 @@
 // Moves that change which nodes one microbatch visits, and when.
 #include "plugins/planners/joint/orders/order_moves.h"
 
-namespace skippipe::order_moves {
+namespace skippipe::planners::joint::order_moves {
 
 namespace {
 
@@ -56,4 +56,4 @@ constinit const OrderMove change_sibling{
 constinit const OrderMove change_stage{
     "change stage", [](const OrderState& state) { return state.visits_have_slack() ? 1 : 0; }, propose_stage};
 
-}  // namespace skippipe::order_moves
+}  // namespace skippipe::planners::joint::order_moves

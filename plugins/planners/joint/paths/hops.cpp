@@ -2,7 +2,7 @@
 // Moves that change which nodes single microbatches visit.
 #include "plugins/planners/joint/paths/path_moves.h"
 
-namespace skippipe::path_moves {
+namespace skippipe::planners::joint::path_moves {
 
 namespace {
 
@@ -77,4 +77,4 @@ constinit const PathMove change_sibling{
 constinit const PathMove change_stage{
     "change stage", [](const PathState& state) { return state.visits_have_slack() ? 2 : 0; }, propose_stage};
 
-}  // namespace skippipe::path_moves
+}  // namespace skippipe::planners::joint::path_moves

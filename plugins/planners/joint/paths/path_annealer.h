@@ -3,7 +3,7 @@
 #pragma once
 #include "plugins/planners/joint/paths/path_moves.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 class PathAnnealer : public Annealer<PathState> {
 public:
@@ -14,4 +14,4 @@ public:
         : Annealer(seed, stream, all_path_moves(), problem, network, start, options) {}
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

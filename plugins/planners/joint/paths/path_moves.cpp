@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "plugins/planners/joint/paths/path_moves.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 std::vector<const PathMove*> all_path_moves() {
     using namespace path_moves;
@@ -10,4 +10,4 @@ std::vector<const PathMove*> all_path_moves() {
             &resize,        &turn_ring,      &move_blocks,         &exchange_sizes};
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

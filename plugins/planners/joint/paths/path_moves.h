@@ -4,7 +4,7 @@
 #include "plugins/planners/joint/anneal/annealer.h"
 #include "plugins/planners/joint/paths/path_state.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 using PathMove = Move<PathState>;
 
@@ -24,4 +24,4 @@ extern const PathMove resize;
 /// All of them; seeds give the same plans only in this order.
 std::vector<const PathMove*> all_path_moves();
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -10,7 +10,7 @@
 #include "core/base/index.h"
 #include "plugins/planners/common/feasibility.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -143,4 +143,4 @@ void PathState::enter_stage(NodeIndex node, StageIndex stage, Rng& rng) {
         if (stage_of(visited) == stage && pick(rng, ring.size()) == 0) journal_.set(visited, node);
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

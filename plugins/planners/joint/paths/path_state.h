@@ -10,7 +10,7 @@
 #include "plugins/planners/joint/anneal/search_state.h"
 #include "plugins/planners/joint/paths/tail_cost.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 struct PathOptions {
     /// Kept by reference. Not null: their TailCost is minimised instead of the iteration on the network as drawn.
@@ -69,4 +69,4 @@ private:
     PerNode<int> position_;  ///< index within its ring; -1: in none
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

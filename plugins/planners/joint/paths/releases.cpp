@@ -4,7 +4,7 @@
 
 #include "plugins/planners/joint/paths/path_moves.h"
 
-namespace skippipe::path_moves {
+namespace skippipe::planners::joint::path_moves {
 
 namespace {
 
@@ -46,4 +46,4 @@ constinit const PathMove exchange_sizes{
     "exchange sizes",
     [](const PathState& state) { return state.problem().sizes.size() > 1 ? if_several(state, 3) : 0; }, propose_sizes};
 
-}  // namespace skippipe::path_moves
+}  // namespace skippipe::planners::joint::path_moves

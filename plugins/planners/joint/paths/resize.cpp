@@ -3,7 +3,7 @@
 #include "core/base/index.h"
 #include "plugins/planners/joint/paths/path_moves.h"
 
-namespace skippipe::path_moves {
+namespace skippipe::planners::joint::path_moves {
 
 namespace {
 
@@ -83,4 +83,4 @@ bool sizes_are_free(const PathState& state) {
 constinit const PathMove resize{"resize", [](const PathState& state) { return sizes_are_free(state) ? 2 : 0; },
                                 propose};
 
-}  // namespace skippipe::path_moves
+}  // namespace skippipe::planners::joint::path_moves

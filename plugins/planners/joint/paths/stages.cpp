@@ -4,7 +4,7 @@
 
 #include "plugins/planners/joint/paths/path_moves.h"
 
-namespace skippipe::path_moves {
+namespace skippipe::planners::joint::path_moves {
 
 namespace {
 
@@ -53,4 +53,4 @@ constinit const PathMove turn_ring{"turn ring", [](const PathState& state) { ret
 constinit const PathMove move_blocks{
     "move blocks", [](const PathState& state) { return state.may_move_blocks() ? 4 : 0; }, propose_blocks};
 
-}  // namespace skippipe::path_moves
+}  // namespace skippipe::planners::joint::path_moves

@@ -8,7 +8,7 @@
 #include "core/base/index.h"
 #include "core/planner/timeline/rules.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 namespace {
 
@@ -137,4 +137,4 @@ TailCost::Value TailCost::operator()(const PlanCandidate& candidate, const std::
     return value;
 }
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint

@@ -6,7 +6,7 @@
 
 #include "plugins/planners/common/plan_candidate.h"
 
-namespace skippipe {
+namespace skippipe::planners::joint {
 
 /// Networks drawn around a problem for a search, all computed at once, a lane each: how many times longer nodes and
 /// lines take there.
@@ -64,4 +64,4 @@ private:
     std::uint32_t evaluation_ = 0;
 };
 
-}  // namespace skippipe
+}  // namespace skippipe::planners::joint
