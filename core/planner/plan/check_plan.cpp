@@ -10,7 +10,7 @@ namespace skippipe {
 namespace validation {
 
 void check_counts(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, int length,
-                  bool balanced, int cap, Violations& found) {
+                  Shares shares, int cap, Violations& found) {
     if (length != problem.path_length && length != problem.stages)
         found.push_back(
             {"skip-ratio", fmt::format("paths visit {} stages; the skip ratio asks for {}, a full pipeline for {}",
@@ -22,7 +22,7 @@ void check_counts(const Problem& problem, const Plan& plan, const PerNode<StageI
         ++starts[path.nodes.front()];
         for (const NodeIndex node : path.nodes) ++visits[stage_of[node]];
     }
-    if (balanced)
+    if (shares == Shares::equal)
         for (const auto& [node, count] : starts)
             if (count * static_cast<int>(starts.size()) != problem.microbatches)
                 found.push_back(
@@ -64,7 +64,7 @@ void check_disorder(const Problem& problem, const Plan& plan, const PerNode<Stag
 }
 
 void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline,
-                 const std::map<NodeIndex, int>& held_before, bool residual, Violations& found) {
+                 const std::map<NodeIndex, int>& held_before, Ran ran, Violations& found) {
     struct Change {
         double time_s;
         int delta;
@@ -101,7 +101,7 @@ void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timel
                                         spans[i - 1]->microbatch, spans[i]->microbatch, spans[i]->start_s)});
         if (plan.order.empty()) continue;
         const auto& order = plan.order[node];
-        const std::size_t first = residual && order.size() > spans.size() ? order.size() - spans.size() : 0;
+        const std::size_t first = ran == Ran::rest && order.size() > spans.size() ? order.size() - spans.size() : 0;
         for (std::size_t i = 0; i < std::min(order.size() - first, spans.size()); ++i)
             if (order[first + i].microbatch != spans[i]->microbatch) {
                 found.push_back({"order", fmt::format("{} ran microbatch {} where its order says {}", id(problem, node),
@@ -139,7 +139,8 @@ std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, cons
     if (!found.empty()) return found;
     const auto stage_of = stage_of_nodes(plan, problem.nodes());
     const int length = static_cast<int>(plan.paths.front().nodes.size());
-    check_counts(problem, plan, stage_of, length, problem.balance_data_nodes, problem.visits_cap(length), found);
+    check_counts(problem, plan, stage_of, length, problem.balance_data_nodes ? Shares::equal : Shares::any,
+                 problem.visits_cap(length), found);
     check_disorder(problem, plan, stage_of, found);
     if (!timeline.complete) {
         std::string what = "events run out before all operations ran";
@@ -147,7 +148,7 @@ std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, cons
         found.push_back({"deadlock", what});
     }
     check_causes(plan, timeline, found);
-    check_nodes(PlannedProblem(problem, plan.blocks).get(), plan, timeline, {}, false, found);
+    check_nodes(PlannedProblem(problem, plan.blocks).get(), plan, timeline, {}, Ran::everything, found);
     return found;
 }
 

@@ -28,14 +28,19 @@ void check_order(const Problem& problem, const Plan& plan, Violations& found);
 /// Charged all-reduces have their lines.
 void check_rings(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found);
 
-/// Path length, the data nodes' equal shares (CC1) where `balanced`, and at most `cap` visits of a stage (CC2).
+/// Whether data nodes start as many microbatches each.
+enum class Shares { equal, any };
+/// What a timeline has of a plan.
+enum class Ran { everything, rest };
+
+/// Path length, the data nodes' shares (CC1), and at most `cap` visits of a stage (CC2).
 void check_counts(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, int length,
-                  bool balanced, int cap, Violations& found);
+                  Shares shares, int cap, Violations& found);
 /// CC3.
 void check_disorder(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found);
 /// TC1 and TC2 from what was executed: microbatches held at once, and one operation at a time; and each node's order.
-/// `held_before`: microbatches that nodes held at the start. `residual`: only the last part of each order has run.
+/// `held_before`: microbatches that nodes held at the start. Ran::rest: only the last part of each order.
 void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline,
-                 const std::map<NodeIndex, int>& held_before, bool residual, Violations& found);
+                 const std::map<NodeIndex, int>& held_before, Ran ran, Violations& found);
 
 }  // namespace skippipe::validation

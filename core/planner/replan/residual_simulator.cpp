@@ -138,7 +138,8 @@ void ResidualSimulator::send_again() {
 }
 
 double ResidualSimulator::duration_s(NodeIndex node, int id) const {
-    const auto seconds = operation_seconds(network_, node, plan_->stage_of[node], residual_.split_backward);
+    const auto seconds =
+        operation_seconds(network_, node, plan_->stage_of[node], backward_of(residual_.split_backward));
     return seconds[kind_of_step(step_of(id), residual_.length)] * relative_size(index_of(id));
 }
 

@@ -56,7 +56,7 @@ public:
         for (const auto& [operation, spans] : ran_) ran += spans.size();
         if (ran != expected)
             found.push_back({"structure", fmt::format("{} operations ran, {} were left", ran, expected)});
-        check_nodes(problem_, after_, rest_, held_, true, found);
+        check_nodes(problem_, after_, rest_, held_, Ran::rest, found);
     }
 
 private:
@@ -190,7 +190,8 @@ std::vector<Violation> check_residual(const Problem& network, const Plan& before
     const int length = static_cast<int>(after.paths.front().nodes.size());
     living_stages = std::max(1, living_stages);
     const int cap = (network.microbatches * (length - 1) + living_stages - 1) / living_stages;
-    check_counts(network, whole, stage_of, length, network.balance_data_nodes && same_data_nodes, cap, found);
+    check_counts(network, whole, stage_of, length,
+                 network.balance_data_nodes && same_data_nodes ? Shares::equal : Shares::any, cap, found);
     check_disorder(network, whole, stage_of, found);
     if (!rest.complete) found.push_back({"deadlock", "events run out before all operations ran"});
     const PlannedProblem planned(network, after.blocks);

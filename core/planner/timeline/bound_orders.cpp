@@ -8,19 +8,20 @@
 
 namespace skippipe {
 
-void BoundOrders::prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue) {
+void BoundOrders::prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes, LinkRule lines) {
     flat_ = &flat;
     sizes_ = &relative_sizes;
     sized_ = !relative_sizes.empty();
     length_ = flat.length;
     split_ = flat.split_backward;
-    queue_ = queue;
+    queue_ = lines == LinkRule::shared;
     if (queue_) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
     nodes_.resize(problem_.node_ids.size());
     for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
         const auto& order = flat.order[n];
         const StageIndex stage = flat.stage_of[n];
-        const auto seconds = stage < 0 ? OperationSeconds{} : operation_seconds(problem_, n, stage, split_);
+        const auto seconds =
+            stage < 0 ? OperationSeconds{} : operation_seconds(problem_, n, stage, backward_of(split_));
         nodes_[n] = {order.data(),
                      order.data() + order.size(),
                      &problem_.hops[at(n) * nodes_.size()],
@@ -106,15 +107,15 @@ bool BoundOrders::run_all(double cutoff_s, const double* after_s, double* start_
     return in_time && operations_left_ == 0;
 }
 
-bool BoundOrders::run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
+bool BoundOrders::run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, LinkRule lines, double cutoff_s,
                       PerNode<double>& node_end_s) {
-    prepare(flat, relative_sizes, queue);
+    prepare(flat, relative_sizes, lines);
     return run_all<false>(cutoff_s, nullptr, nullptr, node_end_s);
 }
 
-bool BoundOrders::follow(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
-                         const double* after_s, double* start_s, PerNode<double>& node_end_s) {
-    prepare(flat, relative_sizes, queue);
+bool BoundOrders::follow(const FlatPlan& flat, const PerRelease<double>& relative_sizes, LinkRule lines,
+                         double cutoff_s, const double* after_s, double* start_s, PerNode<double>& node_end_s) {
+    prepare(flat, relative_sizes, lines);
     return run_all<true>(cutoff_s, after_s, start_s, node_end_s);
 }
 

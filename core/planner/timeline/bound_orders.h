@@ -15,13 +15,13 @@ class BoundOrders {
 public:
     explicit BoundOrders(const Problem& problem) : problem_(problem), line_free_s_(problem.line_names.size()) {}
 
-    /// Simulates a plan that has orders. `relative_sizes`: empty where all are alike. `queue`:
-    /// transfers wait for their line. Gives the end of each node's last operation, negative where nothing ran. False
-    /// where the orders wait for each other, or as soon as the end is sure to reach `cutoff_s`.
-    bool run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
+    /// Simulates a plan that has orders. `relative_sizes`: empty where all are alike. `lines`: whether
+    /// transfers wait for theirs. Gives the end of each node's last operation, negative where nothing ran. False where
+    /// the orders wait for each other, or as soon as the end is sure to reach `cutoff_s`.
+    bool run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, LinkRule lines, double cutoff_s,
              PerNode<double>& node_end_s);
     /// The same; notes in `start_s` when what starts, and cuts off by `after_s` as well (Simulator::follow_orders).
-    bool follow(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue, double cutoff_s,
+    bool follow(const FlatPlan& flat, const PerRelease<double>& relative_sizes, LinkRule lines, double cutoff_s,
                 const double* after_s, double* start_s, PerNode<double>& node_end_s);
 
 private:
@@ -38,7 +38,7 @@ private:
         int step;                ///< next
     };
 
-    void prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes, bool queue);
+    void prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes, LinkRule lines);
     NodeIndex hand_over(const Node& node, Microbatch& microbatch, double size, double now_s);
     template <bool Noted>
     bool run_node(NodeIndex n, double cutoff_s, const double* after_s, double* start_s);
@@ -49,7 +49,8 @@ private:
     const FlatPlan* flat_ = nullptr;
     const PerRelease<double>* sizes_ = nullptr;
     int length_ = 0;  ///< p
-    bool split_ = false, sized_ = false, queue_ = false;
+    bool split_ = false, sized_ = false;
+    bool queue_ = false;  ///< transfers wait for their line
     int operations_left_ = 0;
     PerNode<Node> nodes_;
     PerRelease<Microbatch> microbatches_;

@@ -80,7 +80,7 @@ void EventSimulator::prepare_nodes() {
         state.memory = problem_.memory[n];
         state.last_end_s = -1;
         if (stage < 0) continue;
-        const auto seconds = operation_seconds(problem_, n, stage, split_);
+        const auto seconds = operation_seconds(problem_, n, stage, backward_of(split_));
         for (int kind = 0; kind < 3; ++kind) state.duration_s[kind] = seconds[kind];
         if (stage != 0) continue;
         state.own_next = state.own_end = own;

@@ -105,7 +105,7 @@ void FastState::prepare_nodes(const PerRelease<double>& relative_sizes) {
         node.hops = &hops[at(n) * nodes.size()];
         ahead_s[at(n)] = never_s;
         if (stage < 0) continue;
-        const auto [forward_s, loss_s, backward_s] = operation_seconds(problem, n, stage, false);
+        const auto [forward_s, loss_s, backward_s] = operation_seconds(problem, n, stage, Backward::whole);
         node.duration_s[0] = forward_s;
         node.duration_s[1] = loss_s;
         node.duration_s[2] = node.duration_s[3] = backward_s;

@@ -15,10 +15,13 @@ struct OperationSeconds {
     double operator[](int kind) const { return kind == 0 ? forward_s : kind == 1 ? loss_s : backward_s; }
 };
 
-inline OperationSeconds operation_seconds(const Problem& problem, NodeIndex node, StageIndex stage,
-                                          bool split_backward) {
+/// B as one operation, or as I and W.
+enum class Backward { whole, split };
+constexpr Backward backward_of(bool split) { return split ? Backward::split : Backward::whole; }
+
+inline OperationSeconds operation_seconds(const Problem& problem, NodeIndex node, StageIndex stage, Backward backward) {
     const double forward_s = problem.forward_s(node, stage), backward_s = problem.backward_factor * forward_s;
-    return {forward_s, problem.loss_factor * forward_s, split_backward ? backward_s / 2 : backward_s};
+    return {forward_s, problem.loss_factor * forward_s, backward == Backward::split ? backward_s / 2 : backward_s};
 }
 
 /// Kind of a step of a path of so many nodes (step_node), W of a step as that step: 0 forward, 1 loss, 2 backward.

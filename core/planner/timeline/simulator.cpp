@@ -7,6 +7,12 @@
 
 namespace skippipe {
 
+namespace {
+
+LinkRule lines_of(bool shared) { return shared ? LinkRule::shared : LinkRule::unlimited; }
+
+}  // namespace
+
 EventSimulator& Simulator::exact() { return exact_ ? *exact_ : exact_.emplace(problem_); }
 BoundOrders& Simulator::bound_orders() { return bound_orders_ ? *bound_orders_ : bound_orders_.emplace(problem_); }
 
@@ -31,7 +37,7 @@ bool Simulator::simulate(const FlatPlan& flat, double cutoff_s) {
         if (outcome != FastOutcome::too_fine) return fast_done_ = outcome == FastOutcome::done;
     }
     if (!flat.order.empty() && dedicated_lines())
-        return bound_orders().run(flat, relative_sizes_, problem_.shared_links, cutoff_s, node_end_s_);
+        return bound_orders().run(flat, relative_sizes_, lines_of(problem_.shared_links), cutoff_s, node_end_s_);
     return exact().run(flat, relative_sizes_, cutoff_s, node_end_s_);
 }
 
@@ -80,7 +86,7 @@ bool Simulator::follow_orders(const FlatPlan& flat, double cutoff_s, const doubl
     fast_done_ = false;
     set_relative_sizes(flat);
     const bool queue = problem_.shared_links && dedicated_lines();
-    return bound_orders().follow(flat, relative_sizes_, queue, cutoff_s, after_s, start_s, node_end_s_);
+    return bound_orders().follow(flat, relative_sizes_, lines_of(queue), cutoff_s, after_s, start_s, node_end_s_);
 }
 
 }  // namespace skippipe

@@ -65,7 +65,8 @@ private:
     }
 
     double duration_s(NodeIndex node, std::uint32_t operation) const {
-        const auto seconds = operation_seconds(problem_, node, schedule_.stage_of[node], schedule_.split_backward);
+        const auto seconds =
+            operation_seconds(problem_, node, schedule_.stage_of[node], backward_of(schedule_.split_backward));
         return seconds[kind_of_step(step_of(operation), schedule_.length)] * relative_size(operation);
     }
 

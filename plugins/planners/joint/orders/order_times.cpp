@@ -50,7 +50,7 @@ void OrderTimes::follow(const PlanCandidate& candidate, const OrderChange& chang
 void OrderTimes::set_node(const PlanCandidate& candidate, NodeIndex node) {
     const StageIndex stage = candidate.schedule.stage_of[node];
     if (stage < 0) return;
-    const auto seconds = operation_seconds(problem_, node, stage, candidate.schedule.split_backward);
+    const auto seconds = operation_seconds(problem_, node, stage, backward_of(candidate.schedule.split_backward));
     for (int kind = 0; kind < 3; ++kind) duration_s_[at(node) * 4 + at(kind)] = seconds[kind];
 }
 
