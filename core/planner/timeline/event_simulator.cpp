@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/planner/timeline/event_simulator.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "core/base/index.h"
@@ -22,87 +21,6 @@ inline EventKey least(const EventKey* keys, std::size_t count) {
 }
 
 }  // namespace
-
-EventSimulator::EventSimulator(const Problem& problem) : problem_(problem) {
-    nodes_.resize(at(problem.nodes()));
-    // The next event is found in two steps, the least of each group and the least of those: about 2 sqrt(n) comparisons
-    // without a branch (which node is next cannot be predicted).
-    while ((4 << group_shift_) * (4 << group_shift_) < problem.nodes()) ++group_shift_;
-    const std::size_t group = std::size_t{4} << group_shift_;
-    const std::size_t groups = (at(problem.nodes()) + group - 1) / group;
-    events_.resize(groups * group, never);
-    group_events_.resize((groups + 3) / 4 * 4, never);
-    line_free_s_.resize(problem.line_names.size());
-    visits_.resize(at(problem.nodes()));
-}
-
-void EventSimulator::prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes) {
-    flat_ = &flat;
-    sizes_ = &relative_sizes;
-    sized_ = !relative_sizes.empty();
-    length_ = flat.length;
-    split_ = flat.split_backward;
-    const int count = flat.count(), steps = 2 * length_ + 1;
-    std::fill(events_.begin(), events_.end(), never);
-    std::fill(group_events_.begin(), group_events_.end(), never);
-    if (problem_.shared_links) std::fill(line_free_s_.begin(), line_free_s_.end(), 0.0);
-    std::fill(visits_.begin(), visits_.end(), 0);
-    for (const NodeIndex node : flat.nodes) ++visits_[node];
-    route_.resize(at(count) * at(steps));
-    for (ReleaseIndex i = 0; i < count; ++i)
-        for (int step = 0; step < steps; ++step) route_[at(i * steps + step)] = step_node(flat.path(i), length_, step);
-    prepare_nodes();
-    number_ = static_cast<std::uint32_t>(count);
-    operations_left_ = count * steps + (split_ ? count * length_ : 0);
-    if (!flat.order.empty()) prepare_order();
-}
-
-void EventSimulator::prepare_nodes() {
-    // A slice a queue: forwards; losses and backwards (own microbatches bring two); what was made ready locally.
-    const int count = flat_->count(), local = length_ == 1 ? 3 : 1;
-    items_.resize(at(count) * at(length_) * at(3 + local) + nodes_.size() * 3);
-    own_.resize(at(count));
-    int item = 0, own = 0;
-    const auto slice = [&](Queue& queue, int size) {
-        queue.head = queue.tail = item;
-        items_[at(item)] = never;
-        item += size + 1;
-    };
-    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
-        auto& state = nodes_[n];
-        const int visits = visits_[n];
-        const StageIndex stage = flat_->stage_of[n];
-        slice(state.forward, visits);
-        slice(state.other, 2 * visits);
-        slice(state.local, local * visits);
-        state.held = state.own_next = state.own_end = state.order_next = 0;
-        state.busy = false;
-        state.memory = problem_.memory[n];
-        state.last_end_s = -1;
-        if (stage < 0) continue;
-        const auto seconds = operation_seconds(problem_, n, stage, backward_of(split_));
-        for (int kind = 0; kind < 3; ++kind) state.duration_s[kind] = seconds[kind];
-        if (stage != 0) continue;
-        state.own_next = state.own_end = own;
-        own += visits;
-    }
-    for (ReleaseIndex i = 0; i < count; ++i) own_[at(nodes_[flat_->path(i)[0]].own_end++)] = i;
-}
-
-void EventSimulator::prepare_order() {
-    order_keys_.assign(at(flat_->count()) * at(2 * length_ + 1) * 2, never);
-    for (ReleaseIndex i = 0; i < flat_->count(); ++i) {
-        const auto operation = pack(i, 0);
-        order_keys_[slot(operation)] = make_key(0, static_cast<std::uint32_t>(i), operation);
-    }
-}
-
-/// Place of an operation in the table of the ordered simulation: two (itself and its W) a step.
-std::size_t EventSimulator::slot(std::uint32_t operation) const {
-    const int step = packed_step(operation);
-    return (at(packed_index(operation)) * at(2 * length_ + 1) + at(step & ~weight_gradient_bit)) * 2 +
-           ((step & weight_gradient_bit) != 0 ? 1 : 0);
-}
 
 inline void EventSimulator::insert(Queue& queue, EventKey key) {
     int place = queue.tail++;
@@ -221,21 +139,6 @@ inline void EventSimulator::hand_over(NodeIndex from, std::uint32_t operation, d
     if (wakes) set_event(to, earlier(events_[at(to)], with_payload(key, to)));
 }
 
-void EventSimulator::record_operation(NodeIndex node, double now_s) {
-    const auto& state = nodes_[node];
-    const int step = packed_step(state.running);
-    const ReleaseIndex index = packed_index(state.running);
-    const bool weight = (step & weight_gradient_bit) != 0;
-    const auto kind = weight            ? SpanKind::weight_gradient
-                      : step < length_  ? SpanKind::forward
-                      : step == length_ ? SpanKind::loss
-                      : split_          ? SpanKind::input_gradient
-                                        : SpanKind::backward;
-    record_->spans.push_back(
-        {kind, node, -1, flat_->stage_of[node], flat_->microbatches[index], state.ready_s, state.started_s, now_s, 0});
-    record_->busy_s += now_s - state.started_s;
-}
-
 template <bool Ordered, bool Local, bool Record>
 inline void EventSimulator::handle(NodeIndex node, EventKey now) {
     auto& state = nodes_[node];
@@ -296,39 +199,6 @@ bool EventSimulator::record(const FlatPlan& flat, const PerRelease<double>& rela
     record_ = nullptr;
     if (!complete) describe_blocked(timeline);
     return complete;
-}
-
-std::string EventSimulator::name_of(std::uint32_t operation) const {
-    const int step = packed_step(operation);
-    const char* kind = step < length_                      ? "F"
-                       : step == length_                   ? "L"
-                       : (step & weight_gradient_bit) != 0 ? "W"
-                       : split_                            ? "I"
-                                                           : "B";
-    return kind + std::to_string(flat_->microbatches[packed_index(operation)]);
-}
-
-void EventSimulator::describe_blocked(Timeline& timeline) const {
-    for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
-        const auto& state = nodes_[n];
-        const std::string held = " waits for memory: it holds " + std::to_string(state.held) + " of " +
-                                 std::to_string(state.memory) + " microbatches (TC1)";
-        std::string waits;
-        if (!flat_->order.empty()) {
-            const auto& order = flat_->order[n];
-            if (at(state.order_next) >= order.size()) continue;
-            const auto operation = order[at(state.order_next)];
-            waits = "its order puts " + name_of(operation) + " next, which" +
-                    (order_keys_[slot(operation)] != never ? held : " never receives its input");
-        } else if (items_[at(state.forward.head)] != never) {
-            waits = name_of(payload_of(items_[at(state.forward.head)])) + held;
-        } else if (state.own_next < state.own_end) {
-            waits = name_of(pack(own_[at(state.own_next)], 0)) + held;
-        } else {
-            continue;
-        }
-        timeline.blocked.push_back(problem_.node_ids[n] + ": " + waits);
-    }
 }
 
 }  // namespace skippipe

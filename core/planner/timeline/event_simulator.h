@@ -59,7 +59,12 @@ private:
     void insert(Queue& queue, EventKey key);
     void set_event(NodeIndex node, EventKey key);
     void start(NodeIndex node, std::uint32_t operation, double ready_s, EventKey now);
-    std::size_t slot(std::uint32_t operation) const;
+    /// Place of an operation in the table of the ordered simulation: two (itself and its W) a step.
+    std::size_t slot(std::uint32_t operation) const {
+        const int step = packed_step(operation);
+        return (at(packed_index(operation)) * at(2 * length_ + 1) + at(step & ~weight_gradient_bit)) * 2 +
+               ((step & weight_gradient_bit) != 0 ? 1 : 0);
+    }
     void record_operation(NodeIndex node, double now_s);
     std::string name_of(std::uint32_t operation) const;
     void describe_blocked(Timeline& timeline) const;

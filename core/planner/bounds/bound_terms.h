@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// For the files of the lower bounds alone.
+#pragma once
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/planner/bounds/bounds.h"
+#include "core/planner/bounds/totals.h"
+#include "core/planner/timeline/rules.h"
+
+namespace skippipe::bounds {
+
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+/// Shared figures of all bounds; where placement is free, whatever it could be at best.
+class Bounds {
+public:
+    Bounds(const Problem& problem, int length, const Totals& totals);
+
+    /// No number of data nodes makes a plan shorter. `effort` > 0: with the bounds that take up to effort x 0.2 s, for
+    /// those numbers that the others leave open.
+    LowerBound best(double effort) const;
+
+private:
+    static constexpr std::size_t most_sizes = 16;
+
+    /// What bounds a data node: the paths of its microbatches alone, or how many of them it holds at a time.
+    enum class By { path, memory };
+    struct Edge {
+        double latency_s, bandwidth_bytes_per_s;  ///< latency with the overhead
+    };
+
+    Bounds with_data_nodes(int count) const;
+
+    static void raise(LowerBound& bound, double seconds, const char* which, NodeIndex node = -1) {
+        if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which, node};
+    }
+
+    /// Of so many data nodes, before the step; what costs little to compute.
+    LowerBound quick() const;
+
+    LowerBound sharpened(LowerBound bound, double effort) const;
+
+    double arrival_s(const Hop& hop, double transfer_s) const {
+        return arrival_seconds(0, hop.latency_s, problem_.overhead_s, transfer_s);
+    }
+    double sample_block_s(NodeIndex node) const {
+        return problem_.samples * problem_.seconds_per_sample_per_block[node];
+    }
+
+    std::vector<NodeIndex> candidates(StageIndex stage) const;
+    /// Nodes of the stage, or -1 where that is free.
+    int size(StageIndex stage) const;
+
+    /// All work at the speed of all nodes together.
+    double all_work_s() const;
+
+    /// Blocks of a microbatch's path besides stage 0, at least.
+    double fewest_others() const;
+
+    /// The work that no data node does, at the speed of all nodes that may be left for it: the fastest.
+    double others_work_s() const;
+
+    /// Before the first operation of any other stage than 0, and after its last one.
+    std::pair<double, double> around_s() const;
+
+    /// The spare blocks all on the stage that is passed over most often: none is visited as often as stage 0.
+    double spare_work() const;
+
+    /// The same of one microbatch that visits every stage, seconds on the fastest node.
+    double spare_way_s() const;
+
+    int fewest_visits(StageIndex stage) const;
+
+    double stage_work_s(StageIndex stage) const;
+
+    /// The all-reduce of a stage of r nodes takes no less. Where the ring is free: each of its nodes sends to another
+    /// one, so that its slowest edge is at least the r-th of all candidates' fastest edges.
+    double shortest_reduce_s(StageIndex stage, int r) const;
+
+    /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the
+    /// one before.
+    PerNode<std::vector<Edge>> best_edges() const;
+
+    /// For each possible data node the shortest time of a microbatch from the start of its first F until its memory is
+    /// free.
+    std::vector<double> loops_s() const;
+
+    std::vector<double> data_node_bounds_s(By by) const;
+
+    /// The data node with the greatest bound, which is that of stage 0; -1 where it is not known which nodes are data
+    /// nodes, or how many microbatches each of them starts.
+    NodeIndex slowest_data_node(By by) const;
+
+    /// Whatever nodes stage 0 gets, its worst one is at least the r-th best. Where they need not share evenly, one of
+    /// them has at least its share, and may be the best.
+    double data_nodes_s(By by) const;
+
+    /// Where microbatches differ in size: how long each holds a place on a data node at least, for its own shortest
+    /// path.
+    void hold();
+
+    /// The data nodes have no more places than the largest ones. And the largest microbatch is on its way at least that
+    /// long.
+    double holding_s() const;
+
+    /// How many data nodes there may be.
+    std::vector<int> sizes_of_stage_0() const;
+
+    double shared_s(double from_s, double effort) const;
+
+    const Problem& problem_;
+    int length_;
+    const Totals& totals_;
+    double shortest_forward_s_ = infinite, shortest_backward_s_ = infinite, work_factor_ = 1, way_factor_ = 1;
+    int fewest_blocks_ = 0;
+    std::vector<double> loops_s_;
+    double all_holds_s_ = 0, longest_hold_s_ = 0;
+    /// Where an all-reduce takes time and placement is free.
+    std::shared_ptr<const PerNode<std::vector<Edge>>> edges_;
+    int data_nodes_ = -1;  ///< as many are assumed
+    double reduce_s_ = 0;  ///< of stage 0 with them, at least
+};
+
+}  // namespace skippipe::bounds
