@@ -131,12 +131,12 @@ void timeline_frame() {
     Rng rng(1);
     std::vector<double> at(lanes, 0.0);
     for (int i = 0; i < count; ++i) {
-        const int node = i % lanes;
+        const NodeIndex node(i % lanes);
         auto& now = at[static_cast<std::size_t>(node)];
         const double start = now + 0.01 * static_cast<double>(rng.below(100)) / 100,
                      end = start + 0.02 + 0.01 * static_cast<double>(rng.below(100)) / 100;
-        data->add(Span{i % 3 == 0 ? SpanKind::backward : SpanKind::forward, node, -1, node % 8, i / lanes % 60, start,
-                       start, end, 0},
+        data->add(Span{i % 3 == 0 ? SpanKind::backward : SpanKind::forward, node, -1, StageIndex(node % 8),
+                       MicrobatchIndex(i / lanes % 60), start, start, end, 0},
                   i / lanes / 60, 0, i);
         now = end;
     }

@@ -132,8 +132,9 @@ private Q_SLOTS:
                 for (int i = 0; i < 3; ++i) {
                     data->add(Span{SpanKind::forward, 0, -1, 0, MicrobatchIndex(i), 0, 2.0 * i, 2 * i + 1.0, 0},
                               iteration, 10 * iteration, row++);
-                    data->add(Span{SpanKind::transfer_forward, 0, 1, 0, i, 0, 2 * i + 1.0, 2 * i + 3.0, 0}, iteration,
-                              10 * iteration, row++);
+                    data->add(
+                        Span{SpanKind::transfer_forward, 0, 1, 0, MicrobatchIndex(i), 0, 2 * i + 1.0, 2 * i + 3.0, 0},
+                        iteration, 10 * iteration, row++);
                 }
                 data->add(IdleGap{0, IdleCause::link, 1, 2}, 10 * iteration);
                 data->finish();
