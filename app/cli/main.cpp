@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
     cli::add_runs(app, context);
     cli::add_control(app, context);
     cli::add_fork(app, context);
+    cli::add_evaluate(app, context);
     cli::add_log(app, context);
     cli::add_export(app, context);
     cli::add_torture(app, context);

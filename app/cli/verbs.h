@@ -36,6 +36,7 @@ void add_run(CLI::App& app, Context& context);
 void add_runs(CLI::App& app, Context& context);
 void add_control(CLI::App& app, Context& context);
 void add_fork(CLI::App& app, Context& context);
+void add_evaluate(CLI::App& app, Context& context);
 void add_log(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
 void add_torture(CLI::App& app, Context& context);

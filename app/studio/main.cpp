@@ -36,7 +36,7 @@ void describe(CLI::App& app, Options& o) {
         ->check(CLI::IsMember({"auto", "software", "opengl"}));
     app.add_option("--screenshot", o.screenshot, "Draw a view into this PNG file, without a display");
     app.add_option("--view", o.view, "View to draw")
-        ->check(CLI::IsMember({"topology", "timeline", "curves", "compare", "runs"}));
+        ->check(CLI::IsMember({"topology", "timeline", "curves", "compare", "stages", "runs"}));
     app.add_option("--run", o.run, "Run to show (default: the newest)");
     app.add_option("--size", o.size, "Size of the screenshot")->check([](const std::string& text) {
         return skippipe::parse_size(text).isValid() ? std::string{} : "WIDTHxHEIGHT is needed, each 200 to 8000";

@@ -9,8 +9,10 @@
 #include "core/data/batches.h"
 #include "core/model/blas.h"
 #include "core/model/llama_weights.h"
+#include "core/model/omissions.h"
 #include "core/model/probe.h"
 #include "core/model/torch_compute.h"
+#include "core/run/checkpoint.h"
 
 namespace skippipe {
 
@@ -42,6 +44,24 @@ RankBackend::Made TorchBackend::make(const protocol::Job& job, const Work& work,
 void TorchBackend::measure_nodes(const Work& work, const RankSchedule& schedule, int workers,
                                  const std::function<void()>& together, int rank, RankProbe& probe) {
     skippipe::measure_nodes(work.experiment, schedule, workers, together, rank, probe);
+}
+
+protocol::Evaluated TorchBackend::evaluate(const protocol::Job& job, const Work& work, int workers,
+                                           const TellProgress& tell) {
+    const auto& experiment = work.experiment;
+    auto dataset = open_dataset(experiment.data, job.base_dir);
+    protocol::Evaluated found{.data = dataset.description};
+    const Batches batches(std::move(dataset), experiment.data, batch_shape(experiment), experiment.seed, tell);
+    StageWeights weights;
+    if (!job.start_from.empty())
+        weights = [folder = job.start_from, manifest = read_manifest(job.start_from)](int stage) {
+            return read_stage(folder, manifest, stage).weights;
+        };
+    auto losses = losses_with_omissions(experiment, work.plan, batches, job.omitted, workers, tell, weights);
+    found.loss_nats = std::move(losses.loss_nats);
+    found.tokens = losses.tokens;
+    found.bytes_per_token = batches.bytes_per_token();
+    return found;
 }
 
 void TorchBackend::save_weights(const std::filesystem::path& file, const Work& work,

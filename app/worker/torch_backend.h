@@ -14,6 +14,8 @@ public:
               const TellProgress& tell) override;
     void measure_nodes(const Work& work, const RankSchedule& schedule, int workers,
                        const std::function<void()>& together, int rank, RankProbe& probe) override;
+    protocol::Evaluated evaluate(const protocol::Job& job, const Work& work, int workers,
+                                 const TellProgress& tell) override;
     void save_weights(const std::filesystem::path& file, const Work& work,
                       const std::function<std::vector<float>(int stage)>& weights_of_stage) override;
 };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/record/checkpoints.h"
+#include "core/record/evaluation_rows.h"
 #include "core/record/process.h"
 #include "core/record/schema.h"
 #include "core/record/spill.h"
@@ -270,6 +271,27 @@ std::vector<Metric> Reader::metrics(RunId id, std::int64_t after) {
                                record::real(query.getColumn(4)), record::real(query.getColumn(5)),
                                query.getColumn(6).getInt64()});
         return metrics;
+    });
+}
+
+std::optional<Evaluation> Reader::evaluation(RunId id) {
+    return told(impl_->file, [&]() -> std::optional<Evaluation> {
+        auto* found = impl_->database();
+        if (!found) return std::nullopt;
+        SQLite::Transaction snapshot{*found};
+        return record::read_evaluation(*found, id);
+    });
+}
+
+void Reader::set_evaluation(RunId id, const Evaluation& evaluation) {
+    told(impl_->file, [&] {
+        auto& found = impl_->writable();
+        found.exec("PRAGMA synchronous = FULL");
+        SQLite::Transaction transaction{found, SQLite::TransactionBehavior::IMMEDIATE};
+        impl_->require(found, id);
+        record::write_evaluation(found, id, evaluation);
+        transaction.commit();
+        found.exec("PRAGMA synchronous = NORMAL");
     });
 }
 

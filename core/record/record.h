@@ -11,6 +11,7 @@
 
 #include "core/base/fault.h"
 #include "core/planner/plan/timeline.h"
+#include "core/record/evaluation.h"
 
 namespace skippipe {
 
@@ -162,7 +163,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Reads a record, and owns what a window may write: commands, tags, notes.
+/// Reads a record, and owns what a window may write: commands, tags, notes. Evaluations are written by the verb of
+/// that name.
 class Reader {
 public:
     explicit Reader(const std::filesystem::path& file);
@@ -186,6 +188,11 @@ public:
     /// Of iterations from this one on that have spans, in their order.
     std::vector<IterationRows> iteration_rows(RunId id, int from_iteration = 0);
 
+    /// The last one of the run; nothing where it was not evaluated.
+    std::optional<Evaluation> evaluation(RunId id);
+
+    /// In the place of the run's last one; durable when it returns.
+    void set_evaluation(RunId id, const Evaluation& evaluation);
     /// Returns the command's number.
     std::int64_t send_command(RunId id, const std::string& kind, const std::string& payload_json = "{}");
     /// Whether the run has taken that command.

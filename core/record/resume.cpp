@@ -62,6 +62,7 @@ void truncate(SQLite::Database& database, RunId run, const RunCommit& commit) {
     for (const char* table : {"spans", "iterations", "plans"})
         execute(database, fmt::format("DELETE FROM {} WHERE run = ? AND iteration >= ?", table), run,
                 commit.iterations_done);
+    execute(database, "DELETE FROM evaluations WHERE run = ?", run);  // of weights that it goes on from
     const std::string validation = "name IN ('validation_loss', 'bits_per_byte')";
     execute(database, "DELETE FROM metrics WHERE run = ? AND iteration >= ? AND NOT " + validation, run,
             commit.iterations_done);

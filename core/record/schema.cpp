@@ -122,6 +122,25 @@ ALTER TABLE runs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;    -- 1: running,
 ALTER TABLE runs ADD COLUMN warning TEXT NOT NULL DEFAULT '';     -- what of the run could not be kept
 )sql";
 
+constexpr const char* version_4 = R"sql(
+CREATE TABLE evaluations (       -- a trained model's validation with stages left out; the last one of each run
+    run INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+    evaluated_utc TEXT NOT NULL,         -- ISO 8601
+    weights TEXT NOT NULL,               -- where they were read
+    stages INTEGER NOT NULL,             -- of the model
+    tokens INTEGER NOT NULL,             -- predicted in one validation
+    bytes_per_token REAL NOT NULL,       -- of text; 0: not known
+    seed INTEGER NOT NULL,               -- 64 bits, unsigned: chose what is left out
+    samples INTEGER NOT NULL             -- sets of a size that were drawn where there are more
+);
+CREATE TABLE omissions (         -- one row a set of stages
+    run INTEGER NOT NULL REFERENCES evaluations(run) ON DELETE CASCADE,
+    omitted TEXT NOT NULL,               -- stages left out, JSON; of stage 0 its blocks
+    loss REAL,                           -- nats a token
+    PRIMARY KEY (run, omitted)
+) WITHOUT ROWID;
+)sql";
+
 int version_of(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
 /// One transaction a step. The version is read again once the write lock is held: another program may have been first.
@@ -203,7 +222,7 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 const std::vector<std::string>& migrations() {
-    static const std::vector<std::string> steps{version_1, version_2, version_3};
+    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4};
     return steps;
 }
 

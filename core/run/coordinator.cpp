@@ -139,6 +139,7 @@ private:
 
     void receive(const protocol::Listening&) {}
     void receive(const protocol::Probed&) {}
+    void receive(const protocol::Evaluated&) {}
     void receive(const protocol::Heartbeat&) {}
 
     void receive(const protocol::Preparing& m) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/messages.h"
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 namespace skippipe::protocol {
@@ -99,6 +101,13 @@ struct Writer {
     json operator()(const Warned& m) const { return {{"type", "warned"}, {"fault", write(m.fault)}}; }
     json operator()(const Heartbeat&) const { return {{"type", "heartbeat"}}; }
     json operator()(const Probed& m) const { return {{"type", "probed"}, {"ranks", m.ranks}}; }
+    json operator()(const Evaluated& m) const {
+        return {{"type", "evaluated"},
+                {"losses", m.loss_nats},
+                {"tokens", m.tokens},
+                {"bytes_per_token", m.bytes_per_token},
+                {"data", m.data}};
+    }
     json operator()(const Done& m) const {
         return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}};
     }
@@ -151,6 +160,12 @@ Message read(const json& v) {
     }
     if (type == "heartbeat") return Heartbeat{};
     if (type == "probed") return Probed{v.at("ranks").get<std::vector<std::string>>()};
+    if (type == "evaluated") {
+        Evaluated m{{}, v.at("tokens"), v.at("bytes_per_token"), v.at("data")};
+        for (const auto& loss : v.at("losses"))  // JSON has no NaN
+            m.loss_nats.push_back(loss.is_null() ? std::numeric_limits<double>::quiet_NaN() : loss.get<double>());
+        return m;
+    }
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
     if (type == "failed") return Failed{read_faults(v.at("faults"))};
     throw std::out_of_range("unknown type " + type);
@@ -201,15 +216,17 @@ std::string encode(const Job& job) {
                 {"start_from", job.start_from},
                 {"new_run", job.new_run},
                 {"residuals", job.residuals},
-                {"calibrate", job.calibrate}}
+                {"calibrate", job.calibrate},
+                {"omitted", job.omitted}}
         .dump();
 }
 
 Job decode_job(const std::string& line) {
     return guarded(line, [](const json& v) {
-        return Job{v.at("experiment"), v.at("plan"),         v.at("base_dir"),    v.at("threads"),
-                   v.at("probe"),      v.at("save_weights"), v.at("checkpoints"), v.at("start_from"),
-                   v.at("new_run"),    v.at("residuals"),    v.at("calibrate")};
+        return Job{v.at("experiment"),  v.at("plan"),       v.at("base_dir"),
+                   v.at("threads"),     v.at("probe"),      v.at("save_weights"),
+                   v.at("checkpoints"), v.at("start_from"), v.at("new_run"),
+                   v.at("residuals"),   v.at("calibrate"),  v.at("omitted").get<std::vector<std::vector<int>>>()};
     });
 }
 

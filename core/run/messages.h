@@ -25,6 +25,8 @@ struct Job {
     bool new_run = true;       ///< what goes on from a checkpoint is another run than the one that wrote it
     bool residuals = true;     ///< what int8 owes is taken over with it
     bool calibrate = false;    ///< as it was asked for: checkpoints keep it
+    /// Not empty: instead of training, validate the starting weights with each of these sets of stages left out.
+    std::vector<std::vector<int>> omitted;
 };
 
 /// Worker to coordinator, while data are read or tokenised.
@@ -112,13 +114,21 @@ struct Probed {
     std::vector<std::string> ranks;
 };
 
+/// What a job with `omitted` found.
+struct Evaluated {
+    std::vector<double> loss_nats;  ///< of each set, mean over the tokens; NaN where it is not finite
+    std::int64_t tokens = 0;        ///< predicted for each
+    double bytes_per_token = 0;     ///< of text; 0: not known
+    std::string data;               ///< what is read
+};
+
 /// The worker cannot go on.
 struct Failed {
     Faults faults;
 };
 
 using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, PlanSwitched, Paused,
-                             Checkpointed, Warned, Heartbeat, Probed, Done, Failed>;
+                             Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
 
 /// Coordinator to worker, while it trains: end after the iteration that runs.
 struct Stop {};

@@ -133,7 +133,9 @@ public:
                 throw InputError("/execution/ranks",
                                  "the order of transfers between ranks comes to a deadlock: " + *why,
                                  "every rank posts them in one order", "Plan again, or use another number of ranks");
-            if (job_.probe)
+            if (!job_.omitted.empty())
+                evaluate();
+            else if (job_.probe)
                 probe();
             else
                 train();
@@ -176,6 +178,11 @@ private:
         if (transport_.rank() != 0) return;
         say(protocol::Probed{std::move(ranks)});
         say(protocol::Done{});
+    }
+
+    void evaluate() {
+        say(backend_.evaluate(job_, work_, workers_, preparation(place_.coordinator, place_.commands)));
+        say(protocol::Done{false, backend_.peak_memory_bytes()});
     }
 
     protocol::Hello make_compute() {
@@ -294,6 +301,10 @@ private:
 };
 
 }  // namespace
+
+protocol::Evaluated RankBackend::evaluate(const protocol::Job&, const Work&, int, const TellProgress&) {
+    throw std::logic_error("this back end evaluates nothing");
+}
 
 void Commands::put(const protocol::Command& command) {
     const std::lock_guard lock(mutex_);

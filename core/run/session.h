@@ -79,6 +79,9 @@ public:
     /// Speeds of this rank's nodes while all ranks compute; `together` waits for the others.
     virtual void measure_nodes(const Work& work, const RankSchedule& schedule, int workers,
                                const std::function<void()>& together, int rank, RankProbe& probe) = 0;
+    /// Validation of the starting weights with stages left out (Job::omitted), by this rank alone.
+    virtual protocol::Evaluated evaluate(const protocol::Job& job, const Work& work, int workers,
+                                         const TellProgress& tell);
     virtual void save_weights(const std::filesystem::path& file, const Work& work,
                               const std::function<std::vector<float>(int stage)>& weights_of_stage) = 0;
 };

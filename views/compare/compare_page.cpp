@@ -32,6 +32,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
       table_(new QTableWidget),
       only_differing_(new QCheckBox(tr("Only what differs"))),
       curves_(new CurvePanel),
+      omissions_(new OmissionPanel),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)) {
     auto* splitter = new QSplitter(Qt::Horizontal, this);
@@ -85,6 +86,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     scroll->setWidget(stack_);
     tabs_->addTab(differences_tab, tr("Differences"));
     tabs_->addTab(curves_, tr("Curves"));
+    tabs_->addTab(omissions_, tr("Stages kept"));
     tabs_->addTab(scroll, tr("Timelines"));
     tabs_->setDocumentMode(true);
     curves_->set_empty_text(tr("The selected runs have no values of this kind"));
@@ -119,6 +121,7 @@ void ComparePage::refresh() {
     empty_->setVisible(runs.empty());
     show_differences(runs);
     curves_->show_runs(runs, runs.empty() ? 0 : runs.front()->info.id);
+    omissions_->show_runs(runs);
     show_timelines(runs);
 }
 

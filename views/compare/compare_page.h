@@ -8,12 +8,14 @@
 #include <QVBoxLayout>
 
 #include "views/curves/curve_panel.h"
+#include "views/curves/omission_panel.h"
 #include "views/runs/run_list.h"
 #include "views/timeline/timeline_view.h"
 
 namespace skippipe {
 
-/// Runs side by side: the list, and of those selected differences, curves and timelines under one zoom.
+/// Runs side by side: the list, and of those selected differences, curves, perplexity by stages kept, and timelines
+/// under one zoom.
 class ComparePage : public QWidget {
     Q_OBJECT
 public:
@@ -23,6 +25,7 @@ public:
     QTabWidget& tabs() { return *tabs_; }
     const QTableWidget& table() const { return *table_; }
     CurvePanel& curves() { return *curves_; }
+    OmissionPanel& omissions() { return *omissions_; }
     const std::vector<TimelineView*>& timelines() const { return timelines_; }
     TimeZoom& zoom() { return zoom_; }
 
@@ -46,6 +49,7 @@ private:
     QTableWidget* table_;
     QCheckBox* only_differing_;
     CurvePanel* curves_;
+    OmissionPanel* omissions_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;

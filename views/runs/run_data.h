@@ -26,6 +26,7 @@ struct RunData {
     std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
     std::shared_ptr<const TimelineData> lanes = std::make_shared<const TimelineData>();
     std::vector<Metric> metrics;
+    std::optional<Evaluation> evaluation;                      ///< with stages left out; absent: there was none
     std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node], summed over them
     std::vector<double> node_busy_s;

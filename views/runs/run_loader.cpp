@@ -36,7 +36,9 @@ bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
     take_plan_changes(reader);
     take_metrics(reader);
     find_chunks(reader);
-    bool added = data_.metrics.size() != metrics;
+    auto evaluation = reader.evaluation(data_.info.id);
+    bool added = data_.metrics.size() != metrics || evaluation != data_.evaluation;
+    data_.evaluation = std::move(evaluation);
     more = false;
     // The newest first: what is in sight comes at once. Older ones one a call.
     for (std::size_t i = chunks_.size(); i-- > 0 && !more;) {

@@ -45,10 +45,12 @@ QString show_runs(MainWindow& window, const Screenshot& shot) {
         if (!window.feed().runs().empty() && (shot.run != 0 || shot.view == "runs")) {
             std::vector<RunId> runs{shot.run != 0 ? shot.run : window.feed().runs().front().id};
             for (const auto& other : window.feed().runs())
-                if (other.id != shot.run && runs.size() < 2 && shot.view == "compare") runs.push_back(other.id);
+                if (other.id != shot.run && runs.size() < 2 && (shot.view == "compare" || shot.view == "stages"))
+                    runs.push_back(other.id);
             window.compare_page().list().select(runs);
         }
         window.show_workspace(MainWindow::compare);
+        if (shot.view == "stages") window.compare_page().tabs().setCurrentWidget(&window.compare_page().omissions());
     }
     if (!wait_until([&] { return !window.feed().is_loading(); }))
         return QObject::tr("The run could not be read in time");

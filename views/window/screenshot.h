@@ -12,7 +12,7 @@ namespace skippipe {
 class MainWindow;
 
 struct Screenshot {
-    QString file, view;  ///< view: topology, timeline, curves, compare or runs
+    QString file, view;  ///< view: topology, timeline, curves, compare, stages or runs
     RunId run = 0;       ///< 0: the newest
     QSize size{1280, 800};
 };
