@@ -85,6 +85,7 @@ private Q_SLOTS:
         const auto whole = metrics_of(reader, run_);
         const auto last_metric = reader.metrics(run_).back().row;
         const auto last_span = reader.spans(run_).back().row;
+        reader.set_evaluation(run_, {.stages = 3, .losses = {{{}, 2.0}, {{1}, 2.5}}});
         Recorder recorder{file_};
         const auto had = recorder.resume(run_, {done, validated, 1.0 * done});
         auto info = *reader.run(run_);
@@ -103,6 +104,8 @@ private Q_SLOTS:
         QCOMPARE(reader.iteration_rows(run_).size(), static_cast<std::size_t>(done));
         QCOMPARE(reader.plan_changes(run_).size(), std::size_t(done > 4 ? 2 : done > 1 ? 1 : 0));
         QCOMPARE(had.first_validation_loss.has_value(), done > 0 || validated);
+        QVERIFY2(!reader.evaluation(run_), "it was of weights that the run does not end with");
+        QCOMPARE(SQLite::Database{file_.string()}.execAndGet("SELECT count(*) FROM omissions").getInt(), 0);
 
         // It goes on, and in the end nothing shows that it was interrupted.
         record(recorder, run_, done, iterations);
@@ -121,12 +124,14 @@ private Q_SLOTS:
         record_run(RunState::stopped);
         Reader reader{file_};
         const auto whole = metrics_of(reader, run_);
+        reader.set_evaluation(run_, {.stages = 3, .losses = {{{}, 2.0}}});
         {
             Recorder recorder{file_};
             QVERIFY_THROWS_EXCEPTION(InputError, recorder.resume(run_ + 1, {2, false, 0}));
             QVERIFY_THROWS_EXCEPTION(InputError, recorder.resume(run_, {iterations + 1, false, 0}));
             QCOMPARE(reader.run(run_)->state, RunState::stopped);
             QVERIFY(metrics_of(reader, run_) == whole);
+            QVERIFY(reader.evaluation(run_).has_value());
             recorder.resume(run_, {2, true, 2});
             // One program at a time.
             Recorder other{file_};
