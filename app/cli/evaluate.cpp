@@ -49,15 +49,21 @@ struct Result {
     std::optional<double> recorded_loss;  ///< as the subject's, where the same windows were read
 };
 
-/// Faults of the weights at the option that named them.
+/// Faults of the weights at the option that named them. The model is the run's: only the weights can be others.
 template <class Work>
-void at_option(const char* option, const Work& work) {
+void at_option(const char* option, RunId run, const Work& work) {
     try {
         work();
     } catch (const InputError& error) {
         auto faults = error.faults();
-        for (auto& fault : faults)
-            if (fault.pointer == "/training/initial_weights") fault.pointer = option;
+        for (auto& fault : faults) {
+            if (fault.pointer != "/training/initial_weights" || fault.severity != Fault::Severity::error) continue;
+            fault.pointer = option;
+            fault.remedy = fmt::format(
+                "Name what `skippipe run --save-weights FILE` wrote for run {}, or leave {} out for its newest "
+                "checkpoint",
+                run, option);
+        }
         throw InputError(std::move(faults));
     }
 }
@@ -72,7 +78,18 @@ void take_checkpoint(Reader& reader, const std::filesystem::path& record, const 
                                      "training.checkpoint_every",
                                      option));
     Faults passed_over;
-    const auto found = newest_checkpoint(record, subject.run, reader.experiment_json(run), passed_over);
+    const auto found = [&] {
+        try {
+            return newest_checkpoint(record, subject.run, reader.experiment_json(run), passed_over);
+        } catch (const InputError&) {
+            passed_over.insert(
+                passed_over.begin(),
+                {option, fmt::format("the weights of run {} are not named, and no checkpoint of it can be used", run),
+                 "the newest one that is whole would be taken",
+                 fmt::format("Give {} FILE, or train again with `skippipe run --save-weights FILE`", option)});
+            throw InputError(passed_over);
+        }
+    }();
     report(passed_over, false);
     subject.weights = subject.checkpoint = std::filesystem::absolute(found.folder).string();
     if (subject.base_dir.empty()) subject.base_dir = found.manifest.base_dir;
@@ -104,7 +121,7 @@ Subject subject_of(Reader& reader, const Context& context, const std::string& na
     experiment.execution.transport = Transport::local;
     for (auto& node : experiment.topology.nodes) node.rank.reset();
     if (options.windows > 0) experiment.data.validation_samples = options.windows;
-    at_option(option, [&] {
+    at_option(option, subject.run.id, [&] {
         require_files(experiment, subject.base_dir);
         tokenise(experiment.data, subject.base_dir, experiment.model.vocabulary, [](const std::string& what, double) {
             if (interrupted()) throw std::runtime_error("stopped while " + what);
@@ -159,6 +176,13 @@ private:
     Clock::time_point began_ = Clock::now();
 };
 
+InputError lost_worker(RunId run, const std::string& how) {
+    return {"worker",
+            fmt::format("the worker that evaluates run {} {}", run, how.empty() ? "ended without a word" : how),
+            "no loss is known, and the record stays as it was",
+            "Look at its messages above; if memory ran out, use fewer threads (--threads)"};
+}
+
 /// Starts a worker and waits for what it finds. Nothing where it was stopped.
 std::optional<protocol::Evaluated> compute(const Subject& subject, const std::vector<std::vector<int>>& sets,
                                            const EvaluateOptions& options, bool talk) {
@@ -176,9 +200,7 @@ std::optional<protocol::Evaluated> compute(const Subject& subject, const std::ve
     for (bool stopping = false;;) {
         if (interrupted() && !std::exchange(stopping, true)) worker.send(protocol::Stop{});
         const auto read = worker.read(message, 0.2);
-        if (read == RankGroup::Read::closed)
-            throw InputError("worker", "the worker " + worker.wait(1) + " before it had evaluated anything",
-                             "without it nothing is known", "Look at its messages above");
+        if (read == RankGroup::Read::closed) throw lost_worker(subject.run.id, worker.wait(1));
         if (read == RankGroup::Read::timeout) continue;
         if (const auto* preparing = std::get_if<protocol::Preparing>(&message)) line.show(subject.run.id, *preparing);
         if (auto* evaluated = std::get_if<protocol::Evaluated>(&message)) found = std::move(*evaluated);
@@ -215,9 +237,9 @@ std::string number(double value) {
 
 std::string count(double sets) { return sets < 1e6 ? fmt::format("{:.0f}", sets) : fmt::format("{:.1e}", sets); }
 
-/// "4 of 6", "5 of 6, not 0".
+/// "4 of 6", "5 of 6, without stage 0".
 std::string name_of(const KeptRow& row, int stages) {
-    return fmt::format("{} of {}{}", row.kept, stages, row.without_stage_0 ? ", not 0" : "");
+    return fmt::format("{} of {}{}", row.kept, stages, row.without_stage_0 ? ", without stage 0" : "");
 }
 
 std::string change(const KeptRow& row, const std::vector<KeptRow>& rows) {
@@ -299,7 +321,7 @@ void require_comparable(const Subject& a, const Subject& b) {
         refuse("other data", "perplexities of other text cannot be compared");
 }
 
-void evaluate(EvaluateOptions options, Context& context) {
+void evaluate(const EvaluateOptions& options, Context& context) {
     catch_interrupts();
     Reader reader(context.record);
     std::vector<Subject> subjects{subject_of(reader, context, options.run, options.weights, "--weights", options)};

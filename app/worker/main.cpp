@@ -118,7 +118,7 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
         rendezvous.leave();
         return true;
     } catch (const std::exception& error) {
-        if (launch.rank > 0) rendezvous.report_failed(faults_of(std::current_exception()));
+        if (launch.rank > 0) rendezvous.report_failed(faults_of(std::current_exception(), kind_of(job)));
         throw;
     }
 }

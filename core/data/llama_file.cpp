@@ -73,7 +73,7 @@ bool check_configuration(const fs::path& folder, const ModelSpec& model) {
 }
 
 std::vector<SafeTensors> open_files(const fs::path& path) {
-    const char* why = "training starts from its weights";
+    const char* why = "the model takes its weights from there";
     std::error_code error;
     std::vector<SafeTensors> files;
     if (!fs::is_directory(path, error)) {

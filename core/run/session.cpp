@@ -133,12 +133,11 @@ public:
                 throw InputError("/execution/ranks",
                                  "the order of transfers between ranks comes to a deadlock: " + *why,
                                  "every rank posts them in one order", "Plan again, or use another number of ranks");
-            if (!job_.omitted.empty())
-                evaluate();
-            else if (job_.probe)
-                probe();
-            else
-                train();
+            switch (kind_of(job_)) {
+                case JobKind::training: train(); break;
+                case JobKind::probe: probe(); break;
+                case JobKind::evaluation: evaluate(); break;
+            }
             return true;
         } catch (const Stopped&) {
             say(protocol::Done{true, backend_.peak_memory_bytes()});
@@ -157,7 +156,7 @@ private:
 
     void report(const std::exception_ptr& error) {
         if (std::exchange(reported_, true)) return;
-        const auto faults = faults_of(error);
+        const auto faults = faults_of(error, kind_of(job_));
         say(protocol::Failed{faults});
         if (place_.failed) place_.failed(faults);
     }
@@ -350,10 +349,23 @@ RankSchedule schedule_of(const Work& work) {
     return make_schedule(work.problem, work.plan, assign_ranks(work.experiment.topology, work.plan, ranks), ranks);
 }
 
-Faults faults_of(const std::exception_ptr& error) {
-    const auto fault = [](std::string where, std::string what) {
-        return Faults{{std::move(where), std::move(what), "training cannot go on",
-                       "See the message; with less memory or another device try a smaller model"}};
+JobKind kind_of(const protocol::Job& job) {
+    return !job.omitted.empty() ? JobKind::evaluation : job.probe ? JobKind::probe : JobKind::training;
+}
+
+Faults faults_of(const std::exception_ptr& error, JobKind kind) {
+    struct Words {
+        const char *where, *why, *remedy;
+    };
+    static constexpr Words words[] = {
+        {"training", "training cannot go on",
+         "See the message; with less memory or another device try a smaller model"},
+        {"probe", "nothing was measured", "See the message; with less memory or another device try a smaller model"},
+        {"evaluation", "no loss is known, and the record stays as it was",
+         "See the message; with less memory try fewer threads (--threads)"}};
+    const auto& of = words[static_cast<std::size_t>(kind)];
+    const auto fault = [&](std::string where, std::string what) {
+        return Faults{{std::move(where), std::move(what), of.why, of.remedy}};
     };
     try {
         std::rethrow_exception(error);
@@ -362,9 +374,9 @@ Faults faults_of(const std::exception_ptr& error) {
     } catch (const ComputeError& compute) {
         return fault(compute.where(), compute.what());
     } catch (const std::exception& other) {
-        return fault("training", other.what());
+        return fault(of.where, other.what());
     } catch (...) {
-        return fault("training", "something that is no exception was thrown");
+        return fault(of.where, "something that is no exception was thrown");
     }
 }
 

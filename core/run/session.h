@@ -28,8 +28,13 @@ Work understand(const protocol::Job& job);
 /// Ranks dealt out as the experiment says. Throws InputError where that cannot be.
 RankSchedule schedule_of(const Work& work);
 
-/// What a thrown thing says to people: faults of an InputError, the operation and node of a ComputeError.
-Faults faults_of(const std::exception_ptr& error);
+/// What a worker is there for.
+enum class JobKind { training, probe, evaluation };
+JobKind kind_of(const protocol::Job& job);
+
+/// What a thrown thing says to people: faults of an InputError, the operation and node of a ComputeError. `kind` is
+/// what cannot go on.
+Faults faults_of(const std::exception_ptr& error, JobKind kind = JobKind::training);
 
 /// Rank 0's end of the line to the coordinator. `send` is called from several threads.
 class CoordinatorLink {

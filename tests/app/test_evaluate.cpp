@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe evaluate`: a model is trained and validated with stages left out, by the real programs.
+#include <QDirIterator>
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -9,8 +10,10 @@
 #include <QTest>
 
 #include <cmath>
+#include <csignal>
 #include <functional>
 
+#include "core/record/checkpoints.h"
 #include "core/record/record.h"
 
 using namespace skippipe;
@@ -29,6 +32,11 @@ double loss_of(const QJsonObject& json, const QJsonArray& omitted) {
     for (const auto& set : json["sets"].toArray())
         if (set.toObject()["omitted"].toArray() == omitted) return set.toObject()["loss"].toDouble();
     return -1;
+}
+
+QByteArray bytes_of(const QString& file) {
+    QFile in(file);
+    return in.open(QIODevice::ReadOnly) ? in.readAll() : QByteArray();
 }
 
 bool near(double a, double b) { return std::abs(a / b - 1) < 1e-6; }
@@ -159,6 +167,46 @@ private Q_SLOTS:
         QVERIFY(windows["recorded_validation_loss"].isNull());
     }
 
+    /// As the kernel does where memory has run out.
+    void a_worker_that_is_killed_is_told() {
+        QProcess process;
+        process.setWorkingDirectory(folder_.path());
+        process.start(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"),
+                      {"evaluate", "1", "--weights", "skip.safetensors", "--windows", "1000000", "--json", "--db",
+                       file("r.sqlite")});
+        QVERIFY(process.waitForStarted());
+        const auto pid = process.processId();
+        QByteArray worker;
+        QTRY_VERIFY_WITH_TIMEOUT(
+            !(worker = bytes_of(QString("/proc/%1/task/%1/children").arg(pid)).trimmed()).isEmpty(), 20'000);
+        ::kill(static_cast<pid_t>(worker.toInt()), SIGKILL);
+        QVERIFY(process.waitForFinished(20'000));
+        QCOMPARE(process.exitCode(), 2);
+        const auto told = QJsonDocument::fromJson(process.readAllStandardOutput()).object();
+        const auto fault = told["faults"].toArray().first().toObject();
+        QCOMPARE(fault["pointer"].toString(), QStringLiteral("worker"));
+        QVERIFY(fault["what"].toString().contains("evaluates run 1 was killed by signal 9"));
+        QVERIFY(fault["remedy"].toString().contains("--threads"));
+    }
+
+    /// The files of weights are there still, so the remedy is to name one.
+    void broken_checkpoints_are_told() {
+        int broken = 0;
+        const auto folder = QString::fromStdString(checkpoints_path(file("r.sqlite").toStdString(), 4).string());
+        for (QDirIterator files(folder, {"manifest.json"}, QDir::Files, QDirIterator::Subdirectories); files.hasNext();
+             ++broken) {
+            QFile manifest(files.next());
+            QVERIFY(manifest.open(QIODevice::WriteOnly) && manifest.write("{") == 1);
+        }
+        QVERIFY(broken > 0);
+        const auto output = run({"evaluate", "4"});
+        QCOMPARE(output.exit_code, 2);
+        QCOMPARE(output.fault(), QStringLiteral("--weights"));
+        const auto faults = output.object()["faults"].toArray();
+        QCOMPARE(faults.size(), 1 + broken);  // and of each checkpoint, what is wrong with it
+        QVERIFY2(faults[0].toObject()["remedy"].toString().contains("--save-weights"), output.out.constData());
+    }
+
     void what_cannot_be_used_is_told_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<QString>("where");
@@ -193,6 +241,10 @@ private Q_SLOTS:
         QVERIFY2(output.fault() == where, output.out.constData());
         for (const auto& fault : output.object()["faults"].toArray())
             QVERIFY(!fault.toObject()["remedy"].toString().isEmpty());
+        // Only the weights can be others; nothing here goes on with a training.
+        QVERIFY2(!output.out.contains("raining starts") && !output.out.contains("cannot go on"),
+                 output.out.constData());
+        if (where.endsWith("weights")) QVERIFY2(output.out.contains("--save-weights"), output.out.constData());
     }
 };
 

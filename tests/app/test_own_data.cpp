@@ -175,7 +175,7 @@ private Q_SLOTS:
         }
         QCOMPARE(runs(), before);
         const auto weights = run({"validate", file("no-weights.json")});
-        QVERIFY2(weights.error.contains("training starts from its weights"), weights.error);
+        QVERIFY2(weights.error.contains("the model takes its weights from there"), weights.error);
     }
 
     void what_does_not_fit_is_told_before_the_start() {

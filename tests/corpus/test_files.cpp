@@ -132,7 +132,7 @@ private Q_SLOTS:
         const auto missing = said_of_weights("none.safetensors");
         QVERIFY2(missing.startsWith("/training/initial_weights: ") &&
                      missing.contains("none.safetensors cannot be read: No such file") &&
-                     missing.contains("; training starts from its weights."),
+                     missing.contains("; the model takes its weights from there."),
                  qPrintable(missing));
         QVERIFY(said_of_weights("text.txt").contains("it is no safetensors file"));
     }

@@ -115,6 +115,9 @@ public:
     void measure_nodes(const Work&, const RankSchedule&, int, const std::function<void()>&, int, RankProbe&) override {}
     void save_weights(const std::filesystem::path&, const Work&,
                       const std::function<std::vector<float>(int)>&) override {}
+    protocol::Evaluated evaluate(const protocol::Job&, const Work&, int, const TellProgress&) override {
+        throw std::bad_alloc();
+    }
 
 private:
     Breakage fault_;
@@ -279,6 +282,23 @@ private Q_SLOTS:
             QVERIFY(paused_at >= 3 && resumed_at == paused_at);
             QVERIFY(outcome.info.iterations_done >= resumed_at + 3);
         }
+    }
+
+    /// Of an evaluation too: it is no training, and the message must not say that it was one.
+    void what_throws_in_an_evaluation_is_told_as_such() {
+        auto job = worker_job(job_of(1, Clock::virtual_time));
+        job.omitted = {{}, {1}};
+        FragileBackend backend;
+        RanksInProcess rank(job, backend);
+        protocol::Message message;
+        while (rank.read(message, 10) == RankGroup::Read::message && !std::holds_alternative<protocol::Failed>(message))
+            ;
+        const auto* failed = std::get_if<protocol::Failed>(&message);
+        QVERIFY(failed != nullptr);
+        const auto& fault = failed->faults.front();
+        QCOMPARE(fault.pointer, std::string("evaluation"));
+        QVERIFY2(fault.why.find("training") == std::string::npos, fault.why.c_str());
+        QVERIFY2(fault.remedy.find("--threads") != std::string::npos, fault.remedy.c_str());
     }
 
     void a_worker_of_another_build_is_refused() {
