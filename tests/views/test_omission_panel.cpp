@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Perplexity by stages kept, as the window draws it.
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QLabel>
+#include <QPushButton>
 #include <QTableWidget>
 #include <QTest>
 
 #include <cmath>
 
 #include "views/curves/omission_panel.h"
+#include "views/theme/theme.h"
 
 using namespace skippipe;
 
@@ -16,7 +20,7 @@ namespace {
 RunData run_of(RunId id, double times) {
     RunData run;
     run.info.id = id;
-    run.info.planner = "skippipe";
+    run.experiment.pipeline.skip_ratio = id % 2 == 1 ? 0.33 : 0;
     run.evaluation = Evaluation{.stages = 4, .tokens = 4096, .bytes_per_token = 1};
     const auto add = [&](std::vector<int> omitted, double likely) {
         run.evaluation->losses.push_back({std::move(omitted), std::log(likely * times)});
@@ -31,6 +35,14 @@ bool says_why_empty(const OmissionPanel& panel) {
     return false;
 }
 
+/// What is drawn where the panel says that a point is.
+QColor colour_at(const OmissionPanel& panel, const QPointF& place) {
+    for (auto* part : panel.findChildren<QWidget*>())
+        if (part->metaObject()->className() == QByteArray("QCustomPlot"))
+            return part->grab().toImage().pixelColor(place.toPoint());
+    return {};
+}
+
 QString plain(QString text) { return text.replace(QChar(0x2009), ' '); }
 
 }  // namespace
@@ -42,15 +54,31 @@ private Q_SLOTS:
         OmissionPanel panel;
         panel.resize(700, 500);
         QVERIFY(says_why_empty(panel));
-        const RunData none;
+        RunData none;
+        none.info.id = 5;
         panel.show_runs({&none});
         QVERIFY(says_why_empty(panel) && panel.point_count() == 0 && panel.caption().isEmpty());
         const auto run = run_of(3, 1);
         panel.show_runs({&none, &run});
         QVERIFY(!says_why_empty(panel));
-        QCOMPARE(panel.point_count(), 4);
+        QCOMPARE(panel.point_count(), 3);
+        QVERIFY2(panel.caption().endsWith("Run 5 was not evaluated"), qPrintable(panel.caption()));
         panel.show_runs({});
         QVERIFY(says_why_empty(panel));
+    }
+
+    void the_command_is_that_for_the_runs_shown() {
+        OmissionPanel panel;
+        QCOMPARE(panel.command(), QStringLiteral("skippipe evaluate latest"));
+        RunData one, other;
+        one.info.id = 5, other.info.id = 4;
+        panel.show_runs({&one});
+        QCOMPARE(panel.command(), QStringLiteral("skippipe evaluate 5"));
+        panel.show_runs({&one, &other}, "/the runs/it's.sqlite");
+        QCOMPARE(panel.command(), QStringLiteral("skippipe evaluate 5 --beside 4 --db '/the runs/it'\\''s.sqlite'"));
+        QGuiApplication::clipboard()->clear();
+        panel.findChild<QPushButton*>()->click();
+        QCOMPARE(QGuiApplication::clipboard()->text(), panel.command());
     }
 
     void points_say_what_they_are() {
@@ -60,19 +88,59 @@ private Q_SLOTS:
         panel.show_runs({&run, &twin});
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
-        QCOMPARE(panel.point_count(), 8);
-        QVERIFY2(panel.caption().contains("4,096 tokens"), qPrintable(panel.caption()));
-        QCOMPARE(
-            plain(panel.words_at(panel.place_of(0, 1))),
-            QStringLiteral("Run 3, skippipe: 3 of 4 stages kept, all 3 sets\nPerplexity 14.0, +75.0 % to all kept\n"
-                           "3.74 bits per byte\nLeast 10.0 without 2; most 20.0 without 3"));
-        QVERIFY(panel.words_at(panel.place_of(1, 0)).startsWith("Run 4, skippipe: 4 of 4 stages kept"));
-        QVERIFY(panel.words_at(panel.place_of(0, 3)).contains("without stage 0's blocks"));
+        QCOMPARE(panel.point_count(), 6);
+        QVERIFY2(panel.caption().contains("4,096 held-out tokens"), qPrintable(panel.caption()));
+        QCOMPARE(plain(panel.words_at(panel.place_of(0, 1))),
+                 QStringLiteral("Run 3, skip 33.0 %: 3 of 4 stages kept, all 3 sets\n"
+                                "Perplexity 14.0, +75.0 % to all kept\n"
+                                "3.74 bits per byte\nLeast 10.0 without 2; most 20.0 without 3"));
+        QVERIFY(panel.words_at(panel.place_of(1, 0)).startsWith("Run 4, full pipeline: 4 of 4 stages kept"));
         QVERIFY(panel.words_at(panel.place_of(0, 2)).contains("1 of 3 sets"));
         QVERIFY(panel.words_at({1, 1}).isEmpty());
-        QCOMPARE(panel.table().rowCount(), 4);
-        QCOMPARE(panel.table().columnCount(), 3);
-        QCOMPARE(plain(panel.table().item(1, 2)->text()), QStringLiteral("28.0 (20.0 to 40.0), +75.0 %"));
+    }
+
+    /// Points lie where the axes say, in their run's colour: as drawn, not only as told.
+    void points_are_drawn_at_their_places() {
+        OmissionPanel panel;
+        panel.resize(700, 500);
+        const auto run = run_of(3, 1), twin = run_of(4, 2);
+        panel.show_runs({&run, &twin});
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        for (std::size_t r = 0; r < 2; ++r)
+            for (std::size_t row = 0; row < 3; ++row)
+                QCOMPARE(colour_at(panel, panel.place_of(r, row)), theme().stage(static_cast<int>(r)));
+        // 4, 3 and 2 kept, from right to left; more perplexity is higher up. The axis reaches from 0.5 to 4.5.
+        const double step = panel.place_of(0, 0).x() - panel.place_of(0, 1).x();
+        QVERIFY(step > 0 && std::abs(panel.place_of(0, 1).x() - panel.place_of(0, 2).x() - step) < 1);
+        QCOMPARE(panel.place_of(1, 2).x(), panel.place_of(0, 2).x());
+        QVERIFY(panel.place_of(0, 0).y() > panel.place_of(0, 1).y() &&
+                panel.place_of(0, 1).y() > panel.place_of(1, 2).y());
+        // The band of 3 kept: from 10 to 20 about the mean, 14.
+        const auto surface = theme().surface;
+        const QPointF inside =
+            panel.place_of(0, 1) - QPointF(0, (panel.place_of(0, 1).y() - panel.place_of(1, 1).y()) / 3);
+        QVERIFY(colour_at(panel, inside) != surface);
+    }
+
+    void the_table_has_the_numbers() {
+        OmissionPanel panel;
+        const auto run = run_of(3, 1), twin = run_of(4, 2);
+        panel.show_runs({&run, &twin});
+        const auto& table = panel.table();
+        QCOMPARE(table.rowCount(), 4);
+        QCOMPARE(table.columnCount(), 7);
+        const auto text = [&](int row, int column) { return plain(table.item(row, column)->text()); };
+        QCOMPARE(text(1, 4), QStringLiteral("28.0"));
+        auto* item = table.item(1, 4);
+        panel.show_runs({&run, &twin});  // as the window does while a run goes on
+        QVERIFY2(table.item(1, 4) == item, "the table was filled anew, and the selection is lost");
+        QCOMPARE(text(1, 5), QStringLiteral("20.0 to 40.0"));
+        QCOMPARE(text(1, 6), QStringLiteral("+75.0 %"));
+        QCOMPARE(text(0, 6), QString());
+        QCOMPARE(text(3, 0), QStringLiteral("3 of 4, without stage 0"));
+        QCOMPARE(text(3, 1), QStringLiteral("100"));
+        QVERIFY(table.item(3, 1)->toolTip().contains("stage 0's blocks left out"));
     }
 };
 

@@ -121,7 +121,7 @@ void ComparePage::refresh() {
     empty_->setVisible(runs.empty());
     show_differences(runs);
     curves_->show_runs(runs, runs.empty() ? 0 : runs.front()->info.id);
-    omissions_->show_runs(runs);
+    omissions_->show_runs(runs, feed_.file() == default_record_path() ? std::filesystem::path{} : feed_.file());
     show_timelines(runs);
 }
 

@@ -3,14 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include <QCheckBox>
+#include <QClipboard>
+#include <QFontDatabase>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLocale>
 #include <QMouseEvent>
+#include <QPushButton>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QTableWidget>
 #include <QToolTip>
@@ -31,9 +37,11 @@
 namespace skippipe {
 namespace {
 
-constexpr double apart = 0.08;     ///< of a stage: runs stand side by side
 constexpr double near_px = 14;     ///< a point is meant
 constexpr double steep_ratio = 8;  ///< from here on perplexities are drawn on a logarithmic axis
+constexpr int band_alpha = 46;     ///< of 255: 18 %
+constexpr int empty_width = 500;   ///< pixels of a line that reads well
+constexpr int columns_each = 3;    ///< of the table, for a run
 
 QString stages_text(const std::vector<int>& stages) {
     QStringList words;
@@ -43,10 +51,11 @@ QString stages_text(const std::vector<int>& stages) {
 
 QString row_name(const KeptRow& row, int stages) {
     const auto kept = QObject::tr("%1 of %2").arg(row.kept).arg(stages);
-    return row.without_stage_0 ? QObject::tr("%1, without stage 0's blocks").arg(kept) : kept;
+    return row.without_stage_0 ? QObject::tr("%1, without stage 0").arg(kept) : kept;
 }
 
 QString sets_text(const KeptRow& row) {
+    if (row.without_stage_0) return QObject::tr("stage 0's blocks left out");
     if (static_cast<double>(row.sets) < row.all_sets)
         return QObject::tr("%1 of %2 sets")
             .arg(row.sets)
@@ -58,13 +67,35 @@ QString to_all_kept(const KeptRow& row, const std::vector<KeptRow>& rows) {
     return change(row.perplexity / rows.front().perplexity - 1);
 }
 
+/// What a run was trained with is what its perplexities differ by.
+QString name_of(const RunData& run) {
+    const double skipped = run.experiment.pipeline.skip_ratio;
+    return skipped > 0 ? QObject::tr("Run %1, skip %2").arg(run.info.id).arg(percent(skipped))
+                       : QObject::tr("Run %1, full pipeline").arg(run.info.id);
+}
+
+QString in_shell_quotes(QString text) { return '\'' + text.replace('\'', "'\\''") + '\''; }
+
+/// 1, 2, 5, 10, 20, ...: perplexities seldom span two powers of ten.
+QSharedPointer<QCPAxisTicker> steep_ticks() {
+    auto ticker = QSharedPointer<QCPAxisTickerText>::create();
+    for (double ten = 1; ten < 1e9; ten *= 10)
+        for (const int of : {1, 2, 5})
+            ticker->addTick(of * ten, of * ten < 1e4 ? QString::number(of * ten) : quantity(of * ten, {}));
+    return ticker;
+}
+
+/// NaN is a gap: an axis has no place for what is not finite.
+double drawable(double value) { return std::isfinite(value) ? value : qQNaN(); }
+
 }  // namespace
 
 OmissionPanel::OmissionPanel(QWidget* parent)
     : QWidget(parent),
       plot_(new QCustomPlot(this)),
-      empty_(new QLabel(this)),
+      empty_(new QWidget(this)),
       caption_(new QLabel(this)),
+      command_label_(new QLabel),
       log_y_(new QCheckBox(tr("log y"))),
       table_(new QTableWidget(this)) {
     auto* column = new QVBoxLayout(this);
@@ -72,74 +103,127 @@ OmissionPanel::OmissionPanel(QWidget* parent)
     column->setSpacing(0);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
+    row->setSpacing(size::wide_gap);
     row->addWidget(caption_, 1);
-    row->addWidget(log_y_);
+    row->addWidget(log_y_, 0, Qt::AlignTop);
     column->addLayout(row);
     column->addWidget(plot_, 3);
     column->addWidget(table_, 2);
     column->addWidget(empty_, 1);
-    for (auto* label : {caption_, empty_}) {
-        label->setWordWrap(true);
-        label->setProperty("role", "secondary");
-        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    }
-    empty_->setAlignment(Qt::AlignCenter);
-    empty_->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
-    empty_->setText(
-        tr("None of the selected runs was evaluated with stages left out.\n\nskippipe evaluate RUN --weights FILE "
-           "--omit all\n\nvalidates a trained model for every number of stages kept: the hidden state passes the "
-           "others by unchanged. What training with skips is to teach a model shows there."));
+    caption_->setWordWrap(true);
+    caption_->setProperty("role", "secondary");
+    caption_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    fill_empty();
     setAccessibleName(tr("Perplexity by stages kept"));
     table_->setAccessibleName(tr("Perplexity by stages kept, as numbers"));
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table_->setShowGrid(false);
+    table_->setWordWrap(false);
     table_->verticalHeader()->hide();
     table_->verticalHeader()->setDefaultSectionSize(size::row);
+    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table_->viewport()->installEventFilter(this);
     plot_->setMinimumHeight(120);
     plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
     plot_->setMouseTracking(true);
     plot_->installEventFilter(this);
     connect(log_y_, &QCheckBox::toggled, this, [this] { draw(); });
+    show_runs({});
     draw();
 }
 
-void OmissionPanel::show_runs(const std::vector<const RunData*>& runs) {
+/// What would be here, and the way there.
+void OmissionPanel::fill_empty() {
+    auto* middle = new QHBoxLayout(empty_);
+    auto* narrow = new QWidget;
+    narrow->setFixedWidth(empty_width);
+    middle->addWidget(narrow, 0, Qt::AlignHCenter);
+    auto* column = new QVBoxLayout(narrow);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(size::gap);
+    column->addStretch();
+    const auto add = [&](QLabel* label, const QString& text, const char* role) {
+        label->setText(text);
+        label->setProperty("role", role);
+        label->setAlignment(Qt::AlignCenter);
+        label->setWordWrap(label != command_label_);
+        column->addWidget(label);
+    };
+    add(new QLabel, tr("Not evaluated yet"), "heading");
+    add(new QLabel,
+        tr("Here would be the validation perplexity of the selected runs for every number of stages kept; the hidden "
+           "state passes the others by unchanged."),
+        "secondary");
+    column->addSpacing(size::gap);
+    add(command_label_, {}, "");
+    command_label_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+    auto* copy = new QPushButton(tr("Copy command"));
+    connect(copy, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(command_); });
+    column->addWidget(copy, 0, Qt::AlignHCenter);
+    column->addSpacing(size::gap);
+    add(new QLabel, tr("Weights are those of the newest checkpoint; --weights names a file instead"), "small");
+    column->addStretch();
+}
+
+void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std::filesystem::path& record) {
     const auto before = std::exchange(shown_, {});
+    QStringList ids, missing;
     int colour = 0;
     for (const auto* run : runs) {
         if (run == nullptr) continue;
+        ids << QString::number(run->info.id);
         if (run->evaluation && !run->evaluation->losses.empty())
-            shown_.push_back({run->info.id, colour,
-                              tr("Run %1, %2").arg(run->info.id).arg(QString::fromStdString(run->info.planner)),
-                              *run->evaluation, by_stages_kept(*run->evaluation)});
+            shown_.push_back({run->info.id, colour, name_of(*run), *run->evaluation, by_stages_kept(*run->evaluation)});
+        else
+            missing << ids.back();
         ++colour;
     }
-    const auto same = [](const Shown& a, const Shown& b) { return a.id == b.id && a.evaluation == b.evaluation; };
-    if (!std::equal(before.begin(), before.end(), shown_.begin(), shown_.end(), same)) {
-        double least = INFINITY, most = 0;
-        for (const auto& run : shown_)
-            for (const auto& one : run.rows) least = std::min(least, one.least), most = std::max(most, one.most);
-        const QSignalBlocker quiet(log_y_);
-        log_y_->setChecked(most > steep_ratio * least);
-    }
+    command_ = QStringLiteral("skippipe evaluate ") + (ids.isEmpty() ? QStringLiteral("latest") : ids.front());
+    if (ids.size() == 2) command_ += " --beside " + ids.back();
+    if (!record.empty()) command_ += " --db " + in_shell_quotes(QString::fromStdString(record.string()));
+    command_label_->setText(command_label_->fontMetrics().elidedText(command_, Qt::ElideMiddle, empty_width));
+    command_label_->setToolTip(command_);
+    command_label_->setAccessibleName(command_);
+    // Told at every row of a run that goes on; a table filled anew would lose what is selected in it.
+    const auto same = [](const Shown& a, const Shown& b) {
+        return a.id == b.id && a.colour == b.colour && a.name == b.name && a.evaluation == b.evaluation;
+    };
+    if (missing_ == missing && std::equal(before.begin(), before.end(), shown_.begin(), shown_.end(), same)) return;
+    missing_ = missing;
+    const auto [least, most] = extent();
+    const QSignalBlocker quiet(log_y_);
+    log_y_->setChecked(most > steep_ratio * least);
     draw();
+}
+
+QString OmissionPanel::command() const { return command_; }
+
+/// Least and most of what is drawn; nothing drawn: 1 and 0.
+std::pair<double, double> OmissionPanel::extent() const {
+    double least = INFINITY, most = 0;
+    for (const auto& run : shown_)
+        for (const auto& row : run.rows) {
+            if (row.without_stage_0) continue;
+            if (std::isfinite(row.least)) least = std::min(least, row.least);
+            if (std::isfinite(row.most)) most = std::max(most, row.most);
+        }
+    return most > 0 ? std::pair{least, most} : std::pair{1.0, 0.0};
 }
 
 int OmissionPanel::point_count() const {
     int count = 0;
-    for (const auto& run : shown_) count += static_cast<int>(run.rows.size());
+    for (const auto& run : shown_)
+        count += static_cast<int>(
+            std::count_if(run.rows.begin(), run.rows.end(), [](const KeptRow& row) { return !row.without_stage_0; }));
     return count;
 }
 
 QString OmissionPanel::caption() const { return caption_->text(); }
 
-double OmissionPanel::x_of(std::size_t run, const KeptRow& row) const {
-    return row.kept + apart * (static_cast<double>(run) - (static_cast<double>(shown_.size()) - 1) / 2);
-}
-
 QPointF OmissionPanel::place_of(std::size_t run, std::size_t row) const {
     const auto& one = shown_.at(run).rows.at(row);
-    return {plot_->xAxis->coordToPixel(x_of(run, one)), plot_->yAxis->coordToPixel(one.perplexity)};
+    return {plot_->xAxis->coordToPixel(one.kept), plot_->yAxis->coordToPixel(one.perplexity)};
 }
 
 QString OmissionPanel::words_at(const QPointF& place) const {
@@ -148,21 +232,25 @@ QString OmissionPanel::words_at(const QPointF& place) const {
     double nearest = near_px;
     for (std::size_t r = 0; r < shown_.size(); ++r)
         for (std::size_t i = 0; i < shown_[r].rows.size(); ++i) {
+            if (shown_[r].rows[i].without_stage_0) continue;
             const auto gap = place - place_of(r, i);
             if (const double distance = std::hypot(gap.x(), gap.y()); distance < nearest)
                 nearest = distance, run = &shown_[r], row = &shown_[r].rows[i];
         }
-    if (row == nullptr) return {};
+    return row == nullptr ? QString{} : words_of(*run, *row);
+}
+
+QString OmissionPanel::words_of(const Shown& run, const KeptRow& row) {
     QStringList lines{
-        tr("%1: %2 stages kept, %3").arg(run->name, row_name(*row, run->evaluation.stages), sets_text(*row)),
-        tr("Perplexity %1").arg(three_digits(row->perplexity))};
-    if (row != &run->rows.front()) lines.back() += tr(", %1 to all kept").arg(to_all_kept(*row, run->rows));
-    if (const auto bits = bits_per_byte(row->loss_nats, run->evaluation))
+        tr("%1: %2 of %3 stages kept, %4").arg(run.name).arg(row.kept).arg(run.evaluation.stages).arg(sets_text(row)),
+        tr("Perplexity %1").arg(three_digits(row.perplexity))};
+    if (&row != &run.rows.front()) lines.back() += tr(", %1 to all kept").arg(to_all_kept(row, run.rows));
+    if (const auto bits = bits_per_byte(row.loss_nats, run.evaluation))
         lines << tr("%1 bits per byte").arg(three_digits(*bits));
-    if (row->sets > 1)
+    if (row.sets > 1)
         lines << tr("Least %1 without %2; most %3 without %4")
-                     .arg(three_digits(row->least), stages_text(row->best), three_digits(row->most),
-                          stages_text(row->worst));
+                     .arg(three_digits(row.least), stages_text(row.best), three_digits(row.most),
+                          stages_text(row.worst));
     return lines.join('\n');
 }
 
@@ -182,10 +270,9 @@ void OmissionPanel::style_axes() {
     }
     const bool logarithmic = log_y_->isChecked();
     plot_->yAxis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    plot_->yAxis->setTicker(logarithmic ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog)
-                                        : QSharedPointer<QCPAxisTicker>::create());
-    plot_->yAxis->setNumberFormat(logarithmic ? "gb" : "g");
-    plot_->yAxis->setNumberPrecision(logarithmic ? 3 : 5);
+    plot_->yAxis->setTicker(logarithmic ? steep_ticks() : QSharedPointer<QCPAxisTicker>::create());
+    plot_->yAxis->setNumberFormat("g");
+    plot_->yAxis->setNumberPrecision(5);
     auto whole = QSharedPointer<QCPAxisTickerFixed>::create();
     whole->setTickStep(1);
     whole->setScaleStrategy(QCPAxisTickerFixed::ssMultiples);
@@ -198,46 +285,46 @@ void OmissionPanel::style_axes() {
     plot_->legend->setFont(small_font());
 }
 
-void OmissionPanel::add_run(std::size_t index) {
-    const auto& run = shown_[index];
-    QPen pen(theme().stage(run.colour), 1.75);
-    const QPen mark(pen.color(), 1.75);
-    if (Theme::hatched(run.colour)) pen.setStyle(Qt::DashLine);
-    const auto add = [&](bool without_stage_0) {
-        QVector<double> x, y, below, above;
-        for (auto row = run.rows.rbegin(); row != run.rows.rend(); ++row) {  // the bars want them in their order of x
-            if (row->without_stage_0 != without_stage_0) continue;
-            x << x_of(index, *row), y << row->perplexity;
-            below << row->perplexity - row->least, above << row->most - row->perplexity;
-        }
-        if (x.isEmpty()) return;
+void OmissionPanel::add_run(const Shown& run) {
+    QVector<double> x, mean, least, most;
+    for (const auto& row : run.rows) {
+        if (row.without_stage_0) continue;
+        x << row.kept;
+        mean << drawable(row.perplexity), least << drawable(row.least), most << drawable(row.most);
+    }
+    const QColor colour = theme().stage(run.colour);
+    QColor band = colour;
+    band.setAlpha(band_alpha);
+    const auto add = [&](const QVector<double>& y) {
         auto* graph = plot_->addGraph();
         graph->setData(x, y);
-        graph->setPen(without_stage_0 ? QPen(Qt::NoPen) : pen);
-        graph->setScatterStyle(without_stage_0
-                                   ? QCPScatterStyle(QCPScatterStyle::ssDiamond, mark, QBrush(theme().surface), 10)
-                                   : QCPScatterStyle(QCPScatterStyle::ssDisc, mark, QBrush(pen.color()), 7));
-        graph->setName(without_stage_0 ? tr("Stage 0's blocks left out") : run.name);
-        if (without_stage_0 && index > 0) graph->removeFromLegend();
-        auto* bars = new QCPErrorBars(plot_->xAxis, plot_->yAxis);
-        bars->removeFromLegend();
-        bars->setDataPlottable(graph);
-        bars->setData(below, above);
-        bars->setPen(QPen(mix(pen.color(), theme().surface, 0.25), 1.25));
-        bars->setWhiskerWidth(7);
-        bars->setSymbolGap(0);
+        graph->setPen(Qt::NoPen);
+        graph->removeFromLegend();
+        return graph;
     };
-    add(false);
-    add(true);
+    auto* lower = add(least);
+    auto* upper = add(most);
+    upper->setBrush(band);
+    upper->setChannelFillGraph(lower);
+    const bool thick = run.colour == 0 && shown_.size() > 1;  // the baseline, as in the curves
+    QPen pen(colour, thick ? 3 : 1.75);
+    if (Theme::hatched(run.colour)) pen.setStyle(Qt::DashLine);
+    auto* graph = add(mean);
+    graph->setPen(pen);
+    graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colour), QBrush(colour), 7));
+    graph->setName(run.name);
+    graph->addToLegend();
 }
 
 void OmissionPanel::fill_table() {
     table_->clear();
-    table_->setColumnCount(1 + static_cast<int>(shown_.size()));
+    table_->setColumnCount(1 + columns_each * static_cast<int>(shown_.size()));
     QStringList headers{tr("Stages kept")};
-    for (const auto& run : shown_) headers << run.name + '\n' + tr("perplexity (least to most), to all kept");
+    for (const auto& run : shown_)
+        for (const auto& what : {tr("perplexity"), tr("least to most"), tr("to all kept")})
+            headers << tr("Run %1").arg(run.id) + '\n' + what;
     table_->setHorizontalHeaderLabels(headers);
-    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table_->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     // A row for what any of the runs has: twins have the same.
     QStringList names;
     for (const auto& run : shown_)
@@ -245,54 +332,83 @@ void OmissionPanel::fill_table() {
             if (const auto name = row_name(row, run.evaluation.stages); !names.contains(name)) names << name;
     table_->setRowCount(static_cast<int>(names.size()));
     for (int r = 0; r < names.size(); ++r) table_->setItem(r, 0, new QTableWidgetItem(names[r]));
-    for (std::size_t c = 0; c < shown_.size(); ++c)
-        for (const auto& row : shown_[c].rows) {
-            auto text = three_digits(row.perplexity);
-            if (row.sets > 1) text += tr(" (%1 to %2)").arg(three_digits(row.least), three_digits(row.most));
-            if (&row != &shown_[c].rows.front()) text += ", " + to_all_kept(row, shown_[c].rows);
-            auto* item = new QTableWidgetItem(text);
-            item->setToolTip(sets_text(row));
-            table_->setItem(static_cast<int>(names.indexOf(row_name(row, shown_[c].evaluation.stages))),
-                            static_cast<int>(c) + 1, item);
-        }
-    table_->resizeColumnsToContents();
+    for (std::size_t run = 0; run < shown_.size(); ++run)
+        for (const auto& row : shown_[run].rows)
+            fill_row(static_cast<int>(names.indexOf(row_name(row, shown_[run].evaluation.stages))),
+                     1 + columns_each * static_cast<int>(run), shown_[run], row);
+    divide_columns();
+    table_->setMaximumHeight(table_->horizontalHeader()->sizeHint().height() +
+                             size::row * static_cast<int>(names.size()) +
+                             table_->horizontalScrollBar()->sizeHint().height());
+}
+
+/// Figures take what they need, and the names what is left: the table ends where the plot does.
+void OmissionPanel::divide_columns() {
+    const QFontMetrics small(small_font());
+    const auto needed = [&](int column) {
+        int width = static_cast<const QAbstractItemView*>(table_)->sizeHintForColumn(column);
+        const auto* header = table_->horizontalHeaderItem(column);
+        for (const auto& line : header == nullptr ? QStringList{} : header->text().split('\n'))
+            width = std::max(width, small.horizontalAdvance(line) + size::wide_gap);
+        const bool next_run = column > columns_each && column % columns_each == 1;
+        return width + (next_run ? size::wide_gap : size::unit);
+    };
+    int left = table_->viewport()->width();
+    for (int column = 1; column < table_->columnCount(); ++column) {
+        table_->setColumnWidth(column, needed(column));
+        left -= table_->columnWidth(column);
+    }
+    if (table_->columnCount() > 0) table_->setColumnWidth(0, std::max(left, needed(0)));
+}
+
+void OmissionPanel::fill_row(int at, int column, const Shown& run, const KeptRow& row) {
+    const auto words = words_of(run, row);
+    const auto put = [&](const QString& text, bool secondary) {
+        auto* item = new QTableWidgetItem(text);
+        item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        if (secondary) item->setForeground(theme().text_2);
+        item->setToolTip(words);
+        table_->setItem(at, column++, item);
+    };
+    put(three_digits(row.perplexity), false);
+    put(row.sets > 1 ? tr("%1 to %2").arg(three_digits(row.least), three_digits(row.most)) : QString{}, true);
+    put(&row != &run.rows.front() ? to_all_kept(row, run.rows) : QString{}, false);
+}
+
+void OmissionPanel::tell_caption() {
+    QStringList read;
+    for (const auto& run : shown_)
+        if (const auto tokens = QLocale(QLocale::English).toString(static_cast<qlonglong>(run.evaluation.tokens));
+            !read.contains(tokens))
+            read << tokens;
+    QString text;
+    if (!shown_.empty())
+        text = tr("Perplexity of %1 held-out tokens: mean, least and most over the sets of stages left out")
+                   .arg(read.join(tr(" and ")));
+    if (!shown_.empty() && !missing_.isEmpty())
+        text += missing_.size() == 1 ? tr(". Run %1 was not evaluated").arg(missing_.front())
+                                     : tr(". Runs %1 were not evaluated").arg(missing_.join(", "));
+    caption_->setText(text);
 }
 
 void OmissionPanel::draw() {
     plot_->clearPlottables();
     style_axes();
-    QStringList read;
-    for (std::size_t i = 0; i < shown_.size(); ++i) {
-        add_run(i);
-        const auto tokens =
-            tr("%1 tokens")
-                .arg(QLocale(QLocale::English).toString(static_cast<qlonglong>(shown_[i].evaluation.tokens)));
-        if (!read.contains(tokens)) read << tokens;
-    }
-    caption_->setText(shown_.empty() ? QString{}
-                                     : tr("Perplexity of %1 of held-out text: mean over the sets of stages left out, "
-                                          "with the least and the most.")
-                                           .arg(read.join(tr(" and "))));
-    fill_table();
-    for (QWidget* part : {static_cast<QWidget*>(plot_), static_cast<QWidget*>(table_), static_cast<QWidget*>(caption_),
-                          static_cast<QWidget*>(log_y_)})
-        part->setVisible(!shown_.empty());
-    empty_->setVisible(shown_.empty());
-    plot_->legend->setVisible(true);
-    plot_->rescaleAxes();
-    double least = INFINITY, most = 0;
     int stages = 1;
     for (const auto& run : shown_) {
+        add_run(run);
         stages = std::max(stages, run.evaluation.stages);
-        for (const auto& row : run.rows) {
-            if (std::isfinite(row.least)) least = std::min(least, row.least);
-            if (std::isfinite(row.most)) most = std::max(most, row.most);
-        }
     }
+    tell_caption();
+    fill_table();
+    for (QWidget* part : std::initializer_list<QWidget*>{plot_, table_, caption_, log_y_})
+        part->setVisible(!shown_.empty());
+    empty_->setVisible(shown_.empty());
+    plot_->legend->setVisible(shown_.size() > 1);
     plot_->xAxis->setRange(0.5, stages + 0.5);
-    if (most > 0) {
+    if (const auto [least, most] = extent(); most > 0) {
         const bool logarithmic = log_y_->isChecked();
-        const double space = logarithmic ? std::pow(most / least, 0.08) : 0.08 * (most - least) + 0.01 * most;
+        const double space = logarithmic ? std::pow(most / least, 0.08) * 1.01 : 0.08 * (most - least) + 0.01 * most;
         plot_->yAxis->setRange(logarithmic ? least / space : least - space, logarithmic ? most * space : most + space);
     }
     plot_->replot(QCustomPlot::rpQueuedReplot);
@@ -308,6 +424,7 @@ bool OmissionPanel::eventFilter(QObject* watched, QEvent* event) {
         const auto* mouse = static_cast<QMouseEvent*>(event);
         QToolTip::showText(mouse->globalPosition().toPoint(), words_at(mouse->position()), plot_);
     }
+    if (watched == table_->viewport() && event->type() == QEvent::Resize) divide_columns();
     return QWidget::eventFilter(watched, event);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <filesystem>
+#include <utility>
 #include <vector>
 
 #include <QStringList>
@@ -15,20 +17,24 @@ class QTableWidget;
 
 namespace skippipe {
 
-/// Perplexity against the number of stages kept, of runs that were evaluated so: mean over the sets with least and
-/// most, and where stage 0's blocks are left out; the numbers in a table below.
+/// Perplexity against the number of stages kept, of runs that were evaluated so: the mean over the sets, from the least
+/// to the most a band; all numbers in a table below. What leaves stage 0's blocks out is in the table alone: it is
+/// often ten times the rest, which would lie flat beside it.
 class OmissionPanel : public QWidget {
     Q_OBJECT
 public:
     explicit OmissionPanel(QWidget* parent = nullptr);
 
-    /// The runs to draw, in the order of their colours; those that were not evaluated take none of the space.
-    void show_runs(const std::vector<const RunData*>& runs);
+    /// The runs to draw, in the order of their colours, the baseline first; the caption names those that were not
+    /// evaluated. `record`: where they are recorded; empty: where the command line looks without being told.
+    void show_runs(const std::vector<const RunData*>& runs, const std::filesystem::path& record = {});
     /// Points drawn, over all runs.
     int point_count() const;
     /// What the pointer is told there; empty where no point is near.
     QString words_at(const QPointF& place) const;
     QString caption() const;
+    /// The line that evaluates the runs shown, where none was.
+    QString command() const;
     const QTableWidget& table() const { return *table_; }
     /// The plot's place of a run's row, in pixels.
     QPointF place_of(std::size_t run, std::size_t row) const;
@@ -45,17 +51,25 @@ private:
         Evaluation evaluation;
         std::vector<KeptRow> rows;
     };
+    static QString words_of(const Shown& run, const KeptRow& row);
+    void fill_empty();
     void draw();
     void style_axes();
-    void add_run(std::size_t index);
+    void add_run(const Shown& run);
+    void tell_caption();
     void fill_table();
-    double x_of(std::size_t run, const KeptRow& row) const;
+    void divide_columns();
+    void fill_row(int at, int column, const Shown& run, const KeptRow& row);
+    std::pair<double, double> extent() const;
 
     QCustomPlot* plot_;
-    QLabel *empty_, *caption_;
+    QWidget* empty_;
+    QLabel *caption_, *command_label_;
+    QString command_;
     QCheckBox* log_y_;
     QTableWidget* table_;
     std::vector<Shown> shown_;
+    QStringList missing_;  ///< numbers of the runs that were not evaluated
 };
 
 }  // namespace skippipe
