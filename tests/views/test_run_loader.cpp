@@ -104,6 +104,27 @@ private Q_SLOTS:
         QCOMPARE(three->metrics.size(), std::size_t{3});
     }
 
+    void losses_come_with_the_lanes() {
+        record(1);
+        auto spans = planned_->timeline.spans;
+        std::erase_if(spans, [](const Span& span) { return span.node == 1; });
+        spans.push_back({SpanKind::down, 1, -1, 0, -1, 0.25, 0.25, length(), 0});
+        recorder_->spans(run_, 1, length(), spans);
+        recorder_->metric(run_, {0, 1, "nodes_lost", 1, length() + 0.5, 1, 1});
+        recorder_->metric(run_, {0, 1, "detection_s", 0.25, length() + 0.5, 1, 1});
+        recorder_->metric(run_, {0, 1, "iteration_s", length(), 2 * length(), 1, 1});
+        recorder_->iteration_done(run_, 2, 1);
+        QVERIFY(recorder_->flush(patient));
+        Reader reader(file_);
+        RunLoader loader(reader, run_);
+        read_all(loader, reader, run_);
+        const auto data = loader.snapshot();
+        const auto outage = data->lanes->outage_at(1, length() + 0.5);
+        QVERIFY(outage.has_value() && data->lanes->outage_at(0, length() + 0.5) == std::nullopt);
+        QVERIFY(data->lanes->loss_of(*outage) != nullptr);
+        QVERIFY(std::abs(data->lanes->loss_of(*outage)->begin_s - outage->start_s) < 1e-9);
+    }
+
     /// What was recorded after the checkpoint that a run goes on from is shown no more.
     void a_run_that_is_resumed_is_read_anew() {
         record(5);

@@ -4,7 +4,7 @@
 
 #include "views/curves/curve_data.h"
 #include "views/theme/theme.h"
-#include "views/timeline/timeline_view.h"
+#include "views/timeline/painter.h"
 
 using namespace skippipe;
 
@@ -33,6 +33,45 @@ std::shared_ptr<TimelineData> regular(int lanes, int spans_a_lane, double length
         }
     data->finish();
     return data;
+}
+
+Span down(int node, double start_s, double end_s) {
+    return {SpanKind::down, NodeIndex(node), -1, 0, -1, start_s, start_s, end_s, 0};
+}
+
+/// Iterations of 10 s in two parts. a is lost at 14 s, known at 15 s, and back for the fourth; b is lost with the third
+/// iteration, which was begun again for it at 22 s.
+std::shared_ptr<TimelineData> with_losses() {
+    auto first = std::make_shared<TimelineData>(), rest = std::make_shared<TimelineData>();
+    for (auto* data : {first.get(), rest.get()}) data->set_lanes({"a", "b"});
+    first->add(Span{SpanKind::forward, 0, -1, 0, 0, 0, 0, 10, 0}, 0, 0, 0);
+    first->add(down(0, 4, 10), 1, 10, 1);
+    first->add(IdleGap{0, IdleCause::node_down, 4, 9}, 10);
+    first->add(IdleGap{0, IdleCause::node_down, 9, 10}, 10);
+    rest->add(down(0, 0, 10), 2, 22, 2);
+    rest->add(down(1, 0, 10), 2, 22, 3);
+    rest->add(down(1, 0, 10), 3, 32, 4);
+    rest->add(Span{SpanKind::forward, 0, -1, 0, 1, 0, 0, 10, 0}, 3, 32, 5);
+    first->finish();
+    rest->finish();
+    rest->set_parts({first});
+    rest->set_losses({{.iteration = 1,
+                       .nodes = 1,
+                       .begin_s = 14,
+                       .end_s = 15,
+                       .detection_s = 1,
+                       .replanning_s = 0.25,
+                       .recovery_s = {},
+                       .redone_operations = 5,
+                       .lost_gradients = 2},
+                      {.iteration = 2,
+                       .nodes = 1,
+                       .begin_s = 20.5,
+                       .end_s = 22,
+                       .detection_s = 1.5,
+                       .recovery_s = {},
+                       .begun_again = true}});
+    return rest;
 }
 
 struct Seen {
@@ -227,6 +266,69 @@ private Q_SLOTS:
         const double width = zoom.end() - zoom.begin();
         QTest::keyClick(&view, Qt::Key_W);
         QVERIFY(zoom.end() - zoom.begin() < width);
+    }
+
+    void an_outage_lasts_over_iterations() {
+        const auto data = with_losses();
+        std::vector<Outage> seen;
+        data->visit_outages(0, 0, 50, [&](const Outage& outage) { seen.push_back(outage); });
+        QCOMPARE(seen.size(), std::size_t{1});
+        QCOMPARE(seen[0].start_s, 14.0);
+        QCOMPARE(seen[0].end_s, 32.0);
+        QCOMPARE(seen[0].last_iteration, 2);
+        QVERIFY(!data->outage_at(0, 13.9) && !data->outage_at(0, 32.0));
+        QCOMPARE(data->outage_at(0, 31.9)->start_s, 14.0);
+        QVERIFY2(data->outage_at(0, 21.0).has_value(), "between two iterations it is down as well");
+        QCOMPARE(data->extent_s(), 42.0);
+        QCOMPARE(data->span_count(), std::size_t{2});  // what was done; an outage is none of it
+    }
+
+    void a_card_says_what_a_loss_did() {
+        const auto data = with_losses();
+        const QString a = describe_outage(*data->outage_at(0, 20), 0, *data).join('\n').replace(QChar(0x2009), ' ');
+        for (const char* words : {"a lost, from 14.0 s to 32.0 s", "iteration 2", "Known 1.00 s later",
+                                  "planned again in 250 ms", "5 operations run again", "2 gradients lost"})
+            QVERIFY2(a.contains(words), qPrintable(a));
+        const QString b = describe_outage(*data->outage_at(1, 40), 1, *data).join('\n').replace(QChar(0x2009), ' ');
+        for (const char* words : {"b lost at 20.5 s, not back yet", "The iteration was begun again"})
+            QVERIFY2(b.contains(words), qPrintable(b));
+        QVERIFY2(!b.contains("operations"), qPrintable(b));
+        QCOMPARE(describe_gap(*data->gap_at(0, 19.5), "a", *data), describe_outage(*data->outage_at(0, 20), 0, *data));
+    }
+
+    void an_outage_is_red_and_says_so() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(800, 100);
+        const auto data = with_losses();
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QImage picture = view.grab().toImage();
+        const auto at = [&](double seconds, int lane) {
+            return picture.pixelColor(view.place_of(seconds, lane).toPoint());
+        };
+        const auto has_full_red = [&](double from_s, double to_s) {
+            for (double x = view.place_of(from_s, 0).x(); x < view.place_of(to_s, 0).x(); ++x)
+                if (picture.pixelColor(static_cast<int>(x), static_cast<int>(view.place_of(0, 0).y())) == theme().bad)
+                    return true;
+            return false;
+        };
+        QVERIFY2(has_full_red(14.1, 14.9), "until it is known");
+        QVERIFY2(!has_full_red(22, 32), "then pale");
+        const auto is_red = [&](const QColor& c) { return c.red() > c.green() + 20 && c.red() > c.blue() + 15; };
+        for (const double seconds : {22.0, 25.0, 31.0})
+            QVERIFY2(is_red(at(seconds, 0)), qPrintable(at(seconds, 0).name()));
+        QVERIFY(!is_red(at(13.5, 0)));
+        QCOMPARE(at(2, 0), theme().stage(0));
+        for (const double seconds : {14.5, 21.0})
+            QCOMPARE(picture.pixelColor(static_cast<int>(view.place_of(seconds, 0).x()), int(axis_height) - 3),
+                     theme().bad);  // marked on the axis
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of(25, 0).toPoint());
+        QTRY_VERIFY(view.selected_gap().has_value());
+        QCOMPARE(view.selected_gap()->start_s, 14.0);
+        QCOMPARE(view.selected_gap()->end_s, 32.0);
     }
 
     void a_hundred_thousand_spans_are_quick() {

@@ -147,6 +147,7 @@ std::shared_ptr<const RunData> RunLoader::snapshot() const {
             data->unread.push_back(time_of(i));
     }
     lanes->set_parts(std::move(parts));
+    lanes->set_losses(losses_of(data_.metrics));
     data->lanes = std::move(lanes);
     data->explained_iterations = idle.iterations;
     for (std::size_t c = 0; c < idle_causes; ++c)

@@ -60,4 +60,8 @@ QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
     return mix(t.surface, cause_colour(t, cause), by == ColourBy::cause ? 0.9 : t.dark ? 0.65 : 0.5);
 }
 
+QColor outage_fill(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.3 : 0.2); }
+
+QColor outage_ink(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.75 : 0.65); }
+
 }  // namespace skippipe

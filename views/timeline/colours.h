@@ -17,6 +17,9 @@ QColor cause_fill(const Theme& theme, IdleCause cause, ColourBy by);
 QColor cause_ink(const Theme& theme, IdleCause cause, ColourBy by);
 /// The hatch that tells a cause from the others (views/imgui/atlas.h).
 int cause_hatch(IdleCause cause);
+/// Ground and hatch of a node that is lost, whatever the rest is coloured by.
+QColor outage_fill(const Theme& theme);
+QColor outage_ink(const Theme& theme);
 /// A cause's colour in bars and legends.
 QColor cause_colour(const Theme& theme, IdleCause cause);
 

@@ -33,6 +33,7 @@ void TimelineData::set_lanes(std::vector<std::string> names) {
     dirty_work_.assign(lanes_.size(), clean);
     dirty_transfers_.assign(lanes_.size(), clean);
     dirty_gaps_.assign(lanes_.size(), clean);
+    dirty_down_.assign(lanes_.size(), clean);
 }
 
 void TimelineData::add(const Span& span, int iteration, double offset_s, std::int64_t row) {
@@ -59,6 +60,9 @@ void TimelineData::add(const Span& span, int iteration, double offset_s, std::in
         lanes_[index].transfers.push_back(item);
         dirty_transfers_[index] = std::min(dirty_transfers_[index], item.start_s);
         ++count_;
+    } else if (span.kind == SpanKind::down) {
+        lanes_[index].down.push_back({item.start_s, item.end_s, iteration, span.start_s <= 0});
+        dirty_down_[index] = std::min(dirty_down_[index], item.start_s);
     }
 }
 
@@ -99,10 +103,12 @@ void TimelineData::finish() {
                 lane.reach[n] = std::max(n > 0 ? lane.reach[n - 1] : 0.0, lane.transfers[n].end_s);
         }
         if (dirty_gaps_[i] != clean) sort_from(lane.gaps, dirty_gaps_[i]);
+        if (dirty_down_[i] != clean) sort_from(lane.down, dirty_down_[i]);
     }
     std::fill(dirty_work_.begin(), dirty_work_.end(), clean);
     std::fill(dirty_transfers_.begin(), dirty_transfers_.end(), clean);
     std::fill(dirty_gaps_.begin(), dirty_gaps_.end(), clean);
+    std::fill(dirty_down_.begin(), dirty_down_.end(), clean);
 }
 
 namespace {
@@ -197,6 +203,27 @@ void TimelineData::visit_gaps(int lane, double begin, double end, double least_s
     each_part(begin, end, [&](const TimelineData& part) {
         visit_gaps_of(part.lanes_[static_cast<std::size_t>(lane)], begin, end, least_s, exact);
     });
+}
+
+void TimelineData::visit_outages(int lane, double begin, double end,
+                                 const std::function<void(const Outage&)>& visit) const {
+    std::optional<Outage> outage;
+    each_part(begin, end, [&](const TimelineData& part) {
+        const auto& down = part.lanes_[static_cast<std::size_t>(lane)].down;
+        auto it =
+            std::lower_bound(down.begin(), down.end(), begin, [](const LaneDown& d, double t) { return d.end_s <= t; });
+        for (; it != down.end() && it->start_s < end; ++it) {
+            // Between two iterations nobody works, so that one outage has no holes there.
+            if (outage && it->from_start && it->iteration == outage->last_iteration + 1) {
+                outage->end_s = it->end_s;
+                outage->last_iteration = it->iteration;
+                continue;
+            }
+            if (outage) visit(*outage);
+            outage = Outage{it->start_s, it->end_s, it->iteration, it->iteration, it->from_start};
+        }
+    });
+    if (outage) visit(*outage);
 }
 
 }  // namespace skippipe

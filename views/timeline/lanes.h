@@ -7,10 +7,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/analysis/idle.h"
+#include "core/analysis/losses.h"
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe {
@@ -31,6 +33,21 @@ struct LaneGap {
     IdleCause cause = IdleCause::fill_drain;
 };
 
+/// A node that was not there for a part of an iteration, or for all of it.
+struct LaneDown {
+    double start_s = 0, end_s = 0;
+    int iteration = 0;
+    bool from_start = false;  ///< of the iteration
+};
+
+/// A node that was not there, over as many iterations as it was. Network seconds from the run's start.
+struct Outage {
+    double start_s = 0, end_s = 0;
+    int first_iteration = 0, last_iteration = 0;
+    bool from_start = false;  ///< of its first iteration
+    bool operator==(const Outage&) const = default;
+};
+
 /// What a few pixels hold together.
 struct Fold {
     double start_s = 0, end_s = 0;
@@ -48,6 +65,7 @@ struct Lane {
     std::vector<LaneSpan> transfers;  ///< sent from here, by start; may overlap
     std::vector<double> reach;        ///< [i]: latest end among transfers 0..i
     std::vector<LaneGap> gaps;        ///< by start
+    std::vector<LaneDown> down;       ///< by start
 };
 
 /// What an area of the timeline holds.
@@ -72,6 +90,9 @@ public:
     /// Whose seconds the axis shows: "Network time", or "Time here" under the wall clock.
     void name_time(std::string name) { time_name_ = std::move(name); }
     const std::string& time_name() const { return time_name_; }
+    /// When nodes were lost in the run, and what was done about it.
+    void set_losses(std::vector<Loss> losses) { losses_ = std::move(losses); }
+    const std::vector<Loss>& losses() const { return losses_; }
     void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
     /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
     void add(const Span& span, int iteration, double offset_s, std::int64_t row);
@@ -98,6 +119,13 @@ public:
     void visit_gaps(int lane, double begin, double end, double least_s,
                     const std::function<void(const LaneGap&)>& exact) const;
 
+    /// Outages of a lane that reach into begin..end, as far as they are recorded there.
+    void visit_outages(int lane, double begin, double end, const std::function<void(const Outage&)>& visit) const;
+
+    /// The whole outage that the lane's node has at that time.
+    std::optional<Outage> outage_at(int lane, double time) const;
+    /// The loss that began an outage; null: none is recorded.
+    const Loss* loss_of(const Outage& outage) const;
     const LaneSpan* work_at(int lane, double time) const;
     const LaneGap* gap_at(int lane, double time) const;
     /// The transfer whose time is nearest to containing `time`.
@@ -130,8 +158,10 @@ private:
     std::vector<Lane> lanes_;
     double start_s_ = std::numeric_limits<double>::infinity(), extent_s_ = 0;
     std::size_t count_ = 0;
+    std::vector<Loss> losses_;
     std::int64_t least_row_ = std::numeric_limits<std::int64_t>::max(), most_row_ = -1;
-    std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_;  ///< [lane]: earliest start added since `finish`
+    std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_,
+        dirty_down_;  ///< [lane]: earliest start added since `finish`
 };
 
 }  // namespace skippipe

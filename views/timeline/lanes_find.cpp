@@ -40,6 +40,26 @@ const LaneGap* TimelineData::gap_at(int lane, double time) const {
     return found;
 }
 
+std::optional<Outage> TimelineData::outage_at(int lane, double time) const {
+    std::optional<Outage> found;
+    if (lane < 0 || static_cast<std::size_t>(lane) >= lanes_.size()) return found;
+    constexpr double ever = std::numeric_limits<double>::infinity();
+    visit_outages(lane, -ever, ever, [&](const Outage& outage) {
+        if (outage.start_s <= time && time < outage.end_s) found = outage;
+    });
+    return found;
+}
+
+const Loss* TimelineData::loss_of(const Outage& outage) const {
+    // Nodes that are lost within one detection are one loss; those of an iteration that was begun again are down from
+    // its new start.
+    const double at_s = outage.start_s + 1e-9 * std::max(1.0, outage.start_s);
+    const Loss* found = nullptr;
+    for (const auto& loss : losses_)
+        if (loss.iteration == outage.first_iteration && loss.begin_s <= at_s) found = &loss;
+    return found;
+}
+
 const LaneSpan* TimelineData::transfer_at(int lane, double time) const {
     if (lane < 0 || static_cast<std::size_t>(lane) >= lanes_.size()) return nullptr;
     const LaneSpan* best = nullptr;

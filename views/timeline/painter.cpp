@@ -9,6 +9,7 @@ namespace {
 constexpr double fold_pixels = 3;
 constexpr double hatch_pixels = 5;
 constexpr double label_pixels = 16;
+const std::string lost_word = "lost";
 }  // namespace
 
 TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, ImDrawList& list)
@@ -55,8 +56,18 @@ void TimelinePainter::axis() {
         box(x, stack_.top - 5, x + 1, stack_.top, packed(theme_.text_2));
         text(x + 4, 4, theme_.text_2, tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString());
     }
+    losses();
     list_.PopClipRect();
     if (scale_.left > 60) text(8, 4, theme_.text_2, view_.data_ ? view_.data_->time_name() : "Network time");
+}
+
+/// On the axis: from each loss to when it was known.
+void TimelinePainter::losses() {
+    for (const auto& loss : view_.data_->losses()) {
+        if (loss.begin_s > scale_.end || loss.end_s < scale_.begin) continue;
+        const double x0 = scale_.x(loss.begin_s), x1 = std::max(scale_.x(loss.end_s), x0 + least_loss_pixels);
+        box(x0, stack_.top - loss_mark_height, x1, stack_.top, packed(theme_.bad));
+    }
 }
 
 void TimelinePainter::lane_name(int index, double top) {
@@ -96,6 +107,7 @@ void TimelinePainter::lane(int index) {
     const double bar_top = view_.compact_ ? top + 1 : top + 7,
                  bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
     gaps(index, bar_top, bar_bottom);
+    outages(index, bar_top, bar_bottom);
     work(index, bar_top, bar_bottom);
     if (!view_.compact_) transfers(index, top + 2);
     list_.PopClipRect();
@@ -115,6 +127,35 @@ void TimelinePainter::gaps(int index, double top, double bottom) {
             add_hatch(list_, atlas_, pattern, {static_cast<float>(std::round(x0)), static_cast<float>(top)},
                       {static_cast<float>(std::round(x1)), static_cast<float>(bottom)},
                       packed(cause_ink(theme_, gap.cause, view_.colour_by_)));
+    });
+}
+
+/// The only red: pale for as long as the node was not there, full until that was known.
+void TimelinePainter::outages(int index, double top, double bottom) {
+    view_.data_->visit_outages(index, scale_.begin, scale_.end, [&](const Outage& outage) {
+        const double x0 = std::max(scale_.x(outage.start_s), scale_.left),
+                     x1 = std::min(std::max(scale_.x(outage.end_s), x0 + 1), scale_.right);
+        box(x0, top, x1, bottom, packed(outage_fill(theme_)));
+        const auto hatch = [&](double from, double to, const QColor& ink) {
+            add_hatch(list_, atlas_, cause_hatch(IdleCause::node_down),
+                      {static_cast<float>(std::round(from)), static_cast<float>(top)},
+                      {static_cast<float>(std::round(to)), static_cast<float>(bottom)}, packed(ink));
+        };
+        if (x1 - x0 >= hatch_pixels) hatch(x0, x1, outage_ink(theme_));
+        const Loss* loss = view_.data_->loss_of(outage);
+        double known = x0;
+        if (loss != nullptr && loss->end_s > std::max(outage.start_s, scale_.begin)) {
+            known = std::clamp(scale_.x(loss->end_s), std::min(x0 + least_loss_pixels, x1), x1);
+            box(x0, top, known, bottom, packed(theme_.bad));
+            // A solid block would pass for work of a stage that has nearly that colour.
+            if (known - x0 >= hatch_pixels) hatch(x0, known, theme_.surface);
+        }
+        if (view_.compact_) return;
+        const double width = text_width(lost_word) + 8, left = known + 6;
+        if (left + width + 6 > x1) return;
+        // On a ground of its own: the hatch would run through the letters.
+        box(left, top + 2, left + width, bottom - 2, packed(theme_.surface));
+        text(left + 4, (top + bottom - 13) / 2, theme_.bad, lost_word);
     });
 }
 

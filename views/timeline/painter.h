@@ -6,6 +6,7 @@ namespace skippipe {
 
 inline constexpr double lane_height = 28, compact_lane_height = 11;
 inline constexpr double axis_height = 22, names_width = 132, compact_names_width = 52, least_named_lane = 9.5;
+inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
 
 /// Draws a timeline's data into ImGui's list; knows nothing of events.
 class TimelinePainter {
@@ -19,6 +20,8 @@ private:
     void lane_name(int index, double top);
     void work(int index, double top, double bottom);
     void gaps(int index, double top, double bottom);
+    void outages(int index, double top, double bottom);
+    void losses();
     void transfers(int index, double top);
     void selection();
     void area();

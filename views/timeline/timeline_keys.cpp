@@ -110,11 +110,53 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
     return lines;
 }
 
+QStringList describe_loss(const Loss& loss) {
+    const auto count = [](int n, const QString& one, const QString& many) { return n == 1 ? one : many.arg(n); };
+    QStringList lines{QObject::tr("%1 lost at %2, iteration %3")
+                          .arg(count(loss.nodes, QObject::tr("1 node"), QObject::tr("%1 nodes")),
+                               moment(loss.begin_s, loss.detection_s))
+                          .arg(loss.iteration + 1)};
+    lines << (loss.replanning_s > 0 ? QObject::tr("Known %1 later, planned again in %2")
+                                          .arg(duration(loss.detection_s), duration(loss.replanning_s))
+                                    : QObject::tr("Known %1 later").arg(duration(loss.detection_s)));
+    if (loss.recovery_s) lines << QObject::tr("The next iteration began %1 after").arg(duration(*loss.recovery_s));
+    if (loss.begun_again) {
+        lines << QObject::tr("The iteration was begun again");
+    } else if (!loss.recovery_s) {
+        lines << count(loss.redone_operations, QObject::tr("1 operation run again"),
+                       QObject::tr("%1 operations run again"));
+        lines << (loss.lost_gradients > 0
+                      ? count(loss.lost_gradients, QObject::tr("1 gradient lost"), QObject::tr("%1 gradients lost"))
+                      : QObject::tr("No gradient lost"));
+    }
+    return lines;
+}
+
+QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data) {
+    const QString name = QString::fromStdString(data.lanes()[static_cast<std::size_t>(lane)].name);
+    const double length_s = outage.end_s - outage.start_s;
+    const Loss* loss = data.loss_of(outage);
+    // What was lost in an iteration that was begun again has no span of that time.
+    const double since_s = loss != nullptr && outage.from_start ? loss->begin_s : outage.start_s;
+    const QString since = moment(since_s, length_s);
+    QStringList lines{outage.end_s >= data.extent_s()
+                          ? QObject::tr("%1 lost at %2, not back yet").arg(name, since)
+                          : QObject::tr("%1 lost, from %2 to %3").arg(name, since, moment(outage.end_s, length_s))};
+    if (loss == nullptr && outage.from_start) lines = {QObject::tr("%1 lost before %2").arg(name, since)};
+    if (loss != nullptr) lines << describe_loss(*loss);
+    return lines;
+}
+
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
     const std::string_view words = describe(gap.cause);
     QString why = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
     if (!why.isEmpty()) why[0] = why[0].toUpper();
     const double length_s = gap.end_s - gap.start_s;
+    if (gap.cause == IdleCause::node_down)
+        for (int lane = 0; static_cast<std::size_t>(lane) < data.lanes().size(); ++lane)
+            if (data.lanes()[static_cast<std::size_t>(lane)].name == node)
+                if (const auto outage = data.outage_at(lane, (gap.start_s + gap.end_s) / 2))
+                    return describe_outage(*outage, lane, data);
     QStringList lines{QObject::tr("%1 idles for %2, from %3")
                           .arg(QString::fromStdString(node), duration(length_s), moment(gap.start_s, length_s)),
                       why};

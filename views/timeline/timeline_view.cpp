@@ -149,22 +149,41 @@ void TimelineView::click(double x, double y) {
     if (selected_.span == nullptr) selected_ = {lane, data_->work_at(lane, time)};
     if (selected_.span != nullptr)
         selected_row_ = selected_.span->row;
+    else if (const auto outage = data_->outage_at(lane, time))
+        selected_gap_ = LaneGap{outage->start_s, outage->end_s, -1, -1, IdleCause::node_down};
     else if (const auto* gap = data_->gap_at(lane, time))
         selected_gap_ = *gap;
 }
 
-void TimelineView::hover(double x, double y) {
+/// What the card under the mouse says; nothing there: empty.
+QStringList TimelineView::words_at(double x, double y) const {
     const LaneStack lanes = stack();
+    if (x < scale().left) return {};
+    if (y < lanes.top) {
+        QStringList lines;
+        for (const auto& loss : data_->losses()) {
+            const double x0 = scale().x(loss.begin_s), x1 = std::max(scale().x(loss.end_s), x0 + least_loss_pixels);
+            if (x < x0 - least_loss_pixels || x > x1 + least_loss_pixels) continue;
+            if (!lines.isEmpty()) lines << QString{};
+            lines << describe_loss(loss);
+        }
+        return lines;
+    }
     const int lane = lanes.lane_at(y);
-    if (lane < 0 || x < scale().left) return;
+    if (lane < 0) return {};
     const double time = scale().time(x);
     const bool above = !compact_ && y < lanes.lane_top(lane) + 7;
-    QStringList lines;
-    const LaneSpan* span = above ? data_->transfer_at(lane, time) : data_->work_at(lane, time);
-    if (span != nullptr)
-        lines = describe_span(*span, lane, *data_);
-    else if (const auto* gap = above ? nullptr : data_->gap_at(lane, time))
-        lines = describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_);
+    if (const auto* span = above ? data_->transfer_at(lane, time) : data_->work_at(lane, time))
+        return describe_span(*span, lane, *data_);
+    if (above) return {};
+    if (const auto outage = data_->outage_at(lane, time)) return describe_outage(*outage, lane, *data_);
+    if (const auto* gap = data_->gap_at(lane, time))
+        return describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_);
+    return {};
+}
+
+void TimelineView::hover(double x, double y) {
+    const QStringList lines = words_at(x, y);
     if (lines.isEmpty()) return;
     ImGui::BeginTooltip();
     for (const auto& line : lines) ImGui::TextUnformatted(line.toUtf8().constData());

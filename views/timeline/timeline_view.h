@@ -60,6 +60,7 @@ private:
     void handle_mouse();
     void click(double x, double y);
     void hover(double x, double y);
+    QStringList words_at(double x, double y) const;
     void go(TimelineData::Place place);
     void bring_into_sight(const TimelineData::Place& place);
     void clear_selection();
@@ -84,6 +85,10 @@ private:
     double pan_x_ = 0;
 };
 
+/// A loss in words: when, how soon it was known and planned again, what ran again and what was lost.
+QStringList describe_loss(const Loss& loss);
+/// A node's outage in words, with the loss that began it.
+QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data);
 /// A span in words, one fact a line: what a tooltip and the selection panel say.
 QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data);
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data);
