@@ -286,11 +286,11 @@ private Q_SLOTS:
     void a_card_says_what_a_loss_did() {
         const auto data = with_losses();
         const QString a = describe_outage(*data->outage_at(0, 20), 0, *data).join('\n').replace(QChar(0x2009), ' ');
-        for (const char* words : {"a lost, from 14.0 s to 32.0 s", "iteration 2", "Known 1.00 s later",
+        for (const char* words : {"a lost since 14.0 s, back at 32.0 s", "iteration 2", "Known 1.00 s later",
                                   "planned again in 250 ms", "5 operations run again", "2 gradients lost"})
             QVERIFY2(a.contains(words), qPrintable(a));
         const QString b = describe_outage(*data->outage_at(1, 40), 1, *data).join('\n').replace(QChar(0x2009), ' ');
-        for (const char* words : {"b lost at 20.5 s, not back yet", "The iteration was begun again"})
+        for (const char* words : {"b lost since 20.5 s, not back yet", "The iteration was begun again"})
             QVERIFY2(b.contains(words), qPrintable(b));
         QVERIFY2(!b.contains("operations"), qPrintable(b));
         QCOMPARE(describe_gap(*data->gap_at(0, 19.5), "a", *data), describe_outage(*data->outage_at(0, 20), 0, *data));

@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "views/document/document.h"
+#include "views/theme/theme.h"
 #include "views/topology/edits.h"
 #include "views/topology/view.h"
 
@@ -114,6 +115,54 @@ private Q_SLOTS:
         QVERIFY(view.scene_model().node("node-1")->fault_level > 0);
         selection.select({.nodes = {"node-1"}});
         QVERIFY(view.scene_model().node("node-1")->isSelected());
+    }
+
+    void a_lost_node_is_grey_and_its_links_are_dim() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 4; ++i) add_node(e, {120.0 * i, 0});
+        add_link(e, "node-1", "node-2");
+        add_link(e, "node-3", "node-4");
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyView view(document, selection, false);
+        view.resize(800, 300);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        Plan plan;
+        plan.stages = {{0, 1, 2, 3}};
+        auto& scene = view.scene_model();
+        scene.show_plan(&plan, {"node-1", "node-2", "node-3", "node-4"});
+        const auto picture = [&] { return view.viewport()->grab().toImage(); };
+        // Below the number and the mark.
+        const auto inside = [&](const std::string& id) {
+            return picture().pixelColor(view.mapFromScene(place(view, id) + QPointF(0, node_radius * 0.7)));
+        };
+        const auto line_between = [&](const std::string& a, const std::string& b) {
+            const QImage seen = picture();
+            const QPoint at = view.mapFromScene((place(view, a) + place(view, b)) / 2);
+            int most = 0;
+            for (int y = -2; y <= 2; ++y)
+                most = std::max(most, std::abs(qGray(seen.pixel(at + QPoint(0, y))) - qGray(theme().surface.rgb())));
+            return most;
+        };
+        QCOMPARE(inside("node-2"), theme().stage(0));
+        scene.show_down({{"node-2", "lost since 2 s"}});
+        const QColor grey = inside("node-2");
+        QVERIFY2(grey.saturation() < 40 && grey != theme().surface, qPrintable(grey.name()));
+        QCOMPARE(inside("node-1"), theme().stage(0));
+        QVERIFY(line_between("node-1", "node-2") > 0);
+        QVERIFY(line_between("node-1", "node-2") < line_between("node-3", "node-4"));
+        const QPointF mark = place(view, "node-2") - QPointF(node_radius * 0.75 + 4.5, node_radius * 0.75);
+        QCOMPARE(picture().pixelColor(view.mapFromScene(mark)), theme().bad);
+        QVERIFY(scene.tip_for(scene.node("node-2")).contains("lost since 2 s"));
+        QVERIFY(!scene.tip_for(scene.node("node-1")).contains("lost"));
+        // Far away the cross lies over the node: nothing smaller can be seen.
+        view.setTransform(QTransform::fromScale(0.3, 0.3));
+        QCOMPARE(picture().pixelColor(view.mapFromScene(place(view, "node-2"))), theme().bad);
+        view.setTransform({});
+        scene.show_down({});
+        QCOMPARE(inside("node-2"), theme().stage(0));
     }
 
     void a_frame_of_a_drag_shows_what_a_whole_frame_shows() {

@@ -132,17 +132,25 @@ QStringList describe_loss(const Loss& loss) {
     return lines;
 }
 
+/// What was lost in an iteration that was begun again has no span of that time.
+static QString since(const Outage& outage, const TimelineData& data) {
+    const Loss* loss = data.loss_of(outage);
+    return moment(loss != nullptr && outage.from_start ? loss->begin_s : outage.start_s, outage.end_s - outage.start_s);
+}
+
+QString outage_words(const Outage& outage, const TimelineData& data) {
+    return data.loss_of(outage) == nullptr && outage.from_start ? QObject::tr("lost before %1").arg(since(outage, data))
+                                                                : QObject::tr("lost since %1").arg(since(outage, data));
+}
+
 QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data) {
     const QString name = QString::fromStdString(data.lanes()[static_cast<std::size_t>(lane)].name);
-    const double length_s = outage.end_s - outage.start_s;
     const Loss* loss = data.loss_of(outage);
-    // What was lost in an iteration that was begun again has no span of that time.
-    const double since_s = loss != nullptr && outage.from_start ? loss->begin_s : outage.start_s;
-    const QString since = moment(since_s, length_s);
-    QStringList lines{outage.end_s >= data.extent_s()
-                          ? QObject::tr("%1 lost at %2, not back yet").arg(name, since)
-                          : QObject::tr("%1 lost, from %2 to %3").arg(name, since, moment(outage.end_s, length_s))};
-    if (loss == nullptr && outage.from_start) lines = {QObject::tr("%1 lost before %2").arg(name, since)};
+    QStringList lines{
+        outage.end_s >= data.extent_s()
+            ? QObject::tr("%1 %2, not back yet").arg(name, outage_words(outage, data))
+            : QObject::tr("%1 %2, back at %3")
+                  .arg(name, outage_words(outage, data), moment(outage.end_s, outage.end_s - outage.start_s))};
     if (loss != nullptr) lines << describe_loss(*loss);
     return lines;
 }

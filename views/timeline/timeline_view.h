@@ -87,6 +87,8 @@ private:
 
 /// A loss in words: when, how soon it was known and planned again, what ran again and what was lost.
 QStringList describe_loss(const Loss& loss);
+/// "lost since 2.00 s": an outage seen from within.
+QString outage_words(const Outage& outage, const TimelineData& data);
 /// A node's outage in words, with the loss that began it.
 QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data);
 /// A span in words, one fact a line: what a tooltip and the selection panel say.

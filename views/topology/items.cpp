@@ -37,6 +37,26 @@ void draw_badge(QPainter* painter, QPointF at, int level) {
                       Qt::AlignCenter, "!");
 }
 
+/// A node that is lost: a cross, beside its number where that can be read, else over all of it.
+void draw_lost_mark(QPainter* painter) {
+    QPen pen(theme().bad, 2, Qt::SolidLine, Qt::RoundCap);
+    QPointF at(0, 0);
+    double arm = node_radius * 0.8;
+    if (is_close(painter)) {
+        at = {-node_radius * 0.75, -node_radius * 0.75};
+        arm = badge_radius * 0.4;
+        painter->setPen(QPen(theme().surface, 1.5));
+        painter->setBrush(theme().bad);
+        painter->drawEllipse(at, badge_radius, badge_radius);
+        pen.setColor(theme().text_on(theme().bad));
+    } else {
+        pen.setCosmetic(true);
+    }
+    painter->setPen(pen);
+    painter->drawLine(at - QPointF(arm, arm), at + QPointF(arm, arm));
+    painter->drawLine(at - QPointF(arm, -arm), at + QPointF(arm, -arm));
+}
+
 void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length) {
     const QPointF back_left = tip - length * QPointF(std::cos(angle - 0.4), std::sin(angle - 0.4));
     const QPointF back_right = tip - length * QPointF(std::cos(angle + 0.4), std::sin(angle + 0.4));
@@ -72,12 +92,14 @@ bool NodeItem::on_rim(QPointF scene_place) const {
 
 void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    const QColor fill = stage >= 0 ? t.stage(stage) : t.surface_2;
-    painter->setPen(isSelected() || link_target ? QPen(t.accent, 3) : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));
+    const QColor fill = down ? mix(t.surface, t.text_2, 0.3) : stage >= 0 ? t.stage(stage) : t.surface_2;
+    painter->setPen(isSelected() || link_target ? QPen(t.accent, 3)
+                    : down                      ? QPen(t.text_2, 1.5)
+                                                : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));
     painter->setBrush(fill);
     const double radius = isSelected() || link_target ? node_radius + 1 : node_radius;
     painter->drawEllipse(QPointF(0, 0), radius, radius);
-    if (stage >= 0 && Theme::hatched(stage)) {
+    if (stage >= 0 && Theme::hatched(stage) && !down) {
         painter->setPen(Qt::NoPen);
         painter->setBrush(QBrush(t.text_on(fill), Qt::BDiagPattern));
         painter->drawEllipse(QPointF(0, 0), radius, radius);
@@ -92,7 +114,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                               QString::number(stage));
         }
         painter->setFont(small_font());
-        painter->setPen(left_out ? t.text_2 : t.text);
+        painter->setPen(left_out || down ? t.text_2 : t.text);
         const double scale = text_scale(painter);
         painter->save();
         painter->translate(0, node_radius + 2);
@@ -101,6 +123,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         painter->restore();
     }
     draw_badge(painter, {node_radius * 0.75, -node_radius * 0.75}, fault_level);
+    if (down) draw_lost_mark(painter);
 }
 
 QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) {
@@ -134,7 +157,9 @@ QPainterPath LinkItem::shape() const {
 
 void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    const QColor calm = between_regions ? mix(t.line, t.text_2, 0.15) : mix(t.line, t.text_2, 0.65);
+    const QColor calm = down              ? mix(t.surface, t.line, 0.6)
+                        : between_regions ? mix(t.line, t.text_2, 0.15)
+                                          : mix(t.line, t.text_2, 0.65);
     const QColor colour = isSelected() ? t.accent : fault_level == 2 ? t.bad : fault_level == 1 ? t.warning : calm;
     QPen pen(colour, isSelected() ? 2.5 : fault_level > 0 ? 2 : 1);
     pen.setCosmetic(true);

@@ -36,6 +36,7 @@ public:
     int stage = -1;
     bool left_out = false;     ///< a plan exists and does not use it
     int fault_level = 0;       ///< 0 none, 1 warning, 2 error
+    bool down = false;         ///< lost, at the time that is shown
     bool link_target = false;  ///< a link being drawn would end here
     RegionItem* region = nullptr;
     std::vector<LinkItem*> links;
@@ -61,6 +62,7 @@ public:
     const LinkKey& key() const { return key_; }
     int fault_level = 0;
     bool between_regions = false;
+    bool down = false;  ///< one of its ends is, at the time that is shown
 
 private:
     LinkKey key_;

@@ -106,6 +106,7 @@ void TopologyScene::rebuild() {
     move_to_document();
     show_faults();
     show_stages();
+    mark_down();
     show_selection();
 }
 
@@ -189,6 +190,25 @@ void TopologyScene::show_stages() {
     update();
 }
 
+void TopologyScene::show_down(std::map<std::string, QString> down) {
+    if (down == down_) return;
+    down_ = std::move(down);
+    mark_down();
+}
+
+void TopologyScene::mark_down() {
+    for (auto& [id, item] : nodes_) item->down = down_.contains(id);
+    const auto is_down = [&](const std::string& end) {
+        if (const auto* item = node(end)) return item->down;
+        const auto region = regions_.find(end);
+        return region != regions_.end() && !region->second->nodes.empty() &&
+               std::all_of(region->second->nodes.begin(), region->second->nodes.end(),
+                           [](const NodeItem* item) { return item->down; });
+    };
+    for (auto* link : links_) link->down = is_down(link->key().from) || is_down(link->key().to);
+    update();
+}
+
 void TopologyScene::show_way() {
     std::vector<NodeItem*> way;
     if (const auto microbatch = selection_.now().microbatch)
@@ -266,6 +286,7 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
             lines << tr("stage %1").arg(stage->second);
         else if (has_plan_)
             lines << tr("left out of the plan");
+        if (const auto down = down_.find(id); down != down_.end()) lines << down->second;
     } else if (item->type() == link_item) {
         const auto& key = static_cast<LinkItem*>(item)->key();
         subject.links.insert(key);

@@ -24,7 +24,11 @@ public:
 
     /// Stage colours and the way of the selected microbatch come from this plan; `ids` names its nodes.
     void show_plan(const Plan* plan, const std::vector<std::string>& ids);
+    /// Nodes that are lost at the time that is shown, each with the words for it; all others are there.
+    void show_down(std::map<std::string, QString> down);
     NodeItem* node(const std::string& id) const;
+    /// What the card of an item says.
+    QString tip_for(QGraphicsItem* item) const;
     /// Middle of what is selected; nothing selected: null.
     std::optional<QPointF> middle_of_selection() const;
     void select_everything();
@@ -57,7 +61,7 @@ private:
     void show_way();
     NodeItem* node_at(QPointF place) const;
     void drag_nodes(QPointF to, bool snap);
-    QString tip_for(QGraphicsItem* item) const;
+    void mark_down();
 
     Document& document_;
     SelectionModel& selection_;
@@ -68,6 +72,7 @@ private:
     std::vector<LinkItem*> links_;
     PathItem* way_ = nullptr;
     std::map<std::string, int> stages_;
+    std::map<std::string, QString> down_;
     std::vector<Path> paths_;
     std::vector<std::string> plan_ids_;
     bool has_plan_ = false;
