@@ -72,6 +72,7 @@ LossAccount account_losses(const std::vector<Metric>& metrics, double predicted_
         account.nodes += loss.nodes;
         account.detection_s += loss.detection_s;
         account.replanning_s += loss.replanning_s;
+        account.recovery_s += loss.recovery_s.value_or(0);
         account.redone_operations += loss.redone_operations;
         account.lost_gradients += loss.lost_gradients;
         disturbed.insert(loss.iteration);

@@ -32,6 +32,7 @@ struct LossAccount {
     int begun_again = 0;
     double detection_s = 0;   ///< network time, summed over losses
     double replanning_s = 0;  ///< machine time
+    double recovery_s = 0;    ///< of losses after which ranks met anew
     int redone_operations = 0;
     int lost_gradients = 0;
     double lost_s = 0;   ///< network time that those iterations took longer than `usual_s` each

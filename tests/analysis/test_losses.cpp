@@ -52,16 +52,18 @@ private Q_SLOTS:
     /// Ranks that were lost stop all others: the iteration's network time begins anew behind the recovery. Ranks that
     /// come back are no loss.
     void ranks_that_meet_anew() {
-        const auto losses = losses_of({metric("nodes_lost", 3, 4, 100), metric("detection_s", 3, 0.5, 100),
-                                       metric("replanning_s", 3, 1, 100), metric("recovery_s", 3, 6, 100),
-                                       metric("iteration_s", 3, 10, 116), metric("nodes_lost", 4, 0, 116),
-                                       metric("detection_s", 4, 0, 116), metric("recovery_s", 4, 2, 116)});
+        const std::vector<Metric> metrics{metric("nodes_lost", 3, 4, 100),   metric("detection_s", 3, 0.5, 100),
+                                          metric("replanning_s", 3, 1, 100), metric("recovery_s", 3, 6, 100),
+                                          metric("iteration_s", 3, 10, 116), metric("nodes_lost", 4, 0, 116),
+                                          metric("detection_s", 4, 0, 116),  metric("recovery_s", 4, 2, 116)};
+        const auto losses = losses_of(metrics);
         QCOMPARE(losses.size(), std::size_t{1});
         QCOMPARE(losses[0].begin_s, 100.0);
         QCOMPARE(losses[0].end_s, 106.0);
         QCOMPARE(losses[0].detection_s, 0.5);
         QCOMPARE(losses[0].recovery_s, std::optional{6.0});
         QVERIFY(losses[0].begun_again);
+        QCOMPARE(account_losses(metrics, 10).recovery_s, 6.0);
     }
 
     void the_account_sums_up() {

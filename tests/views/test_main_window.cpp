@@ -224,6 +224,94 @@ private Q_SLOTS:
         QVERIFY(window->banner().text().contains("died"));
     }
 
+    /// A run in which a node was lost in the second iteration and was back for the third, beside one without losses.
+    void lost_nodes_are_accounted_for() {
+        QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("record.sqlite").toStdString();
+        const Experiment e = three_linked_nodes();
+        const auto planned = make_plan(e, *planners_.find("gpipe"), request_for(e));
+        QVERIFY(planned->has_plan);
+        const double length = planned->timeline.iteration_s;
+        Recorder recorder(file);
+        std::vector<RunId> runs;
+        for (const bool loses : {false, true}) {
+            const RunId run = recorder.begin({.name = "recorded",
+                                              .planner = "gpipe",
+                                              .experiment_json = to_text(e),
+                                              .plan_json = to_json(planned->plan, planned->problem, nullptr).dump(),
+                                              .iterations = 3,
+                                              .predicted_iteration_s = length});
+            runs.push_back(run);
+            for (int i = 0; i < 3; ++i) {
+                auto spans = planned->timeline.spans;
+                const auto note = [&](const char* name, double value, double at_s) {
+                    recorder.metric(run, {0, i, name, value, i * length + at_s, 1, 1});
+                };
+                if (loses && i == 1) {
+                    std::erase_if(spans, [](const Span& span) { return span.node == 1; });
+                    spans.push_back({SpanKind::down, 1, -1, 1, -1, 0, 0.25 * length, length, 0});
+                    note("nodes_lost", 1, length / 2);
+                    note("detection_s", length / 4, length / 2);
+                    note("replanning_s", 0.125, length / 2);
+                    note("redone_operations", 7, length / 2);
+                    note("lost_gradients", 0, length / 2);
+                }
+                recorder.spans(run, i, i * length, spans);
+                note("iteration_s", length, length);
+                recorder.iteration_done(run, i + 1, 1);
+            }
+            recorder.finish(run, RunState::finished, {.iterations_done = 3}, "{}");
+        }
+        MainWindow window(planners_, file);
+        window.resize(1280, 800);
+        window.show();
+        window.show_workspace(MainWindow::watch);
+        auto& page = window.watch_page();
+        const auto loaded = [&](RunId run) {
+            const auto data = window.feed().data(run);
+            return data != nullptr && data->explained_iterations == 3 && !window.feed().is_loading();
+        };
+        page.show_run(runs[0]);
+        QTRY_VERIFY_WITH_TIMEOUT(loaded(runs[0]), patient_ms);
+        auto* tabs = page.findChild<QTabWidget*>();
+        QVERIFY(tabs != nullptr);
+        const int tab = tabs->indexOf(&page.failures());
+        QVERIFY(!tabs->isTabVisible(tab));
+        QVERIFY(!page.loss_key().isVisible());
+        page.show_run(runs[1]);
+        QTRY_VERIFY_WITH_TIMEOUT(loaded(runs[1]) && tabs->isTabVisible(tab), patient_ms);
+        QCOMPARE(page.loss_key().text().trimmed(), QString("1 node lost"));
+        QTest::mouseClick(&page.loss_key(), Qt::LeftButton);
+        QCOMPARE(tabs->currentWidget(), &page.failures());
+        const auto& table = page.failures().table();
+        QStringList rows;
+        for (int row = 0; row < table.rowCount(); ++row)
+            rows << QString(table.item(row, 0)->text() + ' ' + table.item(row, 1)->text()).replace(QChar(0x2009), ' ');
+        for (const char* row : {"Nodes lost 1", "Iterations disturbed 1", "Planning again 125 ms",
+                                "Operations run again 7", "Gradients lost 0", "Iteration time lost 0 s"})
+            QVERIFY2(rows.contains(row), qPrintable(rows.join('\n')));
+        QVERIFY2(tabs->tabBar()->tabRect(tab).right() <= tabs->tabBar()->width(), "the last tab is in sight");
+
+        // The network shows the time at the end of what is in sight, or of what is selected.
+        const auto is_down = [&] { return page.network().scene_model().node("node-2")->down; };
+        page.zoom().show(0, 1.75 * length);
+        QVERIFY(is_down());
+        const QString tip = page.network().scene_model().tip_for(page.network().scene_model().node("node-2"));
+        QVERIFY2(tip.contains("lost since"), qPrintable(tip));
+        page.zoom().show(0, 1.2 * length);
+        QVERIFY(!is_down());
+        page.zoom().show(0, 3 * length);
+        QVERIFY(!is_down());
+        page.zoom().show(0, 2 * length);
+        QVERIFY2(is_down(), "at the iteration's end as well");
+        page.zoom().show(0, 3 * length);
+        QTRY_VERIFY(page.timeline().settled());
+        QTest::mouseClick(&page.timeline(), Qt::LeftButton, {}, page.timeline().place_of(1.6 * length, 1).toPoint());
+        QTRY_VERIFY(is_down());
+        page.show_run(runs[0]);
+        QTRY_VERIFY_WITH_TIMEOUT(!is_down() && !tabs->isTabVisible(tab), patient_ms);
+    }
+
     void files_are_found_again() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

@@ -48,6 +48,8 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       network_(new TopologyView(network_document_, network_selection_, false)),
       curves_(new CurvePanel),
       idle_(new IdlePanel),
+      failures_(new FailurePanel),
+      loss_key_(new LossKey),
       timeline_(new TimelineView(zoom_)),
       spans_(new SpanTable(this)),
       span_view_(new QTableView),
@@ -101,10 +103,12 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(&feed, &RunFeed::runs_changed, this, &WatchPage::refresh);
     connect(&feed, &RunFeed::loading_ended, this, &WatchPage::refresh);
     connect(&zoom_, &TimeZoom::changed, this, &WatchPage::want_what_is_in_sight);
+    connect(&zoom_, &TimeZoom::changed, this, &WatchPage::show_down);
     connect(&network_document_, &Document::replacing, &network_selection_, &SelectionModel::clear);
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
         if (timeline_->selected_lane() < 0 && !timeline_->area()) selection_.clear();
         show_selected();
+        show_down();
     });
     connect(timeline_, &TimelineView::lane_activated, this, [this](int lane) {
         selection_.select({.nodes = {timeline_->data()->lanes()[static_cast<std::size_t>(lane)].name}});
@@ -162,6 +166,7 @@ QWidget* WatchPage::timeline_area() {
     });
     row->addWidget(runs_);
     row->addWidget(run_words_, 1);
+    row->addWidget(loss_key_);
     row->addWidget(resume_);
     row->addWidget(colour_);
     row->addWidget(one);
@@ -190,6 +195,9 @@ QWidget* WatchPage::timeline_area() {
     details_->addTab(selected_, tr("Selection"));
     details_->addTab(span_view_, tr("Table"));
     details_->addTab(log_tab(), tr("Log"));
+    details_->addTab(failures_, tr("Failures"));
+    details_->setUsesScrollButtons(false);  // all tabs in sight: the panel gets as wide as they are
+    connect(loss_key_, &QAbstractButton::clicked, this, [this] { details_->setCurrentWidget(failures_); });
 
     auto* across = new QSplitter(Qt::Horizontal);
     across->addWidget(timeline_);
@@ -225,6 +233,34 @@ void WatchPage::show_network(const RunData& run) {
     network_->scene_model().show_plan(run.problem ? &run.plan : nullptr,
                                       run.problem ? run.problem->node_ids : PerNode<std::string>{});
     network_->fit();
+}
+
+/// Network seconds: where the selection begins, else the end of what is in sight.
+double WatchPage::shown_time() const {
+    if (const auto* span = timeline_->selected().span) return span->start_s;
+    if (timeline_->selected_gap()) return timeline_->selected_gap()->start_s;
+    const double end_s = std::min(zoom_.end(), shown_->lanes->extent_s());
+    return end_s - 1e-9 * std::max(1.0, end_s);  // what ends there is still shown
+}
+
+void WatchPage::show_down() {
+    if (!shown_ || network_of_ != run_) return;
+    const TimelineData& lanes = *shown_->lanes;
+    const double time_s = shown_time();
+    std::map<std::string, QString> down;
+    for (int lane = 0; lane < static_cast<int>(lanes.lanes().size()); ++lane)
+        if (const auto outage = lanes.outage_at(lane, time_s))
+            down[lanes.lanes()[static_cast<std::size_t>(lane)].name] = outage_words(*outage, lanes);
+    network_->scene_model().show_down(std::move(down));
+}
+
+void WatchPage::show_failures() {
+    const auto account = shown_ && !shown_->lanes->losses().empty()
+                             ? account_losses(shown_->metrics, shown_->info.predicted_iteration_s)
+                             : LossAccount{};
+    failures_->show_account(account);
+    loss_key_->show_losses(account.nodes);
+    details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0);
 }
 
 /// Of a long run the newest iterations are read; others when somebody looks there.
@@ -264,6 +300,7 @@ void WatchPage::refresh() {
     content_->setVisible(run_ > 0);
     empty_->setVisible(run_ <= 0);
     read_log();
+    show_failures();
     if (data == nullptr) {
         timeline_->set_data(nullptr);
         run_words_->setText(run_ > 0 ? tr("Reading run %1…").arg(run_) : QString{});
@@ -294,6 +331,7 @@ void WatchPage::refresh() {
     want_what_is_in_sight();
     show_idle();
     show_selected();
+    show_down();
 }
 
 void WatchPage::show_idle() {

@@ -12,6 +12,7 @@
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/idle/idle_panel.h"
+#include "views/runs/failure_panel.h"
 #include "views/runs/run_feed.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
@@ -36,6 +37,10 @@ public:
     TimeZoom& zoom() { return zoom_; }
     CurvePanel& curves() { return *curves_; }
     IdlePanel& idle() { return *idle_; }
+    TopologyView& network() { return *network_; }
+    /// What lost nodes cost the run, and the button that leads there; both only where some were lost.
+    FailurePanel& failures() { return *failures_; }
+    LossKey& loss_key() { return *loss_key_; }
     /// What the run said, and how it is shown.
     QPlainTextEdit& log() { return *log_; }
     void show_log();
@@ -54,6 +59,9 @@ private:
     void list_runs();
     void refresh();
     void show_network(const RunData& run);
+    double shown_time() const;
+    void show_down();
+    void show_failures();
     void want_what_is_in_sight();
     void read_log();
     void show_idle();
@@ -69,6 +77,8 @@ private:
     TopologyView* network_;
     CurvePanel* curves_;
     IdlePanel* idle_;
+    FailurePanel* failures_;
+    LossKey* loss_key_;
     TimelineView* timeline_;
     SpanTable* spans_;
     QTableView* span_view_;
