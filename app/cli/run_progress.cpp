@@ -53,6 +53,10 @@ public:
             std::cout << fmt::format("iteration {}: {}\n", m.iteration + 1, describe(m.report, self->problem_))
                       << std::flush;
         };
+        progress.regrouped = [self](const protocol::Regrouped& m) {
+            self->clear();
+            std::cout << describe(m.report, self->problem_) << std::endl;
+        };
         progress.plan_switched = [self](const PlanChange& change) {
             self->clear();
             std::cout << fmt::format("from iteration {} on a new plan: {}\n", change.iteration + 1, change.why)
@@ -131,6 +135,20 @@ RunProgress json_progress() {
                     {"redone_backwards", r.redone_backwards},
                     {"lost_gradients", r.lost_gradients},
                     {"begun_again", !r.abandoned.empty()}});
+    };
+    progress.regrouped = [](const protocol::Regrouped& m) {
+        const auto& r = m.report;
+        print_line({{"iterations_done", r.iterations_done},
+                    {"lost_ranks", r.lost},
+                    {"joined_ranks", r.joined},
+                    {"how", r.how},
+                    {"lost_work_s", r.lost_work_s},
+                    {"detection_s", r.detection_s},
+                    {"quiet_s", r.quiet_s},
+                    {"meeting_s", r.meeting_s},
+                    {"planning_s", r.planning_s},
+                    {"connecting_s", r.connecting_s},
+                    {"fetching_s", r.fetching_s}});
     };
     progress.plan_switched = [](const PlanChange& change) {
         print_line({{"iteration", change.iteration}, {"new_plan", change.why}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe-worker`: one rank of a job. Rank 0 reads the job and commands from standard input and answers where
 // standard output was (core/run/messages.h); the others ask rank 0.
+#include <atomic>
 #include <iostream>
 #include <mutex>
 #include <string>
@@ -102,8 +103,16 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
     try {
         const auto work = understand(job);
         const auto schedule = schedule_of(work);
-        rendezvous.watch([&](const Loss& loss) { end_after_loss(worker, loss, work, schedule); }, 5);
+        std::atomic<GlooTransport*> connected = nullptr;
+        rendezvous.watch(
+            [&](const Loss& loss) {
+                auto* others = connected.load();
+                if (rendezvous.waits_to_be_taken_in()) std::quick_exit(0);  // the run is over
+                if (!others || !others->lose(loss)) end_after_loss(worker, loss, work, schedule);
+            },
+            5);
         GlooTransport transport(rendezvous, schedule);
+        connected = &transport;
         auto place = worker.place(transport, launch.local_world_size);
         place.failed = [&](const Faults& faults) {
             if (launch.rank == 0) return;

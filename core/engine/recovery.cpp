@@ -35,4 +35,13 @@ Replan ReplanController::recover(const Problem& network, const Plan& plan, const
     return rest;
 }
 
+Plan plan_without(const Problem& network, const Plan& base, const std::vector<NodeIndex>& absent,
+                  RecoveryController& controller) {
+    if (absent.empty()) return base;
+    ReplanRequest request{.progress = progress_from_steps(network, base, PerRelease<int>(base.paths.size(), 0), 0)};
+    for (const NodeIndex node : absent)
+        request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
+    return controller.recover(network, base, request).plan;
+}
+
 }  // namespace skippipe

@@ -58,4 +58,9 @@ private:
     std::int64_t operations_;
 };
 
+/// A plan with every node there, for when some are not: siblings do what those would have done. Throws InputError where
+/// no plan can be.
+Plan plan_without(const Problem& network, const Plan& base, const std::vector<NodeIndex>& absent,
+                  RecoveryController& controller);
+
 }  // namespace skippipe

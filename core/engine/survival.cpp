@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/base/index.h"
-#include "core/planner/replan/progress.h"
 #include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
@@ -124,18 +123,11 @@ double Survival::fetch_s(int sibling, int node) const {
 }
 
 const Plan& Survival::plan() {
-    std::vector<int> down;
-    for (const auto& [node, back_s] : down_) down.push_back(node);
+    std::vector<NodeIndex> down;
+    for (const auto& [node, back_s] : down_) down.emplace_back(node);
     if (planned_for_ == down) return plan_;
     planned_for_.reset();
-    plan_ = base_;
-    if (!down.empty()) {
-        ReplanRequest request{.progress =
-                                  progress_from_steps(network_, base_, PerRelease<int>(base_.paths.size(), 0), 0)};
-        for (const int node : down)
-            request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = NodeIndex(node)});
-        plan_ = controller_.recover(network_, base_, request).plan;
-    }
+    plan_ = plan_without(network_, base_, down, controller_);
     expected_s_ = evaluate(network_, plan_).iteration_s;
     planned_for_ = std::move(down);
     return plan_;

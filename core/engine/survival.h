@@ -78,9 +78,9 @@ private:
     Problem network_;
     bool network_changed_ = false;
     int losses_ = 0, iteration_ = -1;
-    std::set<std::size_t> happened_;               ///< failures by iteration that happened in iteration_
-    std::map<int, int> lost_as_;                   ///< lost nodes by the order in which they were lost
-    std::optional<std::vector<int>> planned_for_;  ///< down then
+    std::set<std::size_t> happened_;                     ///< failures by iteration that happened in iteration_
+    std::map<int, int> lost_as_;                         ///< lost nodes by the order in which they were lost
+    std::optional<std::vector<NodeIndex>> planned_for_;  ///< down then
     double expected_s_ = 0;
 };
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/trainer.h"
 
-#include <chrono>
-#include <cmath>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 
-#include <fmt/format.h>
-
 #include "core/base/index.h"
+#include "core/engine/plan_execution.h"
+#include "core/engine/regroup.h"
 #include "core/engine/span_codec.h"
 #include "core/engine/survival.h"
-#include "core/engine/virtual_clock.h"
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
 
@@ -20,73 +18,21 @@ namespace skippipe {
 
 namespace {
 
-/// Lines that nodes of several ranks send over.
-std::vector<bool> lines_across_ranks(const Problem& problem, const RankSchedule& schedule) {
-    std::vector<int> sender(problem.line_names.size(), -1);
-    std::vector<bool> across(problem.line_names.size(), false);
-    for (const auto& path : schedule.plan.paths)
-        for (std::size_t i = 0; i < path.nodes.size(); ++i)
-            for (const NodeIndex to : {path.nodes[(i + 1) % path.nodes.size()],
-                                       path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]}) {
-                const NodeIndex from = path.nodes[i];
-                const int line = problem.hop(from, to).line, rank = schedule.rank_of[at(from)];
-                if (line == no_line) continue;
-                if (sender[at(line)] >= 0 && sender[at(line)] != rank) across[at(line)] = true;
-                sender[at(line)] = rank;
-            }
-    return across;
-}
-
 /// Machine time while it runs; validation is not part of training.
 class Stopwatch {
 public:
     explicit Stopwatch(double total_s) : total_s_(total_s) {}
-    void resume() { since_ = std::chrono::steady_clock::now(); }
-    void pause() { total_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count(); }
+    void resume() {
+        if (!since_s_) since_s_ = steady_s();
+    }
+    void pause() {
+        if (since_s_) total_s_ += steady_s() - *std::exchange(since_s_, std::nullopt);
+    }
     double total_s() const { return total_s_; }
 
 private:
-    std::chrono::steady_clock::time_point since_{};
+    std::optional<double> since_s_;
     double total_s_;
-};
-
-/// Nodes, driver and clock of one plan in force.
-class Execution {
-public:
-    Execution(const Experiment& experiment, const Problem& problem, RankSchedule schedule, ComputeBackend& compute,
-              RankTransport& transport)
-        : planned_(problem, schedule.plan.blocks), schedule_(std::move(schedule)) {
-        const auto& drawn = planned_.get();
-        const auto& how = experiment.execution;
-        if (how.clock == Clock::virtual_time) {
-            events_ = std::make_unique<VirtualClock>(drawn, schedule_, compute);
-        } else {
-            if (how.shape_links)
-                shaper_ = std::make_unique<LinkShaper>(drawn, how.link_jitter, experiment.seed,
-                                                       lines_across_ranks(drawn, schedule_),
-                                                       transport.line_book(drawn.line_names.size()));
-            auto wall = std::make_unique<WallClock>(drawn, schedule_, compute, transport, shaper_.get());
-            wall_ = wall.get();
-            events_ = std::move(wall);
-        }
-        driver_.emplace(drawn, schedule_, transport.rank(), *events_);
-    }
-
-    const RankSchedule& schedule() const { return schedule_; }
-    RankIteration run(int iteration) { return driver_->run_iteration(iteration); }
-    RankIteration run(int iteration, const std::vector<Disturbance>& disturbances, RecoveryController& controller) {
-        return driver_->run_iteration(iteration, disturbances, controller);
-    }
-    /// Null under the virtual clock.
-    const WallClock* wall() const { return wall_; }
-
-private:
-    PlannedProblem planned_;
-    RankSchedule schedule_;
-    std::unique_ptr<LinkShaper> shaper_;
-    std::unique_ptr<EventSource> events_;
-    const WallClock* wall_ = nullptr;
-    std::optional<Driver> driver_;
 };
 
 class Trainer {
@@ -100,14 +46,19 @@ public:
           transport_(transport),
           listener_(listener),
           controller_(controller),
+          everybody_(schedule),
           commits_(start.commits),
           watch_(start.position.machine_s),
           network_s_(start.position.network_s),
           tokens_(start.position.tokens),
           done_(start.position.iterations_done),
+          committed_at_(done_),
           validated_at_(start.position.validated ? done_ : -1),
-          validates_first_(start.validate_first) {
-        execution_ = std::make_unique<Execution>(experiment_, problem_, schedule, compute_, transport_);
+          validation_due_(start.validate_first),
+          told_members_(transport.members()),
+          is_new_(transport.must_regroup()) {
+        if (!is_new_)
+            execution_ = std::make_unique<PlanExecution>(experiment_, problem_, schedule, compute_, transport_);
         const auto& members = start.position.members;
         if (!experiment_.failures.empty()) survival_.emplace(experiment_, problem_, schedule.plan, members);
         for (const auto& absent : members.absent)
@@ -116,38 +67,58 @@ public:
     }
 
     void run() {
-        if (validates_first_) validate();
-        while (done_ < experiment_.training.iterations && go_on()) {
-            iterate();
-            const int every = experiment_.training.validate_every;
-            if (every > 0 && done_ % every == 0) validate();
-            commit(false);
-        }
-        commit(true);
-        validate();
+        transport_.outlive_losses(experiment_.execution.clock == Clock::wall);
+        while (!over_) try {
+                transport_.must_regroup() ? regroup() : advance();
+            } catch (...) {
+                if (!transport_.must_regroup()) throw;
+            }
+        transport_.outlive_losses(false);
     }
 
 private:
     const RankSchedule& schedule() const { return execution_->schedule(); }
 
-    /// Rank 0 tells the others: to stop, to go over to a plan, or nothing.
-    bool go_on() {
-        static const std::string stop = "stop";
-        std::string told;
-        if (controller_) {
-            const auto command = controller_->next();
-            told = command.stop ? stop : command.plan_json;
-        }
-        told = transport_.broadcast(told);
-        if (told == stop) return false;
-        if (!told.empty()) switch_plan(told);
-        return true;
+    /// From one point at which nothing is under way to the next; what a lost rank interrupts is done again.
+    void advance() {
+        if (validation_due_) validate();
+        if (committed_at_ != done_) commit(false);
+        if (done_ < experiment_.training.iterations && go_on()) return iterate();
+        commit(true);
+        validate();
+        over_ = true;
     }
 
-    void switch_plan(const std::string& plan_json) {
+    /// Rank 0 tells the others: to stop, to take in who has come back, to go over to a plan, or nothing.
+    bool go_on() {
+        static const std::string stop = "stop", meet = "meet";
+        for (;;) {
+            std::string told;
+            if (controller_) {
+                const auto command = controller_->next();
+                const bool whole = transport_.members().size() == at(transport_.ranks());
+                told = command.stop ? stop : transport_.somebody_waits() ? meet : whole ? command.plan_json : "";
+            }
+            told = transport_.broadcast(told);
+            if (told == stop) return false;
+            if (told == meet) {
+                regroup();
+                continue;
+            }
+            if (!told.empty()) switch_plan(told);
+            return true;
+        }
+    }
+
+    Plan plan_from(const std::string& plan_json) const {
         Faults faults;
         auto plan = parse_plan(parse_json(plan_json, faults), problem_, faults);
         if (has_errors(faults)) throw InputError(faults);
+        return plan;
+    }
+
+    void switch_plan(const std::string& plan_json) {
+        const auto plan = plan_from(plan_json);
         if (plan.stages != schedule().plan.stages || plan.blocks != schedule().plan.blocks)
             throw InputError("PLAN", "places nodes or blocks anew", "weights stay where they are while a run goes on",
                              "Start a new run with it");
@@ -155,46 +126,147 @@ private:
         if (const auto why = find_deadlock(problem_, next))
             throw InputError("PLAN", "comes to a deadlock: " + *why, "every rank posts transfers in one order",
                              "Plan again");
-        compute_.follow(next);
-        transport_.follow(next);
-        execution_.reset();  // first: a line book of the old plan is given back
-        execution_ = std::make_unique<Execution>(experiment_, problem_, std::move(next), compute_, transport_);
+        everybody_ = next;
+        go_over_to(std::move(next));
         if (listener_) listener_->plan_switched(done_);
     }
 
+    void go_over_to(RankSchedule next) {
+        execution_.reset();  // first: a line book of the old plan is given back
+        compute_.follow(next);
+        transport_.follow(next);
+        execution_ = std::make_unique<PlanExecution>(experiment_, problem_, std::move(next), compute_, transport_);
+    }
+
     void commit(bool last) {
+        committed_at_ = done_;
         if (commits_)
             commits_->committed({done_, validated_at_ == done_, network_s_, watch_.total_s(), tokens_,
                                  survival_ ? survival_->members() : Membership{}},
-                                survival_ ? survival_->base() : schedule().plan, last);
+                                survival_ ? survival_->base() : everybody_.plan, last);
     }
 
     void validate() {
-        if (experiment_.execution.compute != Compute::torch || validated_at_ == done_) return;
+        const bool wanted = experiment_.execution.compute == Compute::torch && validated_at_ != done_;
+        const auto result = wanted ? compute_.validate(transport_) : ValidationResult{};
+        validation_due_ = false;
+        if (!wanted) return;
         validated_at_ = done_;
-        const auto result = compute_.validate(transport_);
         if (listener_) listener_->validated(done_, network_s_, watch_.total_s(), tokens_, result);
     }
 
     void iterate() {
         watch_.resume();
-        auto ran = survival_ ? survive() : run_once();
-        auto& timeline = ran.timeline;
+        began_s_ = steady_s();
+        computed_ = survival_ ? survive() : run_once();
+        const auto& timeline = computed_->timeline;
         if (!timeline.complete)
             throw std::runtime_error("the plan comes to a deadlock: " +
                                      (timeline.blocked.empty() ? std::string{} : timeline.blocked.front()));
-        const double start_s = transport_.now_s();
-        auto result = finish_iteration(done_, schedule(), ran.sums, compute_, transport_);
+        step_from_s_ = transport_.now_s();
+        conclude(share_sums(schedule(), computed_->sums, compute_, transport_), true);
+    }
+
+    /// The iteration is over: `commit` is what all ranks gave. Where the others do not say what their nodes did
+    /// (`together` false, or one is lost meanwhile), its timeline is that of this rank's.
+    void conclude(Commit commit, bool together) {
+        auto ran = *std::exchange(computed_, std::nullopt);
+        began_s_.reset();
+        commit_ = std::move(commit);
+        auto result = take_step(done_++, commit_, compute_);
+        tokens_ += result.tokens;
+        const int every = experiment_.training.validate_every;
+        validation_due_ = every > 0 && done_ % every == 0;
+        auto& timeline = ran.timeline;
+        std::exception_ptr lost;
         if (const auto* wall = execution_->wall()) {
-            add_steps(timeline.spans, ran.sums, start_s - wall->origin_s(), transport_.now_s() - wall->origin_s());
-            gather_spans(timeline);
+            add_steps(timeline.spans, ran.sums, step_from_s_ - wall->origin_s(), transport_.now_s() - wall->origin_s());
+            try {
+                if (together) gather_spans(timeline);
+            } catch (...) {
+                if (!transport_.must_regroup()) throw;
+                lost = std::current_exception();
+            }
+            if (!together || lost) add_totals(schedule().plan, timeline);
+            add_absent(timeline);
         }
         watch_.pause();
-        tokens_ += result.tokens;
         if (listener_)
-            listener_->iterated({done_, network_s_, &timeline, std::move(result), watch_.total_s(), tokens_});
+            listener_->iterated({done_ - 1, network_s_, &timeline, std::move(result), watch_.total_s(), tokens_});
         network_s_ += timeline.iteration_s;
-        ++done_;
+        if (lost) std::rethrow_exception(lost);
+    }
+
+    /// Ranks were lost, or one has come back: who is there agrees on where the training stands, and goes on.
+    void regroup() {
+        watch_.resume();
+        double since_s = steady_s();
+        const auto lap = [&since_s] { return steady_s() - std::exchange(since_s, steady_s()); };
+        RegroupReport report{.lost_work_s = began_s_ && !computed_ ? steady_s() - *began_s_ : 0};
+        if (!computed_) execution_.reset();  // ends what is under way; else a step may have to be taken
+        began_s_.reset();
+        report.quiet_s = lap();
+        const auto met = transport_.regroup();
+        const auto positions = transport_.gather(to_text(RankPosition{is_new_ ? -1 : done_, commit_}));
+        report.meeting_s = lap();
+        const auto agreement = agree_with_all(met, positions);
+        report.planning_s = lap();
+        go_over_to(make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks));
+        report.connecting_s = lap();
+        fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
+        is_new_ = false;
+        if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
+        if (commits_) commits_->regrouped();
+        report.fetching_s = lap();
+        network_s_ += report.total_s();
+        watch_.pause();
+        tell(met, agreement, std::move(report));
+    }
+
+    Agreement agree_with_all(const Regrouping& met, const std::vector<std::string>& positions) {
+        std::string told;
+        if (transport_.rank() == 0) {
+            auto agreement = agree(positions);
+            take_place(agreement);
+            agreement.validation_due = validation_due_;
+            agreement.validated_at = validated_at_;
+            agreement.committed_at = committed_at_;
+            const auto next = schedule_for(problem_, everybody_, met.members, agreement.joined, met.how, replanner_);
+            agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
+            told = to_text(agreement);
+        }
+        const auto agreement = read_agreement(transport_.broadcast(told));
+        take_place(agreement);
+        validation_due_ = agreement.validation_due;
+        validated_at_ = agreement.validated_at;
+        committed_at_ = agreement.committed_at;
+        return agreement;
+    }
+
+    /// Where the others are: one that had not heard how the last iteration ended takes its step now.
+    void take_place(const Agreement& agreement) {
+        if (!is_new_ && agreement.iterations_done == done_ + 1) {
+            if (!computed_ || agreement.commit.empty())
+                throw std::logic_error("the others have ended an iteration without this rank");
+            conclude(agreement.commit, false);
+        }
+        computed_.reset();
+        done_ = agreement.iterations_done;
+    }
+
+    void tell(const Regrouping& met, const Agreement& agreement, RegroupReport report) {
+        for (const int rank : std::exchange(told_members_, met.members))
+            if (std::find(met.members.begin(), met.members.end(), rank) == met.members.end())
+                report.lost.push_back(rank);
+        if (!listener_) return;
+        report.iterations_done = done_;
+        report.joined = agreement.joined;
+        report.nodes_lost = nodes_of_ranks(everybody_, report.lost);
+        report.nodes_joined = nodes_of_ranks(everybody_, report.joined);
+        report.how = met.how;
+        report.detection_s = met.detection_s;
+        report.plan_json = agreement.plan_json;
+        listener_->regrouped(report);
     }
 
     RankIteration run_once() {
@@ -259,7 +331,7 @@ private:
         compute_.follow(next);
         execution_.reset();
         execution_ =
-            std::make_unique<Execution>(experiment_, survival_->network(), std::move(next), compute_, transport_);
+            std::make_unique<PlanExecution>(experiment_, survival_->network(), std::move(next), compute_, transport_);
     }
 
     /// The real step of this rank's nodes.
@@ -270,13 +342,24 @@ private:
                     spans.push_back({SpanKind::step, node, -1, StageIndex(stage), -1, start_s, start_s, end_s, 0});
     }
 
+    /// Nodes of ranks that are not there.
+    void add_absent(Timeline& timeline) const {
+        std::vector<int> absent;
+        const auto members = transport_.members();
+        for (int rank = 0; rank < transport_.ranks(); ++rank)
+            if (!std::binary_search(members.begin(), members.end(), rank)) absent.push_back(rank);
+        const auto stage_of = stage_of_nodes(everybody_.plan, problem_.nodes());
+        for (const NodeIndex node : nodes_of_ranks(everybody_, absent))
+            timeline.spans.push_back({SpanKind::down, node, -1, stage_of[at(node)], -1, 0, 0, timeline.iteration_s, 0});
+    }
+
     /// Every rank's spans make the iteration's timeline, on rank 0.
     void gather_spans(Timeline& timeline) const {
         const auto encoded = transport_.gather(encode_spans(timeline.spans));
         const SpanLimits limits{problem_.nodes(), problem_.stages, problem_.microbatches};
         timeline = {};
-        for (std::size_t rank = 0; rank < encoded.size(); ++rank) {
-            const auto spans = decode_spans(encoded[rank], limits, static_cast<int>(rank));
+        for (const int rank : transport_.rank() == 0 ? transport_.members() : std::vector<int>{}) {
+            const auto spans = decode_spans(encoded.at(at(rank)), limits, rank);
             timeline.spans.insert(timeline.spans.end(), spans.begin(), spans.end());
         }
         add_totals(schedule().plan, timeline);
@@ -288,55 +371,27 @@ private:
     RankTransport& transport_;
     TrainingListener* listener_;
     TrainingController* controller_;
+    RankSchedule everybody_;  ///< with every rank there: of the plan in force, or of the one that is when all are back
     std::optional<Survival> survival_;  ///< where the experiment has failures
     ReplanController replanner_;
     static constexpr int most_attempts = 100;  ///< of one iteration
-    std::unique_ptr<Execution> execution_;
+    std::unique_ptr<PlanExecution> execution_;
     CommitListener* commits_;
     Stopwatch watch_;
     double network_s_;
     std::int64_t tokens_;
-    int done_, validated_at_;
-    bool validates_first_;
+    int done_, committed_at_, validated_at_;  ///< iterations
+    bool validation_due_, over_ = false;
+
+    std::optional<double> began_s_;          ///< when the iteration under way began, steady_s()
+    std::optional<RankIteration> computed_;  ///< what has ended here and not been shared with all
+    double step_from_s_ = 0;                 ///< common clock
+    Commit commit_;                          ///< of the last iteration done
+    std::vector<int> told_members_;          ///< ranks that were there when it was told last
+    bool is_new_;                            ///< has come back, and knows nothing of what the others know
 };
 
 }  // namespace
-
-IterationResult finish_iteration(int iteration, const RankSchedule& schedule, const std::vector<StageSum>& sums,
-                                 ComputeBackend& compute, RankTransport& transport) {
-    const auto stages = schedule.plan.stages.size();
-    const auto loss = compute.loss();
-    std::vector<double> mine{loss.sum_nats, static_cast<double>(loss.tokens)};
-    for (std::size_t s = 0; s < stages; ++s) {
-        const auto hosts = schedule.ranks_of_stage(static_cast<int>(s));  // none: its nodes are all lost
-        const bool first_host = !hosts.empty() && hosts.front() == transport.rank();
-        mine.push_back(first_host ? static_cast<double>(sums[s].tokens) : 0);
-        mine.push_back(first_host ? sums[s].squared_norm : 0);
-    }
-    IterationResult result{.stage_tokens = std::vector<std::int64_t>(stages, 0)};
-    std::vector<StageSum> all(stages, {0, 0, 0});
-    for (const auto& of_rank : transport.all_gather(mine)) {
-        result.loss_sum_nats += of_rank[0];
-        result.tokens += static_cast<std::int64_t>(of_rank[1]);
-        for (std::size_t s = 0; s < stages; ++s) {
-            all[s].tokens += static_cast<std::int64_t>(of_rank[2 + 2 * s]);
-            all[s].squared_norm += of_rank[3 + 2 * s];
-        }
-    }
-    double total = 0;
-    for (std::size_t s = 0; s < stages; ++s) {
-        result.stage_tokens[s] = all[s].tokens;
-        if (!(all[s].squared_norm < 0)) total += all[s].squared_norm;
-    }
-    result.gradient_norm = std::sqrt(total);
-    if (!std::isfinite(result.gradient_norm) || !std::isfinite(result.loss_sum_nats))
-        throw std::runtime_error(
-            fmt::format("iteration {}: the loss or its gradient is no longer a finite number; training diverged. "
-                        "Lower training.learning_rate or add training.warmup_iterations",
-                        iteration));
-    compute.step(iteration, all);
-    return result;
-}
 
 void train(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
            RankTransport& transport, TrainingListener* listener, TrainingController* controller, const Failed& failed,

@@ -3,7 +3,8 @@
 #pragma once
 #include <string>
 
-#include "core/engine/compute.h"
+#include "core/engine/regroup.h"
+#include "core/engine/step.h"
 #include "core/engine/survival.h"
 #include "core/experiment/document.h"
 #include "core/planner/plan/timeline.h"
@@ -31,6 +32,8 @@ public:
     virtual void recovered(int iteration, double offset_s, const RecoveryReport& report) {
         static_cast<void>(iteration), static_cast<void>(offset_s), static_cast<void>(report);
     }
+    /// Ranks were lost or have come back, and the others went on.
+    virtual void regrouped(const RegroupReport& report) { static_cast<void>(report); }
     /// From this iteration on another plan is in force.
     virtual void plan_switched(int iteration) { static_cast<void>(iteration); }
 };
@@ -67,6 +70,8 @@ public:
     /// `in_force`: the plan of the iterations so far, with everybody there. `last`: no iteration follows in this
     /// training. Every rank may use the transport, all in the same way.
     virtual void committed(const TrainingPosition& position, const Plan& in_force, bool last) = 0;
+    /// Ranks were lost or have come back: what was under way with the others is given up. On every rank that is there.
+    virtual void regrouped() {}
 };
 
 /// From where a training goes on; the back end has that state already.
@@ -87,10 +92,5 @@ using Failed = std::function<void(std::exception_ptr)>;
 void train(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
            RankTransport& transport, TrainingListener* listener, TrainingController* controller,
            const Failed& failed = {}, const TrainingStart& start = {});
-
-/// The end of an iteration: what all ranks computed, then AdamW with the same numbers everywhere. `sums`: this rank's.
-/// Throws std::runtime_error where loss or gradient is no longer a finite number.
-IterationResult finish_iteration(int iteration, const RankSchedule& schedule, const std::vector<StageSum>& sums,
-                                 ComputeBackend& compute, RankTransport& transport);
 
 }  // namespace skippipe

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -24,6 +25,14 @@ PeerFault::PeerFault(int rank, const std::string& what)
                  "what comes from another rank is checked before it is used, and this cannot be",
                  "Start the same program on every rank; if it is the same, report this"),
       rank_(rank) {}
+
+std::vector<int> RankTransport::members() const {
+    std::vector<int> all(static_cast<std::size_t>(ranks()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+Regrouping RankTransport::regroup() { throw std::logic_error("this transport cannot go on without a rank"); }
 
 bool plausible(const TransferTimes& times, double now_s) {
     constexpr double day_s = 86400;

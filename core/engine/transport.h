@@ -68,6 +68,13 @@ bool plausible(const TransferTimes& times, double now_s);
 /// Most bytes of one text of `gather` and of `broadcast`: what a rank allocates because another says so.
 constexpr std::size_t most_gathered_bytes = std::size_t{1} << 30, most_broadcast_bytes = std::size_t{1} << 28;
 
+/// Who is there once ranks were lost or have come back.
+struct Regrouping {
+    std::vector<int> members;  ///< ranks, ascending
+    std::string how;           ///< "its connection broke": why the loss was believed; empty: none was lost
+    double detection_s = 0;    ///< from its last sign of life, or the break, until all were told
+};
+
 /// Between the ranks of one run. Calls of the collectives block, and are made by every rank concerned in the same
 /// order. Every call that waits can end with Aborted (`abort`), or with PeerFault where what came cannot be.
 class RankTransport {
@@ -85,6 +92,23 @@ public:
 
     virtual int rank() const = 0;
     virtual int ranks() const = 0;
+    /// Ranks that are there, ascending: all, until some are lost. What the collectives give by rank is empty for the
+    /// others.
+    virtual std::vector<int> members() const;
+
+    /// Whether the loss of a rank is to end this one's waiting (Aborted) instead of this process: who says so regroups
+    /// then. Between iterations.
+    virtual void outlive_losses(bool outlives) { static_cast<void>(outlives); }
+    /// Whether a rank is lost that has not been left behind yet, or this one has still to be taken in.
+    virtual bool must_regroup() const { return false; }
+    /// Whether a rank that is not there wants to be taken in. On rank 0.
+    virtual bool somebody_waits() const { return false; }
+    /// Who is left agrees on who is there, and takes in who waits. Every rank that is there calls it, with nothing
+    /// under way; one that has come back calls it first of all. From then on there are the collectives among the
+    /// members, and nothing to transfer and to reduce until `follow`. Throws Aborted where a rank is lost meanwhile
+    /// (then it is called again), InputError where the others have given this rank up.
+    virtual Regrouping regroup();
+
     /// The run's common clock: seconds, the same on every rank up to what the measurement of clocks leaves (well below
     /// 1 ms).
     virtual double now_s() const = 0;
@@ -92,7 +116,7 @@ public:
     virtual double common_s(double local_s) const { return local_s; }
 
     /// From the next iteration on the transfers are those of another schedule, with the nodes on the same ranks. Every
-    /// rank at once.
+    /// rank at once. It names no nodes of ranks that are not there.
     virtual void follow(const RankSchedule& schedule) = 0;
     /// Posts the receives of one iteration, transfer by transfer in the schedule's order, each of `bytes(transfer)`;
     /// `deliver` is called from the transport's threads.

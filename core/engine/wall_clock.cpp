@@ -48,7 +48,7 @@ void WallClock::begin_iteration(int iteration, std::vector<Span>& spans) {
     left_ = operations_;
     origin_s_ = 0;
     for (const auto& ready : transport_.all_gather({transport_.now_s()}))
-        origin_s_ = std::max(origin_s_, ready.front());
+        for (const double ready_s : ready) origin_s_ = std::max(origin_s_, ready_s);
     under_way_ = true;
     transport_.when_broken(
         [this](std::exception_ptr error) { inbox_.put({.happened = {}, .message = {}, .error = std::move(error)}); });

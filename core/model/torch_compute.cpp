@@ -122,6 +122,7 @@ struct TorchCompute::Implementation {
 
     void require_next(const ComputeTask& task, const MicrobatchState& state) const;
     void settle();
+    void give_up_all();
     void take_path(int microbatch, MicrobatchState& state, const std::vector<NodeIndex>& path);
     std::function<void()> work(const ComputeTask& task, NodeState& node, MicrobatchState& state);
     double validation_loss(int first, int count, RankTransport& transport);
@@ -214,8 +215,16 @@ bool TorchCompute::needs_data(const RankSchedule& schedule, int rank) {
                        [&](int node) { return schedule.rank_of[at(node)] == rank; });
 }
 
+/// What nodes hold of an iteration that could not go on.
+void TorchCompute::Implementation::give_up_all() {
+    for (auto& [microbatch, state] : microbatches)
+        for (auto& visit : state.visits)
+            if (hosted(visit.node)) give_up(node(visit.node), visit);
+}
+
 void TorchCompute::follow(const RankSchedule& schedule) {
-    implementation_->settle();  // what was begun in an iteration that could not go on
+    implementation_->settle();
+    implementation_->give_up_all();
     implementation_->schedule = schedule;
     implementation_->residuals.clear();
     implementation_->expect_microbatches();
@@ -240,9 +249,7 @@ void TorchCompute::begin_iteration(int iteration) {
     auto& self = *implementation_;
     self.graph.wait();
     self.iteration = iteration;
-    for (auto& [microbatch, state] : self.microbatches)
-        for (auto& visit : state.visits)
-            if (self.hosted(visit.node)) give_up(self.node(visit.node), visit);
+    self.give_up_all();
     if (std::exchange(self.disturbed, false)) self.expect_microbatches();
     for (auto& [microbatch, state] : self.microbatches) {
         const auto path = std::move(state.path);

@@ -60,11 +60,16 @@ void CheckpointWriter::begin(const TrainingPosition& position, const Plan& in_fo
     manifest.position = position;
     manifest.plan_json = to_json(in_force, what_.problem, nullptr).dump();
     const int rank = transport_.rank();
+    const auto members = transport_.members();
+    const auto is_there = [&](int node) {
+        return std::binary_search(members.begin(), members.end(), schedule_.rank_of[static_cast<std::size_t>(node)]);
+    };
     const auto copy = std::make_shared<Snapshot>();
     for (std::size_t stage = 0; stage < in_force.stages.size(); ++stage) {
-        const int node = in_force.stages[stage].front();
-        if (schedule_.rank_of[static_cast<std::size_t>(node)] == rank)
-            copy->stages.emplace_back(static_cast<int>(stage), compute_.state(node));
+        const auto& ring = in_force.stages[stage];
+        const auto first = std::find_if(ring.begin(), ring.end(), is_there);
+        if (first != ring.end() && schedule_.rank_of[static_cast<std::size_t>(*first)] == rank)
+            copy->stages.emplace_back(static_cast<int>(stage), compute_.state(*first));
     }
     copy->residuals = compute_.residuals();
     publish_ = [this, folder = folder(), manifest = std::move(manifest), begun_s, copied_s = steady_s()] {
@@ -78,11 +83,23 @@ void CheckpointWriter::begin(const TrainingPosition& position, const Plan& in_fo
     });
 }
 
+/// A rank that is lost has not written its part. Whoever is new takes over which was begun last.
+void CheckpointWriter::regrouped() {
+    if (what_.every <= 0) return;
+    wait_for_thread();
+    const auto given_up = folder();
+    const bool was_under_way = std::exchange(under_way_, false);
+    newest_ = static_cast<int>(transport_.all_gather({static_cast<double>(newest_)}).front().front());
+    std::error_code ignored;
+    if (was_under_way && transport_.rank() == 0) fs::remove_all(given_up, ignored);
+}
+
 /// Ranks say how far they are; where all have written, rank 0 makes it a checkpoint.
 void CheckpointWriter::settle(bool wait) {
     if (wait) wait_for_thread();
     bool writing = false, failed = false;
     for (const auto& of_rank : transport_.all_gather({static_cast<double>(share())})) {
+        if (of_rank.empty()) continue;  // it is not there
         writing = writing || of_rank[0] == static_cast<double>(Share::writing);
         failed = failed || of_rank[0] == static_cast<double>(Share::failed);
     }

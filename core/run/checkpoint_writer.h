@@ -13,7 +13,8 @@ namespace skippipe {
 /// One rank's share of a run's checkpoints. At a commit point it takes a copy of what the rank's nodes are; a thread of
 /// its own writes that while the training goes on. Of each stage the rank of its first node writes; once all ranks have
 /// said that their files are on the disk, rank 0 writes the manifest and tells. One is under way at a time: where the
-/// disk is slower than the training, one is left out. What fails is told as a warning, and the training goes on.
+/// disk is slower than the training, one is left out; where a rank is lost meanwhile, it is given up. What fails is
+/// told as a warning, and the training goes on.
 class CheckpointWriter final : public CommitListener {
 public:
     struct What {
@@ -31,6 +32,7 @@ public:
     ~CheckpointWriter() override;
 
     void committed(const TrainingPosition& position, const Plan& in_force, bool last) override;
+    void regrouped() override;
 
 private:
     enum class Share { writing, written, failed };

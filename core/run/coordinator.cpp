@@ -151,6 +151,7 @@ private:
             return fail({{"skippipe-worker", "is of another build: " + m.build,
                           "this program is " + build_id() + ", and they must understand each other",
                           "Build both anew with `./studio build`"}});
+        machines_ = m.machines;
         if (!m.machines.empty()) forecast_.emplace(job_.experiment, job_.problem, plan_, m.machines, job_.calibrate);
         begin(versions_of(m, job_.experiment.execution.ranks));
         if (progress_.ready) progress_.ready(m);
@@ -229,7 +230,7 @@ private:
 
     void receive(const protocol::Iterated& m) {
         recorder_.spans(outcome_.run, m.iteration, m.offset_s, m.spans);
-        const double end_s = m.offset_s + m.iteration_s;
+        const double end_s = network_s_ = m.offset_s + m.iteration_s;
         const auto note = [&](const char* name, double value) {
             metric(m.iteration, name, value, end_s, m.machine_s, m.tokens);
         };
@@ -263,10 +264,7 @@ private:
 
     void receive(const protocol::Recovered& m) {
         const auto& report = m.report;
-        for (const int node : report.nodes)
-            if (node < 0 || node >= job_.problem.nodes())
-                throw InputError("worker", fmt::format("node {} is lost", node), "the experiment has no such node",
-                                 "Build coordinator and worker anew with `./studio build`");
+        for (const int node : report.nodes) require_node(node);
         const double end_s = m.offset_s + report.detected_s;
         const auto note = [&](const char* name, double value) {
             metric(m.iteration, name, value, end_s, outcome_.info.machine_s, 0);
@@ -281,6 +279,41 @@ private:
         log_.warn(fmt::format("iteration {}: {}", m.iteration + 1, describe(report, job_.problem)));
         for (const auto& change : report.changes) log_.info("  " + change);
         if (progress_.recovered) progress_.recovered(m);
+    }
+
+    void receive(const protocol::Regrouped& m) {
+        const auto& report = m.report;
+        for (const auto* nodes : {&report.nodes_lost, &report.nodes_joined})
+            for (const int node : *nodes) require_node(node);
+        const auto note = [&](const char* name, double value) {
+            metric(report.iterations_done, name, value, network_s_, outcome_.info.machine_s, 0);
+        };
+        note("nodes_lost", static_cast<double>(report.nodes_lost.size()));
+        note("detection_s", report.detection_s);
+        note("replanning_s", report.planning_s);
+        note("recovery_s", report.total_s());
+        outcome_.nodes_lost += static_cast<int>(report.nodes_lost.size());
+        outcome_.begun_again += report.lost_work_s > 0 ? 1 : 0;
+        network_s_ += report.total_s();
+        const auto what = describe(report, job_.problem);
+        Faults faults;
+        plan_ = parse_plan(parse_json(report.plan_json, faults), job_.problem, faults);
+        if (has_errors(faults)) throw InputError(faults);
+        recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);
+        log_.warn(what);
+        // It knows one plan, of all ranks.
+        if (plan_.stages == job_.plan.stages && !machines_.empty())
+            forecast_.emplace(job_.experiment, job_.problem, plan_, machines_, job_.calibrate);
+        else
+            forecast_.reset();
+        ranks_.regrouped(report.lost, report.joined);
+        if (progress_.regrouped) progress_.regrouped(m);
+    }
+
+    void require_node(int node) const {
+        if (node < 0 || node >= job_.problem.nodes())
+            throw InputError("worker", fmt::format("node {} is lost", node), "the experiment has no such node",
+                             "Build coordinator and worker anew with `./studio build`");
     }
 
     void receive(const protocol::PlanSwitched& m) {
@@ -411,7 +444,9 @@ private:
     RunLog log_;
     RunOutcome outcome_;
     Plan plan_;                         ///< in force
-    std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on
+    std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on, while all ranks are there
+    std::vector<protocol::RankMachine> machines_;
+    double network_s_ = 0;  ///< where the last iteration ended
     std::optional<protocol::Iterated> last_;
     std::vector<protocol::Checkpointed> written_;  ///< that do not count yet
     std::chrono::steady_clock::time_point place_again_{};

@@ -67,6 +67,7 @@ struct RunProgress {
     std::function<void(const protocol::Validated&)> validated;
     std::function<void(const protocol::Iterated&)> iterated;
     std::function<void(const protocol::Recovered&)> recovered;
+    std::function<void(const protocol::Regrouped&)> regrouped;
     std::function<void(const PlanChange&)> plan_switched;
     std::function<void(bool paused)> paused;
     std::function<void(const protocol::Checkpointed&)> checkpointed;  ///< a run can go on from there

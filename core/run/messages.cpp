@@ -91,6 +91,24 @@ struct Writer {
                 {"changes", r.changes},
                 {"abandoned", write(r.abandoned)}};
     }
+    json operator()(const Regrouped& m) const {
+        const auto& r = m.report;
+        return {{"type", "regrouped"},
+                {"iterations_done", r.iterations_done},
+                {"lost", r.lost},
+                {"joined", r.joined},
+                {"nodes_lost", r.nodes_lost},
+                {"nodes_joined", r.nodes_joined},
+                {"how", r.how},
+                {"lost_work_s", r.lost_work_s},
+                {"detection_s", r.detection_s},
+                {"quiet_s", r.quiet_s},
+                {"meeting_s", r.meeting_s},
+                {"planning_s", r.planning_s},
+                {"connecting_s", r.connecting_s},
+                {"fetching_s", r.fetching_s},
+                {"plan", r.plan_json}};
+    }
     json operator()(const PlanSwitched& m) const { return {{"type", "plan switched"}, {"iteration", m.iteration}}; }
     json operator()(const Paused& m) const { return {{"type", "paused"}, {"paused", m.paused}}; }
     json operator()(const Checkpointed& m) const {
@@ -150,6 +168,11 @@ Message read(const json& v) {
              v.at("redone_backwards"), v.at("lost_gradients"), v.at("lost_work_s"), v.at("replanning_s"),
              v.at("changes").get<std::vector<std::string>>(), read_faults(v.at("abandoned"))}};
     if (type == "plan switched") return PlanSwitched{v.at("iteration")};
+    if (type == "regrouped")
+        return Regrouped{{v.at("iterations_done"), v.at("lost"), v.at("joined"), v.at("nodes_lost"),
+                          v.at("nodes_joined"), v.at("how"), v.at("lost_work_s"), v.at("detection_s"), v.at("quiet_s"),
+                          v.at("meeting_s"), v.at("planning_s"), v.at("connecting_s"), v.at("fetching_s"),
+                          v.at("plan")}};
     if (type == "paused") return Paused{v.at("paused")};
     if (type == "checkpointed")
         return Checkpointed{v.at("iterations_done"), v.at("folder"), v.at("bytes"), v.at("held_s"), v.at("seconds")};

@@ -9,6 +9,7 @@
 #include "core/base/fault.h"
 #include "core/engine/compute.h"
 #include "core/engine/recovery.h"
+#include "core/engine/regroup.h"
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe::protocol {
@@ -82,6 +83,11 @@ struct Recovered {
     RecoveryReport report;
 };
 
+/// Ranks were lost or have come back, and the others went on.
+struct Regrouped {
+    RegroupReport report;
+};
+
 /// The training stands still between two iterations, or goes on again.
 struct Paused {
     bool paused = true;
@@ -127,8 +133,8 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, PlanSwitched, Paused,
-                             Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, Regrouped, PlanSwitched,
+                             Paused, Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
 
 /// Coordinator to worker, while it trains: end after the iteration that runs.
 struct Stop {};

@@ -60,6 +60,7 @@ public:
     void recovered(int iteration, double offset_s, const RecoveryReport& report) override {
         link_.send(protocol::Recovered{iteration, offset_s, report});
     }
+    void regrouped(const RegroupReport& report) override { link_.send(protocol::Regrouped{report}); }
     void plan_switched(int iteration) override { link_.send(protocol::PlanSwitched{iteration}); }
     TrainingCommand next() override {
         const bool stands_still = commands_.paused();
@@ -90,12 +91,18 @@ TellProgress preparation(CoordinatorLink* link, const Commands* commands) {
     };
 }
 
-/// Each stage's weights on rank 0, from the rank of its first node; elsewhere empty. Every rank calls it.
+/// Each stage's weights on rank 0, from the rank of its first node that is there; elsewhere empty. Every rank calls it.
 std::vector<std::vector<float>> gather_weights(const ComputeBackend& compute, const RankSchedule& schedule,
                                                RankTransport& transport) {
     std::vector<std::vector<float>> stages(schedule.plan.stages.size());
+    const auto members = transport.members();
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-        const int node = schedule.plan.stages[stage].front(), owner = schedule.rank_of[at(node)];
+        const auto& ring = schedule.plan.stages[stage];
+        const auto first = std::find_if(ring.begin(), ring.end(), [&](NodeIndex n) {
+            return std::binary_search(members.begin(), members.end(), schedule.rank_of[at(n)]);
+        });
+        const NodeIndex node = *first;  // a training ends where a stage has none left
+        const int owner = schedule.rank_of[at(node)];
         auto& values = stages[stage];
         if (owner == transport.rank()) values = compute.weights(node);
         if (owner == 0) continue;
@@ -121,6 +128,7 @@ public:
           backend_(backend),
           place_(place),
           transport_(place.transport),
+          comes_back_(place.transport.must_regroup()),
           workers_(job.threads > 0
                        ? job.threads
                        : default_workers(work.experiment, schedule, transport_.rank(), place.ranks_on_host)) {
@@ -196,7 +204,7 @@ private:
             compute_ = std::move(made.compute);
             hello.data = made.data;
         }
-        if (work_.experiment.execution.clock == Clock::virtual_time) return hello;
+        if (work_.experiment.execution.clock == Clock::virtual_time || comes_back_) return hello;
         // What a rank runs on is measured against a prediction.
         const auto described = transport_.gather(hello.data), hosts = transport_.gather(host_name());
         const auto sizes = transport_.all_gather(
@@ -210,8 +218,8 @@ private:
 
     void train() {
         const auto hello = make_compute();
-        auto start = start_position(hello.data);
-        require_shared_folder();
+        auto start = comes_back_ ? TrainingStart{} : start_position(hello.data);
+        if (!comes_back_) require_shared_folder();
         CheckpointWriter checkpoints(
             what_to_keep(start.position, hello.data), schedule_, *compute_, transport_,
             place_.coordinator ? [this](const protocol::Message& m) { say(m); } : CheckpointWriter::Tell{});
@@ -293,6 +301,7 @@ private:
     RankBackend& backend_;
     const RankPlace& place_;
     RankTransport& transport_;
+    bool comes_back_;  ///< the others train already, and do not wait for this rank
     int workers_;
     bool reported_ = false;
     std::optional<Pulse> pulse_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/worker_group.h"
 
+#include <algorithm>
+
 #include "core/engine/launch.h"
 #include "core/run/worker_process.h"
 
@@ -26,14 +28,18 @@ std::vector<std::string> WorkerGroup::environment_of(int rank, int port) const {
 
 /// Where rank 0 listens is this group's to know: it starts the others.
 RankGroup::Read WorkerGroup::read(protocol::Message& message, double timeout_s) {
+    start_again();
     std::string line;
     const auto read = first_->read_line(line, timeout_s);
     if (read == Subprocess::Read::closed) return Read::closed;
     if (read == Subprocess::Read::timeout) return Read::timeout;
     message = protocol::decode(line);
-    if (const auto* listening = std::get_if<protocol::Listening>(&message))
+    if (const auto* listening = std::get_if<protocol::Listening>(&message)) {
+        port_ = listening->port;
         for (int rank = 1; rank < ranks_; ++rank)
-            others_.push_back(start_worker(environment_of(rank, listening->port)));
+            others_.push_back(
+                {.worker = start_worker(environment_of(rank, port_)), .gone_since = {}, .starts_again = {}});
+    }
     return Read::message;
 }
 
@@ -42,14 +48,38 @@ bool WorkerGroup::send(const protocol::Command& command) { return first_->write(
 /// Rank 0 finds out by itself when another is gone, and says more about it; this is for when it cannot.
 std::optional<Fault> WorkerGroup::lost_rank() {
     for (std::size_t i = 0; i < others_.size(); ++i) {
-        if (others_[i]->running()) continue;
-        if (!lost_since_) lost_since_ = std::chrono::steady_clock::now();
-        if (std::chrono::steady_clock::now() - *lost_since_ < std::chrono::seconds(15)) return std::nullopt;
-        const auto how = others_[i]->wait().describe();
+        auto& other = others_[i];
+        if (other.starts_again || other.worker->running()) continue;
+        if (!other.gone_since) other.gone_since = Clock::now();
+        if (Clock::now() - *other.gone_since < std::chrono::seconds(60)) continue;
+        const auto how = other.worker->wait().describe();
         return Fault{"rank " + std::to_string(i + 1), "its worker " + (how.empty() ? "ended early" : how),
                      "the run cannot go on without it", "Look at its messages above"};
     }
     return std::nullopt;
+}
+
+/// One that was only stopped has been given up: it ends. Who is lost again and again waits longer each time.
+void WorkerGroup::regrouped(const std::vector<int>& lost, const std::vector<int>& joined) {
+    static_cast<void>(joined);
+    constexpr std::chrono::seconds longest{60};
+    for (const int rank : lost) {
+        if (rank < 1 || static_cast<std::size_t>(rank) > others_.size()) continue;
+        auto& other = others_[static_cast<std::size_t>(rank) - 1];
+        other.gone_since.reset();
+        other.starts_again = Clock::now() + other.pause;
+        other.pause = std::min(2 * other.pause, longest);
+    }
+}
+
+void WorkerGroup::start_again() {
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+        auto& other = others_[i];
+        if (!other.starts_again || Clock::now() < *other.starts_again) continue;
+        other.starts_again.reset();
+        other.worker.reset();  // first: it may still be there, stopped
+        other.worker = start_worker(environment_of(static_cast<int>(i) + 1, port_));
+    }
 }
 
 std::string WorkerGroup::wait(double patience_s) { return first_->wait_at_most(patience_s).describe(); }

@@ -19,17 +19,27 @@ public:
     Read read(protocol::Message& message, double timeout_s) override;
     bool send(const protocol::Command& command) override;
     std::optional<Fault> lost_rank() override;
+    void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) override;
     std::string wait(double patience_s) override;
 
 private:
+    using Clock = std::chrono::steady_clock;
+    /// A rank's worker, and what is to become of it.
+    struct Other {
+        std::unique_ptr<Subprocess> worker;
+        std::optional<Clock::time_point> gone_since;    ///< it has ended, and nobody has said so
+        std::optional<Clock::time_point> starts_again;  ///< the others go on without it
+        std::chrono::seconds pause{1};                  ///< before it is started again
+    };
     std::vector<std::string> environment_of(int rank, int port) const;
+    void start_again();
 
     int ranks_;
     bool launched_;
+    int port_ = 0;
     std::string token_;  ///< that the ranks meet behind
     std::unique_ptr<Subprocess> first_;
-    std::vector<std::unique_ptr<Subprocess>> others_;
-    std::optional<std::chrono::steady_clock::time_point> lost_since_;
+    std::vector<Other> others_;  ///< from rank 1 on
 };
 
 }  // namespace skippipe

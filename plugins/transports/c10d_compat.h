@@ -60,11 +60,12 @@ inline c10::intrusive_ptr<c10d::TCPStore> make_store(const std::string& host, in
     return c10::make_intrusive<c10d::TCPStore>(host, options);
 }
 
-/// A group of `size` processes, which must meet within minutes and then never gives up waiting. `collectives`: besides
-/// sending and receiving, for which it needs no thread of its own.
+/// A group of `size` processes, which must meet within `patience` and then never gives up waiting. `collectives`:
+/// besides sending and receiving, for which it needs no thread of its own.
 inline Group make_group(const StorePointer& store, int rank, int size,
-                        const std::shared_ptr<::gloo::transport::Device>& device, bool collectives = true) {
-    auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(120));
+                        const std::shared_ptr<::gloo::transport::Device>& device, std::chrono::milliseconds patience,
+                        bool collectives) {
+    auto options = c10d::ProcessGroupGloo::Options::create(patience);
     options->devices = {device};
     options->threads = collectives ? 1 : 0;
     return c10::make_intrusive<BreakableGroup>(store, rank, size, options);

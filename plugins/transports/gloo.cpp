@@ -22,13 +22,19 @@ namespace skippipe {
 
 namespace {
 
-constexpr int size_tag = 1, text_tag = 2, data_tag = 3, question_tag = 4, answer_tag = 5, values_tag = 6;
-
-/// Above it, small values meet at rank 0 instead of going round.
-constexpr std::size_t most_in_ring = 4;
+constexpr int size_tag = 1, text_tag = 2, data_tag = 3, question_tag = 4, answer_tag = 5, values_tag = 6,
+              spread_tag = 7;
 
 /// What a call that met a broken connection waits for the end of the run.
 constexpr auto patience_after_break = std::chrono::seconds(10);
+
+/// Those who have met are there at once. One that dies between saying where it is and connecting is waited for so long.
+std::chrono::milliseconds connect_within(std::size_t members) {
+    return std::chrono::seconds(4) + std::chrono::milliseconds(500) * members;
+}
+
+/// Meetings in a row that nobody missed and that led to nothing: some of those who are there do not reach each other.
+constexpr int most_fruitless = 3;
 
 /// The interface that leads to the other ranks.
 std::shared_ptr<::gloo::transport::Device> make_device(Rendezvous& rendezvous, RunStore& store) {
@@ -65,7 +71,7 @@ std::span<std::byte> writable(std::string& text) { return std::as_writable_bytes
 }  // namespace
 
 struct GlooTransport::Impl {
-    Impl(Rendezvous& meeting, GlooOptions given) : rendezvous(meeting), options(std::move(given)) {
+    Impl(Rendezvous& met_at, GlooOptions given) : rendezvous(met_at), options(std::move(given)) {
         edge_context = {[this](int peer, const std::function<void()>& work) { guarded(peer, work); },
                         [this](std::exception_ptr error) { tell_broken(error); }, [this] { return now_s(); },
                         aborted.get(), &gate};
@@ -79,15 +85,23 @@ struct GlooTransport::Impl {
 
     int rank() const { return rendezvous.launch().rank; }
     int ranks() const { return rendezvous.launch().world_size; }
+    /// Place of a rank among those that are there, as the world's group numbers them.
+    int place(int member) const {
+        return static_cast<int>(std::lower_bound(meeting.members.begin(), meeting.members.end(), member) -
+                                meeting.members.begin());
+    }
+    bool alone() const { return meeting.members.size() == 1; }
     double now_s() const { return common_s(options.local_s()); }
     double common_s(double local_s) const { return one_clock ? local_s : clock.at(local_s); }
     void check() const {
         if (*aborted) throw Aborted();
     }
 
-    Group connect(const std::string& name, int group_rank, int size, bool collectives);
+    void open(Meeting of, std::shared_ptr<::gloo::transport::Device> through);
+    Group connect(const std::string& name, int peer, int group_rank, int size, bool collectives);
     void follow(const RankSchedule& schedule);
     void guarded(int peer, const std::function<void()>& work);
+    void wait_for_abort();
     void tell_broken(std::exception_ptr error);
     void abort() noexcept;
 
@@ -96,11 +110,13 @@ struct GlooTransport::Impl {
     void answer_questions(int questions);
     void ask_questions(int questions);
     std::vector<std::vector<double>> all_gather(std::vector<double> values);
-    void pass_round(std::vector<double>& mine, std::vector<double>& all);
+    void exchange(std::vector<double>& mine, std::vector<double>& all);
     void meet_at_first(std::vector<double>& mine, std::vector<double>& all);
+    void spread(void* data, std::size_t size);
 
     Rendezvous& rendezvous;
     GlooOptions options;
+    Meeting meeting;
     std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
     DeliveryGate gate;
     std::shared_ptr<RunStore> store;
@@ -122,11 +138,40 @@ struct GlooTransport::Impl {
     double compared_at_s = 0;
 };
 
+/// Who is there, and the group of all of them.
+void GlooTransport::Impl::open(Meeting of, std::shared_ptr<::gloo::transport::Device> through) {
+    meeting = std::move(of);
+    store = rendezvous.connect(aborted);
+    device = through ? std::move(through) : make_device(rendezvous, *store);
+    if (alone()) return;
+    const int count = static_cast<int>(meeting.members.size());
+    const int peer = count == 2 ? meeting.members[rank() == meeting.members[0] ? 1 : 0] : -1;
+    auto group = connect("world", peer, place(rank()), count, false);
+    const std::lock_guard lock(mutex);
+    world = {std::move(group), peer};
+}
+
 /// The world's group names who is not there; the others are made by who has met already.
-Group GlooTransport::Impl::connect(const std::string& name, int group_rank, int size, bool collectives) {
+Group GlooTransport::Impl::connect(const std::string& name, int peer, int group_rank, int size, bool collectives) {
     check();
-    auto group = make_group(c10::make_intrusive<c10d::PrefixStore>(name, store->shared()), group_rank, size, device,
-                            collectives);
+    Group group;
+    const auto make = [&](std::chrono::milliseconds patience) {
+        const auto of_meeting = fmt::format("{}/{}", meeting.number, name);
+        group = make_group(c10::make_intrusive<c10d::PrefixStore>(of_meeting, store->shared()), group_rank, size,
+                           device, patience, collectives);
+    };
+    if (meeting.number == 0) {
+        guarded(peer, [&] { make(std::chrono::minutes(2)); });
+    } else {
+        try {
+            make(connect_within(meeting.members.size()));
+        } catch (const std::exception& error) {
+            check();
+            rendezvous.call_meeting(fmt::format("rank {} cannot connect: {}", rank(), error.what()));
+            wait_for_abort();
+            throw;
+        }
+    }
     if (*aborted) group->break_up();
     check();
     return group;
@@ -145,7 +190,8 @@ void GlooTransport::Impl::follow(const RankSchedule& schedule) {
             const bool sends = from == rank();
             if (known == edges.end()) {
                 auto edge = std::make_unique<Edge>(
-                    edge_context, connect(fmt::format("edge/{}-{}", from, to), sends ? 0 : 1, 2, false),
+                    edge_context,
+                    connect(fmt::format("edge/{}-{}", from, to), sends ? to : from, sends ? 0 : 1, 2, false),
                     sends ? to : from, sends);
                 const std::lock_guard lock(mutex);
                 known = edges.emplace(std::pair(from, to), std::move(edge)).first;
@@ -159,9 +205,10 @@ void GlooTransport::Impl::follow(const RankSchedule& schedule) {
         const auto hosts = schedule.ranks_of_stage(stage);
         const auto me = std::find(hosts.begin(), hosts.end(), rank());
         if (hosts.size() < 2 || me == hosts.end() || stages.contains(stage)) continue;
-        Circle circle{connect(fmt::format("stage/{}", stage), static_cast<int>(me - hosts.begin()),
+        const int peer = hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1;
+        Circle circle{connect(fmt::format("stage/{}", stage), peer, static_cast<int>(me - hosts.begin()),
                               static_cast<int>(hosts.size()), true),
-                      hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1};
+                      peer};
         const std::lock_guard lock(mutex);
         stages[stage] = std::move(circle);
     }
@@ -178,13 +225,18 @@ void GlooTransport::Impl::guarded(int peer, const std::function<void()>& work) {
         check();
         const std::string why = failure.what();
         rendezvous.report_broken(peer, fmt::format("its connection broke ({})", why.substr(0, why.find('\n'))));
-        std::unique_lock lock(mutex);
-        changed.wait_for(lock, patience_after_break, [this] { return aborted->load(); });
-        check();
+        wait_for_abort();
         const auto who = peer < 0 ? std::string("several ranks") : fmt::format("rank {}", peer);
         throw InputError(who, fmt::format("rank {} lost its connection to {}", rank(), who), why,
                          "Look at the other ranks' messages and hosts, then start the run again");
     }
+}
+
+/// For what comes of a loss that was reported.
+void GlooTransport::Impl::wait_for_abort() {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, patience_after_break, [this] { return aborted->load(); });
+    check();
 }
 
 void GlooTransport::Impl::tell_broken(std::exception_ptr failure) {
@@ -228,7 +280,7 @@ void GlooTransport::Impl::find_clocks() {
         }();
     const bool other = rank() != 0 && (!options.one_clock_a_host || first != boot_id());
     compared_at_s = steady_s();  // nothing is compared before it is known whose
-    for (const auto& flags : all_gather({other ? 1.0 : 0.0})) compare.push_back(flags.front() == 1);
+    for (const auto& flags : all_gather({other ? 1.0 : 0.0})) compare.push_back(!flags.empty() && flags.front() == 1);
     compare_clocks(20);
     one_clock = !other;
 }
@@ -276,66 +328,82 @@ void GlooTransport::Impl::ask_questions(int questions) {
     clock.measured(offset_s, best_s / 2, options.local_s());
 }
 
-/// Gloo's ring: as many latencies as there are other ranks.
-void GlooTransport::Impl::pass_round(std::vector<double>& mine, std::vector<double>& all) {
-    const auto size = static_cast<std::int64_t>(mine.size());
-    std::vector<std::vector<torch::Tensor>> outputs(1);
-    for (int r = 0; r < ranks(); ++r)
-        outputs[0].push_back(torch::from_blob(all.data() + r * size, {size}, torch::kFloat64));
-    std::vector<torch::Tensor> inputs{torch::from_blob(mine.data(), {size}, torch::kFloat64)};
-    guarded(world.peer, [&] { world.group->allgather(outputs, inputs)->wait(); });
+/// To and from each other at once.
+void GlooTransport::Impl::exchange(std::vector<double>& mine, std::vector<double>& all) {
+    const int other = 1 - place(rank());
+    const auto part = [&](int i) {
+        return std::span(all).subspan(static_cast<std::size_t>(i) * mine.size(), mine.size());
+    };
+    std::copy(mine.begin(), mine.end(), part(1 - other).begin());
+    guarded(world.peer, [&] {
+        const auto heard = post_receive(world.group, std::as_writable_bytes(part(other)), other, values_tag);
+        finish(post_send(world.group, std::as_bytes(std::span(mine)), other, values_tag));
+        finish(heard);
+    });
 }
 
-/// All to rank 0 at once, from there as a tree: some log2(ranks) latencies, which wide networks feel.
+/// All to rank 0 at once, and from there to each: who is gone is known by name.
 void GlooTransport::Impl::meet_at_first(std::vector<double>& mine, std::vector<double>& all) {
     if (rank() != 0) {
         guarded(0, [&] { finish(post_send(world.group, std::as_bytes(std::span(mine)), 0, values_tag)); });
     } else {
         std::copy(mine.begin(), mine.end(), all.begin());
-        std::vector<Posting> postings(static_cast<std::size_t>(ranks()));
-        const auto of_rank = [&](int r) {
-            return std::as_writable_bytes(
-                std::span(all).subspan(static_cast<std::size_t>(r) * mine.size(), mine.size()));
+        const auto& members = meeting.members;
+        std::vector<Posting> postings(members.size());
+        const auto of_member = [&](std::size_t i) {
+            return std::as_writable_bytes(std::span(all).subspan(i * mine.size(), mine.size()));
         };
-        for (int r = 1; r < ranks(); ++r)
-            guarded(r, [&] {
-                postings[static_cast<std::size_t>(r)] = post_receive(world.group, of_rank(r), r, values_tag);
-            });
-        for (int r = 1; r < ranks(); ++r) guarded(r, [&] { finish(postings[static_cast<std::size_t>(r)]); });
+        for (std::size_t i = 1; i < members.size(); ++i)
+            guarded(members[i],
+                    [&] { postings[i] = post_receive(world.group, of_member(i), static_cast<int>(i), values_tag); });
+        for (std::size_t i = 1; i < members.size(); ++i) guarded(members[i], [&] { finish(postings[i]); });
     }
-    guarded(world.peer, [&] {
-        std::vector<torch::Tensor> tensors{bytes_of(all.data(), all.size() * sizeof(double))};
-        world.group->broadcast(tensors)->wait();
-    });
+    spread(all.data(), all.size() * sizeof(double));
+}
+
+/// From rank 0 to each.
+void GlooTransport::Impl::spread(void* data, std::size_t size) {
+    if (alone()) return;
+    const std::span bytes(static_cast<std::byte*>(data), size);
+    if (rank() != 0) return guarded(0, [&] { finish(post_receive(world.group, bytes, 0, spread_tag)); });
+    const auto& members = meeting.members;
+    std::vector<Posting> postings(members.size());
+    for (std::size_t i = 1; i < members.size(); ++i)
+        guarded(members[i], [&] { postings[i] = post_send(world.group, bytes, static_cast<int>(i), spread_tag); });
+    for (std::size_t i = 1; i < members.size(); ++i) guarded(members[i], [&] { finish(postings[i]); });
 }
 
 std::vector<std::vector<double>> GlooTransport::Impl::all_gather(std::vector<double> values) {
     // Rank 0 says with it whether clocks are to be compared now.
     const bool due = rank() == 0 && steady_s() - compared_at_s >= options.compare_clocks_every_s;
     values.push_back(due ? 1 : 0);
-    const auto count = static_cast<std::size_t>(ranks()), size = values.size();
+    const auto count = meeting.members.size(), size = values.size();
     std::vector<double> all(count * size);
-    if (count > most_in_ring)
-        meet_at_first(values, all);
+    if (count == 1)
+        all = values;
+    else if (count == 2)
+        exchange(values, all);
     else
-        pass_round(values, all);
-    std::vector<std::vector<double>> result;
-    for (std::size_t r = 0; r < count; ++r) {
-        const auto first = all.begin() + static_cast<std::ptrdiff_t>(r * size);
-        result.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
+        meet_at_first(values, all);
+    std::vector<std::vector<double>> result(static_cast<std::size_t>(ranks()));
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(i * size);
+        result[static_cast<std::size_t>(meeting.members[i])] = {first, first + static_cast<std::ptrdiff_t>(size)};
     }
     if (result.front().back() == 1) compare_clocks(5);
-    for (auto& row : result) row.pop_back();
+    for (const int member : meeting.members) result[static_cast<std::size_t>(member)].pop_back();
     return result;
 }
 
 GlooTransport::GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule, GlooOptions options)
-    : impl_(std::make_unique<Impl>(rendezvous, std::move(options))) {
+    : must_regroup_(rendezvous.came_back()), impl_(std::make_shared<Impl>(rendezvous, std::move(options))) {
     auto& impl = *impl_;
+    if (must_regroup_) {
+        *impl.aborted = true;  // it is connected to nobody
+        return;
+    }
     try {
-        impl.store = rendezvous.connect(impl.aborted);
-        impl.device = make_device(rendezvous, *impl.store);
-        impl.world = {impl.connect("world", rank(), ranks(), true), ranks() == 2 ? 1 - rank() : -1};
+        impl.open({0, rendezvous.members(), {}}, nullptr);
         impl.follow(schedule);
     } catch (const std::exception& error) {
         throw InputError(
@@ -350,14 +418,64 @@ GlooTransport::~GlooTransport() {
     impl_->edges.clear();  // their threads end before what they use
 }
 
+std::shared_ptr<GlooTransport::Impl> GlooTransport::present() const {
+    const std::lock_guard lock(mutex_);
+    return impl_;
+}
+
 int GlooTransport::rank() const { return impl_->rank(); }
 int GlooTransport::ranks() const { return impl_->ranks(); }
-void GlooTransport::abort() noexcept { impl_->abort(); }
+std::vector<int> GlooTransport::members() const { return impl_->rendezvous.members(); }
+void GlooTransport::abort() noexcept { present()->abort(); }
 double GlooTransport::now_s() const { return impl_->now_s(); }
 double GlooTransport::common_s(double local_s) const { return impl_->common_s(local_s); }
 void GlooTransport::follow(const RankSchedule& schedule) { impl_->follow(schedule); }
+void GlooTransport::outlive_losses(bool outlives) {
+    outlives_ = outlives;
+    impl_->rendezvous.outlive_losses(outlives);
+}
+bool GlooTransport::somebody_waits() const { return impl_->rendezvous.somebody_waits(); }
 double GlooTransport::clock_error_s() const {
     return impl_->one_clock ? 0 : impl_->clock.error_s(impl_->options.local_s());
+}
+
+/// Not that of rank 0, which decides, nor of this one, nor where a rank says that it cannot go on.
+bool GlooTransport::lose(const Loss& loss) noexcept {
+    if (!outlives_ || loss.rank == 0 || loss.rank == rank() || !loss.faults.empty()) return false;
+    must_regroup_ = true;
+    abort();
+    return true;
+}
+
+/// The new groups are there to be aborted before anybody can be told of the next loss.
+Regrouping GlooTransport::regroup() {
+    const auto before = present();
+    auto next = std::make_shared<Impl>(before->rendezvous, before->options);
+    {
+        const std::lock_guard lock(mutex_);
+        impl_ = next;
+    }
+    must_regroup_ = false;
+    try {
+        auto meeting = next->rendezvous.meet(next->aborted);
+        before->abort();  // nobody waits there any more
+        before->edges.clear();
+        fruitless_ = meeting.members == before->meeting.members && meeting.loss.rank < 0 ? fruitless_ + 1 : 0;
+        if (fruitless_ > most_fruitless)
+            throw InputError("ranks", fmt::format("rank {} and others do not reach each other", rank()),
+                             meeting.loss.how, "Look at the network between the hosts; `skippipe resume` goes on");
+        next->open(meeting, before->device);
+        next->find_clocks();
+        return {meeting.members, meeting.loss.how, meeting.loss.unnoticed_s};
+    } catch (const Aborted&) {
+        throw;
+    } catch (const InputError&) {
+        throw;
+    } catch (const std::exception& error) {
+        next->check();
+        throw InputError("ranks", fmt::format("rank {} cannot connect to those that are left", rank()), error.what(),
+                         "Look at the other ranks' messages and hosts; the run goes on with `skippipe resume`");
+    }
 }
 
 void GlooTransport::when_broken(std::function<void(std::exception_ptr)> broken) {
@@ -367,6 +485,8 @@ void GlooTransport::when_broken(std::function<void(std::exception_ptr)> broken) 
 void GlooTransport::begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
                                     std::function<void(Delivery)> deliver) {
     impl_->check();
+    fruitless_ = 0;
+    impl_->rendezvous.settle();
     std::size_t receiving = 0, largest = 0;
     for (const auto& [ends, edge] : impl_->edges) {
         if (edge->sends() || edge->transfers().empty()) continue;
@@ -433,6 +553,7 @@ std::vector<std::vector<double>> GlooTransport::all_gather(const std::vector<dou
 /// Everybody's size at once, then everybody's text.
 std::vector<std::string> GlooTransport::gather(const std::string& text) {
     auto& impl = *impl_;
+    impl.check();
     const auto& group = impl.world.group;
     if (text.size() > most_gathered_bytes) throw std::length_error("a text beyond what rank 0 takes");
     if (rank() != 0) {
@@ -443,25 +564,26 @@ std::vector<std::string> GlooTransport::gather(const std::string& text) {
         });
         return {};
     }
-    const auto count = static_cast<std::size_t>(ranks());
-    std::vector<std::string> texts(count);
-    std::vector<std::int64_t> sizes(count, 0);
-    std::vector<Posting> postings(count);
+    const auto& members = impl.meeting.members;
+    std::vector<std::string> texts(static_cast<std::size_t>(ranks()));
+    std::vector<std::int64_t> sizes(members.size(), 0);
+    std::vector<Posting> postings(members.size());
+    const auto text_of = [&](std::size_t i) -> std::string& { return texts[static_cast<std::size_t>(members[i])]; };
     texts[0] = text;
-    for (std::size_t r = 1; r < count; ++r)
-        impl.guarded(static_cast<int>(r), [&] {
-            postings[r] =
-                post_receive(group, std::as_writable_bytes(std::span(&sizes[r], 1)), static_cast<int>(r), size_tag);
+    for (std::size_t i = 1; i < members.size(); ++i)
+        impl.guarded(members[i], [&] {
+            postings[i] =
+                post_receive(group, std::as_writable_bytes(std::span(&sizes[i], 1)), static_cast<int>(i), size_tag);
         });
-    for (std::size_t r = 1; r < count; ++r) {
-        impl.guarded(static_cast<int>(r), [&] { finish(postings[r]); });
-        texts[r].resize(checked_size(sizes[r], most_gathered_bytes, static_cast<int>(r)));
-        if (texts[r].empty()) continue;
-        impl.guarded(static_cast<int>(r),
-                     [&] { postings[r] = post_receive(group, writable(texts[r]), static_cast<int>(r), text_tag); });
+    for (std::size_t i = 1; i < members.size(); ++i) {
+        impl.guarded(members[i], [&] { finish(postings[i]); });
+        text_of(i).resize(checked_size(sizes[i], most_gathered_bytes, members[i]));
+        if (text_of(i).empty()) continue;
+        impl.guarded(members[i],
+                     [&] { postings[i] = post_receive(group, writable(text_of(i)), static_cast<int>(i), text_tag); });
     }
-    for (std::size_t r = 1; r < count; ++r)
-        if (!texts[r].empty()) impl.guarded(static_cast<int>(r), [&] { finish(postings[r]); });
+    for (std::size_t i = 1; i < members.size(); ++i)
+        if (!text_of(i).empty()) impl.guarded(members[i], [&] { finish(postings[i]); });
     return texts;
 }
 
@@ -469,34 +591,30 @@ std::vector<std::string> GlooTransport::gather(const std::string& text) {
 std::string GlooTransport::broadcast(const std::string& text) {
     constexpr std::size_t short_bytes = 4096;
     auto& impl = *impl_;
+    impl.check();
+    if (impl.alone()) return text;
     if (rank() == 0 && text.size() > most_broadcast_bytes) throw std::length_error("a text beyond what ranks take");
-    const auto spread = [&](void* data, std::size_t size) {
-        impl.guarded(impl.world.peer, [&] {
-            std::vector<torch::Tensor> tensors{bytes_of(data, size)};
-            impl.world.group->broadcast(tensors)->wait();
-        });
-    };
     std::array<char, sizeof(std::int64_t) + short_bytes> first{};
     auto size = static_cast<std::int64_t>(text.size());
     if (rank() == 0) {
         std::memcpy(first.data(), &size, sizeof size);
         std::memcpy(first.data() + sizeof size, text.data(), std::min(text.size(), short_bytes));
     }
-    spread(first.data(), first.size());
+    impl.spread(first.data(), first.size());
     std::memcpy(&size, first.data(), sizeof size);
     const auto checked = checked_size(size, most_broadcast_bytes, 0);
     if (checked <= short_bytes) return {first.data() + sizeof size, checked};
     std::string result = rank() == 0 ? text : std::string(checked, '\0');
-    spread(result.data(), result.size());
+    impl.spread(result.data(), result.size());
     return result;
 }
 
 void GlooTransport::send_to(int peer, std::span<const std::byte> bytes) {
-    impl_->guarded(peer, [&] { finish(post_send(impl_->world.group, bytes, peer, data_tag)); });
+    impl_->guarded(peer, [&] { finish(post_send(impl_->world.group, bytes, impl_->place(peer), data_tag)); });
 }
 
 void GlooTransport::receive_from(int peer, std::span<std::byte> bytes) {
-    impl_->guarded(peer, [&] { finish(post_receive(impl_->world.group, bytes, peer, data_tag)); });
+    impl_->guarded(peer, [&] { finish(post_receive(impl_->world.group, bytes, impl_->place(peer), data_tag)); });
 }
 
 std::unique_ptr<LineBook> GlooTransport::line_book(std::size_t) {

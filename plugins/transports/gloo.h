@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `transport: gloo`: ranks as processes, on one host or many, through LibTorch's c10d.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "core/engine/transport.h"
 #include "plugins/transports/rendezvous.h"
@@ -19,16 +21,24 @@ struct GlooOptions {
 /// One two-rank group for each pair of ranks and direction that the schedule uses, one for each stage on several ranks,
 /// and one of all ranks: a rank that is gone harms only what it took part in. A broken connection is reported to the
 /// rendezvous, and the call that met it waits for what comes of that, at most ten seconds: `abort`, or the end of the
-/// process.
+/// process. After a meeting (`regroup`) all groups are made anew, under names of that meeting.
 class GlooTransport final : public RankTransport {
 public:
-    /// Every rank at once, with the same schedule. Throws InputError where a connection cannot be made.
+    /// Every rank at once, with the same schedule; one that has come back connects to nobody yet. Throws InputError
+    /// where a connection cannot be made.
     GlooTransport(Rendezvous& rendezvous, const RankSchedule& schedule, GlooOptions options = {});
     /// Aborts what is still under way.
     ~GlooTransport() override;
 
     int rank() const override;
     int ranks() const override;
+    std::vector<int> members() const override;
+    /// A rank is lost: true where this one is to go on without it, and has been told. From any thread.
+    bool lose(const Loss& loss) noexcept;
+    void outlive_losses(bool outlives) override;
+    bool must_regroup() const override { return must_regroup_; }
+    bool somebody_waits() const override;
+    Regrouping regroup() override;
     void abort() noexcept override;
     void when_broken(std::function<void(std::exception_ptr)> broken) override;
     double now_s() const override;
@@ -53,7 +63,12 @@ public:
 
 private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<Impl> present() const;
+
+    std::atomic<bool> outlives_{false}, must_regroup_{false};
+    int fruitless_ = 0;         ///< meetings since the last iteration that changed nothing
+    mutable std::mutex mutex_;  ///< of the pointer, which a thread that tells of a loss reads meanwhile
+    std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace skippipe

@@ -19,9 +19,17 @@ class RunStore;
 
 /// What may end a run from outside.
 struct Loss {
-    int rank = -1;    ///< that is gone; -1: not known
-    std::string how;  ///< "its connection broke", "silent for 5 s"
-    Faults faults;    ///< what it said before it ended itself
+    int rank = -1;           ///< that is gone; -1: not known
+    std::string how;         ///< "its connection broke", "silent for 5 s"
+    Faults faults;           ///< what it said before it ended itself
+    double unnoticed_s = 0;  ///< from its last sign of life, or the break, until it was told
+};
+
+/// Who is there. The first, 0, is that of all ranks; each loss that is outlived, and each return, makes the next.
+struct Meeting {
+    int number = 0;
+    std::vector<int> members;  ///< ascending
+    Loss loss;                 ///< that led to it; rank -1: none
 };
 
 /// Seconds between two beats of each of so many ranks, by which the store gets at most some 200 requests a second.
@@ -47,13 +55,32 @@ public:
     /// Rank 0's text on every rank, once a key.
     std::string share(const std::string& key, const std::string& text);
 
-    /// Beats from now on, and calls `lost` once, from a thread, when a rank is silent for `limit_s` (longer where many
-    /// ranks share the store: five beats) or another rank lost it. Suspicion is a belief: a rank that is only stopped
-    /// is named like one that is dead.
+    /// Whether this rank was there before, as another process: the others do not wait for it, and take it in when it
+    /// meets them.
+    bool came_back() const { return came_back_; }
+    /// Such a one that has not been taken in.
+    bool waits_to_be_taken_in() const;
+
+    /// Beats from now on, and calls `lost` once a meeting, from a thread, when a rank is silent for `limit_s` (longer
+    /// where many ranks share the store: five beats) or another rank lost it. Suspicion is a belief: a rank that is
+    /// only stopped is named like one that is dead.
     void watch(std::function<void(const Loss&)> lost, double limit_s);
+    std::vector<int> members() const;
+    /// After a loss, or to take in who has come back: rank 0 finds out who answers, and all agree. Every rank that is
+    /// there calls it; one that has come back waits in it until it is taken in. Throws Aborted once `stop` is set,
+    /// InputError where the others have given this rank up, or one of them said that it cannot go on.
+    Meeting meet(const std::shared_ptr<const std::atomic<bool>>& stop);
+    /// Whether a rank that is not there waits to be taken in. On rank 0.
+    bool somebody_waits() const { return somebody_waits_; }
+    /// Whether losses are outlived: then who is lost need not be known before all meet again.
+    void outlive_losses(bool outlives) { outlives_ = outlives; }
+    /// Those who met have begun to work: from now on silence is borne for as long as `watch` said.
+    void settle() { settled_ = true; }
     /// This rank's connection to another (-1: to one of several) broke. Returns at once; soon everybody hears of it,
     /// and `lost` is called here, unless a rank says meanwhile why it ended, or, for -1, is found silent.
     void report_broken(int rank, const std::string& how);
+    /// Those who met cannot talk: all are told of a loss by nobody (rank -1), and meet again.
+    void call_meeting(const std::string& why);
     /// This rank cannot go on: the others hear why. `lost` is not called here any more.
     void report_failed(const Faults& faults);
     /// Everybody is through: waits for all, rank 0 longest, at most `patience_s`.
@@ -66,11 +93,17 @@ private:
         double since_s = 0, until_s = 0;
     };
     void check_build(const std::string& build);
+    void say_alive(RunStore& store);
+    void look_for_returns(RunStore& store);
+    bool listens() const;
+    double answer_within_s() const;
+    Meeting decide(RunStore& store, int number);
+    Meeting hear(RunStore& store, int number) const;
     void beat();
     void sweep();
     void watch_store();
-    bool listen(RunStore& store);
-    bool look_at(RunStore& store, int rank);
+    void listen(RunStore& store);
+    void look_at(RunStore& store, int rank);
     void confirm_suspicion(RunStore& store);
     void tell_all(RunStore& store, const Loss& loss);
     bool pause(double seconds);
@@ -84,16 +117,22 @@ private:
     std::shared_ptr<RunStore> store_;
     std::function<void(const Loss&)> lost_;
     double beat_every_s_ = 0.2, limit_s_ = 5;
-    std::mutex mutex_;
+    bool came_back_ = false;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
-    bool stop_ = false, told_ = false, failed_ = false;
+    bool stop_ = false, told_ = false, ended_ = false, failed_ = false;
     std::vector<Suspicion> suspicions_;
+    Meeting meeting_;  ///< the last
+    int come_to_ = 0;  ///< the meeting that this rank waits for, or was at last
+    std::uint64_t beats_ = 0;
+    std::atomic<bool> somebody_waits_{false}, outlives_{false}, settled_{true};
     struct Heard {
         std::string beat;
         double since_s = 0;
         int looks = 0;  ///< that found the same beat
     };
-    std::vector<Heard> heard_;
+    std::vector<Heard> heard_;  ///< by rank, in the meeting looked_in_
+    int looked_in_ = 0;
     std::atomic<double> answered_at_s_{0};  ///< by the store, to the heart
     std::thread heart_, sweeper_, store_watch_;
 };

@@ -50,7 +50,8 @@ std::string against(const RankSchedule& schedule, const std::function<void(RankT
     Peer peer{rendezvous.connect(), {}, {}};
     const auto device = c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
     const auto group = [&](const char* name, int rank) {
-        return make_group(c10::make_intrusive<c10d::PrefixStore>(name, peer.store->shared()), rank, 2, device);
+        return make_group(c10::make_intrusive<c10d::PrefixStore>(name, peer.store->shared()), rank, 2, device,
+                          std::chrono::minutes(2), true);
     };
     peer.world = group("world", 1);
     if (!schedule.transfers.empty()) {

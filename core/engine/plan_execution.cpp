@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/plan_execution.h"
+
+#include "core/base/index.h"
+#include "core/engine/virtual_clock.h"
+#include "core/engine/wall_clock.h"
+
+namespace skippipe {
+
+namespace {
+
+/// Lines that nodes of several ranks send over.
+std::vector<bool> lines_across_ranks(const Problem& problem, const RankSchedule& schedule) {
+    std::vector<int> sender(problem.line_names.size(), -1);
+    std::vector<bool> across(problem.line_names.size(), false);
+    for (const auto& path : schedule.plan.paths)
+        for (std::size_t i = 0; i < path.nodes.size(); ++i)
+            for (const NodeIndex to : {path.nodes[(i + 1) % path.nodes.size()],
+                                       path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]}) {
+                const NodeIndex from = path.nodes[i];
+                const int line = problem.hop(from, to).line, rank = schedule.rank_of[at(from)];
+                if (line == no_line) continue;
+                if (sender[at(line)] >= 0 && sender[at(line)] != rank) across[at(line)] = true;
+                sender[at(line)] = rank;
+            }
+    return across;
+}
+
+}  // namespace
+
+PlanExecution::PlanExecution(const Experiment& experiment, const Problem& problem, RankSchedule schedule,
+                             ComputeBackend& compute, RankTransport& transport)
+    : planned_(problem, schedule.plan.blocks), schedule_(std::move(schedule)) {
+    const auto& drawn = planned_.get();
+    const auto& how = experiment.execution;
+    if (how.clock == Clock::virtual_time) {
+        events_ = std::make_unique<VirtualClock>(drawn, schedule_, compute);
+    } else {
+        if (how.shape_links)
+            shaper_ = std::make_unique<LinkShaper>(drawn, how.link_jitter, experiment.seed,
+                                                   lines_across_ranks(drawn, schedule_),
+                                                   transport.line_book(drawn.line_names.size()));
+        auto wall = std::make_unique<WallClock>(drawn, schedule_, compute, transport, shaper_.get());
+        wall_ = wall.get();
+        events_ = std::move(wall);
+    }
+    driver_.emplace(drawn, schedule_, transport.rank(), *events_);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/engine/compute.h"
+#include "core/engine/driver.h"
+#include "core/engine/shaping.h"
+#include "core/experiment/document.h"
+
+namespace skippipe {
+
+class WallClock;
+
+/// Nodes, driver and clock of one plan in force, on this rank.
+class PlanExecution {
+public:
+    /// All but the schedule outlive it.
+    PlanExecution(const Experiment& experiment, const Problem& problem, RankSchedule schedule, ComputeBackend& compute,
+                  RankTransport& transport);
+
+    const RankSchedule& schedule() const { return schedule_; }
+    RankIteration run(int iteration) { return driver_->run_iteration(iteration); }
+    RankIteration run(int iteration, const std::vector<Disturbance>& disturbances, RecoveryController& controller) {
+        return driver_->run_iteration(iteration, disturbances, controller);
+    }
+    /// Null under the virtual clock.
+    const WallClock* wall() const { return wall_; }
+
+private:
+    PlannedProblem planned_;
+    RankSchedule schedule_;
+    std::unique_ptr<LinkShaper> shaper_;
+    std::unique_ptr<EventSource> events_;
+    const WallClock* wall_ = nullptr;
+    std::optional<Driver> driver_;
+};
+
+}  // namespace skippipe

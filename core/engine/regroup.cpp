@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/regroup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "core/base/format.h"
+#include "core/base/index.h"
+
+namespace skippipe {
+
+namespace {
+
+using nlohmann::json;
+
+/// Runs `read`; what it throws about the text becomes a fault of the rank that sent it.
+template <class Read>
+auto from_peer(int rank, const Read& read) {
+    try {
+        return read();
+    } catch (const json::exception& error) {
+        throw PeerFault(rank, fmt::format("says where it stands in words that are none: {}", error.what()));
+    }
+}
+
+bool contains(const std::vector<int>& ranks, int rank) {
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+std::string names(const std::vector<NodeIndex>& nodes, const Problem& problem) {
+    std::string text;
+    for (const NodeIndex node : nodes) text += (text.empty() ? "" : ", ") + problem.node_ids[at(node)];
+    return text;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+    return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "));
+}
+
+/// Of a stage's state as it travels.
+struct StateHeader {
+    double values = 0, steps = 0;
+};
+
+void send_state(const StageState& state, int to, RankTransport& transport) {
+    const StateHeader header{static_cast<double>(state.weights.size()), static_cast<double>(state.steps)};
+    transport.send_to(to, std::as_bytes(std::span(&header, 1)));
+    for (const auto* values : {&state.weights, &state.m, &state.v})
+        transport.send_to(to, std::as_bytes(std::span(*values)));
+}
+
+/// `values`: how many of each this rank's own copy has.
+StageState receive_state(std::size_t values, int from, RankTransport& transport) {
+    StateHeader header;
+    transport.receive_from(from, std::as_writable_bytes(std::span(&header, 1)));
+    if (header.values != static_cast<double>(values) || !(header.steps >= 0) || header.steps > 1e15)
+        throw PeerFault(from, fmt::format("offers a stage of {} weights after {} steps, where it has {}", header.values,
+                                          header.steps, values));
+    StageState state{.steps = static_cast<std::int64_t>(header.steps)};
+    for (auto* part : {&state.weights, &state.m, &state.v}) {
+        part->resize(values);
+        transport.receive_from(from, std::as_writable_bytes(std::span(*part)));
+    }
+    return state;
+}
+
+}  // namespace
+
+std::string describe(const RegroupReport& report, const Problem& problem) {
+    std::string text;
+    if (!report.lost.empty())
+        text = fmt::format("{} {} gone ({}) with {}; the others go on after iteration {}", ranks_text(report.lost),
+                           report.lost.size() > 1 ? "are" : "is", report.how, names(report.nodes_lost, problem),
+                           report.iterations_done);
+    if (!report.joined.empty())
+        text += fmt::format("{}{} {} back with {}", text.empty() ? "" : "; ", ranks_text(report.joined),
+                            report.joined.size() > 1 ? "are" : "is", names(report.nodes_joined, problem));
+    text += fmt::format(": {} lost, known after {}, all quiet {}, met {}, planned {}, connected {}",
+                        format_seconds(report.lost_work_s), format_seconds(report.detection_s),
+                        format_seconds(report.quiet_s), format_seconds(report.meeting_s),
+                        format_seconds(report.planning_s), format_seconds(report.connecting_s));
+    if (!report.joined.empty()) text += fmt::format(", weights fetched {}", format_seconds(report.fetching_s));
+    return text;
+}
+
+std::string to_text(const RankPosition& position) {
+    return json{{"iterations_done", position.iterations_done}, {"commit", position.commit}}.dump();
+}
+
+RankPosition read_position(const std::string& text, int rank) {
+    return from_peer(rank, [&] {
+        const auto v = json::parse(text);
+        return RankPosition{v.at("iterations_done"), v.at("commit")};
+    });
+}
+
+std::string to_text(const Agreement& agreement) {
+    return json{{"iterations_done", agreement.iterations_done},
+                {"commit", agreement.commit},
+                {"joined", agreement.joined},
+                {"validation_due", agreement.validation_due},
+                {"validated_at", agreement.validated_at},
+                {"committed_at", agreement.committed_at},
+                {"plan", agreement.plan_json}}
+        .dump();
+}
+
+Agreement read_agreement(const std::string& text) {
+    return from_peer(0, [&] {
+        const auto v = json::parse(text);
+        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"), v.at("validation_due"),
+                         v.at("validated_at"),    v.at("committed_at"), v.at("plan")};
+    });
+}
+
+Agreement agree(const std::vector<std::string>& positions) {
+    Agreement agreement{.iterations_done = -1};
+    std::vector<int> done;
+    for (std::size_t rank = 0; rank < positions.size(); ++rank) {
+        if (positions[rank].empty()) continue;
+        auto position = read_position(positions[rank], static_cast<int>(rank));
+        if (position.iterations_done < 0) {
+            agreement.joined.push_back(static_cast<int>(rank));
+            continue;
+        }
+        done.push_back(position.iterations_done);
+        if (position.iterations_done <= agreement.iterations_done) continue;
+        agreement.iterations_done = position.iterations_done;
+        agreement.commit = std::move(position.commit);
+    }
+    const auto behind = [&](int iterations) { return iterations < agreement.iterations_done; };
+    if (std::none_of(done.begin(), done.end(), behind))
+        agreement.commit.clear();
+    else if (agreement.commit.empty() || *std::min_element(done.begin(), done.end()) + 1 < agreement.iterations_done)
+        throw PeerFault(-1, fmt::format("is {} iterations ahead of another",
+                                        agreement.iterations_done - *std::min_element(done.begin(), done.end())));
+    return agreement;
+}
+
+std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::vector<int>& ranks) {
+    std::vector<NodeIndex> nodes;
+    for (const auto& ring : schedule.plan.stages)
+        for (const NodeIndex node : ring)
+            if (contains(ranks, schedule.rank_of[at(node)])) nodes.push_back(node);
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
+}
+
+RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& members,
+                          const std::vector<int>& joined, const std::string& how, RecoveryController& controller) {
+    std::vector<int> gone;
+    for (int rank = 0; rank < everybody.ranks; ++rank)
+        if (!contains(members, rank)) gone.push_back(rank);
+    const auto& base = everybody.plan;
+    for (std::size_t stage = 0; stage < base.stages.size(); ++stage) {
+        const auto& ring = base.stages[stage];
+        const auto has_weights = [&](NodeIndex node) {
+            const int rank = everybody.rank_of[at(node)];
+            return contains(members, rank) && !contains(joined, rank);
+        };
+        if (std::any_of(ring.begin(), ring.end(), has_weights)) continue;
+        const int rank = everybody.rank_of[at(ring.front())];
+        throw InputError(
+            fmt::format("rank {}", rank),
+            fmt::format("rank {} is gone ({}) with {}: stage {} has no node left", rank, how,
+                        names({ring.begin(), ring.end()}, problem), stage),
+            "the stage's weights were on its nodes alone, and are lost to this run",
+            "Go on from the run's newest checkpoint (`skippipe resume`), where it has one; a stage with nodes on two "
+            "ranks outlives the loss of one");
+    }
+    auto schedule = make_schedule(problem, plan_without(problem, base, nodes_of_ranks(everybody, gone), controller),
+                                  everybody.rank_of, everybody.ranks);
+    if (const auto why = find_deadlock(problem, schedule))
+        throw InputError("ranks", "the plan for the ranks that are left comes to a deadlock: " + *why,
+                         "every rank posts transfers in one order", "Go on with `skippipe resume`, with all ranks");
+    return schedule;
+}
+
+void fetch_states(const RankSchedule& everybody, const std::vector<int>& members, const std::vector<int>& joined,
+                  ComputeBackend& compute, RankTransport& transport) {
+    const auto rank_of = [&](NodeIndex node) { return everybody.rank_of[at(node)]; };
+    for (const int rank : joined)
+        for (const auto& ring : everybody.plan.stages) {
+            std::vector<NodeIndex> there;
+            for (const NodeIndex node : ring)
+                if (rank_of(node) == rank) there.push_back(node);
+            const auto source = std::find_if(ring.begin(), ring.end(), [&](NodeIndex node) {
+                return contains(members, rank_of(node)) && !contains(joined, rank_of(node));
+            });
+            if (there.empty() || source == ring.end()) continue;
+            if (transport.rank() == rank_of(*source)) {
+                if (const auto state = compute.state(*source); !state.weights.empty())
+                    send_state(state, rank, transport);
+            } else if (transport.rank() == rank) {
+                const auto own = compute.state(there.front()).weights.size();
+                if (own == 0) continue;
+                const auto state = receive_state(own, rank_of(*source), transport);
+                for (const NodeIndex node : there) compute.set_state(node, state);
+            }
+        }
+}
+
+}  // namespace skippipe

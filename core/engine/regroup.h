@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How a training of several ranks goes on when some are gone or have come back: what they agree on, as values.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/engine/compute.h"
+#include "core/engine/recovery.h"
+#include "core/engine/step.h"
+
+namespace skippipe {
+
+/// What the ranks did when some were gone or had come back.
+struct RegroupReport {
+    int iterations_done = 0;
+    std::vector<int> lost, joined;  ///< ranks
+    std::vector<NodeIndex> nodes_lost, nodes_joined;
+    std::string how;          ///< "its connection broke"; empty: none was lost
+    double lost_work_s = 0;   ///< of the iteration that begins again, until the loss was known here
+    double detection_s = 0;   ///< from the last sign of life, or the break, until all were told
+    double quiet_s = 0;       ///< until what was under way here had ended
+    double meeting_s = 0;     ///< until all agreed on who is there, and could talk
+    double planning_s = 0;    ///< the plan for those, with the proof against deadlock
+    double connecting_s = 0;  ///< lines and sums of that plan
+    double fetching_s = 0;    ///< weights and AdamW's state for those who came back
+    std::string plan_json;    ///< in force from now on
+
+    /// From the first loss to the next iteration, less what passed before it was known.
+    double total_s() const { return lost_work_s + quiet_s + meeting_s + planning_s + connecting_s + fetching_s; }
+};
+
+/// "rank 2 is gone (its connection broke) with n5, n6: ..." for people.
+std::string describe(const RegroupReport& report, const Problem& problem);
+
+/// Where a rank stands when ranks meet.
+struct RankPosition {
+    int iterations_done = -1;  ///< -1: it has just come
+    Commit commit;             ///< of the last of them, where it was this rank's; or empty
+};
+
+/// What rank 0 says to all when they have met.
+struct Agreement {
+    int iterations_done = 0;
+    Commit commit;            ///< of the last of them, where a rank has not heard it; or empty
+    std::vector<int> joined;  ///< ranks that have just come, and have no weights
+    bool validation_due = false;
+    int validated_at = -1, committed_at = -1;
+    std::string plan_json;
+};
+
+std::string to_text(const RankPosition& position);
+/// Throws PeerFault where `rank` sent none.
+RankPosition read_position(const std::string& text, int rank);
+std::string to_text(const Agreement& agreement);
+/// Throws PeerFault where it is none.
+Agreement read_agreement(const std::string& text);
+
+/// The furthest of them. An iteration whose sums one rank has is over for all: each has given its own, and none can be
+/// more than that one behind. Throws PeerFault where that is not so. `positions` by rank, empty of those not there.
+Agreement agree(const std::vector<std::string>& positions);
+
+/// Of the plan, ascending.
+std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::vector<int>& ranks);
+
+/// The plan of everybody, for the members; `how`: the others were lost. Throws InputError where a stage has no node
+/// left but on ranks that have just joined: its weights are lost.
+RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& members,
+                          const std::vector<int>& joined, const std::string& how, RecoveryController& controller);
+
+/// Every member, after `follow`: nodes of ranks that joined get their stage from the first node on one that has not.
+/// Throws PeerFault where what comes has another size.
+void fetch_states(const RankSchedule& everybody, const std::vector<int>& members, const std::vector<int>& joined,
+                  ComputeBackend& compute, RankTransport& transport);
+
+}  // namespace skippipe

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks that are killed or stopped while they train, at random moments: the others go on, who is started again comes
+// back, and what comes in the end is what an undisturbed training gives. Real programs, Gloo on loopback.
+#include <random>
+
+#include "core/record/checkpoints.h"
+#include "tests/app/launched.h"
+
+using namespace launched;
+using skippipe::RunState;
+
+namespace {
+
+constexpr int patient_ms = 180'000, ranks = 4, stages = 3;
+
+/// Every rank but one may be lost: each has a node of each stage.
+QString everywhere(const Scene& scene, int iterations, const char* wire = "fp32", bool shaped = false) {
+    QJsonArray nodes, placement;
+    for (int stage = 0; stage < stages; ++stage) {
+        QJsonArray ring;
+        for (int rank = 0; rank < ranks; ++rank) {
+            const auto id = QString("r%1s%2").arg(rank).arg(stage);
+            nodes.append(QJsonObject{{"id", id}, {"rank", rank}, {"seconds_per_sample_per_block", 0.01}});
+            ring.append(id);
+        }
+        placement.append(ring);
+    }
+    QJsonArray links;
+    for (qsizetype i = 0; i < nodes.size(); ++i)
+        for (qsizetype k = 0; k < i; ++k)
+            links.append(QJsonObject{{"from", nodes[i].toObject()["id"]},
+                                     {"to", nodes[k].toObject()["id"]},
+                                     {"latency_s", 0.001},
+                                     {"bandwidth_bytes_per_s", 1e9}});
+    const QJsonObject document{
+        {"format", 1},
+        {"name", "Everywhere"},
+        {"seed", 5},
+        {"topology", QJsonObject{{"nodes", nodes}, {"links", links}}},
+        {"model", QJsonObject{{"blocks", 3}, {"width", 32}, {"heads", 2}, {"sequence", 32}}},
+        {"pipeline", QJsonObject{{"stages", stages},
+                                 {"placement", placement},
+                                 {"microbatches", 8},
+                                 {"microbatch_samples", 1},
+                                 {"skip_ratio", 0.33},
+                                 {"memory_microbatches", 8},
+                                 {"planner", "skippipe"},
+                                 {"plan_steps", 200}}},
+        {"costs", QJsonObject{{"wire", wire}}},
+        {"data", QJsonObject{{"source", "text"}, {"path", "corpus.txt"}, {"validation_samples", 4}}},
+        {"training", QJsonObject{{"iterations", iterations}, {"validate_every", 40}, {"checkpoint_every", 15}}},
+        {"execution", QJsonObject{{"clock", "wall"},
+                                  {"transport", "gloo"},
+                                  {"ranks", ranks},
+                                  {"threads", 1},
+                                  {"shape_links", shaped}}}};
+    return scene.write("everywhere.json", QJsonDocument(document).toJson());
+}
+
+std::vector<qint64> workers_of(const Scene& scene, int rank) {
+    std::vector<qint64> found;
+    for (const auto pid : scene.alive("RANK=" + QByteArray::number(rank)))
+        if (QFile::symLinkTarget(QStringLiteral("/proc/%1/exe").arg(pid)).endsWith("skippipe-worker"))
+            found.push_back(pid);
+    return found;
+}
+
+double total(const Scene& scene, skippipe::RunId run, const std::string& name) {
+    double sum = 0;
+    for (const auto& metric : skippipe::Reader(scene.record().toStdString()).metrics(run))
+        if (metric.name == name) sum += metric.value;
+    return sum;
+}
+
+struct Kind {
+    const char* name;
+    std::vector<int> victims;
+    int signal, iterations, rounds;
+    bool at_once;
+};
+const Kind kinds[] = {{"one after the other", {1, 2, 3}, SIGKILL, 160, 4, false},
+                      {"half at once", {1, 3}, SIGKILL, 120, 1, true},
+                      {"all but rank 0 at once", {1, 2, 3}, SIGKILL, 120, 1, true},
+                      {"stopped", {2}, SIGSTOP, 120, 1, true}};
+
+}  // namespace
+
+class TestRankLoss : public QObject {
+    Q_OBJECT
+
+    static bool trains_on(const Scene& scene, const Process& process, skippipe::RunId after) {
+        return wait_until(
+            [&] {
+                const auto run = scene.last_run();
+                return process.process->state() == QProcess::NotRunning ||
+                       (run && run->id != after && run->iterations_done > 2);
+            },
+            patient_ms);
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        if (!no_worker().isEmpty()) QSKIP(qPrintable(no_worker()));
+    }
+
+    void the_others_go_on_data() {
+        QTest::addColumn<int>("index");
+        for (int i = 0; i < 4; ++i) QTest::newRow(kinds[i].name) << i;
+    }
+    void the_others_go_on() {
+        QFETCH(int, index);
+        const auto& kind = kinds[index];
+        const Scene scene;
+        const auto file = everywhere(scene, kind.iterations);
+        auto undisturbed = start(scene, {"run", file});
+        QVERIFY(undisturbed.ended(patient_ms));
+        QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());
+        const auto whole = scene.last_run()->id;
+
+        const auto seed = std::random_device{}();
+        std::mt19937 random(seed);
+        auto process = start(scene, {"run", file});
+        QVERIFY(trains_on(scene, process, whole));
+        const auto run = scene.last_run()->id;
+        int killed = 0;
+        for (int round = 0; round < kind.rounds; ++round) {
+            QTest::qSleep(static_cast<int>(random() % 300));
+            auto victims = kind.victims;
+            if (!kind.at_once) victims = {victims[random() % victims.size()]};
+            const double lost = total(scene, run, "nodes_lost");
+            int hit = 0;
+            for (const int rank : victims)
+                for (const auto pid : workers_of(scene, rank)) hit += ::kill(static_cast<pid_t>(pid), kind.signal) == 0;
+            killed += hit;
+            if (hit == 0) continue;
+            QVERIFY(wait_until(
+                [&] {
+                    return process.process->state() == QProcess::NotRunning ||
+                           total(scene, run, "nodes_lost") > lost;
+                },
+                patient_ms));
+        }
+        QVERIFY(process.ended(patient_ms));
+        const auto told = process.text() + "\nseed " + QByteArray::number(seed);
+        QVERIFY2(process.exit_code() == 0, told);
+        const auto info = *scene.last_run();
+        QCOMPARE(info.id, run);
+        QVERIFY(info.state == RunState::finished);
+        QCOMPARE(info.iterations_done, kind.iterations);
+        QVERIFY2(killed > 0, "it was over before anybody was killed");
+        // Losses are those of the undisturbed training, each iteration once; whole recoveries are accounted for.
+        const auto expected = scene.losses(whole), got = scene.losses(run);
+        QCOMPARE(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i)
+            QVERIFY2(std::abs(got[i] / expected[i] - 1) < 1e-5,
+                     qPrintable(QString("iteration %1: %2, not %3\n%4")
+                                    .arg(i + 1)
+                                    .arg(got[i], 0, 'g', 9)
+                                    .arg(expected[i], 0, 'g', 9)
+                                    .arg(QString(told))));
+        QVERIFY2(total(scene, run, "nodes_lost") >= stages, told);
+        QVERIFY2(total(scene, run, "recovery_s") > 0, told);
+        QVERIFY2(told.contains(" gone (") && told.contains("the others go on"), told);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
+    /// Started again by the run, it trains on with the weights of the others: were they not, later losses would show it.
+    void who_was_killed_comes_back() {
+        const Scene scene;
+        const auto file = everywhere(scene, 100'000);
+        auto process = start(scene, {"run", file, "--json"});
+        QVERIFY(trains_on(scene, process, 0));
+        const auto run = scene.last_run()->id;
+        const auto first = workers_of(scene, 2);
+        QCOMPARE(first.size(), std::size_t(1));
+        ::kill(static_cast<pid_t>(first[0]), SIGKILL);
+        QByteArray told;
+        QVERIFY(wait_until([&] { return (told = process.text()).contains("\"joined_ranks\":[2]"); }, patient_ms));
+        QVERIFY2(told.contains("\"lost_ranks\":[2]"), told);
+        const int done = scene.last_run()->iterations_done;
+        QVERIFY(wait_until([&] { return scene.last_run()->iterations_done > done + 5; }, patient_ms));
+        QVERIFY(workers_of(scene, 2).size() == 1 && workers_of(scene, 2) != first);
+        auto stop = start(scene, {"stop", "latest"});
+        QVERIFY(stop.ended(patient_ms));
+        QVERIFY(process.ended(patient_ms));
+        QVERIFY(scene.last_run()->state == RunState::stopped);
+        // Nodes that were not there are told so, and are idle for that.
+        skippipe::Reader reader(scene.record().toStdString());
+        int down = 0;
+        for (const auto& span : reader.spans(run)) down += span.kind == skippipe::SpanKind::down;
+        QVERIFY(down >= stages);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
+    /// Its weights were on that rank alone: the run ends, says so, and goes on from its newest checkpoint.
+    void a_stage_that_is_lost_ends_the_run() {
+        const Scene scene;
+        const QJsonObject execution{{"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}};
+        const auto file = scene.tiny("kept.json", execution, 100'000, true);
+        auto process = start(scene, {"run", file, "--checkpoint-every", "2"});
+        QVERIFY(wait_until(
+            [&] {
+                const auto run = scene.last_run();
+                return run && !skippipe::list_checkpoints(scene.record().toStdString(), run->id).empty();
+            },
+            patient_ms));
+        const auto victims = workers_of(scene, 1);
+        QCOMPARE(victims.size(), std::size_t(1));
+        ::kill(static_cast<pid_t>(victims[0]), SIGKILL);
+        QVERIFY(process.ended(patient_ms));
+        const auto text = process.text();
+        QCOMPARE(process.exit_code(), 1);
+        QVERIFY2(text.contains("rank 1 is gone (") && text.contains("has no node left") &&
+                     text.contains("skippipe resume"),
+                 text);
+        QVERIFY(scene.last_run()->state == RunState::failed);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+        auto resumed = start(scene, {"resume", "latest"});
+        const int done = scene.last_run()->iterations_done;
+        QVERIFY(wait_until([&] { return scene.last_run()->iterations_done > done + 2; }, patient_ms));
+        auto stop = start(scene, {"stop", "latest"});
+        QVERIFY(stop.ended(patient_ms));
+        QVERIFY(resumed.ended(patient_ms));
+    }
+
+private:
+    static Process start(const Scene& scene, const QStringList& arguments) {
+        return scene.start(program, arguments + QStringList{"--db", scene.record()});
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRankLoss)
+#include "test_rank_loss.moc"
