@@ -143,9 +143,9 @@ Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s, std::string 
                                : "Check MASTER_ADDR and MASTER_PORT, that rank 0 runs, that SKIPPIPE_TOKEN is the same "
                                  "everywhere, and the firewall");
     }
+    for (int rank = 0; rank < launch_.world_size; ++rank) meeting_.members.push_back(rank);
     check_build(build.empty() ? build_id() + ", LibTorch " TORCH_VERSION : build);
     came_back_ = launch_.rank > 0 && store_->add(fmt::format("processes/{}", launch_.rank), 1) > 1;
-    for (int rank = 0; rank < launch_.world_size; ++rank) meeting_.members.push_back(rank);
 }
 
 Rendezvous::~Rendezvous() {

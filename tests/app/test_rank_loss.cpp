@@ -49,11 +49,9 @@ QString everywhere(const Scene& scene, int iterations, const char* wire = "fp32"
         {"costs", QJsonObject{{"wire", wire}}},
         {"data", QJsonObject{{"source", "text"}, {"path", "corpus.txt"}, {"validation_samples", 4}}},
         {"training", QJsonObject{{"iterations", iterations}, {"validate_every", 40}, {"checkpoint_every", 15}}},
-        {"execution", QJsonObject{{"clock", "wall"},
-                                  {"transport", "gloo"},
-                                  {"ranks", ranks},
-                                  {"threads", 1},
-                                  {"shape_links", shaped}}}};
+        {"execution",
+         QJsonObject{
+             {"clock", "wall"}, {"transport", "gloo"}, {"ranks", ranks}, {"threads", 1}, {"shape_links", shaped}}}};
     return scene.write("everywhere.json", QJsonDocument(document).toJson());
 }
 
@@ -135,8 +133,7 @@ private Q_SLOTS:
             if (hit == 0) continue;
             QVERIFY(wait_until(
                 [&] {
-                    return process.process->state() == QProcess::NotRunning ||
-                           total(scene, run, "nodes_lost") > lost;
+                    return process.process->state() == QProcess::NotRunning || total(scene, run, "nodes_lost") > lost;
                 },
                 patient_ms));
         }
@@ -152,19 +149,19 @@ private Q_SLOTS:
         const auto expected = scene.losses(whole), got = scene.losses(run);
         QCOMPARE(got.size(), expected.size());
         for (std::size_t i = 0; i < got.size(); ++i)
-            QVERIFY2(std::abs(got[i] / expected[i] - 1) < 1e-5,
-                     qPrintable(QString("iteration %1: %2, not %3\n%4")
-                                    .arg(i + 1)
-                                    .arg(got[i], 0, 'g', 9)
-                                    .arg(expected[i], 0, 'g', 9)
-                                    .arg(QString(told))));
+            QVERIFY2(std::abs(got[i] / expected[i] - 1) < 1e-5, qPrintable(QString("iteration %1: %2, not %3\n%4")
+                                                                               .arg(i + 1)
+                                                                               .arg(got[i], 0, 'g', 9)
+                                                                               .arg(expected[i], 0, 'g', 9)
+                                                                               .arg(QString(told))));
         QVERIFY2(total(scene, run, "nodes_lost") >= stages, told);
         QVERIFY2(total(scene, run, "recovery_s") > 0, told);
         QVERIFY2(told.contains(" gone (") && told.contains("the others go on"), told);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 
-    /// Started again by the run, it trains on with the weights of the others: were they not, later losses would show it.
+    /// Started again by the run, it trains on with the weights of the others: were they not, later losses would show
+    /// it.
     void who_was_killed_comes_back() {
         const Scene scene;
         const auto file = everywhere(scene, 100'000);
@@ -187,7 +184,7 @@ private Q_SLOTS:
         // Nodes that were not there are told so, and are idle for that.
         skippipe::Reader reader(scene.record().toStdString());
         int down = 0;
-        for (const auto& span : reader.spans(run)) down += span.kind == skippipe::SpanKind::down;
+        for (const auto& span : reader.spans(run)) down += span.span.kind == skippipe::SpanKind::down;
         QVERIFY(down >= stages);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
@@ -210,9 +207,9 @@ private Q_SLOTS:
         QVERIFY(process.ended(patient_ms));
         const auto text = process.text();
         QCOMPARE(process.exit_code(), 1);
-        QVERIFY2(text.contains("rank 1 is gone (") && text.contains("has no node left") &&
-                     text.contains("skippipe resume"),
-                 text);
+        QVERIFY2(
+            text.contains("rank 1 is gone (") && text.contains("has no node left") && text.contains("skippipe resume"),
+            text);
         QVERIFY(scene.last_run()->state == RunState::failed);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
         auto resumed = start(scene, {"resume", "latest"});

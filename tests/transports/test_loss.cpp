@@ -3,9 +3,11 @@
 #include <QProcess>
 #include <QTest>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "tests/transports/ranks.h"
 
@@ -69,23 +71,98 @@ int rank_main(int rank, int port, const std::string& token) {
     return 0;
 }
 
+/// A rank that goes on with whoever is left, and says after each meeting with whom.
+int surviving_rank_main(int rank, int port, const std::string& token) {
+    std::signal(SIGPIPE, SIG_IGN);
+    Rendezvous rendezvous(launch_of(rank, world, port, token), 20);
+    if (rank == 0) std::printf("port %d\n", rendezvous.port()), std::fflush(stdout);
+    std::atomic<GlooTransport*> running = nullptr;
+    rendezvous.watch(
+        [&](const Loss& loss) {
+            auto* transport = running.load();
+            if (!transport || !transport->lose(loss)) std::_Exit(7);
+        },
+        limit_s);
+    const auto everybody = everybody_to_everybody(world, 10);
+    GlooTransport transport(rendezvous, everybody);
+    running = &transport;
+    transport.outlive_losses(true);
+    std::printf("ready\n"), std::fflush(stdout);
+    auto schedule = everybody;
+    const double begin_s = steady_s();
+    for (int round = 0; steady_s() - begin_s < 100;) try {
+            if (transport.must_regroup() ||
+                (round > 0 && transport.broadcast(transport.somebody_waits() ? "meet" : "") == "meet")) {
+                const auto met = transport.regroup();
+                schedule = everybody;
+                std::erase_if(schedule.plan.stages[0], [&](NodeIndex n) {
+                    return std::find(met.members.begin(), met.members.end(), int{n}) == met.members.end();
+                });
+                std::erase_if(schedule.transfers, [&](const RankTransfer& t) {
+                    const auto& there = schedule.plan.stages[0];
+                    return std::find(there.begin(), there.end(), t.from_node) == there.end() ||
+                           std::find(there.begin(), there.end(), t.to_node) == there.end();
+                });
+                transport.follow(schedule);
+                std::string names;
+                for (const int member : met.members) names += " " + std::to_string(member);
+                std::printf("met%s\n", names.c_str()), std::fflush(stdout);
+                round = 1;
+            }
+            transport.begin_iteration([](const RankTransfer&) { return std::size_t{1000}; }, [](Delivery) {});
+            for (const auto& transfer : schedule.transfers) {
+                const double now_s = transport.now_s();
+                if (transfer.from_node == rank) transport.send({transfer, {now_s, now_s, now_s}, Buffer(1000)});
+            }
+            transport.end_iteration();
+            std::vector<float> values(1000, 1.f);
+            transport.all_reduce(0, values);
+            const auto there = static_cast<float>(transport.members().size());
+            if (values != std::vector<float>(1000, there)) return std::printf("a wrong sum\n"), 1;
+            int gave = 0;
+            for (const auto& of_rank : transport.all_gather({1})) gave += of_rank == std::vector<double>{1} ? 1 : 0;
+            if (gave != static_cast<int>(there)) return std::printf("%d ranks gave\n", gave), 1;
+            if (++round == 20) std::printf("works\n"), std::fflush(stdout);
+        } catch (const std::exception& error) {
+            if (!transport.must_regroup()) return std::printf("failed: %s\n", error.what()), 1;
+        }
+    return 0;
+}
+
 struct Ranks {
     std::vector<std::unique_ptr<QProcess>> processes;
 
-    explicit Ranks(int fails_on = -1) {
-        const auto token = QString::fromStdString(make_token());
-        QString port = "0";
+    QString token = QString::fromStdString(make_token()), port = "0", kind;
+
+    explicit Ranks(int fails_on = -1, const QString& role = "as-rank") : kind(role) {
         for (int rank = 0; rank < world; ++rank) {
-            auto& process = processes.emplace_back(std::make_unique<QProcess>());
-            auto environment = QProcessEnvironment::systemEnvironment();
-            if (fails_on >= 0) environment.insert("FAILS_ON", QString::number(fails_on));
-            process->setProcessEnvironment(environment);
-            process->setProcessChannelMode(QProcess::MergedChannels);
-            process->start(QCoreApplication::applicationFilePath(), {"as-rank", QString::number(rank), port, token});
-            if (rank == 0 && process->waitForReadyRead(60'000))
-                port = QString::fromUtf8(process->readLine()).section(' ', 1, 1).trimmed();
+            processes.push_back(start(rank, fails_on));
+            if (auto& process = *processes.back(); rank == 0 && process.waitForReadyRead(60'000))
+                port = QString::fromUtf8(process.readLine()).section(' ', 1, 1).trimmed();
         }
     }
+    std::unique_ptr<QProcess> start(int rank, int fails_on = -1) const {
+        auto process = std::make_unique<QProcess>();
+        auto environment = QProcessEnvironment::systemEnvironment();
+        if (fails_on >= 0) environment.insert("FAILS_ON", QString::number(fails_on));
+        process->setProcessEnvironment(environment);
+        process->setProcessChannelMode(QProcess::MergedChannels);
+        process->start(QCoreApplication::applicationFilePath(), {kind, QString::number(rank), port, token});
+        return process;
+    }
+    /// Whether a rank says so within the limit.
+    bool says(int rank, const QByteArray& words, int limit_ms) {
+        auto& process = (*this)[rank];
+        QElapsedTimer timer;
+        timer.start();
+        auto& text = said[rank];
+        while (!text.contains(words) && timer.elapsed() < limit_ms) {
+            process.waitForReadyRead(100);
+            text += process.readAllStandardOutput();
+        }
+        return text.contains(words);
+    }
+    std::map<int, QByteArray> said;
     ~Ranks() {
         for (auto& process : processes) {
             ::kill(static_cast<pid_t>(process->processId()), SIGCONT);
@@ -163,6 +240,48 @@ private Q_SLOTS:
         }
     }
 
+    /// Killed or stopped: the others agree on who is left, and work; it comes back as another process, and works.
+    void the_others_meet_without_it_data() {
+        QTest::addColumn<int>("signal");
+        QTest::newRow("killed") << SIGKILL;
+        QTest::newRow("stopped") << SIGSTOP;
+    }
+    void the_others_meet_without_it() {
+        QFETCH(int, signal);
+        Ranks ranks(-1, "as-survivor");
+        QCOMPARE(ranks.never_met(), QString());
+        ::kill(static_cast<pid_t>(ranks[1].processId()), signal);
+        for (const int rank : {0, 2}) {
+            QVERIFY2(ranks.says(rank, "met 0 2\nworks", 40'000), ranks.said[rank]);
+            ranks.said[rank].clear();
+        }
+        ranks[1].kill();
+        ranks[1].waitForFinished(5000);
+        ranks.processes[1] = ranks.start(1);
+        for (int rank = 0; rank < world; ++rank)
+            QVERIFY2(ranks.says(rank, "met 0 1 2\nworks", 40'000), ranks.said[rank]);
+    }
+
+    /// One that was only stopped hears that it was given up, and ends.
+    void who_was_given_up_ends() {
+        Ranks ranks(-1, "as-survivor");
+        QCOMPARE(ranks.never_met(), QString());
+        ::kill(static_cast<pid_t>(ranks[2].processId()), SIGSTOP);
+        QVERIFY2(ranks.says(0, "met 0 1\nworks", 40'000), ranks.said[0]);
+        ::kill(static_cast<pid_t>(ranks[2].processId()), SIGCONT);
+        QVERIFY(ranks[2].waitForFinished(20'000));
+        QCOMPARE(ranks[2].exitCode(), 7);
+        QVERIFY2(ranks.says(1, "met 0 1\nworks", 40'000), ranks.said[1]);
+    }
+
+    /// Both others, one after the other: who is left alone works alone.
+    void one_is_left() {
+        Ranks ranks(-1, "as-survivor");
+        QCOMPARE(ranks.never_met(), QString());
+        for (const int rank : {1, 2}) ::kill(static_cast<pid_t>(ranks[rank].processId()), SIGKILL);
+        QVERIFY2(ranks.says(0, "met 0\nworks", 60'000), ranks.said[0]);
+    }
+
     void the_store_is_not_asked_too_often() {
         for (const int ranks : {2, 10, 100, 1000, 4000}) {
             const double requests_per_s = 4.0 * ranks / beat_interval_s(ranks);
@@ -175,6 +294,8 @@ private Q_SLOTS:
 int main(int argc, char** argv) {
     if (argc == 5 && std::string(argv[1]) == "as-rank")
         return rank_main(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
+    if (argc == 5 && std::string(argv[1]) == "as-survivor")
+        return surviving_rank_main(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
     QCoreApplication application(argc, argv);
     TestLoss test;
     return QTest::qExec(&test, argc, argv);

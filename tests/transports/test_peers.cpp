@@ -53,17 +53,17 @@ std::string against(const RankSchedule& schedule, const std::function<void(RankT
         return make_group(c10::make_intrusive<c10d::PrefixStore>(name, peer.store->shared()), rank, 2, device,
                           std::chrono::minutes(2), true);
     };
-    peer.world = group("world", 1);
+    peer.world = group("0/world", 1);
     if (!schedule.transfers.empty()) {
-        const auto forward = group("edge/0-1", 1);
-        peer.edge = group("edge/1-0", 0);
+        const auto forward = group("0/edge/0-1", 1);
+        peer.edge = group("0/edge/1-0", 0);
     }
     // Whose clock it is: the same host's.
-    double mine[2] = {0, 0}, all[4];
-    std::vector<std::vector<torch::Tensor>> outputs{
-        {torch::from_blob(all, {2}, torch::kFloat64), torch::from_blob(all + 2, {2}, torch::kFloat64)}};
-    std::vector<torch::Tensor> inputs{torch::from_blob(mine, {2}, torch::kFloat64)};
-    peer.world->allgather(outputs, inputs)->wait();
+    constexpr int values_tag = 6;
+    double mine[2] = {0, 0}, theirs[2];
+    const auto heard = post_receive(peer.world, std::as_writable_bytes(std::span(theirs)), 0, values_tag);
+    finish(post_send(peer.world, std::as_bytes(std::span(mine)), 0, values_tag));
+    finish(heard);
     lies(peer);
     over.get_future().wait_for(std::chrono::seconds(20));
     return told.get();
@@ -128,7 +128,8 @@ private Q_SLOTS:
             QVERIFY_EXCEPTION_THROWN(LocalStore(rendezvous.port(), wrong, std::chrono::seconds(1)), std::exception);
         // Not even with the door open: keys begin with the token.
         LocalStore inside(rendezvous.port(), token, std::chrono::seconds(1));
-        for (const char* key : {"job", "share/job", "lost", "beat/0", "build", "boot", "address/0", "/share/job"})
+        for (const char* key :
+             {"job", "share/job", "lost/0", "failed", "meeting", "beat/0", "build", "boot", "address/0", "/share/job"})
             QVERIFY2(!inside.check({key}), key);
         QVERIFY(inside.check({token + "/share/job"}));
     }
@@ -143,12 +144,13 @@ private Q_SLOTS:
         rendezvous.report_failed({{"a", "b", "c", "d"}});
         const auto stranger = make_store("127.0.0.1", rendezvous.port(), false, std::chrono::seconds(5));
         QVERIFY(stranger->getNumKeys() >= 3);  // it is there
-        for (const char* key : {"job", "share/job", "lost", "beat/0", "build", "boot", "address/0", "/share/job"})
+        for (const char* key :
+             {"job", "share/job", "lost/0", "failed", "meeting", "beat/0", "build", "boot", "address/0", "/share/job"})
             QVERIFY2(!stranger->check({key}), key);
         const std::string intruder = "nonsense";
-        stranger->set("lost", std::vector<std::uint8_t>(intruder.begin(), intruder.end()));
+        stranger->set("lost/0", std::vector<std::uint8_t>(intruder.begin(), intruder.end()));
         const auto own = rendezvous.connect();
-        QVERIFY(own->text("lost").find("cannot go on") != std::string::npos);
+        QVERIFY(own->text("lost/0").find("cannot go on") != std::string::npos);
         QCOMPARE(own->text("share/job"), std::string("secret"));
     }
 

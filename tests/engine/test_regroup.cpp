@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What ranks agree on when some are gone or have come back: as values, without ranks.
+#include <QTest>
+
+#include "core/engine/regroup.h"
+#include "core/planner/timeline/evaluator.h"
+#include "tests/engine/random_plans.h"
+
+using namespace skippipe;
+
+namespace {
+
+std::string at_iteration(int done, const Commit& commit = {}) { return to_text(RankPosition{done, commit}); }
+
+/// What `work` says is wrong; empty where nothing is.
+template <class Work>
+std::string fault_of(const Work& work) {
+    try {
+        work();
+        return {};
+    } catch (const InputError& error) {
+        return to_string(error.faults().front());
+    }
+}
+
+/// Six nodes, two a stage; rank r has node r of each ring.
+struct Scene {
+    Problem problem;
+    RankSchedule everybody;
+
+    Scene() {
+        Experiment experiment;
+        experiment.pipeline.stages = 3;
+        experiment.model.blocks = 3;
+        experiment.pipeline.microbatches = 4;
+        experiment.pipeline.skip_ratio = 0;
+        for (int n = 0; n < 6; ++n)
+            experiment.topology.nodes.push_back({.id = "n" + std::to_string(n), .seconds_per_sample_per_block = 0.1});
+        for (int a = 0; a < 6; ++a)
+            for (int b = 0; b < a; ++b)
+                experiment.topology.links.push_back({.from = "n" + std::to_string(a),
+                                                     .to = "n" + std::to_string(b),
+                                                     .latency_s = 0.01,
+                                                     .bandwidth_bytes_per_s = 1e8});
+        problem = make_problem(experiment);
+        Plan plan{.planner = "test", .blocks = problem.blocks};
+        plan.stages = {{0, 1}, {2, 3}, {4, 5}};
+        for (MicrobatchIndex m = 0; m < 4; ++m) {
+            const int side = m % 2;
+            plan.paths.push_back({m, {NodeIndex(side), NodeIndex(2 + side), NodeIndex(4 + side)}});
+        }
+        everybody = make_schedule(problem, plan, {0, 1, 0, 1, 0, 1}, 2);
+    }
+};
+
+}  // namespace
+
+class TestRegroup : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void all_stand_where_the_furthest_does() {
+        const auto same = agree({at_iteration(4, {{1}}), at_iteration(4, {{1}}), ""});
+        QCOMPARE(same.iterations_done, 4);
+        QVERIFY2(same.commit.empty(), "nobody needs it");
+        const Commit commit{{1, 2, 0.5, 1e-300}, {}, {1. / 3, 2, 0.25, 7}};
+        const auto behind = agree({at_iteration(4), "", at_iteration(5, commit)});
+        QCOMPARE(behind.iterations_done, 5);
+        QVERIFY(behind.commit == commit);
+        QVERIFY(behind.joined.empty());
+        const auto joins = agree({at_iteration(7), at_iteration(-1)});
+        QCOMPARE(joins.iterations_done, 7);
+        QCOMPARE(joins.joined, std::vector<int>{1});
+    }
+
+    void what_cannot_be_is_refused() {
+        QVERIFY(!fault_of([] { agree({at_iteration(3), at_iteration(5, {{1}})}); }).empty());
+        QVERIFY2(!fault_of([] { agree({at_iteration(3), at_iteration(4)}); }).empty(), "ahead, without the sums");
+        for (const char* text : {"{", "[]", R"({"iterations_done": "x", "commit": []})", R"({"iterations_done": 1})",
+                                 R"({"iterations_done": 1, "commit": [["a"]]})"}) {
+            const auto fault = fault_of([&] { agree({at_iteration(3), text}); });
+            QVERIFY2(fault.find("rank 1") != std::string::npos, fault.c_str());
+            QVERIFY(!fault_of([&] { read_agreement(text); }).empty());
+        }
+    }
+
+    void agreements_travel() {
+        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, 3, 4, "{}"};
+        const auto got = read_agreement(to_text(given));
+        QCOMPARE(got.iterations_done, given.iterations_done);
+        QVERIFY(got.commit == given.commit);
+        QCOMPARE(got.joined, given.joined);
+        QVERIFY(got.validation_due);
+        QCOMPARE(got.validated_at, 3);
+        QCOMPARE(got.committed_at, 4);
+        QCOMPARE(got.plan_json, given.plan_json);
+    }
+
+    /// The nodes that are left do everything; with everybody there again, the plan is what it was.
+    void siblings_take_over() {
+        const Scene s;
+        ReplanController controller;
+        const auto left = schedule_for(s.problem, s.everybody, {0}, {}, "its connection broke", controller);
+        QCOMPARE(left.plan.paths.size(), std::size_t(4));
+        for (const auto& path : left.plan.paths)
+            for (const NodeIndex node : path.nodes) QCOMPARE(left.rank_of[at(node)], 0);
+        QVERIFY(left.transfers.empty());
+        QVERIFY(evaluate(s.problem, left.plan).complete);
+        const auto whole = schedule_for(s.problem, s.everybody, {0, 1}, {1}, "", controller);
+        QVERIFY(whole.plan == s.everybody.plan);
+        QVERIFY(nodes_of_ranks(s.everybody, {1}) == (std::vector<NodeIndex>{1, 3, 5}));
+    }
+
+    /// Who has just come has no weights: a stage needs somebody who has.
+    void a_stage_without_weights_is_refused() {
+        Scene s;
+        s.everybody.rank_of = {0, 1, 1, 1, 0, 1};
+        ReplanController controller;
+        const auto gone =
+            fault_of([&] { schedule_for(s.problem, s.everybody, {0}, {}, "its connection broke", controller); });
+        QVERIFY2(gone.find("rank 1 is gone (its connection broke) with n2, n3: stage 1 has no node left") !=
+                     std::string::npos,
+                 gone.c_str());
+        QVERIFY(!fault_of([&] { schedule_for(s.problem, s.everybody, {0, 1}, {1}, "", controller); }).empty());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRegroup)
+#include "test_regroup.moc"
