@@ -74,11 +74,11 @@ StageState receive_state(std::size_t values, int from, RankTransport& transport)
 std::string describe(const RegroupReport& report, const Problem& problem) {
     std::string text;
     if (!report.lost.empty())
-        text = fmt::format("{} {} gone ({}) with {}; the others go on after iteration {}", ranks_text(report.lost),
-                           report.lost.size() > 1 ? "are" : "is", report.how, names(report.nodes_lost, problem),
+        text = fmt::format("{} {} gone (nodes {}): {}; the others go on after iteration {}", ranks_text(report.lost),
+                           report.lost.size() > 1 ? "are" : "is", names(report.nodes_lost, problem), report.how,
                            report.iterations_done);
     if (!report.joined.empty())
-        text += fmt::format("{}{} {} back with {}", text.empty() ? "" : "; ", ranks_text(report.joined),
+        text += fmt::format("{}{} {} back (nodes {})", text.empty() ? "" : "; ", ranks_text(report.joined),
                             report.joined.size() > 1 ? "are" : "is", names(report.nodes_joined, problem));
     text += fmt::format(": {} lost, known after {}, all quiet {}, met {}, planned {}, connected {}",
                         format_seconds(report.lost_work_s), format_seconds(report.detection_s),
@@ -167,8 +167,8 @@ RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody,
         const int rank = everybody.rank_of[at(ring.front())];
         throw InputError(
             fmt::format("rank {}", rank),
-            fmt::format("rank {} is gone ({}) with {}: stage {} has no node left", rank, how,
-                        names({ring.begin(), ring.end()}, problem), stage),
+            fmt::format("rank {} is gone (nodes {}): {}; stage {} has no node left", rank,
+                        names(nodes_of_ranks(everybody, {rank}), problem), how, stage),
             "the stage's weights were on its nodes alone, and are lost to this run",
             "Go on from the run's newest checkpoint (`skippipe resume`), where it has one; a stage with nodes on two "
             "ranks outlives the loss of one");

@@ -29,7 +29,7 @@ struct RegroupReport {
     double total_s() const { return lost_work_s + quiet_s + meeting_s + planning_s + connecting_s + fetching_s; }
 };
 
-/// "rank 2 is gone (its connection broke) with n5, n6: ..." for people.
+/// "rank 2 is gone (nodes n5, n6): its connection broke; the others go on ..." for people.
 std::string describe(const RegroupReport& report, const Problem& problem);
 
 /// Where a rank stands when ranks meet.

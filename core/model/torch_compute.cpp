@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <numbers>
-#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -87,20 +86,31 @@ struct TorchCompute::Implementation {
     }
 
     NodeState& node(int index) { return nodes.at(at(index)).value(); }
-    /// The first of a stage's nodes that is not lost.
+    bool is_lost(int index) const { return std::find(lost.begin(), lost.end(), index) != lost.end(); }
+    /// Where all of a stage's nodes here are lost, the last of them has its newest weights on its own disk; -1: none
+    /// is.
+    int last_lost(int stage) const {
+        const auto last = std::find_if(lost.rbegin(), lost.rend(), [&](int index) {
+            return hosted(index) && nodes[at(index)]->stage.stage() == stage;
+        });
+        return last == lost.rend() ? -1 : *last;
+    }
+    /// The first of a stage's nodes that is not lost, or the one lost last.
     int first_index(int stage) const {
         for (const int index : schedule.plan.stages[at(stage)])
-            if (!lost.contains(index)) return index;
+            if (!is_lost(index)) return index;
+        if (const int last = last_lost(stage); last >= 0) return last;
         throw std::logic_error(fmt::format("stage {} has no node left", stage));
     }
     NodeState& first_node(int stage) { return node(first_index(stage)); }
-    /// The node, or where it is lost one of its stage that is not, while there is one.
+    /// The node, or where it is lost one of its stage that is not, or that was lost last.
     NodeState& present(int index) {
+        if (!is_lost(index)) return node(index);
         const int stage = node(index).stage.stage();
-        for (std::size_t other = 0; lost.contains(index) && other < nodes.size(); ++other)
-            if (nodes[other] && nodes[other]->stage.stage() == stage && !lost.contains(static_cast<int>(other)))
+        for (std::size_t other = 0; other < nodes.size(); ++other)
+            if (nodes[other] && nodes[other]->stage.stage() == stage && !is_lost(static_cast<int>(other)))
                 return *nodes[other];
-        return node(index);
+        return node(last_lost(stage));
     }
     int first_rank(int stage) const { return schedule.rank_of[at(first_index(stage))]; }
     bool hosted(int index) const { return index >= 0 && at(index) < nodes.size() && nodes[at(index)].has_value(); }
@@ -113,7 +123,7 @@ struct TorchCompute::Implementation {
     StageCopies copies_of(int stage) {
         StageCopies copies;
         for (const int index : schedule.plan.stages[at(stage)])
-            if (hosted(index) && !lost.contains(index)) {
+            if (hosted(index) && !is_lost(index)) {
                 copies.nodes.push_back(&node(index));
                 copies.tokens += node(index).tokens;
             }
@@ -136,7 +146,7 @@ struct TorchCompute::Implementation {
     std::vector<long long> steps;                 ///< of each stage's optimizer
     bool keeps_inputs = false;                    ///< for what is run again where a node is lost
     bool disturbed = false;                       ///< in this iteration nodes were lost
-    std::set<int> lost;                           ///< nodes whose copies are gone
+    std::vector<int> lost;                        ///< nodes whose copies are gone, as they were lost
     std::map<int, MicrobatchState> microbatches;  ///< those that pass here
     std::map<int, Residuals> residuals;           ///< of their messages from here
     TaskGraph sums_graph;                         ///< reductions, beside operations
@@ -316,7 +326,7 @@ void TorchCompute::lose(int node) {
     if (!self.keeps_inputs) throw std::logic_error("nodes may be lost only where the experiment has failures");
     self.settle();
     self.disturbed = true;
-    self.lost.insert(node);
+    self.lost.push_back(node);
     auto& gone = self.node(node);
     gone.stage.gradient().zero_();
     gone.tokens = 0;
@@ -330,7 +340,7 @@ void TorchCompute::lose(int node) {
             auto& input = state.inputs[at(step)];
             const auto to =
                 step == length ? state.path.front() : state.path[at(step < length ? step : 2 * length - step)];
-            if (input.from == node && (state.arrived[at(step)] == 0 || self.lost.contains(to))) input = {};
+            if (input.from == node && (state.arrived[at(step)] == 0 || self.is_lost(to))) input = {};
         }
     }
 }
@@ -362,7 +372,7 @@ void TorchCompute::go_on(const Replan& rest) {
 void TorchCompute::rejoin(int node, int sibling) {
     implementation_->settle();
     set_state(node, state(sibling));
-    implementation_->lost.erase(node);
+    std::erase(implementation_->lost, node);
 }
 
 std::size_t TorchCompute::message_bytes(const Operation& operation) const {

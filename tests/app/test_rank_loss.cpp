@@ -156,7 +156,7 @@ private Q_SLOTS:
                                                                                .arg(QString(told))));
         QVERIFY2(total(scene, run, "nodes_lost") >= stages, told);
         QVERIFY2(total(scene, run, "recovery_s") > 0, told);
-        QVERIFY2(told.contains(" gone (") && told.contains("the others go on"), told);
+        QVERIFY2(told.contains(" gone (nodes ") && told.contains("the others go on"), told);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 
@@ -207,9 +207,9 @@ private Q_SLOTS:
         QVERIFY(process.ended(patient_ms));
         const auto text = process.text();
         QCOMPARE(process.exit_code(), 1);
-        QVERIFY2(
-            text.contains("rank 1 is gone (") && text.contains("has no node left") && text.contains("skippipe resume"),
-            text);
+        QVERIFY2(text.contains("rank 1 is gone (nodes ") && text.contains("has no node left") &&
+                     text.contains("skippipe resume"),
+                 text);
         QVERIFY(scene.last_run()->state == RunState::failed);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
         auto resumed = start(scene, {"resume", "latest"});

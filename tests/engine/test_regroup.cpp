@@ -118,7 +118,7 @@ private Q_SLOTS:
         ReplanController controller;
         const auto gone =
             fault_of([&] { schedule_for(s.problem, s.everybody, {0}, {}, "its connection broke", controller); });
-        QVERIFY2(gone.find("rank 1 is gone (its connection broke) with n2, n3: stage 1 has no node left") !=
+        QVERIFY2(gone.find("rank 1 is gone (nodes n1, n2, n3, n5): its connection broke; stage 1 has no node left") !=
                      std::string::npos,
                  gone.c_str());
         QVERIFY(!fault_of([&] { schedule_for(s.problem, s.everybody, {0, 1}, {1}, "", controller); }).empty());

@@ -110,14 +110,18 @@ public:
     double down_s = 0, ended_s = 0;
 };
 
-/// A whole training by the document's failures.
-Heard train_by_document(const Experiment& experiment) {
+Plan plan_of(const Experiment& experiment) {
     PlannerRegistry planners;
     register_planners(planners);
-    const auto problem = make_problem(experiment);
     PlanRequest request;
     request.steps = experiment.pipeline.plan_steps;
-    const auto plan = planners.find("skippipe")->plan(problem, request);
+    return planners.find("skippipe")->plan(make_problem(experiment), request);
+}
+
+/// A whole training by the document's failures.
+Heard train_by_document(const Experiment& experiment) {
+    const auto problem = make_problem(experiment);
+    const auto plan = plan_of(experiment);
     TorchCompute compute(experiment, plan, make_batches(experiment), 1, 2);
     Heard heard;
     LocalTransport alone;
@@ -181,6 +185,26 @@ private Q_SLOTS:
                 std::abs(disturbed.losses[i] - undisturbed.losses[i]) <= 1e-5 * undisturbed.losses[i],
                 qPrintable(QString("%1: %2 instead of %3").arg(i).arg(disturbed.losses[i]).arg(undisturbed.losses[i])));
         QVERIFY(disturbed.ended_s > undisturbed.ended_s);
+    }
+
+    /// While a stage has no node its microbatches pass over it; validation is still that of the whole model, with the
+    /// weights that the stage had last, and its node that was lost last brings them back.
+    void a_lost_stage_is_validated_with_its_newest_weights() {
+        auto experiment = experiment_for(0.25, false);
+        experiment.training.iterations = 8;
+        experiment.training.validate_every = 1;
+        experiment.failures = {{.kind = FailureKind::crash, .target = std::string(any_target), .at_iteration = 1},
+                               {.kind = FailureKind::stage_loss, .target = "2", .at_iteration = 4}};
+        const auto plan = plan_of(experiment);
+        experiment.failures[0].target = experiment.topology.nodes[skippipe::at(plan.stages[2].back())].id;
+        const auto all_lost = train_by_document(experiment);
+        experiment.failures.erase(experiment.failures.begin());
+        const auto lost_at_once = train_by_document(experiment);
+        // The node that was lost in iteration 1 has weights of then: they must not come back.
+        QCOMPARE(all_lost.losses.size(), lost_at_once.losses.size());
+        for (std::size_t i = 0; i < all_lost.losses.size(); ++i)
+            QVERIFY2(std::abs(all_lost.losses[i] / lost_at_once.losses[i] - 1) <= 1e-5,
+                     qPrintable(QString("%1: %2, not %3").arg(i).arg(all_lost.losses[i]).arg(lost_at_once.losses[i])));
     }
 };
 
