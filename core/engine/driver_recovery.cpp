@@ -91,6 +91,7 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
                            RankIteration& result) {
     auto* source = events_.interruptible();
     Calendar calendar(disturbances);
+    bool slowed = false;  // since the rest was planned
     for (;;) {
         const double next_s = source == nullptr ? infinite : source->next_s(), disturbed_s = calendar.next_s();
         const bool over = next_s == infinite && !calendar.waits_for_knowledge() && disturbed_s >= end_s();
@@ -102,6 +103,7 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
         }
         if (const auto* disturbance = calendar.happens()) {
             ++result.disturbances;
+            slowed = slowed || disturbance->change.slows();
             if (disturbance->change.slows())
                 source->slow(disturbance->change);
             else
@@ -116,7 +118,13 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
         }
         recoveries_.push_back({.nodes = down, .lost_s = lost_s, .detected_s = disturbed_s});
         recover(down, disturbed_s, controller);
+        slowed = false;
     }
+    if (left_ == 0 || recoveries_.empty() || !slowed) return;
+    // Without an order that binds, what gets slower after a rest was planned may let memory block it.
+    describe_blocked();
+    throw InputError("the rest", timeline_.blocked.empty() ? "it comes to a standstill" : timeline_.blocked.front(),
+                     "something got slower after it was planned", "The iteration begins again");
 }
 
 void Driver::lose(int node, double now_s) {
@@ -213,7 +221,10 @@ IterationProgress Driver::progress(double at_s) const {
     const int steps = residual.steps();
     for (ReleaseIndex i = 0; i < residual.count(); ++i)
         for (int step = 0; step < steps; ++step)
-            if (again_[at(i * steps + step)] != 0) progress.redo.emplace_back(i, step);
+            if (again_[at(i * steps + step)] != 0)
+                progress.redo.emplace_back(i, step);
+            else if (residual.gone[at(i * steps + step)] != 0)
+                progress.gone.emplace_back(i, step);
     for (NodeIndex n = 0; n < problem_.nodes(); ++n)
         if (residual.down[at(n)] != 0 && stage_of_[at(n)] >= 0) progress.lost.emplace_back(n, stage_of_[at(n)]);
     progress.available_s = residual.available_s;

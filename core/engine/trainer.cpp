@@ -294,7 +294,7 @@ private:
                 return ran;
             }
             if (attempt == most_attempts) throw InputError(ran.abandoned);
-            network_s_ += ran.recoveries.back().detected_s;
+            network_s_ += std::max(ran.recoveries.back().detected_s, ran.timeline.makespan_s);
         }
     }
 

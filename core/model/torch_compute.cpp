@@ -299,7 +299,8 @@ void TorchCompute::submit(const ComputeTask& task, Buffer input, Completion comp
     state.last_task = id;
     const auto step = at(state.step_of(kind, task.hop));
     state.submitted[step] = 1;
-    if (step + 1 < state.arrived.size()) state.arrived[step + 1] = 0;
+    // What runs again does so for itself: who had its result before still has it.
+    if (step + 1 < state.arrived.size() && task.operation.attempt == 0) state.arrived[step + 1] = 0;
     if (kind == OpKind::I) visit.input_gradient_task = id;
 }
 

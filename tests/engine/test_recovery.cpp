@@ -49,6 +49,15 @@ class TestRecovery : public QObject {
 private Q_SLOTS:
     void initTestCase() { register_planners(registry_); }
 
+    /// What it took long to find: a result that an earlier loss had taken for good; memory that blocks a rest because
+    /// something gets slower after it was planned.
+    void what_torture_had_found() {
+        for (const std::uint64_t seed : {109399, 441122, 1303899}) {
+            const auto outcome = torture_iteration(torture_scene(seed));
+            QVERIFY2(outcome.fault.empty(), outcome.fault.c_str());
+        }
+    }
+
     /// Random plans of every shape; `skippipe torture` runs more of them.
     void torture_finds_nothing() {
         const auto summary = torture(0, 1500);

@@ -187,6 +187,27 @@ private Q_SLOTS:
         QVERIFY(disturbed.ended_s > undisturbed.ended_s);
     }
 
+    /// Several losses an iteration, one on top of the other: what took over is lost in its turn.
+    void losses_upon_losses() {
+        auto experiment = experiment_for(0.25, false);
+        experiment.training.iterations = 150;
+        experiment.recovery.policy = RecoveryPolicy::replay;
+        experiment.recovery.heartbeat_s = 0.01;
+        experiment.recovery.deadline_s = 0.05;
+        auto calm = experiment;
+        calm.failures.clear();
+        experiment.failures.clear();
+        for (int k = 0; k < 5; ++k)
+            experiment.failures.push_back({.kind = FailureKind::crash,
+                                           .target = std::string(any_target),
+                                           .probability_per_iteration = 0.9,
+                                           .rejoin_after_s = 1});
+        const auto disturbed = train_by_document(experiment), undisturbed = train_by_document(calm);
+        qInfo("%d recoveries, %d iterations begun again", disturbed.recoveries, disturbed.begun_again);
+        QVERIFY(disturbed.recoveries > 300);
+        QVERIFY(std::abs(disturbed.losses.back() / undisturbed.losses.back() - 1) <= 1e-4);
+    }
+
     /// While a stage has no node its microbatches pass over it; validation is still that of the whole model, with the
     /// weights that the stage had last, and its node that was lost last brings them back.
     void a_lost_stage_is_validated_with_its_newest_weights() {

@@ -49,6 +49,7 @@ struct IterationProgress {
                                       ///< began anew), negative: none
     /// Left by an earlier loss; all empty where there was none.
     std::vector<MicrobatchStep> redo;  ///< that is to be run again or runs
+    std::vector<MicrobatchStep> gone;  ///< that has been run, is not run again, and whose result nobody has
     std::vector<LostNode> lost;
     PerStage<double> stage_stepped_s;  ///< when the all-reduce and step that have begun end; negative: none has
     PerNode<double> available_s;       ///< when one that joined has its weights

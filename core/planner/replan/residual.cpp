@@ -40,11 +40,13 @@ public:
         residual_.forced.assign(count * at(residual_.length), 0);
         residual_.lost.assign(count * at(residual_.length), 0);
         residual_.redo.assign(count * at(residual_.steps()), 0);
+        residual_.gone = residual_.redo;
         residual_.resend.assign(count, 0);
         next_.assign(count, none);
         pending_ = residual_.redo;
         redo_open_.assign(residual_.redo.size(), none);
         for (const auto& [i, step] : progress.redo) pending_[slot(i, step)] = 1;
+        for (const auto& [i, step] : progress.gone) residual_.gone[slot(i, step)] = 1;
         for (int k = 0; k < static_cast<int>(progress.open.size()); ++k) {
             const auto& open = progress.open[at(k)];
             if (open.redo)
@@ -57,8 +59,10 @@ public:
     Residual make() {
         for (ReleaseIndex i = 0; i < residual_.count(); ++i) {
             find_next(i);
+            run_gone_anew(i);
             find_again(i);
             for (int hop = 0; hop < residual_.length; ++hop) mark_hop(i, hop);
+            for (int hop = 0; hop < residual_.length; ++hop) mark_gone(i, hop);
             const auto* redo = residual_.redo.data() + static_cast<std::ptrdiff_t>(slot(i, 0));
             if (residual_.next_step[i] == residual_.steps() &&
                 std::find(redo, redo + residual_.steps(), 1) == redo + residual_.steps())
@@ -76,7 +80,11 @@ private:
     }
     bool lost(ReleaseIndex i, int step) const { return residual_.down[node_of(i, step)] != 0; }
     /// Whether the result of a step that has been run can be sent again.
-    bool has_result(ReleaseIndex i, int step) const { return !lost(i, step) && pending_[slot(i, step)] == 0; }
+    bool has_result(ReleaseIndex i, int step) const {
+        return !lost(i, step) && pending_[slot(i, step)] == 0 && !is_gone(i, step);
+    }
+    /// What an earlier loss took for good.
+    bool is_gone(ReleaseIndex i, int step) const { return residual_.gone[slot(i, step)] != 0; }
     /// Whether what has been handed to a step goes on: it has come, or the node that sent it lives.
     bool kept(int k) const {
         const auto& open = progress_.open[at(k)];
@@ -107,6 +115,20 @@ private:
         }
     }
 
+    /// A hop that ends once more needs what it had given up.
+    void run_gone_anew(ReleaseIndex i) {
+        const auto anew = [&](int step) {
+            pending_[slot(i, step)] = pending_[slot(i, step)] != 0 || step < residual_.next_step[i];
+            residual_.gone[slot(i, step)] = 0;
+        };
+        for (int hop = 0; hop < residual_.length; ++hop) {
+            if (ended(i, hop) || !is_gone(i, back(hop))) continue;
+            anew(hop);
+            residual_.gone[slot(i, back(hop))] = 0;
+            if (hop == 0 && is_gone(i, residual_.length)) anew(residual_.length);
+        }
+    }
+
     bool ended(ReleaseIndex i, int hop) const { return back(hop) < residual_.next_step[i]; }
     int back(int hop) const { return 2 * residual_.length - hop; }
     /// Whether a step needs its input once more to be redone.
@@ -120,15 +142,17 @@ private:
     }
     /// Whether nobody has what passed at a hop that had ended, nor will have: its neighbours cannot compute anything
     /// again.
-    bool broken(ReleaseIndex i, int hop) const { return ended(i, hop) && would_redo(i, hop) && again_[at(hop)] == 0; }
+    bool broken(ReleaseIndex i, int hop) const {
+        return ended(i, hop) && (is_gone(i, back(hop)) || (would_redo(i, hop) && again_[at(hop)] == 0));
+    }
 
     /// Which of the hops that had ended are redone as a whole, that is their gradients kept: those whose stage has a
     /// node and whose neighbours have, or get, what they handed on.
     void find_again(ReleaseIndex i) {
         again_.assign(at(residual_.length), 0);
         for (int hop = 0; hop < residual_.length; ++hop)
-            again_[at(hop)] =
-                ended(i, hop) && would_redo(i, hop) && (!lost(i, hop) || keeps_[stage_of_[node_of(i, hop)]] != 0);
+            again_[at(hop)] = ended(i, hop) && !is_gone(i, back(hop)) && would_redo(i, hop) &&
+                              (!lost(i, hop) || keeps_[stage_of_[node_of(i, hop)]] != 0);
         for (bool changed = true; changed;) {
             changed = false;
             for (int hop = 0; hop < residual_.length; ++hop) {
@@ -164,10 +188,11 @@ private:
             // Head and body of stage 0 step on the same microbatches.
             flags[loss] = over ? again_[0] : (!gone || keeps_[0] != 0) && !lacks_loss_input(i);
             if (flags[loss] == 0) lost_here = 1;
-            const bool body_lost = over && (gone || pending_[slot(i, back(hop))] != 0);
+            const bool body_lost = over && (gone || pending_[slot(i, back(hop))] != 0 || is_gone(i, back(hop)));
             if (flags[loss] == 0 && !body_lost) ++residual_.heads_alone;
         }
-        if (hop == 0 && over && !gone && broken(i, hop) && !loss_runs_again(i)) ++residual_.heads_alone;
+        const bool head_there = !loss_runs_again(i) && !is_gone(i, loss);
+        if (hop == 0 && over && !gone && broken(i, hop) && head_there) ++residual_.heads_alone;
         residual_.lost_gradients += lost_here;
         residual_.lost[at(i * residual_.length + hop)] = lost_here != 0;
         residual_.forced[at(i * residual_.length + hop)] = gone && (!over || again_[at(hop)] != 0);
@@ -175,6 +200,19 @@ private:
         const bool ran = hop < progress_.steps_done[i] && pending_[slot(i, hop)] == 0;
         residual_.redone_forwards += (!over || redone) && ran ? 1 : 0;
         residual_.redone_backwards += over && redone && pending_[slot(i, back(hop))] == 0 ? 1 : 0;
+    }
+
+    /// What a hop that had ended does not have, and will not.
+    void mark_gone(ReleaseIndex i, int hop) {
+        const auto mark = [&](int step) {
+            auto& gone = residual_.gone[slot(i, step)];
+            const bool over = step < residual_.next_step[i];
+            gone = over && !residual_.redone(i, step) && (gone != 0 || lost(i, step) || pending_[slot(i, step)] != 0);
+        };
+        if (!ended(i, hop)) return;
+        mark(hop);
+        mark(back(hop));
+        if (hop == 0) mark(residual_.length);
     }
 
     /// A living node holds what it has run forward, or runs, and not backward.

@@ -42,6 +42,7 @@ struct Residual {
     std::vector<char> redo;         ///< [T x (2p + 1)] this step is redone; all of them are before next_step
     PerRelease<char> resend;        ///< the input of next_step is handed over at at_s
     std::vector<char> lost;         ///< [T x p] the gradient of the hop had been added up, or was to be, and is lost
+    std::vector<char> gone;         ///< [T x (2p + 1)] this step is over, nobody has its result, and it is not redone
     std::vector<OpenOperation> open;  ///< on living nodes, in event order
     PerNode<int> held;                ///< microbatches held
     PerNode<char> down;               ///< lost now or before
