@@ -222,11 +222,11 @@ IterationProgress Driver::progress(double at_s) const {
     for (ReleaseIndex i = 0; i < residual.count(); ++i)
         for (int step = 0; step < steps; ++step)
             if (again_[at(i * steps + step)] != 0)
-                progress.redo.emplace_back(i, step);
+                progress.redo.push_back({i, step});
             else if (residual.gone[at(i * steps + step)] != 0)
-                progress.gone.emplace_back(i, step);
+                progress.gone.push_back({i, step});
     for (NodeIndex n = 0; n < problem_.nodes(); ++n)
-        if (residual.down[at(n)] != 0 && stage_of_[at(n)] >= 0) progress.lost.emplace_back(n, stage_of_[at(n)]);
+        if (residual.down[at(n)] != 0 && stage_of_[at(n)] >= 0) progress.lost.push_back({n, stage_of_[at(n)]});
     progress.available_s = residual.available_s;
     rest_->end(source.network()).capture(last_ends(), progress);
     return progress;

@@ -57,7 +57,7 @@ struct Residual {
     int count() const { return static_cast<int>(begin.size()); }
     int steps() const { return 2 * length + 1; }
     bool redone(ReleaseIndex index, int step) const {
-        return redo[static_cast<std::size_t>(index * steps() + step)] != 0;
+        return redo[at(index) * at(steps()) + at(step)] != 0;
     }
     /// Whether the node of a hop that lives holds the microbatch: its forward has run there, or runs, and what it left
     /// is of use to a backward that is still to come.

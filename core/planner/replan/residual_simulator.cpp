@@ -391,8 +391,10 @@ void ResidualSimulator::capture(IterationProgress& progress) const {
     for (ReleaseIndex i = 0; i < residual_.count(); ++i) {
         if (residual_.begin[i] == Residual::Begin::fresh && left_of_[at(i)] == steps_)
             progress.steps_done[i] = 0;  // where its first forward runs, it is among the open
-        for (int step = 0; step < steps_; ++step)
-            if ((redo_[slot(i, step)] & pending) != 0) progress.redo.emplace_back(i, step);
+        for (int step = 0; step < steps_; ++step) {
+            if ((redo_[slot(i, step)] & pending) != 0) progress.redo.push_back({i, step});
+            if (residual_.gone[slot(i, step)] != 0) progress.gone.push_back({i, step});
+        }
     }
     for (const auto& [number, operation] : open) {
         progress.open.push_back(operation);
@@ -401,7 +403,7 @@ void ResidualSimulator::capture(IterationProgress& progress) const {
     if (network_.shared_links) progress.line_free_s = line_free_;
     progress.available_s = residual_.available_s;
     for (NodeIndex n = 0; n < network_.nodes(); ++n)
-        if (residual_.down[n] != 0 && plan_->stage_of[n] >= 0) progress.lost.emplace_back(n, plan_->stage_of[n]);
+        if (residual_.down[n] != 0 && plan_->stage_of[n] >= 0) progress.lost.push_back({n, plan_->stage_of[n]});
     progress.stage_end_s = stage_end_;
 }
 
