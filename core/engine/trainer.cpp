@@ -235,7 +235,7 @@ private:
             agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
             told = to_text(agreement);
         }
-        const auto agreement = read_agreement(transport_.broadcast(told));
+        auto agreement = read_agreement(transport_.broadcast(told));
         take_place(agreement);
         validation_due_ = agreement.validation_due;
         validated_at_ = agreement.validated_at;
