@@ -56,9 +56,7 @@ struct Residual {
     std::size_t operations_left() const;
     int count() const { return static_cast<int>(begin.size()); }
     int steps() const { return 2 * length + 1; }
-    bool redone(ReleaseIndex index, int step) const {
-        return redo[at(index) * at(steps()) + at(step)] != 0;
-    }
+    bool redone(ReleaseIndex index, int step) const { return redo[at(index) * at(steps()) + at(step)] != 0; }
     /// Whether the node of a hop that lives holds the microbatch: its forward has run there, or runs, and what it left
     /// is of use to a backward that is still to come.
     bool holds(ReleaseIndex index, int hop) const;
