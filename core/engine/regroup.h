@@ -16,7 +16,7 @@ struct RegroupReport {
     std::vector<int> lost, joined;  ///< ranks
     std::vector<NodeIndex> nodes_lost, nodes_joined;
     std::string how;          ///< "its connection broke"; empty: none was lost
-    double lost_work_s = 0;   ///< of the iteration that begins again, until the loss was known here
+    double lost_work_s = 0;   ///< of the iteration that begins again, or of earlier meetings, until this loss was known
     double detection_s = 0;   ///< from the last sign of life, or the break, until all were told
     double quiet_s = 0;       ///< until what was under way here had ended
     double meeting_s = 0;     ///< until all agreed on who is there, and could talk

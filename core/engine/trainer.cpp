@@ -200,17 +200,19 @@ private:
     /// Ranks were lost, or one has come back: who is there agrees on where the training stands, and goes on.
     void regroup() {
         watch_.resume();
-        double since_s = steady_s();
+        const double interrupted_s = steady_s();
+        double since_s = interrupted_s;
+        if (!began_s_) began_s_ = interrupted_s;
         const auto lap = [&since_s] { return steady_s() - std::exchange(since_s, steady_s()); };
-        RegroupReport report{.lost_work_s = began_s_ && !computed_ ? steady_s() - *began_s_ : 0};
+        RegroupReport report;
         if (!computed_) execution_.reset();  // ends what is under way; else a step may have to be taken
-        began_s_.reset();
         report.quiet_s = lap();
         const auto met = transport_.regroup();
         const auto positions = transport_.gather(to_text(RankPosition{is_new_ ? -1 : done_, commit_}));
         report.meeting_s = lap();
         const auto agreement = agree_with_all(met, positions);
         report.planning_s = lap();
+        if (began_s_) report.lost_work_s = interrupted_s - *began_s_;  // else the iteration was over after all
         go_over_to(make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks));
         report.connecting_s = lap();
         fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
@@ -219,6 +221,7 @@ private:
         if (commits_) commits_->regrouped();
         report.fetching_s = lap();
         network_s_ += report.total_s();
+        began_s_.reset();
         watch_.pause();
         tell(met, agreement, std::move(report));
     }
@@ -383,7 +386,7 @@ private:
     int done_, committed_at_, validated_at_;  ///< iterations
     bool validation_due_, over_ = false;
 
-    std::optional<double> began_s_;          ///< when the iteration under way began, steady_s()
+    std::optional<double> began_s_;          ///< when what is under way and not committed began, steady_s()
     std::optional<RankIteration> computed_;  ///< what has ended here and not been shared with all
     double step_from_s_ = 0;                 ///< common clock
     Commit commit_;                          ///< of the last iteration done

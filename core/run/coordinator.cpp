@@ -306,7 +306,7 @@ private:
             forecast_.emplace(job_.experiment, job_.problem, plan_, machines_, job_.calibrate);
         else
             forecast_.reset();
-        ranks_.regrouped(report.lost, report.joined);
+        ranks_.lost(report.lost);
         if (progress_.regrouped) progress_.regrouped(m);
     }
 

@@ -21,11 +21,8 @@ public:
     virtual bool send(const protocol::Command& command) = 0;
     /// A rank that is gone although nobody said so, once the others have had time to notice.
     virtual std::optional<Fault> lost_rank() = 0;
-    /// The others have gone on without some ranks, and with others that have come back. Who has started them starts the
-    /// lost ones again.
-    virtual void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) {
-        static_cast<void>(lost), static_cast<void>(joined);
-    }
+    /// The others have gone on without some ranks: who has started them starts those again.
+    virtual void lost(const std::vector<int>& ranks) { static_cast<void>(ranks); }
     /// Waits for rank 0's end, `patience_s` at most, then ends it; "" where it ended well, else how ("was killed by
     /// signal 9").
     virtual std::string wait(double patience_s) = 0;

@@ -60,10 +60,9 @@ std::optional<Fault> WorkerGroup::lost_rank() {
 }
 
 /// One that was only stopped has been given up: it ends. Who is lost again and again waits longer each time.
-void WorkerGroup::regrouped(const std::vector<int>& lost, const std::vector<int>& joined) {
-    static_cast<void>(joined);
+void WorkerGroup::lost(const std::vector<int>& ranks) {
     constexpr std::chrono::seconds longest{60};
-    for (const int rank : lost) {
+    for (const int rank : ranks) {
         if (rank < 1 || static_cast<std::size_t>(rank) > others_.size()) continue;
         auto& other = others_[static_cast<std::size_t>(rank) - 1];
         other.gone_since.reset();

@@ -19,7 +19,7 @@ public:
     Read read(protocol::Message& message, double timeout_s) override;
     bool send(const protocol::Command& command) override;
     std::optional<Fault> lost_rank() override;
-    void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) override;
+    void lost(const std::vector<int>& ranks) override;
     std::string wait(double patience_s) override;
 
 private:

@@ -215,7 +215,7 @@ void GlooTransport::Impl::follow(const RankSchedule& schedule) {
     check();
 }
 
-/// Runs what talks to a peer (-1: to several). A broken connection ends the run through the rendezvous.
+/// Runs what talks to a peer (-1: to several). A broken connection is reported: this rank hears what comes of it.
 void GlooTransport::Impl::guarded(int peer, const std::function<void()>& work) {
     check();
     try {

@@ -7,15 +7,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
-// Its header is written with Qt's keywords, which this project does without.
-#define signals Q_SIGNALS
-#define slots Q_SLOTS
-#define foreach Q_FOREACH
-#include <qcustomplot.h>
-#undef signals
-#undef slots
-#undef foreach
-
+#include "views/curves/plot.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
