@@ -10,6 +10,7 @@
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
+#include "core/experiment/describe.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
@@ -39,11 +40,19 @@ void check_executable(const Experiment& e) {
         refuse("/failures", "failures under the wall clock", "they happen in the drawn network's time",
                "Set execution.clock to \"virtual\"; real processes are lost by killing them");
     for (std::size_t i = 0; i < e.failures.size(); ++i)
-        if (const auto kind = e.failures[i].kind; kind == FailureKind::link_cut || kind == FailureKind::jitter)
+        if (const auto kind = e.failures[i].kind;
+            kind == FailureKind::link_cut || kind == FailureKind::jitter || kind == FailureKind::coordinator_loss)
             refuse(fmt::format("/failures/{}/kind", i).c_str(),
-                   fmt::format("{} cannot be injected yet", kind == FailureKind::jitter ? "jitter" : "link-cut"),
+                   fmt::format("{} cannot be injected yet", skippipe::name_of(kind)),
                    "paths go around lost nodes, and slower nodes and links are planned with",
                    "Use crash, stage-loss, slow-down or link-degraded");
+    const auto policy = e.recovery.policy;
+    if (!e.failures.empty() && policy != RecoveryPolicy::reroute && policy != RecoveryPolicy::replay)
+        refuse("/recovery/policy", fmt::format("\"{}\" is not built yet", skippipe::name_of(policy)),
+               "siblings do again what a lost node had done", "Use \"reroute\" or \"replay\"");
+    if (!e.failures.empty() && e.recovery.rebuild != StageRebuild::disk)
+        refuse("/recovery/rebuild", fmt::format("\"{}\" is not built yet", skippipe::name_of(e.recovery.rebuild)),
+               "a stage's weights are those of the node that was lost last", "Use \"disk\"");
     if (!faults.empty()) throw InputError(faults);
 }
 

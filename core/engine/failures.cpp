@@ -64,13 +64,15 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
     };
     auto rng = stream(experiment_, failure, draw ^ 0x5bd1e995);
     const bool any = what.target == any_target;
+    const auto named = [&] {
+        if (any) return static_cast<int>(rng.below(at(problem_.nodes())));
+        if (what.target == any_data_node) return static_cast<int>(stages.front()[rng.below(stages.front().size())]);
+        return node_index(problem_, what.target);
+    };
     switch (what.kind) {
         case FailureKind::crash:
-            return lose(any ? static_cast<int>(rng.below(at(problem_.nodes()))) : node_index(problem_, what.target));
-        case FailureKind::slow_down:
-            return slow(NetworkChange::Kind::node_slower,
-                        any ? static_cast<int>(rng.below(at(problem_.nodes()))) : node_index(problem_, what.target),
-                        -1);
+            return lose(named());
+        case FailureKind::slow_down: return slow(NetworkChange::Kind::node_slower, named(), -1);
         case FailureKind::stage_loss: {
             const auto stage = any ? 1 + rng.below(std::max<std::size_t>(1, stages.size() - 1))
                                    : static_cast<std::size_t>(std::stoul(what.target));
@@ -90,6 +92,7 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
             const auto pair = static_cast<int>(hop - problem_.hops.begin());
             return slow(NetworkChange::Kind::line_slower, pair / problem_.nodes(), pair % problem_.nodes());
         }
+        case FailureKind::coordinator_loss: return;
     }
 }
 

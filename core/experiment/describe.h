@@ -57,11 +57,21 @@ constexpr auto names_of(FailureKind*) {
                                                  {FailureKind::link_cut, "link-cut"},
                                                  {FailureKind::link_degraded, "link-degraded"},
                                                  {FailureKind::jitter, "jitter"},
-                                                 {FailureKind::stage_loss, "stage-loss"}});
+                                                 {FailureKind::stage_loss, "stage-loss"},
+                                                 {FailureKind::coordinator_loss, "coordinator-loss"}});
 }
 constexpr auto names_of(RecoveryPolicy*) {
     return std::to_array<EnumName<RecoveryPolicy>>(
-        {{RecoveryPolicy::reroute, "reroute"}, {RecoveryPolicy::replay, "replay"}});
+        {{RecoveryPolicy::reroute, "reroute"},
+         {RecoveryPolicy::skip, "skip"},
+         {RecoveryPolicy::drop, "drop"},
+         {RecoveryPolicy::replay, "replay"},
+         {RecoveryPolicy::restart, "restart"}});
+}
+constexpr auto names_of(StageRebuild*) {
+    return std::to_array<EnumName<StageRebuild>>({{StageRebuild::disk, "disk"},
+                                                  {StageRebuild::checkpoint, "checkpoint"},
+                                                  {StageRebuild::neighbours, "neighbours"}});
 }
 constexpr auto names_of(Clock*) {
     return std::to_array<EnumName<Clock>>({{Clock::virtual_time, "virtual"}, {Clock::wall, "wall"}});
@@ -323,8 +333,8 @@ template <class V, PartOf<Failure> T>
 void describe(V& v, T& f) {
     v("kind", f.kind, Info{.doc = "What happens", .required = true});
     v("target", f.target,
-      Info{.doc = "A node, a link as from->to, a stage's number, or \"any\": one of them, as the seed says",
-           .required = true});
+      Info{.doc = "A node, a link as from->to, a stage's number, or \"any\": one of them, as the seed says; "
+                  "\"any-data-node\": one of those. Nothing for a coordinator-loss"});
     v("at_s", f.at_s, Info{.doc = "At this network time", .unit = "s", .min = 0, .max = 1e12});
     v("at_iteration", f.at_iteration,
       Info{.doc = "In this iteration, at an instant that the seed fixes", .min = 0, .max = 1e9});
@@ -334,15 +344,28 @@ void describe(V& v, T& f) {
     v("rejoin_after_s", f.rejoin_after_s,
       Info{.doc = "Back after this time; absent: for good", .unit = "s", .min = 0, .max = 1e12});
     v("factor", f.factor,
-      Info{.doc = "slow-down, link-degraded: times slower; jitter: relative spread", .min = 0, .max = 1e6});
+      Info{.doc = "slow-down, link-degraded: times slower; jitter: standard deviation of a duration, as a share of it",
+           .min = 0,
+           .max = 1e6});
 }
 
 template <class V, PartOf<Recovery> T>
 void describe(V& v, T& r) {
     v("policy", r.policy,
       Info{.doc = "reroute: nodes of the same stage do again what a lost one had done, and paths go around a stage "
-                  "that has no node left; replay: the same, but an iteration that needs such a stage waits until a "
-                  "node of it is back, so that nothing is ever left out"});
+                  "that has no node left; skip: paths go around a lost node's stage wherever they may skip it, and what "
+                  "it had done is left out; drop: microbatches that need a lost node are left out; replay: as reroute, "
+                  "but an iteration that needs a stage without nodes waits until one is back, so that nothing is ever "
+                  "left out; restart: everybody goes back to the last checkpoint"});
+    v("rebuild", r.rebuild,
+      Info{.doc = "Weights of a stage that lost its last node, once one is back. disk: its own, from its disk; "
+                  "checkpoint: the run's last one; neighbours: mean of the stages before and after it, weighted by "
+                  "their squared gradient norms (CheckFree)"});
+    v("rebuilt_learning_rate", r.rebuilt_learning_rate,
+      Info{.doc = "Factor of a stage's learning rate from then on, each time that its neighbours rebuild it",
+           .min = 0,
+           .max = 100,
+           .above_min = true});
     v("heartbeat_s", r.heartbeat_s,
       Info{.doc = "A node says so often that it is there", .unit = "s", .min = 0, .max = 3600, .above_min = true});
     v("deadline_s", r.deadline_s,
@@ -351,6 +374,17 @@ void describe(V& v, T& r) {
            .min = 0,
            .max = 86400,
            .above_min = true});
+    v("restore_s", r.restore_s,
+      Info{.doc = "Network time that it takes to read a checkpoint and to start again: restart, coordinator-loss",
+           .unit = "s",
+           .min = 0,
+           .max = 1e6});
+    v("planning_s", r.planning_s,
+      Info{.doc = "Network time after a loss until a plan made anew for those who are left is in force; until then the "
+                  "repaired one is. 0: none is made",
+           .unit = "s",
+           .min = 0,
+           .max = 1e6});
 }
 
 template <class V, PartOf<Execution> T>

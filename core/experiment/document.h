@@ -159,30 +159,40 @@ struct Training {
     bool operator==(const Training&) const = default;
 };
 
-enum class FailureKind { crash, slow_down, link_cut, link_degraded, jitter, stage_loss };
+enum class FailureKind { crash, slow_down, link_cut, link_degraded, jitter, stage_loss, coordinator_loss };
 
 struct Failure {
     FailureKind kind = FailureKind::crash;
-    std::string target;          ///< node id, "a->b" for a link, a stage's number, or any_target
+    std::string target;  ///< node id, "a->b" for a link, a stage's number, any_target or any_data_node; of a
+                         ///< coordinator_loss none
     std::optional<double> at_s;  ///< network time
     std::optional<int> at_iteration;
     std::optional<double> probability_per_iteration;
     std::optional<double> rate_per_hour;
     std::optional<double> rejoin_after_s;  ///< absent: for good
-    double factor = 2;                     ///< slow_down, link_degraded: how many times slower; jitter: relative
+    double factor = 2;  ///< slow_down, link_degraded: how many times slower; jitter: standard deviation of a
+                        ///< duration, as a share of it
     bool operator==(const Failure&) const = default;
 };
 
-/// The target of a failure that happens to one or another, as the seed says.
+/// Targets of a failure that happens to one or another, as the seed says.
 inline const std::string any_target = "any";
+inline const std::string any_data_node = "any-data-node";  ///< crash, slow_down: one that holds stage 0
 
-enum class RecoveryPolicy { reroute, replay };
+enum class RecoveryPolicy { reroute, skip, drop, replay, restart };
+
+/// Where a stage that has lost its last node gets weights from, when a node of it is back.
+enum class StageRebuild { disk, checkpoint, neighbours };
 
 /// What is done about losses.
 struct Recovery {
     RecoveryPolicy policy = RecoveryPolicy::reroute;
-    double heartbeat_s = 0.05;  ///< a node says so often that it is there
-    double deadline_s = 0.2;    ///< it is lost so long after its last word
+    StageRebuild rebuild = StageRebuild::disk;
+    double rebuilt_learning_rate = 1.1;  ///< factor of a stage's learning rate, each time its neighbours rebuild it
+    double heartbeat_s = 0.05;           ///< a node says so often that it is there
+    double deadline_s = 0.2;             ///< it is lost so long after its last word
+    double restore_s = 30;   ///< network time until a checkpoint is read and training goes on (restart, coordinator_loss)
+    double planning_s = 5;   ///< network time until a plan made anew for those who are left is in force; 0: none is made
     bool operator==(const Recovery&) const = default;
 };
 

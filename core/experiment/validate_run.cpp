@@ -27,11 +27,14 @@ bool is_stage(const Checker& check, const std::string& target) {
 bool target_exists(const Checker& check, const Failure& failure) {
     switch (failure.kind) {
         case FailureKind::crash:
-        case FailureKind::slow_down: return failure.target == any_target || check.index.is_node(failure.target);
+        case FailureKind::slow_down:
+            return failure.target == any_target || failure.target == any_data_node ||
+                   check.index.is_node(failure.target);
         case FailureKind::link_cut:
         case FailureKind::link_degraded: return is_line(check, failure.target);
         case FailureKind::jitter: return check.index.is_node(failure.target) || is_line(check, failure.target);
         case FailureKind::stage_loss: return failure.target == any_target || is_stage(check, failure.target);
+        case FailureKind::coordinator_loss: return failure.target.empty();
     }
     return false;
 }
@@ -39,13 +42,14 @@ bool target_exists(const Checker& check, const Failure& failure) {
 std::string wanted_target(const Checker& check, FailureKind kind) {
     switch (kind) {
         case FailureKind::crash:
-        case FailureKind::slow_down: return "a node, or \"any\"";
+        case FailureKind::slow_down: return "a node, \"any\" or \"any-data-node\"";
         case FailureKind::link_cut:
         case FailureKind::link_degraded: return "a link as \"from->to\"";
         case FailureKind::jitter: return "a node, or a link as \"from->to\"";
         case FailureKind::stage_loss:
             return fmt::format("a stage's number from 0 to {}, as text, or \"any\"",
                                check.experiment.pipeline.stages - 1);
+        case FailureKind::coordinator_loss: return "no target: there is one coordinator";
     }
     return "";
 }
