@@ -14,6 +14,7 @@
 #include "core/engine/launch.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
+#include "plugins/planners/all.h"
 #ifdef SKIPPIPE_GLOO
 #include "plugins/transports/gloo.h"
 #endif
@@ -61,7 +62,10 @@ struct Worker {
     StandardOutput coordinator;
     Commands commands;
     TorchBackend backend;
+    PlannerRegistry planners;
     int rank = 0;
+
+    Worker() { register_planners(planners); }
 
     /// For what goes wrong where no session can say it.
     void fail(const Faults& faults) {
@@ -69,7 +73,7 @@ struct Worker {
         std::cerr << fmt::format("rank {}: {}\n", rank, faults.empty() ? "failed" : to_string(faults.front()));
     }
     RankPlace place(RankTransport& transport, int ranks_on_host) {
-        RankPlace place{.transport = transport, .ranks_on_host = ranks_on_host};
+        RankPlace place{.transport = transport, .ranks_on_host = ranks_on_host, .planners = &planners};
         if (rank > 0) return place;
         read_commands(commands);
         place.coordinator = &coordinator;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/format.h"
 #include "core/base/index.h"
 #include "core/planner/timeline/evaluator.h"
 
@@ -17,11 +18,13 @@ namespace {
 constexpr double fetched_per_gradient_byte = 3;
 }  // namespace
 
-Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Membership& members)
+Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner,
+                   const Membership& members)
     : experiment_(experiment),
       problem_(problem),
       schedule_(experiment, problem),
       controller_(experiment.recovery.policy),
+      ahead_(experiment.recovery.planning_s > 0 ? planner : nullptr, experiment.seed, experiment.pipeline.plan_steps),
       base_(std::move(base)),
       stage_of_(stage_of_nodes(base_, problem.nodes())),
       slower_(members.slower),
@@ -33,10 +36,11 @@ Survival::Survival(const Experiment& experiment, const Problem& problem, Plan ba
     }
     network_changed_ = !slower_.empty();
     if (network_changed_) update_network();
+    if (!down_.empty() || !slower_.empty()) resumed_since_s_ = members.since_s;
 }
 
 Membership Survival::members() const {
-    Membership members{.slower = slower_};
+    Membership members{.slower = slower_, .since_s = since_s_};
     for (const auto& [node, back_s] : down_) members.absent.push_back({node, back_s, lost_as_.at(node)});
     return members;
 }
@@ -122,15 +126,31 @@ double Survival::fetch_s(int sibling, int node) const {
     return bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network_.overhead_s;
 }
 
-const Plan& Survival::plan() {
+const Plan& Survival::plan(double network_s) {
     std::vector<NodeIndex> down;
     for (const auto& [node, back_s] : down_) down.emplace_back(node);
-    if (planned_for_ == down) return plan_;
+    if (planned_for_ != down) repair_plan(std::move(down), network_s);
+    if (ahead_.begun() && network_s >= since_s_ + experiment_.recovery.planning_s) plan_anew();
+    return plan_;
+}
+
+void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
     planned_for_.reset();
+    ahead_.give_up();
     plan_ = plan_without(network_, base_, down, controller_);
     expected_s_ = evaluate(network_, plan_).iteration_s;
+    since_s_ = resumed_since_s_ ? *std::exchange(resumed_since_s_, std::nullopt) : network_s;
+    if (!down.empty() || !slower_.empty()) ahead_.begin(network_, plan_);
     planned_for_ = std::move(down);
-    return plan_;
+}
+
+void Survival::plan_anew() {
+    auto better = ahead_.take();
+    if (!better) return;
+    plan_ = std::move(*better);
+    const double before_s = std::exchange(expected_s_, evaluate(network_, plan_).iteration_s);
+    reason_ = fmt::format("planned anew for the nodes that are left: {} an iteration, {} before",
+                          format_seconds(expected_s_), format_seconds(before_s));
 }
 
 void Survival::add_down(const std::map<int, double>& since_s, double iteration_s, std::vector<Span>& spans) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/engine/failures.h"
+#include "core/engine/plan_ahead.h"
 
 namespace skippipe {
 
@@ -24,13 +25,16 @@ struct Membership {
     };
     std::vector<Absent> absent;
     std::vector<Slower> slower;
+    double since_s = 0;  ///< when the plan for them came into force
 };
 
 /// Who is there, how fast the network is, and by which plan iterations go, while failures happen and pass.
 class Survival {
 public:
-    /// `base`: the plan with everybody there. `experiment` and `problem` outlive it.
-    Survival(const Experiment& experiment, const Problem& problem, Plan base, const Membership& members = {});
+    /// `base`: the plan with everybody there. `planner`: plans anew for those who are left; null: nobody does. All but
+    /// the plan outlive it.
+    Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner = nullptr,
+             const Membership& members = {});
 
     Membership members() const;
     const Plan& base() const { return base_; }
@@ -57,20 +61,27 @@ public:
     const Problem& network() const { return network_; }
     /// Whether it has changed since this was asked last.
     bool network_changed() { return std::exchange(network_changed_, false); }
-    const Plan& plan();
+    /// First the repaired plan, then, planning_s after it came into force, one made anew. `network_s`: where the next
+    /// iteration begins.
+    const Plan& plan(double network_s);
     /// Of plan(), with nothing else going wrong.
     double expected_s() const { return expected_s_; }
+    /// Why plan() is one made anew; "" where that was asked before, or it is none.
+    std::string take_reason() { return std::exchange(reason_, {}); }
     /// Spans that show who is down in an iteration of so many seconds, from its start; `since_s` of nodes lost in it.
     void add_down(const std::map<int, double>& since_s, double iteration_s, std::vector<Span>& spans) const;
 
 private:
     void update_network();
+    void repair_plan(std::vector<NodeIndex> down, double network_s);
+    void plan_anew();
     bool waits_for_another(int node, double network_s) const;
 
     const Experiment& experiment_;
     const Problem& problem_;
     FailureSchedule schedule_;
     ReplanController controller_;
+    PlanAhead ahead_;
     Plan base_, plan_;
     PerNode<StageIndex> stage_of_;  ///< of base_
     std::map<int, double> down_;    ///< nodes that are lost, and when they are back (network time)
@@ -81,7 +92,9 @@ private:
     std::set<std::size_t> happened_;                     ///< failures by iteration that happened in iteration_
     std::map<int, int> lost_as_;                         ///< lost nodes by the order in which they were lost
     std::optional<std::vector<NodeIndex>> planned_for_;  ///< down then
-    double expected_s_ = 0;
+    std::optional<double> resumed_since_s_;              ///< Membership::since_s of a checkpoint, until it is used
+    double since_s_ = 0, expected_s_ = 0;
+    std::string reason_;
 };
 
 }  // namespace skippipe

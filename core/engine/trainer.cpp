@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/index.h"
+#include "core/engine/plan_ahead.h"
 #include "core/engine/plan_execution.h"
 #include "core/engine/regroup.h"
 #include "core/engine/span_codec.h"
@@ -47,6 +48,8 @@ public:
           listener_(listener),
           controller_(controller),
           everybody_(schedule),
+          ahead_(experiment.recovery.planning_s > 0 ? start.planner : nullptr, experiment.seed,
+                 experiment.pipeline.plan_steps),
           commits_(start.commits),
           watch_(start.position.machine_s),
           network_s_(start.position.network_s),
@@ -60,7 +63,8 @@ public:
         if (!is_new_)
             execution_ = std::make_unique<PlanExecution>(experiment_, problem_, schedule, compute_, transport_);
         const auto& members = start.position.members;
-        if (!experiment_.failures.empty()) survival_.emplace(experiment_, problem_, schedule.plan, members);
+        if (!experiment_.failures.empty())
+            survival_.emplace(experiment_, problem_, schedule.plan, start.planner, members);
         for (const auto& absent : members.absent)
             if (survival_) compute_.lose(absent.node);
         replanner_ = ReplanController(experiment_.recovery.policy);
@@ -96,8 +100,10 @@ private:
             std::string told;
             if (controller_) {
                 const auto command = controller_->next();
-                const bool whole = transport_.members().size() == at(transport_.ranks());
-                told = command.stop ? stop : transport_.somebody_waits() ? meet : whole ? command.plan_json : "";
+                told = command.stop                  ? stop
+                       : transport_.somebody_waits() ? meet
+                       : everybody_is_there()        ? command.plan_json
+                                                     : plan_made_anew();
             }
             told = transport_.broadcast(told);
             if (told == stop) return false;
@@ -126,9 +132,22 @@ private:
         if (const auto why = find_deadlock(problem_, next))
             throw InputError("PLAN", "comes to a deadlock: " + *why, "every rank posts transfers in one order",
                              "Plan again");
-        everybody_ = next;
+        if (everybody_is_there()) everybody_ = next;
         go_over_to(std::move(next));
-        if (listener_) listener_->plan_switched(done_);
+        if (listener_) listener_->plan_switched(done_, schedule().plan, reason_);
+        reason_.clear();
+    }
+
+    bool everybody_is_there() const { return transport_.members().size() == at(transport_.ranks()); }
+
+    /// Rank 0's, for the ranks that are left; "": none yet, or none that is better.
+    std::string plan_made_anew() {
+        if (!ahead_.ready()) return {};
+        const auto better = ahead_.take();
+        if (!better || find_deadlock(problem_, make_schedule(problem_, *better, everybody_.rank_of, everybody_.ranks)))
+            return {};
+        reason_ = "planned anew for the nodes that are left";
+        return to_json(*better, problem_, nullptr).dump();
     }
 
     void go_over_to(RankSchedule next) {
@@ -236,6 +255,8 @@ private:
             agreement.committed_at = committed_at_;
             const auto next = schedule_for(problem_, everybody_, met.members, agreement.joined, met.how, replanner_);
             agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
+            ahead_.give_up();
+            if (met.members.size() < at(transport_.ranks())) ahead_.begin(problem_, next.plan);
             told = to_text(agreement);
         }
         auto agreement = read_agreement(transport_.broadcast(told));
@@ -318,8 +339,10 @@ private:
             }
             network_s_ += fetched_s;
             try {
-                const auto& plan = survival_->plan();
+                const auto& plan = survival_->plan(network_s_);
                 if (plan != schedule().plan || survival_->network_changed()) change_plan(plan);
+                if (const auto why = survival_->take_reason(); !why.empty() && listener_)
+                    listener_->plan_switched(done_, plan, why);
                 return;
             } catch (const InputError&) {
                 const double back_s = survival_->next_back_s(network_s_);
@@ -377,6 +400,8 @@ private:
     RankSchedule everybody_;  ///< with every rank there: of the plan in force, or of the one that is when all are back
     std::optional<Survival> survival_;  ///< where the experiment has failures
     ReplanController replanner_;
+    PlanAhead ahead_;                          ///< under the wall clock, on rank 0
+    std::string reason_;                       ///< of the plan that is gone over to; "": the controller's
     static constexpr int most_attempts = 100;  ///< of one iteration
     std::unique_ptr<PlanExecution> execution_;
     CommitListener* commits_;

@@ -34,8 +34,10 @@ public:
     }
     /// Ranks were lost or have come back, and the others went on.
     virtual void regrouped(const RegroupReport& report) { static_cast<void>(report); }
-    /// From this iteration on another plan is in force.
-    virtual void plan_switched(int iteration) { static_cast<void>(iteration); }
+    /// From this iteration on another plan is in force. `why`: "" where the controller asked for it.
+    virtual void plan_switched(int iteration, const Plan& plan, const std::string& why) {
+        static_cast<void>(iteration), static_cast<void>(plan), static_cast<void>(why);
+    }
 };
 
 /// What is wanted before an iteration begins.
@@ -79,6 +81,7 @@ struct TrainingStart {
     TrainingPosition position;
     bool validate_first = true;  ///< before the first step, where that was not done at this position
     CommitListener* commits = nullptr;
+    const Planner* planner = nullptr;  ///< plans anew for those who are left after a loss; null: nobody does
 };
 
 /// Hears what ended a training before anything of it is taken down: the other ranks still listen.

@@ -123,7 +123,7 @@ Json to_json(const Membership& members) {
     for (const auto& one : members.absent) absent.push_back({one.node, time_or_never(one.back_s), one.lost_as});
     for (const auto& [change, back_s] : members.slower)
         slower.push_back({static_cast<int>(change.kind), change.node, change.to, change.factor, time_or_never(back_s)});
-    return {{"absent", std::move(absent)}, {"slower", std::move(slower)}};
+    return {{"absent", std::move(absent)}, {"slower", std::move(slower)}, {"since_s", members.since_s}};
 }
 
 /// Checked against the experiment by whoever goes on with it.
@@ -140,6 +140,7 @@ Membership members_from(const Json& json) {
             {{.kind = static_cast<NetworkChange::Kind>(kind), .node = one.at(1), .to = one.at(2), .factor = one.at(3)},
              time_or_never(one.at(4))});
     }
+    members.since_s = json.value("since_s", 0.0);
     return members;
 }
 

@@ -296,9 +296,7 @@ private:
         outcome_.begun_again += report.lost_work_s > 0 ? 1 : 0;
         network_s_ += report.total_s();
         const auto what = describe(report, job_.problem);
-        Faults faults;
-        plan_ = parse_plan(parse_json(report.plan_json, faults), job_.problem, faults);
-        if (has_errors(faults)) throw InputError(faults);
+        plan_ = plan_of(report.plan_json);
         recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);
         log_.warn(what);
         // It knows one plan, of all ranks.
@@ -310,6 +308,13 @@ private:
         if (progress_.regrouped) progress_.regrouped(m);
     }
 
+    Plan plan_of(const std::string& json) const {
+        Faults faults;
+        auto plan = parse_plan(parse_json(json, faults), job_.problem, faults);
+        if (has_errors(faults)) throw InputError(faults);
+        return plan;
+    }
+
     void require_node(int node) const {
         if (node < 0 || node >= job_.problem.nodes())
             throw InputError("worker", fmt::format("node {} is lost", node), "the experiment has no such node",
@@ -317,9 +322,10 @@ private:
     }
 
     void receive(const protocol::PlanSwitched& m) {
-        const auto why = forecast_ ? forecast_->switched() : std::nullopt;
+        auto why = m.why.empty() && forecast_ ? forecast_->switched() : std::nullopt;
+        if (!m.why.empty()) why = m.why;
         if (!why) return;
-        plan_ = forecast_->plan();
+        plan_ = plan_of(m.plan_json);
         outcome_.plan_changes.push_back({m.iteration, *why});
         recorder_.plan(outcome_.run, m.iteration, to_json(plan_, job_.problem, nullptr).dump(), *why);
         log_.info(fmt::format("another plan from iteration {} on: {}", m.iteration + 1, *why));

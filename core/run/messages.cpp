@@ -109,7 +109,9 @@ struct Writer {
                 {"fetching_s", r.fetching_s},
                 {"plan", r.plan_json}};
     }
-    json operator()(const PlanSwitched& m) const { return {{"type", "plan switched"}, {"iteration", m.iteration}}; }
+    json operator()(const PlanSwitched& m) const {
+        return {{"type", "plan switched"}, {"iteration", m.iteration}, {"plan", m.plan_json}, {"why", m.why}};
+    }
     json operator()(const Paused& m) const { return {{"type", "paused"}, {"paused", m.paused}}; }
     json operator()(const Checkpointed& m) const {
         return {{"type", "checkpointed"}, {"iterations_done", m.iterations_done},
@@ -167,7 +169,7 @@ Message read(const json& v) {
             {v.at("nodes").get<std::vector<int>>(), v.at("lost_s"), v.at("detected_s"), v.at("redone_forwards"),
              v.at("redone_backwards"), v.at("lost_gradients"), v.at("lost_work_s"), v.at("replanning_s"),
              v.at("changes").get<std::vector<std::string>>(), read_faults(v.at("abandoned"))}};
-    if (type == "plan switched") return PlanSwitched{v.at("iteration")};
+    if (type == "plan switched") return PlanSwitched{v.at("iteration"), v.at("plan"), v.at("why")};
     if (type == "regrouped")
         return Regrouped{{v.at("iterations_done"), v.at("lost"), v.at("joined"), v.at("nodes_lost"),
                           v.at("nodes_joined"), v.at("how"), v.at("lost_work_s"), v.at("detection_s"), v.at("quiet_s"),

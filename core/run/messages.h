@@ -71,9 +71,10 @@ struct Iterated {
     std::vector<Span> spans;
 };
 
-/// From this iteration on the last plan of a SwitchPlan is in force.
+/// From this iteration on another plan is in force: the last one of a SwitchPlan, where `why` is empty.
 struct PlanSwitched {
     int iteration = 0;
+    std::string plan_json, why;
 };
 
 /// What was done about nodes that were lost in an iteration that began at `offset_s` of network time.

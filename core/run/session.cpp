@@ -47,7 +47,8 @@ private:
 /// Rank 0's reports and orders.
 class Spokesman final : public TrainingListener, public TrainingController {
 public:
-    Spokesman(CoordinatorLink& link, Commands& commands) : link_(link), commands_(commands) {}
+    Spokesman(const Problem& problem, CoordinatorLink& link, Commands& commands)
+        : problem_(problem), link_(link), commands_(commands) {}
 
     void validated(int done, double network_s, double machine_s, std::int64_t tokens,
                    const ValidationResult& result) override {
@@ -61,7 +62,9 @@ public:
         link_.send(protocol::Recovered{iteration, offset_s, report});
     }
     void regrouped(const RegroupReport& report) override { link_.send(protocol::Regrouped{report}); }
-    void plan_switched(int iteration) override { link_.send(protocol::PlanSwitched{iteration}); }
+    void plan_switched(int iteration, const Plan& plan, const std::string& why) override {
+        link_.send(protocol::PlanSwitched{iteration, to_json(plan, problem_, nullptr).dump(), why});
+    }
     TrainingCommand next() override {
         const bool stands_still = commands_.paused();
         if (stands_still) link_.send(protocol::Paused{true});
@@ -73,6 +76,7 @@ public:
     bool stopped() const { return stopped_; }
 
 private:
+    const Problem& problem_;
     CoordinatorLink& link_;
     Commands& commands_;
     bool stopped_ = false;
@@ -224,9 +228,10 @@ private:
             what_to_keep(start.position, hello.data), schedule_, *compute_, transport_,
             place_.coordinator ? [this](const protocol::Message& m) { say(m); } : CheckpointWriter::Tell{});
         start.commits = &checkpoints;
+        if (place_.planners) start.planner = place_.planners->find(work_.plan.planner);
         const auto failed = [this](std::exception_ptr error) { report(error); };
         std::optional<Spokesman> spokesman;
-        if (place_.coordinator) spokesman.emplace(*place_.coordinator, *place_.commands);
+        if (place_.coordinator) spokesman.emplace(work_.problem, *place_.coordinator, *place_.commands);
         say(hello);
         skippipe::train(work_.experiment, work_.problem, schedule_, *compute_, transport_,
                         spokesman ? &*spokesman : nullptr, spokesman ? &*spokesman : nullptr, failed, start);

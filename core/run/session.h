@@ -11,6 +11,7 @@
 
 #include "core/engine/probe.h"
 #include "core/engine/trainer.h"
+#include "core/planner/planner.h"
 #include "core/run/messages.h"
 
 namespace skippipe {
@@ -95,8 +96,9 @@ public:
 struct RankPlace {
     RankTransport& transport;
     int ranks_on_host = 1;
-    CoordinatorLink* coordinator = nullptr;  ///< rank 0 only
-    Commands* commands = nullptr;            ///< rank 0 only
+    CoordinatorLink* coordinator = nullptr;     ///< rank 0 only
+    Commands* commands = nullptr;               ///< rank 0 only
+    const PlannerRegistry* planners = nullptr;  ///< plan anew after losses; null: nobody does
     /// Hears why this rank cannot go on, once, while the transport still works.
     std::function<void(const Faults&)> failed;
 };

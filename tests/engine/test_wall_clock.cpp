@@ -25,7 +25,7 @@ struct Listener final : TrainingListener, TrainingController {
     void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
     void iterated(const IterationReport& report) override { timelines.push_back(*report.timeline); }
     TrainingCommand next() override { return {false, timelines.empty() ? "" : std::exchange(plan, {})}; }
-    void plan_switched(int iteration) override { switched_at = iteration; }
+    void plan_switched(int iteration, const Plan&, const std::string&) override { switched_at = iteration; }
 };
 
 /// Nodes dealt out in turn, so that nearly every hop goes from rank to rank.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <stop_token>
+
+#include "core/planner/planner.h"
+
+namespace skippipe {
+
+/// Plans anew for those who are left after a loss, on a thread beside the training. Nodes stay in their stages: weights
+/// do not travel. A plan depends on what it was begun with alone, not on how long it took.
+class PlanAhead {
+public:
+    /// `planner`, null: nobody plans, and nothing is ever begun. It outlives this.
+    PlanAhead(const Planner* planner, std::uint64_t seed, std::int64_t steps)
+        : planner_(planner), seed_(seed), steps_(steps) {}
+    ~PlanAhead() { give_up(); }
+
+    /// `start`: the plan in force on `network`. What was begun before is given up. Nothing is begun where a stage has
+    /// no node left: planners know no such plan.
+    void begin(const Problem& network, const Plan& start);
+    void give_up();
+    bool begun() const { return result_.valid(); }
+    /// Of what was begun; does not wait.
+    bool ready() const;
+    /// Waits for what was begun; nothing where no shorter plan than `start` was found.
+    std::optional<Plan> take();
+
+private:
+    const Planner* planner_;
+    std::uint64_t seed_;
+    std::int64_t steps_;
+    std::stop_source stop_;
+    std::future<std::optional<Plan>> result_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/base/index.h"
+#include "core/engine/cost_compute.h"
+#include "core/engine/plan_ahead.h"
+#include "core/engine/trainer.h"
+#include "core/experiment/io.h"
+#include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/all.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// The quick start: 20 nodes in six stages.
+struct Scene {
+    Scene() {
+        register_planners(planners);
+        experiment = load_experiment(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json").experiment;
+        experiment.execution.compute = Compute::cost;
+        experiment.pipeline.plan_steps = 100'000;
+        problem = make_problem(experiment);
+        plan = planner().plan(problem, {.seed = 1, .steps = 20'000});
+    }
+    const Planner& planner() const { return *planners.find("skippipe-joint"); }
+
+    PlannerRegistry planners;
+    Experiment experiment;
+    Problem problem;
+    Plan plan;
+};
+
+struct Listener final : TrainingListener {
+    std::vector<double> iterations_s;
+    std::vector<int> switched_at;
+    void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
+    void iterated(const IterationReport& report) override { iterations_s.push_back(report.timeline->iteration_s); }
+    void plan_switched(int iteration, const Plan&, const std::string& why) override {
+        QVERIFY(why.find("planned anew") == 0);
+        switched_at.push_back(iteration);
+    }
+};
+
+Listener trained(const Scene& s, const Planner* planner) {
+    const auto schedule = one_rank_schedule(s.problem.nodes(), s.plan);
+    CostCompute compute(s.problem, schedule, 1);
+    LocalTransport transport;
+    Listener listener;
+    TrainingStart start;
+    start.planner = planner;
+    train(s.experiment, s.problem, schedule, compute, transport, &listener, nullptr, {}, start);
+    return listener;
+}
+
+}  // namespace
+
+class TestPlanAhead : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    /// Nodes stay in their stages; nothing longer than the plan in force is ever offered.
+    void a_shorter_plan_for_those_who_are_left() {
+        const Scene s;
+        auto left = s.plan;
+        const auto gone = left.stages[1].back();
+        ReplanController repair;
+        const auto repaired = plan_without(s.problem, left, {gone}, repair);
+        PlanAhead ahead(&s.planner(), 1, 50'000);
+        QVERIFY(!ahead.begun() && !ahead.ready());
+        ahead.begin(s.problem, repaired);
+        const auto better = ahead.take();
+        QVERIFY(better.has_value());
+        QCOMPARE(better->stages, repaired.stages);
+        QVERIFY(evaluate(s.problem, *better).iteration_s < evaluate(s.problem, repaired).iteration_s);
+        ahead.begin(s.problem, *better);
+        ahead.give_up();
+        QVERIFY(!ahead.begun() && !ahead.take().has_value());
+    }
+
+    void nobody_plans_without_a_planner_or_for_a_stage_without_nodes() {
+        const Scene s;
+        PlanAhead nobody(nullptr, 1, 0);
+        nobody.begin(s.problem, s.plan);
+        QVERIFY(!nobody.begun());
+        auto lost = s.plan;
+        lost.stages[1].clear();
+        PlanAhead ahead(&s.planner(), 1, 1000);
+        ahead.begin(s.problem, lost);
+        QVERIFY(!ahead.begun());
+    }
+
+    /// Half of the nodes that are not data nodes are lost: at first paths are repaired, planning_s later they are
+    /// planned anew, at the same network time in every run.
+    void training_goes_over_to_it_when_it_is_due() {
+        Scene s;
+        s.experiment.training.iterations = 12;
+        for (std::size_t stage = 1; stage < s.plan.stages.size(); ++stage) {
+            const auto& ring = s.plan.stages[stage];
+            for (std::size_t k = ring.size() / 2 + 1; k < ring.size(); ++k)
+                s.experiment.failures.push_back(
+                    {.kind = FailureKind::crash, .target = s.problem.node_ids[at(ring[k])], .at_s = 3});
+        }
+        const auto repaired = trained(s, nullptr), planned = trained(s, &s.planner());
+        QVERIFY(repaired.switched_at.empty());
+        QCOMPARE(planned.switched_at.size(), std::size_t{1});
+        const auto due = at(planned.switched_at.front());
+        for (std::size_t i = 0; i < due; ++i) QCOMPARE(planned.iterations_s[i], repaired.iterations_s[i]);
+        double passed_s = 0;  // since the repaired plan came into force, after the iteration of the loss
+        for (std::size_t i = 2; i < due; ++i) passed_s += planned.iterations_s[i];
+        QVERIFY(passed_s >= s.experiment.recovery.planning_s);
+        for (std::size_t i = due; i < planned.iterations_s.size(); ++i)
+            QVERIFY(planned.iterations_s[i] < 0.95 * repaired.iterations_s[i]);
+        QCOMPARE(trained(s, &s.planner()).iterations_s, planned.iterations_s);
+        s.experiment.recovery.planning_s = 0;
+        QCOMPARE(trained(s, &s.planner()).iterations_s, repaired.iterations_s);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestPlanAhead)
+#include "test_plan_ahead.moc"
