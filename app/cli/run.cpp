@@ -39,20 +39,10 @@ void check_executable(const Experiment& e) {
     if (!e.failures.empty() && how.clock == Clock::wall)
         refuse("/failures", "failures under the wall clock", "they happen in the drawn network's time",
                "Set execution.clock to \"virtual\"; real processes are lost by killing them");
-    for (std::size_t i = 0; i < e.failures.size(); ++i)
-        if (const auto kind = e.failures[i].kind;
-            kind == FailureKind::link_cut || kind == FailureKind::jitter || kind == FailureKind::coordinator_loss)
-            refuse(fmt::format("/failures/{}/kind", i).c_str(),
-                   fmt::format("{} cannot be injected yet", skippipe::name_of(kind)),
-                   "paths go around lost nodes, and slower nodes and links are planned with",
-                   "Use crash, stage-loss, slow-down or link-degraded");
     const auto policy = e.recovery.policy;
-    if (!e.failures.empty() && policy != RecoveryPolicy::reroute && policy != RecoveryPolicy::replay)
+    if (!e.failures.empty() && (policy == RecoveryPolicy::skip || policy == RecoveryPolicy::drop))
         refuse("/recovery/policy", fmt::format("\"{}\" is not built yet", skippipe::name_of(policy)),
-               "siblings do again what a lost node had done", "Use \"reroute\" or \"replay\"");
-    if (!e.failures.empty() && e.recovery.rebuild != StageRebuild::disk)
-        refuse("/recovery/rebuild", fmt::format("\"{}\" is not built yet", skippipe::name_of(e.recovery.rebuild)),
-               "a stage's weights are those of the node that was lost last", "Use \"disk\"");
+               "siblings do again what a lost node had done", "Use \"reroute\", \"replay\" or \"restart\"");
     if (!faults.empty()) throw InputError(faults);
 }
 

@@ -53,6 +53,10 @@ public:
             std::cout << fmt::format("iteration {}: {}\n", m.iteration + 1, describe(m.report, self->problem_))
                       << std::flush;
         };
+        progress.went_back = [self](const protocol::WentBack& m) {
+            self->clear();
+            std::cout << describe(m) << std::endl;
+        };
         progress.regrouped = [self](const protocol::Regrouped& m) {
             self->clear();
             std::cout << describe(m.report, self->problem_) << std::endl;
@@ -129,12 +133,19 @@ RunProgress json_progress() {
         const auto& r = m.report;
         print_line({{"iteration", m.iteration},
                     {"lost_nodes", r.nodes},
+                    {"cut_links", r.links},
                     {"lost_s", r.lost_s},
                     {"detected_s", r.detected_s},
                     {"redone_forwards", r.redone_forwards},
                     {"redone_backwards", r.redone_backwards},
                     {"lost_gradients", r.lost_gradients},
                     {"begun_again", !r.abandoned.empty()}});
+    };
+    progress.went_back = [](const protocol::WentBack& m) {
+        print_line({{"went_back_to", m.position.iterations_done},
+                    {"lost_iterations", m.lost_iterations},
+                    {"lost_s", m.lost_s},
+                    {"why", m.why}});
     };
     progress.regrouped = [](const protocol::Regrouped& m) {
         const auto& r = m.report;

@@ -80,9 +80,16 @@ struct StageSum {
 /// A stage between two iterations, as values: the same for all of its copies. Flat, in the order of stage_segments.
 struct StageState {
     std::vector<float> weights;
-    std::vector<float> m, v;  ///< AdamW's first and second moment of every weight
-    std::int64_t steps = 0;   ///< that its optimizer has made
+    std::vector<float> m, v;   ///< AdamW's first and second moment of every weight
+    std::int64_t steps = 0;    ///< that its optimizer has made
+    double learning_rate = 1;  ///< factor of the training's
     bool operator==(const StageState&) const = default;
+};
+
+/// Of whose weights a lost stage is made, and its share; shares add up to 1.
+struct RebuildSource {
+    int node = 0;
+    double share = 1;
 };
 
 /// What rounding took away so far from the messages of a microbatch from node to node, to be added to the next one
@@ -131,6 +138,12 @@ public:
     virtual void go_on(const Replan& rest);
     /// Between iterations: a lost node is there again, with weights and AdamW's state of a sibling.
     virtual void rejoin(int node, int sibling);
+
+    /// Between iterations: a node's blocks become the weighted mean of those of nodes of other stages (of as many
+    /// blocks each, else block i of n takes the one at i / n), AdamW's moments and steps begin anew, and the stage's
+    /// learning rate is multiplied. Of a stage without embedding and head. CheckFree ("All is Not Lost: LLM Recovery
+    /// without Checkpoints", 2025), algorithm 1.
+    virtual void rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate);
 
     /// Sums the gradients of the stage's nodes here and on the other ranks that host it (`tokens` of every node
     /// counted), and leaves the mean gradient in the first copy here. Once a stage, after its last operation here, from

@@ -57,8 +57,10 @@ public:
     virtual double next_s() const = 0;
     /// The node is gone: what it runs does not end, what it has sent and has not arrived never will.
     virtual void lose(int node, double now_s) = 0;
-    /// A node or a line is slower from now on.
-    virtual void slow(const NetworkChange& change) = 0;
+    /// A node or a line is slower, or varies, from now on.
+    virtual void slow(const Disturbance& disturbance) = 0;
+    /// A line is gone: what travels on it, and what is handed to it, never arrives.
+    virtual void cut(const NetworkChange& line) = 0;
     virtual std::vector<PendingEvent> pending() const = 0;
     /// Of each line, where they are shared, as in IterationProgress.
     virtual std::vector<double> line_free_s() const = 0;
@@ -137,6 +139,7 @@ private:
     double end_s() const;
     double last_end_s() const;
     int note_lost_gradients(const Residual& residual);
+    bool needs(const NetworkChange& cut) const;
     void lose(int node, double now_s);
     void recover(const std::vector<int>& down, double now_s, RecoveryController& controller);
     void go_on(double now_s);

@@ -29,7 +29,7 @@ public:
     const Disturbance* happens() {
         if (happened_ == disturbances_.size() || disturbances_[happened_].at_s > next_s()) return nullptr;
         const auto& now = disturbances_[happened_++];
-        if (now.change.kind == NetworkChange::Kind::node_down) unknown_.push_back(now);
+        if (now.loses()) unknown_.push_back(now);
         return &now;
     }
     /// The losses that become known at `now_s`.
@@ -103,21 +103,30 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
         }
         if (const auto* disturbance = calendar.happens()) {
             ++result.disturbances;
-            slowed = slowed || disturbance->change.slows();
-            if (disturbance->change.slows())
-                source->slow(disturbance->change);
+            slowed = slowed || !disturbance->loses();
+            if (!disturbance->loses())
+                source->slow(*disturbance);
+            else if (disturbance->change.kind == NetworkChange::Kind::line_cut)
+                source->cut(disturbance->change);
             else
                 lose(disturbance->change.node, disturbed_s);
             continue;
         }
-        std::vector<int> down;
-        double lost_s = disturbed_s;
+        RecoveryReport report{.lost_s = disturbed_s, .detected_s = disturbed_s};
         for (const auto& loss : calendar.known(disturbed_s)) {
-            down.push_back(loss.change.node);
-            lost_s = std::min(lost_s, loss.at_s);
+            report.lost_s = std::min(report.lost_s, loss.at_s);
+            if (loss.change.kind == NetworkChange::Kind::node_down)
+                report.nodes.push_back(loss.change.node);
+            else if (needs(loss.change))
+                report.links.push_back(name_of_line(problem_, loss.change));
         }
-        recoveries_.push_back({.nodes = down, .lost_s = lost_s, .detected_s = disturbed_s});
-        recover(down, disturbed_s, controller);
+        if (report.nodes.empty() && report.links.empty()) continue;
+        recoveries_.push_back(report);
+        if (!report.links.empty())
+            throw InputError("the link " + report.links.front(), "the link is cut",
+                             "what was on its way, and what was to go there, does not arrive",
+                             "The iteration begins again, around it");
+        recover(report.nodes, disturbed_s, controller);
         slowed = false;
     }
     if (left_ == 0 || recoveries_.empty() || !slowed) return;
@@ -125,6 +134,22 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
     describe_blocked();
     throw InputError("the rest", timeline_.blocked.empty() ? "it comes to a standstill" : timeline_.blocked.front(),
                      "something got slower after it was planned", "The iteration begins again");
+}
+
+/// Whether the plan in force goes over a line that is cut: with a path while operations are left, or with a ring.
+bool Driver::needs(const NetworkChange& cut) const {
+    const int line = problem_.hop(cut.node, cut.to).line;
+    const auto uses = [&](const std::vector<NodeIndex>& circle, bool both_ways) {
+        for (std::size_t k = 0; circle.size() > 1 && k < circle.size(); ++k) {
+            const NodeIndex from = circle[k], to = circle[(k + 1) % circle.size()];
+            if (problem_.hop(from, to).line == line || (both_ways && problem_.hop(to, from).line == line)) return true;
+        }
+        return false;
+    };
+    for (const auto& ring : plan().stages)
+        if (problem_.charge_all_reduce && uses(ring, false)) return true;
+    return left_ > 0 && std::any_of(plan().paths.begin(), plan().paths.end(),
+                                    [&](const auto& path) { return uses(path.nodes, true); });
 }
 
 void Driver::lose(int node, double now_s) {

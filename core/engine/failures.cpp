@@ -57,9 +57,13 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
                              std::max(at_s, detected_s(experiment_.recovery, network_s) - offset_s)};
         events.push_back(event);
     };
-    const auto slow = [&](NetworkChange::Kind kind, int node, int to) {
-        event.disturbance = {
-            at_s, {.kind = kind, .node = NodeIndex(node), .to = NodeIndex(to), .factor = what.factor}, at_s};
+    const auto change = [&](NetworkChange::Kind kind, int node, int to) {
+        event.disturbance = {at_s,
+                             {.kind = kind, .node = NodeIndex(node), .to = NodeIndex(to), .factor = what.factor},
+                             kind == NetworkChange::Kind::line_cut
+                                 ? std::max(at_s, detected_s(experiment_.recovery, network_s) - offset_s)
+                                 : at_s,
+                             stream(experiment_, failure, draw).next()};
         events.push_back(event);
     };
     auto rng = stream(experiment_, failure, draw ^ 0x5bd1e995);
@@ -70,9 +74,8 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
         return node_index(problem_, what.target);
     };
     switch (what.kind) {
-        case FailureKind::crash:
-            return lose(named());
-        case FailureKind::slow_down: return slow(NetworkChange::Kind::node_slower, named(), -1);
+        case FailureKind::crash: return lose(named());
+        case FailureKind::slow_down: return change(NetworkChange::Kind::node_slower, named(), -1);
         case FailureKind::stage_loss: {
             const auto stage = any ? 1 + rng.below(std::max<std::size_t>(1, stages.size() - 1))
                                    : static_cast<std::size_t>(std::stoul(what.target));
@@ -83,6 +86,8 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
         case FailureKind::link_degraded:
         case FailureKind::link_cut:
         case FailureKind::jitter: {
+            if (const int node = node_index(problem_, what.target); node >= 0)
+                return change(NetworkChange::Kind::node_varies, node, -1);
             const auto line = std::find(problem_.line_names.begin(), problem_.line_names.end(), what.target);
             if (line == problem_.line_names.end()) return;
             const auto number = static_cast<int>(line - problem_.line_names.begin());
@@ -90,27 +95,48 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
                                           [&](const Hop& one) { return one.line == number; });
             if (hop == problem_.hops.end()) return;
             const auto pair = static_cast<int>(hop - problem_.hops.begin());
-            return slow(NetworkChange::Kind::line_slower, pair / problem_.nodes(), pair % problem_.nodes());
+            const auto kind = what.kind == FailureKind::link_cut ? NetworkChange::Kind::line_cut
+                              : what.kind == FailureKind::jitter ? NetworkChange::Kind::line_varies
+                                                                 : NetworkChange::Kind::line_slower;
+            return change(kind, pair / problem_.nodes(), pair % problem_.nodes());
         }
         case FailureKind::coordinator_loss: return;
     }
 }
 
-std::vector<FailureEvent> FailureSchedule::of_iteration(int iteration, double offset_s, double expected_s,
-                                                        const PerStage<std::vector<NodeIndex>>& stages) const {
+std::vector<std::pair<double, std::uint64_t>> FailureSchedule::instants(std::size_t failure, int iteration,
+                                                                        double offset_s, double expected_s) const {
     // Long enough that what happens while an iteration goes on after losses is among them.
     const double until_s = offset_s + 20 * std::max(expected_s, experiment_.recovery.deadline_s);
-    std::vector<FailureEvent> events;
+    const auto& what = experiment_.failures[failure];
+    std::vector<std::pair<double, std::uint64_t>> instants;
+    for (const double at_s : times(failure, offset_s, until_s))
+        instants.emplace_back(at_s - offset_s, static_cast<std::uint64_t>(at_s * 1e6));
+    auto rng = stream(experiment_, failure, static_cast<std::uint64_t>(iteration) + 1);
+    const double when = rng.uniform(), chance = rng.uniform();
+    if (what.at_iteration == iteration || (what.probability_per_iteration && chance < *what.probability_per_iteration))
+        instants.emplace_back(when * expected_s, static_cast<std::uint64_t>(iteration) + 1);
+    return instants;
+}
+
+std::vector<CoordinatorLoss> FailureSchedule::coordinator_losses(int iteration, double offset_s,
+                                                                 double expected_s) const {
+    std::vector<CoordinatorLoss> losses;
     for (std::size_t k = 0; k < experiment_.failures.size(); ++k) {
         const auto& what = experiment_.failures[k];
-        for (const double at_s : times(k, offset_s, until_s))
-            add(k, at_s - offset_s, offset_s, static_cast<std::uint64_t>(at_s * 1e6), stages, events);
-        auto rng = stream(experiment_, k, static_cast<std::uint64_t>(iteration) + 1);
-        const double when = rng.uniform(), chance = rng.uniform();
-        if (what.at_iteration == iteration ||
-            (what.probability_per_iteration && chance < *what.probability_per_iteration))
-            add(k, when * expected_s, offset_s, static_cast<std::uint64_t>(iteration) + 1, stages, events);
+        if (what.kind != FailureKind::coordinator_loss) continue;
+        for (const auto& [at_s, draw] : instants(k, iteration, offset_s, expected_s))
+            losses.push_back({at_s, what.rejoin_after_s.value_or(experiment_.recovery.restore_s), k});
     }
+    return losses;
+}
+
+std::vector<FailureEvent> FailureSchedule::of_iteration(int iteration, double offset_s, double expected_s,
+                                                        const PerStage<std::vector<NodeIndex>>& stages) const {
+    std::vector<FailureEvent> events;
+    for (std::size_t k = 0; k < experiment_.failures.size(); ++k)
+        for (const auto& [at_s, draw] : instants(k, iteration, offset_s, expected_s))
+            add(k, at_s, offset_s, draw, stages, events);
     std::stable_sort(events.begin(), events.end(), [](const FailureEvent& a, const FailureEvent& b) {
         return a.disturbance.at_s < b.disturbance.at_s;
     });

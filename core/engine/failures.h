@@ -19,6 +19,13 @@ struct FailureEvent {
     std::size_t failure = 0;                                  ///< place in Experiment::failures
 };
 
+/// The coordinator is lost in an iteration, and the training with it.
+struct CoordinatorLoss {
+    double at_s = 0;       ///< from the iteration's start
+    double restore_s = 0;  ///< until another one has read the last checkpoint
+    std::size_t failure = 0;
+};
+
 /// When a loss is believed: nodes report every heartbeat, and the controller waits for the deadline after the last one.
 /// `at_s` of network time.
 double detected_s(const Recovery& recovery, double at_s);
@@ -35,7 +42,13 @@ public:
     std::vector<FailureEvent> of_iteration(int iteration, double offset_s, double expected_s,
                                            const PerStage<std::vector<NodeIndex>>& stages) const;
 
+    /// Alike.
+    std::vector<CoordinatorLoss> coordinator_losses(int iteration, double offset_s, double expected_s) const;
+
 private:
+    /// When, from the iteration's start, a failure happens, each with a number that its draws depend on.
+    std::vector<std::pair<double, std::uint64_t>> instants(std::size_t failure, int iteration, double offset_s,
+                                                           double expected_s) const;
     /// Network times of a failure by rate or time, in [from_s, until_s).
     std::vector<double> times(std::size_t failure, double from_s, double until_s) const;
     void add(std::size_t failure, double at_s, double offset_s, std::uint64_t draw,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
@@ -16,11 +17,12 @@ std::optional<Plan> shorter_plan(const Planner& planner, Problem rest, const Pla
     for (const auto& ring : start.stages) rest.stage_sizes.push_back(static_cast<int>(ring.size()));
     if (rest.plan_blocks) rest.set_blocks(start.blocks);
     rest.plan_blocks = false;
-    request.warm_start = &start;
+    const bool goes = check_structure(rest, start).empty();
+    if (goes) request.warm_start = &start;
     try {
         auto plan = planner.plan(rest, request);
         if (request.stop.stop_requested()) return std::nullopt;
-        if (!(evaluate(rest, plan).iteration_s < evaluate(rest, start).iteration_s)) return std::nullopt;
+        if (goes && !(evaluate(rest, plan).iteration_s < evaluate(rest, start).iteration_s)) return std::nullopt;
         return plan;
     } catch (const InputError&) {
         return std::nullopt;  // the plan in force may break what planners keep to, and goes on

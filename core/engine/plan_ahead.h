@@ -25,7 +25,8 @@ public:
     bool begun() const { return result_.valid(); }
     /// Of what was begun; does not wait.
     bool ready() const;
-    /// Waits for what was begun; nothing where no shorter plan than `start` was found.
+    /// Waits for what was begun; nothing where no shorter plan than `start` was found, or none at all where
+    /// `start` does not fit the network.
     std::optional<Plan> take();
 
 private:

@@ -5,12 +5,18 @@
 
 #include "core/base/format.h"
 #include "core/base/index.h"
+#include "core/experiment/describe.h"
 
 namespace skippipe {
+
+std::string name_of_line(const Problem& problem, const NetworkChange& change) {
+    return problem.line_names[at(problem.hop(change.node, change.to).line)];
+}
 
 std::string describe(const RecoveryReport& report, const Problem& problem) {
     std::string nodes;
     for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];
+    for (const auto& link : report.links) nodes += (nodes.empty() ? "the link " : ", the link ") + link;
     auto text = fmt::format("{} lost {} into the iteration, known {} later: ", nodes, format_seconds(report.lost_s),
                             format_seconds(report.detected_s - report.lost_s));
     if (!report.abandoned.empty()) return text + "the iteration begins again (" + report.abandoned.front().what + ")";
@@ -23,16 +29,22 @@ Replan ReplanController::recover(const Problem& network, const Plan& plan, const
     auto asked = request;
     asked.operations = operations_;
     auto rest = replan(network, plan, asked);
-    for (std::size_t stage = 0; policy_ == RecoveryPolicy::replay && stage < rest.plan.stages.size(); ++stage)
+    const bool waits = policy_ == RecoveryPolicy::replay || policy_ == RecoveryPolicy::restart;
+    for (std::size_t stage = 0; waits && stage < rest.plan.stages.size(); ++stage)
         if (rest.plan.stages[stage].empty() && !plan.stages[stage].empty())
             throw InputError(fmt::format("stage {}", stage), fmt::format("stage {} has no node left", stage),
-                             "the policy is replay: no microbatch passes over a stage",
+                             fmt::format("the policy is {}: no microbatch passes over a stage", name_of(policy_)),
                              "Let a node of it come back (rejoin_after_s), or set recovery.policy to \"reroute\"");
     if (rest.residual.heads_alone > 0)
         throw InputError("stage 0", "head and body would step on different microbatches",
                          "their losses were run again, and then nodes were lost that had what their backwards need",
                          "The iteration begins again with the nodes that are left");
     return rest;
+}
+
+Replan RestartController::recover(const Problem&, const Plan&, const ReplanRequest&) {
+    throw InputError("training", "everybody goes back to the last checkpoint", "the policy is restart",
+                     "Set recovery.policy to \"reroute\" to go on");
 }
 
 Plan plan_without(const Problem& network, const Plan& base, const std::vector<NodeIndex>& absent,

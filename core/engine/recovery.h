@@ -10,13 +10,18 @@
 
 namespace skippipe {
 
-/// Something that happens to the drawn network while an iteration runs: a node is lost, or it or a line gets slower.
-/// What travels or waits at that instant and on lost nodes is gone; what a slower node or line has begun ends as it
-/// would have.
+/// Something that happens to the drawn network while an iteration runs: a node is lost, a line is cut, or either gets
+/// slower or varies. What travels or waits at that instant, and on lost nodes and lines, is gone; what a slower node or
+/// line has begun ends as it would have.
 struct Disturbance {
-    double at_s = 0;        ///< from the iteration's start; after all events of that instant
-    NetworkChange change;   ///< node_down, node_slower or line_slower
-    double detected_s = 0;  ///< node_down: when the controller believes it, >= at_s
+    double at_s = 0;         ///< from the iteration's start; after all events of that instant
+    NetworkChange change;    ///< anything but node_joins
+    double detected_s = 0;   ///< node_down, line_cut: when the controller believes it, >= at_s
+    std::uint64_t seed = 0;  ///< ..._varies: of what is drawn
+
+    bool loses() const {
+        return change.kind == NetworkChange::Kind::node_down || change.kind == NetworkChange::Kind::line_cut;
+    }
 };
 
 /// How an iteration went on after nodes were lost.
@@ -30,7 +35,11 @@ struct RecoveryReport {
     double replanning_s = 0;           ///< machine time that planning took
     std::vector<std::string> changes;  ///< one sentence each
     Faults abandoned;                  ///< why the iteration had to be begun again instead; then it was lost whole
+    std::vector<std::string> links;    ///< those that were cut
 };
+
+/// "n1->n2".
+std::string name_of_line(const Problem& problem, const NetworkChange& change);
 
 /// "n5 lost at 0.82 s, known 0.21 s later: ..." for people.
 std::string describe(const RecoveryReport& report, const Problem& problem);
@@ -45,7 +54,7 @@ public:
 };
 
 /// The planner's own answer: siblings take over and what was lost runs again there, so that no gradient is lost for as
-/// long as each stage keeps a node. With `replay` there is no rest where one has none.
+/// long as each stage keeps a node. With `replay` and `restart` there is no rest where one has none.
 class ReplanController final : public RecoveryController {
 public:
     /// `operations`: of ReplanRequest.
@@ -56,6 +65,12 @@ public:
 private:
     RecoveryPolicy policy_;
     std::int64_t operations_;
+};
+
+/// Policy `restart`: no iteration goes on.
+class RestartController final : public RecoveryController {
+public:
+    Replan recover(const Problem& network, const Plan& plan, const ReplanRequest& request) override;
 };
 
 /// A plan with every node there, for when some are not: siblings do what those would have done. Throws InputError where

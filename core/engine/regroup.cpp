@@ -44,11 +44,12 @@ std::string ranks_text(const std::vector<int>& ranks) {
 
 /// Of a stage's state as it travels.
 struct StateHeader {
-    double values = 0, steps = 0;
+    double values = 0, steps = 0, learning_rate = 1;
 };
 
 void send_state(const StageState& state, int to, RankTransport& transport) {
-    const StateHeader header{static_cast<double>(state.weights.size()), static_cast<double>(state.steps)};
+    const StateHeader header{static_cast<double>(state.weights.size()), static_cast<double>(state.steps),
+                             state.learning_rate};
     transport.send_to(to, std::as_bytes(std::span(&header, 1)));
     for (const auto* values : {&state.weights, &state.m, &state.v})
         transport.send_to(to, std::as_bytes(std::span(*values)));
@@ -58,10 +59,11 @@ void send_state(const StageState& state, int to, RankTransport& transport) {
 StageState receive_state(std::size_t values, int from, RankTransport& transport) {
     StateHeader header;
     transport.receive_from(from, std::as_writable_bytes(std::span(&header, 1)));
-    if (header.values != static_cast<double>(values) || !(header.steps >= 0) || header.steps > 1e15)
+    if (header.values != static_cast<double>(values) || !(header.steps >= 0) || header.steps > 1e15 ||
+        !(header.learning_rate > 0) || header.learning_rate > 1e15)
         throw PeerFault(from, fmt::format("offers a stage of {} weights after {} steps, where it has {}", header.values,
                                           header.steps, values));
-    StageState state{.steps = static_cast<std::int64_t>(header.steps)};
+    StageState state{.steps = static_cast<std::int64_t>(header.steps), .learning_rate = header.learning_rate};
     for (auto* part : {&state.weights, &state.m, &state.v}) {
         part->resize(values);
         transport.receive_from(from, std::as_writable_bytes(std::span(*part)));

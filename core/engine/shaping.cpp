@@ -7,6 +7,14 @@
 
 namespace skippipe {
 
+double drawn_factor(double deviation, std::uint64_t seed, std::initializer_list<int> numbers) {
+    for (const int number : numbers) seed = Rng(seed ^ static_cast<std::uint64_t>(number)).next();
+    Rng rng(seed);
+    std::vector<double> factors(1);
+    draw_lognormal(deviation, rng, factors);
+    return factors.front();
+}
+
 void LocalLineBook::reset() {
     const std::lock_guard lock(mutex_);
     free_s_.assign(free_s_.size(), 0.0);
@@ -28,23 +36,32 @@ double LocalLineBook::reserve(int line, double earliest_s, double occupied_s) {
 LinkShaper::LinkShaper(const Problem& problem, double jitter, std::uint64_t seed, std::vector<bool> across,
                        std::unique_ptr<LineBook> shared)
     : problem_(problem),
-      jitter_(jitter),
-      seed_(seed),
+      all_{jitter, seed},
       across_(std::move(across)),
       shared_(std::move(shared)),
       own_(problem.line_names.size()) {
     across_.resize(problem.line_names.size());
 }
 
+void LinkShaper::vary(int line, double deviation, std::uint64_t seed) {
+    if (deviation > 0)
+        lines_[line] = {deviation, seed};
+    else
+        lines_.erase(line);
+}
+
 double LinkShaper::factor(int from_node, int to_node, bool backward, int iteration, int microbatch) const {
-    if (jitter_ <= 0) return 1;
-    std::uint64_t stream = seed_;
-    for (const int part : {from_node, to_node, backward ? 1 : 0, iteration, microbatch})
-        stream = Rng(stream ^ static_cast<std::uint64_t>(part)).next();
-    Rng rng(stream);
-    std::vector<double> factors(1);
-    draw_lognormal(jitter_, rng, factors);
-    return factors.front();
+    double factor = 1;
+    const auto draw = [&](const Variation& variation) {
+        factor *= drawn_factor(variation.deviation, variation.seed,
+                               {from_node, to_node, backward ? 1 : 0, iteration, microbatch});
+    };
+    if (all_.deviation > 0) draw(all_);
+    if (lines_.empty()) return factor;
+    if (const auto line = lines_.find(problem_.hop(NodeIndex(from_node), NodeIndex(to_node)).line);
+        line != lines_.end())
+        draw(line->second);
+    return factor;
 }
 
 TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration,

@@ -2,6 +2,7 @@
 // Links under the wall clock: a transfer arrives when the drawn network would have delivered it.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "core/planner/plan/problem.h"
 
 namespace skippipe {
+
+/// A lognormal factor of mean 1 and this standard deviation that the seed and the numbers fix.
+double drawn_factor(double deviation, std::uint64_t seed, std::initializer_list<int> numbers);
 
 /// Of one transfer, seconds of one clock.
 struct TransferTimes {
@@ -52,18 +56,28 @@ public:
     /// The drawn network as it is: no jitter, lines booked by this process alone.
     explicit LinkShaper(const Problem& problem) : LinkShaper(problem, 0, 0, {}, nullptr) {}
 
-    /// Every line of this process free, as at the start of an iteration under the virtual clock.
-    void reset() { own_.reset(); }
+    /// Every line of this process free, and none that varies by itself, as at the start of an
+    /// iteration under the virtual clock.
+    void reset() {
+        own_.reset();
+        lines_.clear();
+    }
     /// When each line that this process alone sends over is free.
     std::vector<double> free_s() const { return own_.free_s(); }
+    /// From now on transfers over the line vary, as with `jitter`; a deviation of 0: no longer.
+    void vary(int line, double deviation, std::uint64_t seed);
     TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
 
 private:
+    struct Variation {
+        double deviation = 0;
+        std::uint64_t seed = 0;
+    };
     double factor(int from_node, int to_node, bool backward, int iteration, int microbatch) const;
 
     const Problem& problem_;
-    double jitter_;
-    std::uint64_t seed_;
+    Variation all_;
+    std::map<int, Variation> lines_;  ///< that vary by themselves
     std::vector<bool> across_;
     std::unique_ptr<LineBook> shared_;
     LocalLineBook own_;

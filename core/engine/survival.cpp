@@ -16,6 +16,21 @@ namespace skippipe {
 namespace {
 /// Weights and the two moments of the optimizer, each as many bytes as the gradient.
 constexpr double fetched_per_gradient_byte = 3;
+
+/// Whether the network has every line that paths, there and back, and rings go over.
+bool connected(const Problem& network, const Plan& plan) {
+    const auto closed = [&](const std::vector<NodeIndex>& circle, bool both_ways) {
+        for (std::size_t k = 0; circle.size() > 1 && k < circle.size(); ++k) {
+            const NodeIndex from = circle[k], to = circle[(k + 1) % circle.size()];
+            if (!network.reachable(from, to) || (both_ways && !network.reachable(to, from))) return false;
+        }
+        return true;
+    };
+    return std::all_of(plan.paths.begin(), plan.paths.end(),
+                       [&](const auto& path) { return closed(path.nodes, true); }) &&
+           (!network.charge_all_reduce ||
+            std::all_of(plan.stages.begin(), plan.stages.end(), [&](const auto& ring) { return closed(ring, false); }));
+}
 }  // namespace
 
 Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner,
@@ -28,7 +43,9 @@ Survival::Survival(const Experiment& experiment, const Problem& problem, Plan ba
       base_(std::move(base)),
       stage_of_(stage_of_nodes(base_, problem.nodes())),
       slower_(members.slower),
-      network_(problem) {
+      network_(problem),
+      uncut_(problem),
+      squared_norms_(members.squared_norms) {
     for (const auto& absent : members.absent) {
         down_[absent.node] = absent.back_s;
         lost_as_[absent.node] = absent.lost_as;
@@ -40,7 +57,7 @@ Survival::Survival(const Experiment& experiment, const Problem& problem, Plan ba
 }
 
 Membership Survival::members() const {
-    Membership members{.slower = slower_, .since_s = since_s_};
+    Membership members{.slower = slower_, .since_s = since_s_, .squared_norms = squared_norms_};
     for (const auto& [node, back_s] : down_) members.absent.push_back({node, back_s, lost_as_.at(node)});
     return members;
 }
@@ -50,7 +67,7 @@ std::vector<FailureEvent> Survival::events(int iteration, double offset_s) const
     std::set<int> lost;
     std::erase_if(events, [&](const FailureEvent& event) {
         const auto& change = event.disturbance.change;
-        if (iteration == iteration_ && happened_.contains(event.failure)) return true;
+        if (happened_.contains({event.failure, iteration})) return true;
         if (change.kind != NetworkChange::Kind::node_down) return false;
         return down(change.node) || stage_of_[at(change.node)] < 0 || !lost.insert(change.node).second;
     });
@@ -58,26 +75,47 @@ std::vector<FailureEvent> Survival::events(int iteration, double offset_s) const
 }
 
 void Survival::happened(int iteration, const std::vector<FailureEvent>& events, std::size_t count) {
-    if (std::exchange(iteration_, iteration) != iteration) happened_.clear();
     for (std::size_t k = 0; k < count; ++k) {
-        const auto& failure = experiment_.failures[events[k].failure];
-        if (failure.at_iteration || failure.probability_per_iteration) happened_.insert(events[k].failure);
+        note(events[k].failure, iteration);
         const auto& change = events[k].disturbance.change;
         if (change.kind == NetworkChange::Kind::node_down) {
             down_[change.node] = events[k].back_s;
             lost_as_[change.node] = ++losses_;
         } else {
-            slower_.push_back({change, events[k].back_s});
+            slower_.push_back({change, events[k].back_s, events[k].disturbance.seed});
             network_changed_ = true;
         }
     }
     if (network_changed_) update_network();
 }
 
+void Survival::note(std::size_t failure, int iteration) {
+    const auto& what = experiment_.failures[failure];
+    if (what.at_iteration || what.probability_per_iteration) happened_.insert({failure, iteration});
+}
+
+std::vector<Disturbance> Survival::variation() const {
+    std::vector<Disturbance> varies;
+    for (const auto& slower : slower_)
+        if (!slower.change.slows() && slower.change.kind != NetworkChange::Kind::line_cut)
+            varies.push_back({.change = slower.change, .seed = slower.seed});
+    return varies;
+}
+
+std::optional<CoordinatorLoss> Survival::coordinator_lost(int iteration, double offset_s) const {
+    auto losses = schedule_.coordinator_losses(iteration, offset_s, expected_s_);
+    std::erase_if(losses, [&](const auto& loss) { return happened_.contains({loss.failure, iteration}); });
+    if (losses.empty()) return std::nullopt;
+    return *std::min_element(losses.begin(), losses.end(),
+                             [](const auto& a, const auto& b) { return a.at_s < b.at_s; });
+}
+
 void Survival::update_network() {
-    std::vector<NetworkChange> changes;
-    for (const auto& slower : slower_) changes.push_back(slower.change);
-    network_ = changed_network(problem_, changes);
+    std::vector<NetworkChange> slows, cuts;
+    for (const auto& slower : slower_)
+        (slower.change.kind == NetworkChange::Kind::line_cut ? cuts : slows).push_back(slower.change);
+    uncut_ = changed_network(problem_, slows);
+    network_ = changed_network(uncut_, cuts);
     planned_for_.reset();
 }
 
@@ -95,6 +133,7 @@ std::vector<int> Survival::bring_back(double network_s) {
 
 /// Where a whole stage was lost, the node that was lost last has its newest weights: the others wait for it.
 bool Survival::waits_for_another(int node, double network_s) const {
+    if (experiment_.recovery.rebuild != StageRebuild::disk) return false;
     for (const int other : base_.stages[at(stage_of_[at(node)])]) {
         const auto lost = down_.find(other);
         if (lost == down_.end()) return false;
@@ -106,6 +145,9 @@ bool Survival::waits_for_another(int node, double network_s) const {
 
 double Survival::next_back_s(double network_s) const {
     double next_s = std::numeric_limits<double>::infinity();
+    for (const auto& slower : slower_)
+        if (slower.change.kind == NetworkChange::Kind::line_cut && slower.back_s > network_s)
+            next_s = std::min(next_s, slower.back_s);
     for (const auto& ring : base_.stages)
         if (std::all_of(ring.begin(), ring.end(), [&](int node) { return down(node); }))
             for (const int node : ring)
@@ -119,11 +161,46 @@ int Survival::sibling(int node, const std::vector<int>& among) const {
     return -1;
 }
 
-double Survival::fetch_s(int sibling, int node) const {
-    const auto& hop = network_.hop(NodeIndex(sibling), NodeIndex(node));
+double Survival::travel_s(int from, int node, double bytes) const {
+    const auto& hop = network_.hop(NodeIndex(from), NodeIndex(node));
     if (hop.line == no_line) return 0;
-    const double bytes = fetched_per_gradient_byte * network_.gradient_bytes[at(stage_of_[at(node)])];
     return bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network_.overhead_s;
+}
+
+double Survival::fetch_s(int sibling, int node) const {
+    return travel_s(sibling, node, fetched_per_gradient_byte * network_.gradient_bytes[at(stage_of_[at(node)])]);
+}
+
+std::vector<RebuildSource> Survival::neighbours(int node) const {
+    std::vector<RebuildSource> sources;
+    const int stage = stage_of_[at(node)];
+    for (const int beside : {stage - 1, stage + 1}) {
+        if (stage == 0 || at(beside) >= base_.stages.size()) continue;
+        const auto& ring = base_.stages[at(beside)];
+        const auto there = std::find_if(ring.begin(), ring.end(), [&](int other) { return !down(other); });
+        if (there == ring.end()) continue;
+        const double norm = at(beside) < squared_norms_.size() ? squared_norms_[at(beside)] : -1;
+        sources.push_back({*there, norm > 0 && std::isfinite(norm) ? norm : -1});
+    }
+    const bool known = std::all_of(sources.begin(), sources.end(), [](const auto& one) { return one.share > 0; });
+    double sum = 0;
+    for (auto& source : sources) sum += source.share = known ? source.share : 1;
+    for (auto& source : sources) source.share /= sum;
+    return sources;
+}
+
+double Survival::rebuild_s(const std::vector<RebuildSource>& from, int node) const {
+    double slowest_s = 0;
+    for (const auto& source : from)
+        slowest_s =
+            std::max(slowest_s, travel_s(source.node, node, network_.gradient_bytes[at(stage_of_[at(source.node)])]));
+    return slowest_s;
+}
+
+void Survival::reduced(const std::vector<StageSum>& sums) {
+    squared_norms_.resize(sums.size(), -1);
+    for (std::size_t stage = 0; stage < sums.size(); ++stage)
+        if (sums[stage].squared_norm >= 0) squared_norms_[stage] = sums[stage].squared_norm;
 }
 
 const Plan& Survival::plan(double network_s) {
@@ -137,10 +214,20 @@ const Plan& Survival::plan(double network_s) {
 void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
     planned_for_.reset();
     ahead_.give_up();
-    plan_ = plan_without(network_, base_, down, controller_);
-    expected_s_ = evaluate(network_, plan_).iteration_s;
+    plan_ = plan_without(uncut_, base_, down, controller_);
     since_s_ = resumed_since_s_ ? *std::exchange(resumed_since_s_, std::nullopt) : network_s;
     if (!down.empty() || !slower_.empty()) ahead_.begin(network_, plan_);
+    if (!connected(network_, plan_)) {
+        // Paths go over a link that is cut: only another plan helps, and training waits for it.
+        auto around = ahead_.take();
+        if (!around)
+            throw InputError("links", "no plan goes around the links that are cut",
+                             "nodes stay in their stages, and messages go where the network has links",
+                             "Let the link come back (rejoin_after_s), draw another one, and leave planning_s above 0");
+        plan_ = std::move(*around);
+        waits_s_ = since_s_ + experiment_.recovery.planning_s;
+    }
+    expected_s_ = evaluate(network_, plan_).iteration_s;
     planned_for_ = std::move(down);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/compute.h"
 #include "core/engine/failures.h"
 #include "core/engine/plan_ahead.h"
 
@@ -22,10 +23,12 @@ struct Membership {
     struct Slower {
         NetworkChange change;
         double back_s = 0;
+        std::uint64_t seed = 0;  ///< of what varies
     };
     std::vector<Absent> absent;
     std::vector<Slower> slower;
-    double since_s = 0;  ///< when the plan for them came into force
+    double since_s = 0;                 ///< when the plan for them came into force
+    std::vector<double> squared_norms;  ///< of each stage's last gradient; negative or none: not known
 };
 
 /// Who is there, how fast the network is, and by which plan iterations go, while failures happen and pass.
@@ -41,20 +44,36 @@ public:
 
     /// What may happen in an iteration that begins at `offset_s` of network time; of what is there.
     std::vector<FailureEvent> events(int iteration, double offset_s) const;
+    /// What varies from the start of every iteration on.
+    std::vector<Disturbance> variation() const;
+    /// When the coordinator is lost in it, if it is, and when another one is there.
+    std::optional<CoordinatorLoss> coordinator_lost(int iteration, double offset_s) const;
+    /// What happens once an iteration has happened in this one.
+    void note(std::size_t failure, int iteration);
     /// The first `count` of them have happened. What happens once an iteration does not happen again where that begins
     /// again.
     void happened(int iteration, const std::vector<FailureEvent>& events, std::size_t count);
 
     /// Nodes that are back at `network_s`; what was slower until then is as before.
     std::vector<int> bring_back(double network_s);
-    /// When, after `network_s`, the next lost node of a stage without any is back; infinite: none.
+    /// When, after `network_s`, the next lost node of a stage without any, or link that was cut, is back; infinite:
+    /// none.
     double next_back_s(double network_s) const;
 
     bool down(int node) const { return down_.contains(node); }
+    int stage_of(int node) const { return stage_of_[at(node)]; }
     /// A node of the same stage that is there; -1: none. `among`: nodes that are not ready to give anything.
     int sibling(int node, const std::vector<int>& among) const;
     /// Weights and the two moments of the optimizer from a sibling over the line between them, idle.
     double fetch_s(int sibling, int node) const;
+    /// Of whose weights a lost stage is made anew: a node each of the stages before and after it that are there,
+    /// weighted by their squared gradient norms. Empty of stage 0, whose embedding and head nobody else has, and where
+    /// neither is there.
+    std::vector<RebuildSource> neighbours(int node) const;
+    /// Their weights, over the slower of the lines.
+    double rebuild_s(const std::vector<RebuildSource>& from, int node) const;
+    /// What an iteration's reductions gave.
+    void reduced(const std::vector<StageSum>& sums);
 
     /// The network and the plan for those who are there. Throws InputError where no plan can be: a stage has no node
     /// left and cannot be passed over.
@@ -66,6 +85,8 @@ public:
     const Plan& plan(double network_s);
     /// Of plan(), with nothing else going wrong.
     double expected_s() const { return expected_s_; }
+    /// Until when the training waits for a plan without which it cannot go on; 0: it does not.
+    double take_wait_s() { return std::exchange(waits_s_, 0); }
     /// Why plan() is one made anew; "" where that was asked before, or it is none.
     std::string take_reason() { return std::exchange(reason_, {}); }
     /// Spans that show who is down in an iteration of so many seconds, from its start; `since_s` of nodes lost in it.
@@ -76,6 +97,7 @@ private:
     void repair_plan(std::vector<NodeIndex> down, double network_s);
     void plan_anew();
     bool waits_for_another(int node, double network_s) const;
+    double travel_s(int from, int node, double bytes) const;
 
     const Experiment& experiment_;
     const Problem& problem_;
@@ -86,14 +108,15 @@ private:
     PerNode<StageIndex> stage_of_;  ///< of base_
     std::map<int, double> down_;    ///< nodes that are lost, and when they are back (network time)
     std::vector<Membership::Slower> slower_;
-    Problem network_;
+    Problem network_, uncut_;  ///< the latter with the links that are cut
     bool network_changed_ = false;
-    int losses_ = 0, iteration_ = -1;
-    std::set<std::size_t> happened_;                     ///< failures by iteration that happened in iteration_
+    int losses_ = 0;
+    std::set<std::pair<std::size_t, int>> happened_;     ///< failures by iteration, and the iteration they happened in
     std::map<int, int> lost_as_;                         ///< lost nodes by the order in which they were lost
     std::optional<std::vector<NodeIndex>> planned_for_;  ///< down then
     std::optional<double> resumed_since_s_;              ///< Membership::since_s of a checkpoint, until it is used
-    double since_s_ = 0, expected_s_ = 0;
+    double since_s_ = 0, expected_s_ = 0, waits_s_ = 0;
+    std::vector<double> squared_norms_;  ///< as in Membership
     std::string reason_;
 };
 

@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 #include "core/base/index.h"
+#include "core/engine/failing_network.h"
 #include "core/engine/plan_ahead.h"
 #include "core/engine/plan_execution.h"
 #include "core/engine/regroup.h"
 #include "core/engine/span_codec.h"
-#include "core/engine/survival.h"
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
 
@@ -60,13 +60,11 @@ public:
           validation_due_(start.validate_first),
           told_members_(transport.members()),
           is_new_(transport.must_regroup()) {
-        if (!is_new_)
+        const bool fails = !experiment_.failures.empty() && experiment_.execution.clock == Clock::virtual_time;
+        if (fails)
+            network_.emplace(experiment_, problem_, schedule.plan, compute_, transport_, listener_, start);
+        else if (!is_new_)
             execution_ = std::make_unique<PlanExecution>(experiment_, problem_, schedule, compute_, transport_);
-        const auto& members = start.position.members;
-        if (!experiment_.failures.empty())
-            survival_.emplace(experiment_, problem_, schedule.plan, start.planner, members);
-        for (const auto& absent : members.absent)
-            if (survival_) compute_.lose(absent.node);
         replanner_ = ReplanController(experiment_.recovery.policy);
     }
 
@@ -81,11 +79,17 @@ public:
     }
 
 private:
-    const RankSchedule& schedule() const { return execution_->schedule(); }
+    const RankSchedule& schedule() const { return network_ ? network_->schedule() : execution_->schedule(); }
+    TrainingPosition position() const {
+        return {done_,      validated_at_ == done_,
+                network_s_, watch_.total_s(),
+                tokens_,    network_ ? network_->members() : Membership{}};
+    }
 
     /// From one point at which nothing is under way to the next; what a lost rank interrupts is done again.
     void advance() {
         if (validation_due_) validate();
+        if (network_) network_->commit(position());
         if (committed_at_ != done_) commit(false);
         if (done_ < experiment_.training.iterations && go_on()) return iterate();
         commit(true);
@@ -102,6 +106,7 @@ private:
                 const auto command = controller_->next();
                 told = command.stop                  ? stop
                        : transport_.somebody_waits() ? meet
+                       : network_                    ? ""
                        : everybody_is_there()        ? command.plan_json
                                                      : plan_made_anew();
             }
@@ -159,10 +164,7 @@ private:
 
     void commit(bool last) {
         committed_at_ = done_;
-        if (commits_)
-            commits_->committed({done_, validated_at_ == done_, network_s_, watch_.total_s(), tokens_,
-                                 survival_ ? survival_->members() : Membership{}},
-                                survival_ ? survival_->base() : everybody_.plan, last);
+        if (commits_) commits_->committed(position(), network_ ? network_->base() : everybody_.plan, last);
     }
 
     void validate() {
@@ -177,13 +179,26 @@ private:
     void iterate() {
         watch_.resume();
         began_s_ = steady_s();
-        computed_ = survival_ ? survive() : run_once();
+        computed_ = network_ ? network_->run(done_, network_s_) : run_once();
+        if (!computed_) return go_back(network_->setback());
         const auto& timeline = computed_->timeline;
         if (!timeline.complete)
             throw std::runtime_error("the plan comes to a deadlock: " +
                                      (timeline.blocked.empty() ? std::string{} : timeline.blocked.front()));
         step_from_s_ = transport_.now_s();
         conclude(share_sums(schedule(), computed_->sums, compute_, transport_), true);
+    }
+
+    void go_back(const Setback& setback) {
+        const auto& to = setback.position;
+        began_s_.reset();
+        done_ = committed_at_ = to.iterations_done;
+        validated_at_ = to.validated ? done_ : -1;
+        validation_due_ = false;
+        network_s_ = to.network_s;
+        tokens_ = to.tokens;
+        watch_.pause();
+        if (listener_) listener_->went_back(position(), setback);
     }
 
     /// The iteration is over: `commit` is what all ranks gave. Where the others do not say what their nodes did
@@ -198,7 +213,7 @@ private:
         validation_due_ = every > 0 && done_ % every == 0;
         auto& timeline = ran.timeline;
         std::exception_ptr lost;
-        if (const auto* wall = execution_->wall()) {
+        if (const auto* wall = execution_ ? execution_->wall() : nullptr) {
             add_steps(timeline.spans, ran.sums, step_from_s_ - wall->origin_s(), transport_.now_s() - wall->origin_s());
             try {
                 if (together) gather_spans(timeline);
@@ -298,68 +313,6 @@ private:
         return execution_->run(done_);
     }
 
-    /// An iteration while things go wrong; begun again without the lost nodes where it cannot go on.
-    RankIteration survive() {
-        for (int attempt = 1;; ++attempt) {
-            take_stock();
-            compute_.begin_iteration(done_);
-            const auto events = survival_->events(done_, network_s_);
-            std::vector<Disturbance> disturbances;
-            for (const auto& event : events) disturbances.push_back(event.disturbance);
-            auto ran = execution_->run(done_, disturbances, replanner_);
-            survival_->happened(done_, events, ran.disturbances);
-            if (listener_)
-                for (const auto& report : ran.recoveries) listener_->recovered(done_, network_s_, report);
-            if (ran.abandoned.empty()) {
-                std::map<int, double> since_s;
-                for (std::size_t k = 0; k < ran.disturbances; ++k)
-                    since_s.emplace(events[k].disturbance.change.node, events[k].disturbance.at_s);
-                survival_->add_down(since_s, ran.timeline.iteration_s, ran.timeline.spans);
-                return ran;
-            }
-            if (attempt == most_attempts) throw InputError(ran.abandoned);
-            network_s_ += std::max(ran.recoveries.back().detected_s, ran.timeline.makespan_s);
-        }
-    }
-
-    /// Between iterations: who is back fetches what it missed, and the plan is one for those who are there.
-    void take_stock() {
-        for (;;) {
-            auto back = survival_->bring_back(network_s_);
-            double fetched_s = 0;
-            while (!back.empty()) {
-                const int node = back.back(), sibling = survival_->sibling(node, back);
-                back.pop_back();
-                if (sibling >= 0) {
-                    compute_.rejoin(node, sibling);
-                    fetched_s = std::max(fetched_s, survival_->fetch_s(sibling, node));
-                } else {
-                    compute_.rejoin(node, node);  // the last of its stage: with what it has kept on its disk
-                }
-            }
-            network_s_ += fetched_s;
-            try {
-                const auto& plan = survival_->plan(network_s_);
-                if (plan != schedule().plan || survival_->network_changed()) change_plan(plan);
-                if (const auto why = survival_->take_reason(); !why.empty() && listener_)
-                    listener_->plan_switched(done_, plan, why);
-                return;
-            } catch (const InputError&) {
-                const double back_s = survival_->next_back_s(network_s_);
-                if (!std::isfinite(back_s)) throw;
-                network_s_ = back_s;
-            }
-        }
-    }
-
-    void change_plan(const Plan& plan) {
-        auto next = one_rank_schedule(problem_.nodes(), plan);
-        compute_.follow(next);
-        execution_.reset();
-        execution_ =
-            std::make_unique<PlanExecution>(experiment_, survival_->network(), std::move(next), compute_, transport_);
-    }
-
     /// The real step of this rank's nodes.
     void add_steps(std::vector<Span>& spans, const std::vector<StageSum>& sums, double start_s, double end_s) const {
         for (const int stage : schedule().stages_of(transport_.rank()))
@@ -398,12 +351,11 @@ private:
     TrainingListener* listener_;
     TrainingController* controller_;
     RankSchedule everybody_;  ///< with every rank there: of the plan in force, or of the one that is when all are back
-    std::optional<Survival> survival_;  ///< where the experiment has failures
+    std::optional<FailingNetwork> network_;  ///< where the drawn network has failures
     ReplanController replanner_;
-    PlanAhead ahead_;                          ///< under the wall clock, on rank 0
-    std::string reason_;                       ///< of the plan that is gone over to; "": the controller's
-    static constexpr int most_attempts = 100;  ///< of one iteration
-    std::unique_ptr<PlanExecution> execution_;
+    PlanAhead ahead_;                           ///< under the wall clock, on rank 0
+    std::string reason_;                        ///< of the plan that is gone over to; "": the controller's
+    std::unique_ptr<PlanExecution> execution_;  ///< where network_ has none
     CommitListener* commits_;
     Stopwatch watch_;
     double network_s_;

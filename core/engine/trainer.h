@@ -21,6 +21,24 @@ struct IterationReport {
     std::int64_t tokens = 0;  ///< trained so far
 };
 
+/// Where a training stands between two iterations.
+struct TrainingPosition {
+    int iterations_done = 0;
+    bool validated = false;  ///< after these iterations
+    double network_s = 0;    ///< where the next iteration begins
+    double machine_s = 0;
+    std::int64_t tokens = 0;
+    Membership members;
+};
+
+/// Where a training went back to, and what that cost.
+struct Setback {
+    TrainingPosition position;  ///< where it goes on; its network time is that of going on
+    int lost_iterations = 0;    ///< that were done and are done again
+    double lost_s = 0;          ///< network time since that position, with what it took to go back
+    std::string why;
+};
+
 /// Hears what training does; on rank 0 only.
 class TrainingListener {
 public:
@@ -31,6 +49,10 @@ public:
     /// What was done about nodes that were lost in an iteration that began at `offset_s` of network time.
     virtual void recovered(int iteration, double offset_s, const RecoveryReport& report) {
         static_cast<void>(iteration), static_cast<void>(offset_s), static_cast<void>(report);
+    }
+    /// Nothing was to be saved of what was done since a checkpoint: the training goes on from there, at `position`.
+    virtual void went_back(const TrainingPosition& position, const Setback& setback) {
+        static_cast<void>(position), static_cast<void>(setback);
     }
     /// Ranks were lost or have come back, and the others went on.
     virtual void regrouped(const RegroupReport& report) { static_cast<void>(report); }
@@ -52,16 +74,6 @@ public:
     virtual ~TrainingController() = default;
     /// Asked between iterations; blocks while paused.
     virtual TrainingCommand next() = 0;
-};
-
-/// Where a training stands between two iterations.
-struct TrainingPosition {
-    int iterations_done = 0;
-    bool validated = false;  ///< after these iterations
-    double network_s = 0;    ///< where the next iteration begins
-    double machine_s = 0;
-    std::int64_t tokens = 0;
-    Membership members;
 };
 
 /// Hears on every rank, between two iterations and at the same ones, that the training could go on from here: nothing

@@ -20,9 +20,12 @@ void VirtualClock::push(const Event& event) {
     std::push_heap(queue_.begin(), queue_.end(), std::greater<>{});
 }
 
-void VirtualClock::begin_iteration(int, std::vector<Span>& spans) {
+void VirtualClock::begin_iteration(int iteration, std::vector<Span>& spans) {
     spans_ = &spans;
+    iteration_ = iteration;
     lines_.reset();
+    cut_.clear();
+    varies_.clear();
     if (std::exchange(network_changed_, false)) network_ = problem_;
     lost_.assign(at(problem_.nodes()), 0);
     stages_ = schedule_.plan.stages;
@@ -52,7 +55,13 @@ void VirtualClock::run(const ComputeTask& task, const NodeAction& action, double
     const auto measured_s = durations_ ? durations_->operation_s(task.node, task.operation) : std::nullopt;
     const double seconds =
         measured_s ? *measured_s : operation_seconds(network_, task.operation, task.node, task.stage);
-    push({now_s + seconds, action.number, NodeInput::Kind::end, task.node, task.operation});
+    const auto varies = varies_.find(task.node);
+    const double factor =
+        varies == varies_.end()
+            ? 1
+            : drawn_factor(varies->second.change.factor, varies->second.seed,
+                           {task.node, static_cast<int>(task.operation.kind), iteration_, task.operation.microbatch});
+    push({now_s + factor * seconds, action.number, NodeInput::Kind::end, task.node, task.operation});
 }
 
 /// What waits for a worker or a core, in the order in which it became ready.
@@ -74,12 +83,12 @@ void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s
     const MicrobatchIndex microbatch = send.operation.microbatch;
     const auto measured_s = durations_ ? durations_->transfer_s(from_node, send.to, send.operation) : std::nullopt;
     const auto times = measured_s ? TransferTimes{now_s, now_s, now_s + *measured_s}
-                                  : lines_.shape(from_node, send.to, backward, now_s, 0, microbatch);
+                                  : lines_.shape(from_node, send.to, backward, now_s, iteration_, microbatch);
     spans_->push_back(
         {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, NodeIndex(from_node), NodeIndex(send.to),
          stage_of_[at(send.to)], microbatch, now_s, times.start_s, times.arrival_s,
          (backward ? problem_.backward_bytes : problem_.forward_bytes) * problem_.relative_size(microbatch)});
-    if (lost_[at(send.to)] == 0)
+    if (lost_[at(send.to)] == 0 && !cut_.contains(line_of(from_node, send.to)))
         push({times.arrival_s, send.number, NodeInput::Kind::arrive, send.to, send.operation, from_node});
 }
 
@@ -136,9 +145,26 @@ void VirtualClock::lose(int node, double) {
     compute_.lose(node);
 }
 
-void VirtualClock::slow(const NetworkChange& change) {
-    network_ = changed_network(network_, {change});
-    network_changed_ = true;
+void VirtualClock::slow(const Disturbance& disturbance) {
+    const auto& change = disturbance.change;
+    if (change.kind == NetworkChange::Kind::node_varies) {
+        varies_[change.node] = disturbance;
+    } else if (change.kind == NetworkChange::Kind::line_varies) {
+        lines_.vary(line_of(change.node, change.to), change.factor, disturbance.seed);
+    } else {
+        network_ = changed_network(network_, {change});
+        network_changed_ = true;
+    }
+}
+
+void VirtualClock::cut(const NetworkChange& line) {
+    const int number = line_of(line.node, line.to);
+    cut_.insert(number);
+    std::erase_if(queue_, [&](const Event& event) {
+        return event.kind == NodeInput::Kind::arrive && event.from >= 0 && event.from != event.node &&
+               line_of(event.from, event.node) == number;
+    });
+    std::make_heap(queue_.begin(), queue_.end(), std::greater<>{});
 }
 
 std::vector<PendingEvent> VirtualClock::pending() const {

@@ -3,7 +3,9 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -54,7 +56,8 @@ public:
     const Problem& network() const override { return network_; }
     double next_s() const override;
     void lose(int node, double now_s) override;
-    void slow(const NetworkChange& change) override;
+    void slow(const Disturbance& disturbance) override;
+    void cut(const NetworkChange& line) override;
     std::vector<PendingEvent> pending() const override;
     std::vector<double> line_free_s() const override;
     const PerStage<double>& stage_end_s() const override { return last_end_s_; }
@@ -86,6 +89,7 @@ private:
     void run(const ComputeTask& task, const NodeAction& action, double now_s);
     void run_admitted(double now_s);
     void push(const Event& event);
+    int line_of(int from, int to) const { return problem_.hop(NodeIndex(from), NodeIndex(to)).line; }
 
     const Problem& problem_;
     const RankSchedule& schedule_;
@@ -94,7 +98,10 @@ private:
     bool network_changed_ = false;
     LinkShaper lines_;
     PerNode<StageIndex> stage_of_;
+    int iteration_ = 0;
     std::vector<char> lost_;                   ///< [nodes] in this iteration
+    std::set<int> cut_;                        ///< lines that are gone
+    std::map<int, Disturbance> varies_;        ///< nodes whose operations vary
     PerStage<std::vector<NodeIndex>> stages_;  ///< rings of the plan in force
     std::vector<Running> running_;             ///< of each node
     PerStage<double> last_end_s_;

@@ -71,6 +71,26 @@ void check_failure(Checker& check, std::size_t i) {
             "Give exactly one of \"at_s\", \"at_iteration\", \"probability_per_iteration\" and \"rate_per_hour\"");
 }
 
+/// What goes back to a checkpoint needs one.
+void check_checkpoints(Checker& check) {
+    const auto& e = check.experiment;
+    if (e.failures.empty() || e.training.checkpoint_every > 0 || !check.sound("/training/checkpoint_every")) return;
+    const auto need = [&](const char* pointer, const std::string& what) {
+        check.error(pointer, what, "and training.checkpoint_every is 0: there would be none but the start",
+                    "Give training.checkpoint_every, in iterations");
+    };
+    if (e.recovery.policy == RecoveryPolicy::restart && check.sound("/recovery/policy"))
+        need("/recovery/policy", "\"restart\" goes back to the last checkpoint");
+    if (e.recovery.rebuild != StageRebuild::disk && check.sound("/recovery/rebuild"))
+        need("/recovery/rebuild", e.recovery.rebuild == StageRebuild::checkpoint
+                                      ? "a stage that is lost starts from the last checkpoint"
+                                      : "stage 0, whose embedding no neighbour has, starts from the last checkpoint");
+    for (std::size_t i = 0; i < e.failures.size() && !check.full(); ++i)
+        if (e.failures[i].kind == FailureKind::coordinator_loss)
+            need(fmt::format("/failures/{}", i).c_str(),
+                 "after the loss of the coordinator training goes back to the last checkpoint");
+}
+
 void check_data(Checker& check) {
     const auto& data = check.experiment.data;
     for (const char* field : {"/data/source", "/data/path", "/data/files", "/data/tokenizer", "/data/text_field"})
@@ -110,6 +130,7 @@ void check_run(Checker& check) {
             fmt::format("every node would be taken for lost between two of them ({:g} s apart)", recovery.heartbeat_s),
             "Give at least twice heartbeat_s");
     for (std::size_t i = 0; i < check.experiment.failures.size() && !check.full(); ++i) check_failure(check, i);
+    check_checkpoints(check);
 }
 
 }  // namespace skippipe

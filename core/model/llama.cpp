@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/llama.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -84,6 +85,24 @@ std::vector<Segment> stage_segments(const ModelSpec& model, int stage, int block
         offset += segment.size();
     }
     return segments;
+}
+
+void mean_blocks(Stage& stage, const std::vector<std::pair<const Stage*, double>>& sources) {
+    torch::NoGradGuard no_gradient;
+    for (const auto& segment : stage.segments()) {
+        const auto dot = segment.name.find('.');
+        if (dot == std::string::npos) continue;
+        const int block = std::stoi(segment.name.substr(std::string_view("block").size()));
+        auto mean = stage.weights().narrow(0, segment.offset, segment.size());
+        mean.zero_();
+        for (const auto& [source, share] : sources) {
+            const int theirs = block * source->blocks() / stage.blocks();
+            const auto name = fmt::format("block{}{}", theirs, segment.name.substr(dot));
+            const auto found = std::find_if(source->segments().begin(), source->segments().end(),
+                                            [&](const Segment& other) { return other.name == name; });
+            mean.add_(source->weights().narrow(0, found->offset, found->size()).to(stage.device()), share);
+        }
+    }
 }
 
 torch::Device parse_device(const std::string& name, const std::string& pointer) {

@@ -26,6 +26,11 @@ struct Segment {
 /// Tensors of a stage, matrices before norms, so that weight decay concerns one range.
 std::vector<Segment> stage_segments(const ModelSpec& model, int stage, int blocks);
 
+class Stage;
+/// Weights of a stage's blocks become the mean of those of other stages, by their shares; block i of n takes the one at
+/// i / n of each. What is not in a block (embedding, head) stays.
+void mean_blocks(Stage& stage, const std::vector<std::pair<const Stage*, double>>& sources);
+
 /// "cpu", "cuda", "cuda:1" to a device that is there. Throws InputError naming `pointer`.
 torch::Device parse_device(const std::string& name, const std::string& pointer);
 
@@ -50,6 +55,7 @@ public:
     std::vector<torch::Tensor> head_tensors() const { return {final_norm_, head_}; }
 
     int stage() const { return stage_; }
+    int blocks() const { return static_cast<int>(blocks_.size()); }
     torch::Device device() const { return device_; }
     torch::Tensor& weights() { return weights_; }
     const torch::Tensor& weights() const { return weights_; }

@@ -70,6 +70,7 @@ struct TorchCompute::Implementation {
           nodes(build_nodes(experiment, schedule.plan, experiment.seed,
                             [&](int node) { return schedule.rank_of.at(at(node)) == rank; })),
           steps(schedule.plan.stages.size(), 0),
+          learning_rates(schedule.plan.stages.size(), 1),
           sums_graph(prepare_blas() ? workers : 1, use_one_thread),
           graph(prepare_blas() ? workers : 1, use_one_thread) {
         if (batches) require_vocabulary(experiment, *batches);
@@ -144,6 +145,7 @@ struct TorchCompute::Implementation {
     std::optional<Batches> batches;
     std::vector<std::optional<NodeState>> nodes;
     std::vector<long long> steps;                 ///< of each stage's optimizer
+    std::vector<double> learning_rates;           ///< factor of each stage's
     bool keeps_inputs = false;                    ///< for what is run again where a node is lost
     bool disturbed = false;                       ///< in this iteration nodes were lost
     std::vector<int> lost;                        ///< nodes whose copies are gone, as they were lost
@@ -370,6 +372,21 @@ void TorchCompute::go_on(const Replan& rest) {
     }
 }
 
+void TorchCompute::rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate) {
+    auto& self = *implementation_;
+    self.settle();
+    std::vector<std::pair<const Stage*, double>> sources;
+    for (const auto& source : from) sources.emplace_back(&self.present(source.node).stage, source.share);
+    auto& rebuilt = self.node(node);
+    const auto stage = at(rebuilt.stage.stage());
+    mean_blocks(rebuilt.stage, sources);
+    torch::NoGradGuard no_gradient;
+    rebuilt.m.zero_();
+    rebuilt.v.zero_();
+    self.steps.at(stage) = 0;
+    self.learning_rates.at(stage) *= learning_rate;
+}
+
 void TorchCompute::rejoin(int node, int sibling) {
     implementation_->settle();
     set_state(node, state(sibling));
@@ -445,6 +462,7 @@ void TorchCompute::step(int iteration, const std::vector<StageSum>& sums) {
         if (stages[stage].nodes.empty()) continue;
         stages[stage].tokens = sums[stage].tokens;
         parameters[stage] = step_parameters(self.experiment.training, iteration, self.steps[stage]);
+        parameters[stage].learning_rate *= self.learning_rates[stage];
         parameters[stage].gradient_scale = factors[stage];
     }
     try {
@@ -516,7 +534,7 @@ std::vector<float> TorchCompute::weights(int node) const {
 StageState TorchCompute::state(int node) const {
     const auto& of = implementation_->present(node);
     return {to_vector(of.stage.weights()), to_vector(of.m), to_vector(of.v),
-            implementation_->steps.at(at(of.stage.stage()))};
+            implementation_->steps.at(at(of.stage.stage())), implementation_->learning_rates.at(at(of.stage.stage()))};
 }
 
 void TorchCompute::set_state(int node, const StageState& state) {
@@ -525,6 +543,7 @@ void TorchCompute::set_state(int node, const StageState& state) {
     set_values(of.m, state.m, "AdamW's first moment");
     set_values(of.v, state.v, "AdamW's second moment");
     implementation_->steps.at(at(of.stage.stage())) = state.steps;
+    implementation_->learning_rates.at(at(of.stage.stage())) = state.learning_rate;
 }
 
 std::vector<MessageResidual> TorchCompute::residuals() const {

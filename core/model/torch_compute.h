@@ -39,6 +39,7 @@ public:
     void lose(int node) override;
     void go_on(const Replan& rest) override;
     void rejoin(int node, int sibling) override;
+    void rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate) override;
     StageSum reduce(int stage, RankTransport& transport) override;
     RankLoss loss() const override;
     void step(int iteration, const std::vector<StageSum>& sums) override;

@@ -144,6 +144,8 @@ public:
     /// Before the iteration's spans.
     void plan(RunId run, int iteration, const std::string& plan_json, const std::string& why);
     void iteration_done(RunId run, int iterations_done, double machine_s);
+    /// The training has gone back: what was recorded of later iterations leaves the record, but for what failures cost.
+    void go_back(RunId run, const RunCommit& commit);
     void heartbeat(RunId run);
     /// Writes what is pending, then state and summary: durable in the record, or beside it, when it returns.
     void finish(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json);

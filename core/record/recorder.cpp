@@ -62,6 +62,13 @@ void Recorder::iteration_done(RunId run, int iterations_done, double machine_s) 
     impl_->writer.give(run, 0, [&](record::RunRows& all) { all.done = {iterations_done, machine_s}; });
 }
 
+void Recorder::go_back(RunId run, const RunCommit& commit) {
+    impl_->writer.give(run, 0, [&](record::RunRows& all) {
+        all.go_back(commit);
+        all.done = {commit.iterations_done, commit.machine_s};
+    });
+}
+
 void Recorder::heartbeat(RunId run) {
     {
         const std::lock_guard lock{impl_->mutex};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/record/rows.h"
 #include "core/record/values.h"
 
 namespace skippipe::record {
@@ -57,19 +58,6 @@ RunIdentity identity_of(SQLite::Database& database, RunId run, const ProcessIden
         text(9)};
 }
 
-/// A validation is told with the iterations that were done before it, everything else with the number of its own.
-void truncate(SQLite::Database& database, RunId run, const RunCommit& commit) {
-    for (const char* table : {"spans", "iterations", "plans"})
-        execute(database, fmt::format("DELETE FROM {} WHERE run = ? AND iteration >= ?", table), run,
-                commit.iterations_done);
-    execute(database, "DELETE FROM evaluations WHERE run = ?", run);  // of weights that it goes on from
-    const std::string validation = "name IN ('validation_loss', 'bits_per_byte')";
-    execute(database, "DELETE FROM metrics WHERE run = ? AND iteration >= ? AND NOT " + validation, run,
-            commit.iterations_done);
-    execute(database, "DELETE FROM metrics WHERE run = ? AND iteration >= ? AND " + validation, run,
-            commit.iterations_done + (commit.validated ? 1 : 0));
-}
-
 ResumedRun resumed(SQLite::Database& database, RunId run) {
     const auto value = [&](const char* name, const char* order) -> std::optional<double> {
         SQLite::Statement query{
@@ -84,6 +72,22 @@ ResumedRun resumed(SQLite::Database& database, RunId run) {
 
 }  // namespace
 
+void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit, bool keep_account) {
+    for (const char* table : {"spans", "iterations", "plans"})
+        execute(database, fmt::format("DELETE FROM {} WHERE run = ? AND iteration >= ?", table), run,
+                commit.iterations_done);
+    execute(database, "DELETE FROM evaluations WHERE run = ?", run);  // of weights that it goes on from
+    SQLite::Statement names{database, "SELECT DISTINCT name FROM metrics WHERE run = ?"};
+    names.bind(1, run);
+    std::vector<std::string> metrics;
+    while (names.executeStep()) metrics.push_back(names.getColumn(0).getString());
+    for (const auto& name : metrics) {
+        if (keep_account && !is_result(name)) continue;
+        execute(database, "DELETE FROM metrics WHERE run = ? AND name = ? AND iteration >= ?", run, name,
+                commit.iterations_done + (is_validation(name) && commit.validated ? 1 : 0));
+    }
+}
+
 TakenUp take_up_run(SQLite::Database& database, const std::filesystem::path& file, RunId run, const RunCommit& commit,
                     const ProcessIdentity& self) {
     SQLite::Transaction transaction{database, SQLite::TransactionBehavior::IMMEDIATE};
@@ -92,7 +96,7 @@ TakenUp take_up_run(SQLite::Database& database, const std::filesystem::path& fil
                   number(database, "SELECT coalesce(max(row), 0) FROM spans WHERE run = ?", run),
                   number(database, "SELECT coalesce(max(row), 0) FROM metrics WHERE run = ?", run),
                   {}};
-    truncate(database, run, commit);
+    truncate_run(database, run, commit, false);
     taken.resumed = resumed(database, run);
     execute(database,
             "UPDATE runs SET state = 'running', finished_utc = '', error = '', paused = 0, iterations_done = ?, "

@@ -13,6 +13,10 @@ struct TakenUp {
     ResumedRun resumed;
 };
 
+/// What was recorded after the commit leaves the record, but for `keep_account`, the metrics of what failures cost. In
+/// a transaction of the caller's.
+void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit, bool keep_account);
+
 /// In one transaction of its own. Throws InputError where there is no such run, its process is still there, or the
 /// record has not all of its iterations up to the commit.
 TakenUp take_up_run(SQLite::Database& database, const std::filesystem::path& file, RunId run, const RunCommit& commit,

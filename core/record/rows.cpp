@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace skippipe::record {
 
@@ -20,9 +21,17 @@ void replace(std::optional<Value>& value, std::optional<Value>&& later) {
 
 }  // namespace
 
+bool is_validation(const std::string& metric) { return metric == "validation_loss" || metric == "bits_per_byte"; }
+
+bool is_result(const std::string& metric) {
+    static const std::set<std::string> results{"loss", "gradient_norm", "tokens_per_second", "iteration_s",
+                                               "predicted_iteration_s"};
+    return results.contains(metric) || is_validation(metric);
+}
+
 bool RunRows::empty() const {
     return spans.empty() && metrics.empty() && plans.empty() && !done && !paused && !warning && taken_command == 0 &&
-           !end && !heartbeat;
+           !end && !heartbeat && !back_to;
 }
 
 std::size_t RunRows::rows() const {
@@ -38,7 +47,19 @@ std::size_t RunRows::bytes() const {
     return sum;
 }
 
+void RunRows::go_back(const RunCommit& commit) {
+    const int done = commit.iterations_done;
+    std::erase_if(spans, [&](const SpanRows& some) { return some.iteration >= done; });
+    std::erase_if(plans, [&](const PlanRow& plan) { return plan.iteration >= done; });
+    std::erase_if(metrics, [&](const Metric& metric) {
+        return is_result(metric.name) &&
+               metric.iteration >= done + (is_validation(metric.name) && commit.validated ? 1 : 0);
+    });
+    if (!back_to || done < back_to->iterations_done) back_to = commit;
+}
+
 void RunRows::append(RunRows&& later) {
+    if (later.back_to) go_back(*later.back_to);
     append_to(spans, std::move(later.spans));
     append_to(metrics, std::move(later.metrics));
     append_to(plans, std::move(later.plans));

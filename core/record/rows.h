@@ -12,6 +12,11 @@
 
 namespace skippipe::record {
 
+/// Whether a metric is of what the training came to. Those of what failures cost stay where a training goes back.
+bool is_result(const std::string& metric);
+/// A validation is told with the iterations that were done before it, everything else with the number of its own.
+bool is_validation(const std::string& metric);
+
 /// Spans of one iteration; their row numbers follow each other.
 struct SpanRows {
     std::int64_t first_row = 0;
@@ -43,12 +48,15 @@ struct RunRows {
     std::int64_t taken_command = 0;      ///< commands up to this one were taken; 0: none
     std::optional<RunEnd> end;
     bool heartbeat = false;
+    std::optional<RunCommit> back_to;  ///< before all of these: what was recorded after it leaves the record
 
     bool empty() const;
     std::size_t rows() const;
     std::size_t bytes() const;
     /// What came after this.
     void append(RunRows&& later);
+    /// The training has gone back there.
+    void go_back(const RunCommit& commit);
     /// Drops the oldest spans until `bytes()` is at most `limit` or none is left; returns how many.
     std::int64_t drop_oldest_spans(std::size_t limit);
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/record/resume.h"
 #include "core/record/values.h"
 
 namespace skippipe::record {
@@ -103,6 +104,7 @@ RunId insert_run(SQLite::Database& database, RunId id, const RunStart& start, co
 }
 
 void write_rows(SQLite::Database& database, RunId run, const RunRows& rows) {
+    if (rows.back_to) truncate_run(database, run, *rows.back_to, true);
     write_spans(database, run, rows);
     write_metrics(database, run, rows);
     for (const auto& plan : rows.plans)

@@ -121,9 +121,13 @@ double time_or_never(const Json& json) {
 Json to_json(const Membership& members) {
     Json absent = Json::array(), slower = Json::array();
     for (const auto& one : members.absent) absent.push_back({one.node, time_or_never(one.back_s), one.lost_as});
-    for (const auto& [change, back_s] : members.slower)
-        slower.push_back({static_cast<int>(change.kind), change.node, change.to, change.factor, time_or_never(back_s)});
-    return {{"absent", std::move(absent)}, {"slower", std::move(slower)}, {"since_s", members.since_s}};
+    for (const auto& [change, back_s, seed] : members.slower)
+        slower.push_back(
+            {static_cast<int>(change.kind), change.node, change.to, change.factor, time_or_never(back_s), seed});
+    return {{"absent", std::move(absent)},
+            {"slower", std::move(slower)},
+            {"since_s", members.since_s},
+            {"squared_norms", members.squared_norms}};
 }
 
 /// Checked against the experiment by whoever goes on with it.
@@ -133,14 +137,16 @@ Membership members_from(const Json& json) {
         members.absent.push_back({one.at(0), time_or_never(one.at(1)), one.at(2)});
     for (const auto& one : json.value("slower", Json::array())) {
         const int kind = one.at(0);
-        if (kind != static_cast<int>(NetworkChange::Kind::node_slower) &&
-            kind != static_cast<int>(NetworkChange::Kind::line_slower))
+        if (kind < static_cast<int>(NetworkChange::Kind::line_slower) ||
+            kind > static_cast<int>(NetworkChange::Kind::node_varies))
             throw std::out_of_range("an unknown kind of slowness");
         members.slower.push_back(
             {{.kind = static_cast<NetworkChange::Kind>(kind), .node = one.at(1), .to = one.at(2), .factor = one.at(3)},
-             time_or_never(one.at(4))});
+             time_or_never(one.at(4)),
+             one.size() > 5 ? one.at(5).get<std::uint64_t>() : 0});
     }
     members.since_s = json.value("since_s", 0.0);
+    members.squared_norms = json.value("squared_norms", std::vector<double>{});
     return members;
 }
 
@@ -165,6 +171,7 @@ Json to_json(const CheckpointManifest& m) {
             {"threads", m.threads},
             {"calibrate", m.calibrate},
             {"steps", m.steps},
+            {"learning_rates", m.learning_rates},
             {"files", std::move(files)},
             {"experiment", experiment},
             {"plan", plan}};
@@ -183,6 +190,7 @@ CheckpointManifest from_json(const Json& json) {
     m.threads = json.at("threads");
     m.calibrate = json.at("calibrate");
     m.steps = json.at("steps").get<std::vector<std::int64_t>>();
+    m.learning_rates = json.value("learning_rates", std::vector<double>(m.steps.size(), 1.0));
     for (const auto& file : json.at("files"))
         m.files.push_back(
             {file.at("name"), file.at("bytes"), file.at("xxh3").get<std::map<std::string, std::string>>()});
@@ -213,7 +221,9 @@ void write_stage(const fs::path& folder, int stage, StageState state) {
     tensors.push_back({"adamw_m", std::move(state.m)});
     tensors.push_back({"adamw_v", std::move(state.v)});
     write_tensors(folder / stage_file(stage), std::move(tensors),
-                  {{"stage", std::to_string(stage)}, {"steps", std::to_string(state.steps)}});
+                  {{"stage", std::to_string(stage)},
+                   {"steps", std::to_string(state.steps)},
+                   {"learning_rate", fmt::format("{}", state.learning_rate)}});
 }
 
 void write_residuals(const fs::path& folder, int rank, std::vector<MessageResidual> residuals) {
@@ -228,16 +238,21 @@ CheckpointManifest write_manifest(const fs::path& folder, CheckpointManifest man
     manifest.written_utc = now_utc();
     std::map<std::string, CheckpointFile> files;
     manifest.steps.clear();
-    std::map<int, std::int64_t> steps;
+    manifest.learning_rates.clear();
+    std::map<int, std::pair<std::int64_t, double>> stages;
     for (const auto& entry : fs::directory_iterator(folder)) {
         if (entry.path().extension() != ".safetensors") continue;
         const SafeTensors file(entry.path(), entry.path().string(), why_read);
         const auto& says = file.metadata();
         if (const auto stage = says.find("stage"); stage != says.end())
-            steps[std::stoi(stage->second)] = std::stoll(says.find("steps")->second);
+            stages[std::stoi(stage->second)] = {std::stoll(says.find("steps")->second),
+                                                std::stod(says.find("learning_rate")->second)};
         files[entry.path().filename().string()] = described(entry.path(), file);
     }
-    for (const auto& [stage, count] : steps) manifest.steps.push_back(count);
+    for (const auto& [stage, of_optimizer] : stages) {
+        manifest.steps.push_back(of_optimizer.first);
+        manifest.learning_rates.push_back(of_optimizer.second);
+    }
     for (auto& [name, file] : files) manifest.files.push_back(std::move(file));
     const auto content = to_json(manifest);
     write_file_atomically(folder / checkpoint_manifest,
@@ -275,7 +290,8 @@ StageState read_stage(const fs::path& folder, const CheckpointManifest& manifest
     if (!expected) return {};
     const auto file = open_checked(folder, *expected);
     return {values_of(file, "weights"), values_of(file, "adamw_m"), values_of(file, "adamw_v"),
-            manifest.steps.at(static_cast<std::size_t>(stage))};
+            manifest.steps.at(static_cast<std::size_t>(stage)),
+            manifest.learning_rates.at(static_cast<std::size_t>(stage))};
 }
 
 std::vector<MessageResidual> read_residuals(const fs::path& folder, const CheckpointManifest& manifest) {

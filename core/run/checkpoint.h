@@ -33,7 +33,8 @@ struct CheckpointManifest {
     std::string base_dir, save_weights;
     int threads = 0;
     bool calibrate = false;
-    std::vector<std::int64_t> steps;  ///< of each stage's optimizer
+    std::vector<std::int64_t> steps;     ///< of each stage's optimizer
+    std::vector<double> learning_rates;  ///< factor of each stage's
     std::vector<CheckpointFile> files;
 
     std::uint64_t bytes() const;
@@ -43,7 +44,7 @@ struct CheckpointManifest {
 void write_stage(const std::filesystem::path& folder, int stage, StageState state);
 /// None where there is nothing to write.
 void write_residuals(const std::filesystem::path& folder, int rank, std::vector<MessageResidual> residuals);
-/// `files` and `steps` are found in the folder; makes it a checkpoint. Returns what was written.
+/// `files`, `steps` and `learning_rates` are found in the folder; makes it a checkpoint. Returns what was written.
 CheckpointManifest write_manifest(const std::filesystem::path& folder, CheckpointManifest manifest);
 
 /// Throw InputError that names the file and what is wrong with it: unreadable, cut off, of another format, with a

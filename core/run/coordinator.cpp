@@ -281,6 +281,24 @@ private:
         if (progress_.recovered) progress_.recovered(m);
     }
 
+    void receive(const protocol::WentBack& m) {
+        const auto& to = m.position;
+        recorder_.go_back(outcome_.run, {to.iterations_done, to.validated, to.machine_s});
+        network_s_ = to.network_s;
+        const auto note = [&](const char* name, double value) {
+            metric(to.iterations_done, name, value, network_s_, to.machine_s, to.tokens);
+        };
+        note("lost_iterations", m.lost_iterations);
+        note("lost_network_s", m.lost_s);
+        auto& info = outcome_.info;
+        info.iterations_done = to.iterations_done;
+        info.machine_s = to.machine_s;
+        ++outcome_.went_back;
+        outcome_.lost_iterations += m.lost_iterations;
+        log_.warn(describe(m));
+        if (progress_.went_back) progress_.went_back(m);
+    }
+
     void receive(const protocol::Regrouped& m) {
         const auto& report = m.report;
         for (const auto* nodes : {&report.nodes_lost, &report.nodes_joined})

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/messages.h"
 
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -89,7 +93,8 @@ struct Writer {
                 {"lost_work_s", r.lost_work_s},
                 {"replanning_s", r.replanning_s},
                 {"changes", r.changes},
-                {"abandoned", write(r.abandoned)}};
+                {"abandoned", write(r.abandoned)},
+                {"links", r.links}};
     }
     json operator()(const Regrouped& m) const {
         const auto& r = m.report;
@@ -108,6 +113,12 @@ struct Writer {
                 {"connecting_s", r.connecting_s},
                 {"fetching_s", r.fetching_s},
                 {"plan", r.plan_json}};
+    }
+    json operator()(const WentBack& m) const {
+        const auto& at = m.position;
+        return {{"type", "went back"},       {"done", at.iterations_done}, {"validated", at.validated},
+                {"network_s", at.network_s}, {"machine_s", at.machine_s},  {"tokens", at.tokens},
+                {"lost", m.lost_iterations}, {"lost_s", m.lost_s},         {"why", m.why}};
     }
     json operator()(const PlanSwitched& m) const {
         return {{"type", "plan switched"}, {"iteration", m.iteration}, {"plan", m.plan_json}, {"why", m.why}};
@@ -163,12 +174,17 @@ Message read(const json& v) {
         return m;
     }
     if (type == "recovered")
-        return Recovered{
-            v.at("iteration"),
-            v.at("offset_s"),
-            {v.at("nodes").get<std::vector<int>>(), v.at("lost_s"), v.at("detected_s"), v.at("redone_forwards"),
-             v.at("redone_backwards"), v.at("lost_gradients"), v.at("lost_work_s"), v.at("replanning_s"),
-             v.at("changes").get<std::vector<std::string>>(), read_faults(v.at("abandoned"))}};
+        return Recovered{v.at("iteration"),
+                         v.at("offset_s"),
+                         {v.at("nodes").get<std::vector<int>>(), v.at("lost_s"), v.at("detected_s"),
+                          v.at("redone_forwards"), v.at("redone_backwards"), v.at("lost_gradients"),
+                          v.at("lost_work_s"), v.at("replanning_s"), v.at("changes").get<std::vector<std::string>>(),
+                          read_faults(v.at("abandoned")), v.at("links").get<std::vector<std::string>>()}};
+    if (type == "went back")
+        return WentBack{{v.at("done"), v.at("validated"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {}},
+                        v.at("lost"),
+                        v.at("lost_s"),
+                        v.at("why")};
     if (type == "plan switched") return PlanSwitched{v.at("iteration"), v.at("plan"), v.at("why")};
     if (type == "regrouped")
         return Regrouped{{v.at("iterations_done"), v.at("lost"), v.at("joined"), v.at("nodes_lost"),
@@ -256,6 +272,12 @@ Job decode_job(const std::string& line) {
 }
 
 // Text from outside (paths, messages of the system) may not be UTF-8: it is shown with replacement characters.
+std::string describe(const WentBack& m) {
+    return fmt::format(
+        "{}: back to the checkpoint after {} iterations; {} iterations are done again, {} of network time lost", m.why,
+        m.position.iterations_done, m.lost_iterations, format_seconds(m.lost_s));
+}
+
 std::string encode(const Message& message) {
     return std::visit(Writer{}, message).dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -9,7 +9,7 @@
 #include "core/base/fault.h"
 #include "core/engine/compute.h"
 #include "core/engine/recovery.h"
-#include "core/engine/regroup.h"
+#include "core/engine/trainer.h"
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe::protocol {
@@ -84,6 +84,14 @@ struct Recovered {
     RecoveryReport report;
 };
 
+/// The training has gone back to a checkpoint, as TrainingListener::went_back says.
+struct WentBack {
+    TrainingPosition position;  ///< without its members
+    int lost_iterations = 0;
+    double lost_s = 0;
+    std::string why;
+};
+
 /// Ranks were lost or have come back, and the others went on.
 struct Regrouped {
     RegroupReport report;
@@ -134,8 +142,8 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, Regrouped, PlanSwitched,
-                             Paused, Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, WentBack, Regrouped,
+                             PlanSwitched, Paused, Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
 
 /// Coordinator to worker, while it trains: end after the iteration that runs.
 struct Stop {};
@@ -154,6 +162,9 @@ Command decode_command(const std::string& line);
 
 std::string encode(const Job& job);
 Job decode_job(const std::string& line);
+
+/// "nodes were lost: back to the checkpoint after 50 iterations; ..." for people.
+std::string describe(const WentBack& message);
 
 /// One line, without its newline.
 std::string encode(const Message& message);

@@ -61,6 +61,9 @@ public:
     void recovered(int iteration, double offset_s, const RecoveryReport& report) override {
         link_.send(protocol::Recovered{iteration, offset_s, report});
     }
+    void went_back(const TrainingPosition& position, const Setback& setback) override {
+        link_.send(protocol::WentBack{position, setback.lost_iterations, setback.lost_s, setback.why});
+    }
     void regrouped(const RegroupReport& report) override { link_.send(protocol::Regrouped{report}); }
     void plan_switched(int iteration, const Plan& plan, const std::string& why) override {
         link_.send(protocol::PlanSwitched{iteration, to_json(plan, problem_, nullptr).dump(), why});

@@ -33,9 +33,19 @@ struct Scene {
 
 struct Listener final : TrainingListener {
     std::vector<double> iterations_s;
+    std::vector<std::vector<Span>> iterations;
     std::vector<int> switched_at;
+    std::vector<std::string> cut;
+    double ended_s = 0;
     void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
-    void iterated(const IterationReport& report) override { iterations_s.push_back(report.timeline->iteration_s); }
+    void iterated(const IterationReport& report) override {
+        iterations_s.push_back(report.timeline->iteration_s);
+        iterations.push_back(report.timeline->spans);
+        ended_s = report.offset_s + report.timeline->iteration_s;
+    }
+    void recovered(int, double, const RecoveryReport& report) override {
+        for (const auto& link : report.links) cut.push_back(link);
+    }
     void plan_switched(int iteration, const Plan&, const std::string& why) override {
         QVERIFY(why.find("planned anew") == 0);
         switched_at.push_back(iteration);
@@ -114,6 +124,83 @@ private Q_SLOTS:
         QCOMPARE(trained(s, &s.planner()).iterations_s, planned.iterations_s);
         s.experiment.recovery.planning_s = 0;
         QCOMPARE(trained(s, &s.planner()).iterations_s, repaired.iterations_s);
+    }
+
+    /// Training waits for a plan around a link that is cut, and takes the old one again when the link is back. A cut
+    /// that no path goes over is none.
+    void around_a_link_that_is_cut() {
+        Scene s;
+        s.experiment.training.iterations = 14;
+        std::map<std::string, int> used;  // lines by the transfers of an undisturbed iteration
+        const auto calm = trained(s, &s.planner());
+        const auto line_of = [&](const Span& span) {
+            return s.problem.line_names[at(s.problem.hop(span.node, span.to_node).line)];
+        };
+        const auto over = [&](const std::vector<Span>& spans, const std::string& line) {
+            return std::count_if(spans.begin(), spans.end(), [&](const Span& span) {
+                return span.to_node >= 0 && span.kind != SpanKind::all_reduce && line_of(span) == line;
+            });
+        };
+        for (const auto& link : s.experiment.topology.links)
+            used[link.from + "->" + link.to] = static_cast<int>(over(calm.iterations[0], link.from + "->" + link.to));
+        const auto busiest = std::max_element(used.begin(), used.end(),
+                                              [](const auto& a, const auto& b) { return a.second < b.second; });
+        const auto idle = std::find_if(used.begin(), used.end(), [](const auto& one) { return one.second == 0; });
+        QVERIFY(busiest->second > 2 && idle != used.end());
+
+        s.experiment.failures = {
+            {.kind = FailureKind::link_cut, .target = busiest->first, .at_s = 4, .rejoin_after_s = 12}};
+        const auto disturbed = trained(s, &s.planner());
+        QCOMPARE(disturbed.cut, std::vector<std::string>{busiest->first});
+        int around = 0;
+        for (const auto& spans : disturbed.iterations) around += over(spans, busiest->first) == 0 ? 1 : 0;
+        QVERIFY(around > 0 && around < 8);
+        QCOMPARE(over(disturbed.iterations.back(), busiest->first), over(calm.iterations[0], busiest->first));
+        QVERIFY(disturbed.ended_s > calm.ended_s + s.experiment.recovery.planning_s);
+        QVERIFY_THROWS_EXCEPTION(InputError, [&] {
+            s.experiment.failures[0].rejoin_after_s.reset();
+            trained(s, nullptr);
+        }());
+
+        s.experiment.failures = {{.kind = FailureKind::link_cut, .target = idle->first, .at_s = 4}};
+        const auto unharmed = trained(s, &s.planner());
+        QVERIFY(unharmed.cut.empty());
+        QCOMPARE(unharmed.iterations_s.front(), calm.iterations_s.front());
+    }
+
+    /// Durations vary for as long as the document says, as the seed says.
+    void nodes_and_links_that_vary() {
+        Scene s;
+        s.experiment.training.iterations = 10;
+        const auto calm = trained(s, nullptr);
+        const Failure jitter{.kind = FailureKind::jitter,
+                             .at_s = calm.iterations_s[0] * 2.5,
+                             .rejoin_after_s = calm.iterations_s[0] * 3,
+                             .factor = 0.8};
+        for (const auto& node : s.problem.node_ids) {
+            s.experiment.failures.push_back(jitter);
+            s.experiment.failures.back().target = node;
+        }
+        const auto varies = trained(s, nullptr);
+        QCOMPARE(varies.iterations_s[1], calm.iterations_s[1]);
+        QVERIFY(varies.iterations_s[3] != calm.iterations_s[3] && varies.iterations_s[3] != varies.iterations_s[4]);
+        QCOMPARE(varies.iterations_s.back(), calm.iterations_s.back());
+        QCOMPARE(trained(s, nullptr).iterations_s, varies.iterations_s);
+        ++s.experiment.seed;
+        QVERIFY(trained(s, nullptr).iterations_s != varies.iterations_s);
+
+        s.experiment.failures = {jitter};
+        const auto sent = std::find_if(calm.iterations[0].begin(), calm.iterations[0].end(),
+                                       [](const Span& span) { return span.to_node >= 0; });
+        s.experiment.failures[0].target = s.problem.line_names[at(s.problem.hop(sent->node, sent->to_node).line)];
+        const auto link = trained(s, nullptr);
+        const auto arrivals = [](const std::vector<Span>& spans) {
+            double sum = 0;
+            for (const auto& span : spans) sum += span.to_node >= 0 ? span.end_s - span.start_s : 0;
+            return sum;
+        };
+        QCOMPARE(arrivals(link.iterations[1]), arrivals(calm.iterations[1]));
+        QVERIFY(std::abs(arrivals(link.iterations[3]) - arrivals(calm.iterations[3])) > 1e-6);
     }
 };
 

@@ -161,10 +161,11 @@ void RecordThread::read() {
         runs_changed_ = true;
     }
     loading_ = false;
-    // What a run that is resumed had recorded after its checkpoint is gone: it is read anew.
+    // What a run that is resumed or goes back had recorded after its checkpoint is gone: it is read anew.
     for (const auto& now : runs_)
-        if (const auto* old = find_run(before, now.id); old != nullptr && now.state == RunState::running &&
-                                                        (old->state != RunState::running || old->pid != now.pid))
+        if (const auto* old = find_run(before, now.id);
+            old != nullptr && now.state == RunState::running &&
+            (old->state != RunState::running || old->pid != now.pid || now.iterations_done < old->iterations_done))
             watched_.erase(now.id);
     for (const RunId id : asked_)
         if (!watched_.count(id) && find_run(runs_, id) != nullptr) {

@@ -18,13 +18,13 @@ using Kind = NetworkChange::Kind;
 
 void check(const Problem& problem, const std::vector<NetworkChange>& changes) {
     for (const auto& change : changes) {
-        const bool line = change.kind == Kind::line_slower;
+        const bool line = change.of_line();
         if (change.node < 0 || change.node >= problem.nodes() ||
             (line && (change.to < 0 || change.to >= problem.nodes())))
             throw InputError("replan", "a change names a node that does not exist", "", "Name nodes of the experiment");
         if (line && !problem.reachable(change.node, change.to))
             throw InputError("replan",
-                             fmt::format("there is no line from {} to {} to be slower", problem.node_ids[change.node],
+                             fmt::format("there is no line from {} to {}", problem.node_ids[change.node],
                                          problem.node_ids[change.to]),
                              "", "Name two nodes between which messages go");
         if (change.slows() && !(change.factor > 0 && std::isfinite(change.factor)))
@@ -211,10 +211,15 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
     Problem network = problem;
     for (const auto& change : changes) {
         if (change.kind == Kind::node_slower) network.seconds_per_sample_per_block[change.node] *= change.factor;
-        if (change.kind != Kind::line_slower) continue;
+        if (change.kind != Kind::line_slower && change.kind != Kind::line_cut) continue;
         const int line = problem.hop(change.node, change.to).line;
-        for (auto& hop : network.hops)
-            if (hop.line == line) hop.slow(change.factor);
+        for (auto& hop : network.hops) {
+            if (hop.line != line) continue;
+            if (change.kind == Kind::line_cut)
+                hop.line = no_line;
+            else
+                hop.slow(change.factor);
+        }
     }
     return network;
 }

@@ -12,14 +12,24 @@ namespace skippipe {
 
 /// Something that happens to the network at the instant of the progress.
 struct NetworkChange {
-    enum class Kind : std::uint8_t { node_down, node_joins, line_slower, node_slower };
+    enum class Kind : std::uint8_t {
+        node_down,
+        node_joins,
+        line_slower,
+        node_slower,
+        line_cut,
+        line_varies,
+        node_varies
+    };
     Kind kind = Kind::node_down;
     NodeIndex node = -1;    ///< which node; a line's sender
-    NodeIndex to = -1;      ///< line_slower: its receiver. All pairs that share the line are slowed
+    NodeIndex to = -1;      ///< line_...: its receiver. It happens to all pairs that share the line
     StageIndex stage = -1;  ///< node_joins: which stage it holds; -1: where most work is left for each node
-    double factor = 1;  ///< line_slower: latency and bytes/bandwidth; node_slower: seconds per sample and block; > 0
+    double factor = 1;  ///< line_slower: latency and bytes/bandwidth; node_slower: seconds per sample and block; > 0.
+                        ///< ..._varies: standard deviation of a duration, as a share of it; plans know nothing of it
 
     bool slows() const { return kind == Kind::line_slower || kind == Kind::node_slower; }
+    bool of_line() const { return kind == Kind::line_slower || kind == Kind::line_cut || kind == Kind::line_varies; }
 };
 
 struct ReplanRequest {
@@ -63,8 +73,8 @@ struct Replan {
     ResidualPlan residual_plan;  ///< on which it goes on
 };
 
-/// The network after the changes. Throws InputError where one names no node, line or stage, or a factor is not
-/// positive.
+/// The network after the changes; over a line that is cut nothing is reachable. Throws InputError where one names no
+/// node, line or stage, or a factor is not positive.
 Problem changed_network(const Problem& problem, const std::vector<NetworkChange>& changes);
 
 /// A plan for the rest. `plan` must be valid for `problem`. What the change forces is repaired first: the work of a

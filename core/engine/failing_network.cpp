@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/failing_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/index.h"
+
+namespace skippipe {
+
+namespace {
+
+constexpr int most_attempts = 100;  ///< of one iteration
+
+std::unique_ptr<RecoveryController> controller_of(RecoveryPolicy policy) {
+    if (policy == RecoveryPolicy::restart) return std::make_unique<RestartController>();
+    return std::make_unique<ReplanController>(policy);
+}
+
+}  // namespace
+
+FailingNetwork::FailingNetwork(const Experiment& experiment, const Problem& problem, const Plan& base,
+                               ComputeBackend& compute, RankTransport& transport, TrainingListener* listener,
+                               const TrainingStart& start)
+    : experiment_(experiment),
+      problem_(problem),
+      compute_(compute),
+      transport_(transport),
+      listener_(listener),
+      survival_(experiment, problem, base, start.planner, start.position.members),
+      controller_(controller_of(experiment.recovery.policy)),
+      execution_(std::make_unique<PlanExecution>(experiment, problem, one_rank_schedule(problem.nodes(), base), compute,
+                                                 transport)) {
+    for (const auto& absent : start.position.members.absent) compute_.lose(absent.node);
+}
+
+/// Only what some failure may go back to is worth its memory.
+bool FailingNetwork::remembers() const {
+    const auto& recovery = experiment_.recovery;
+    return recovery.policy == RecoveryPolicy::restart || recovery.rebuild != StageRebuild::disk ||
+           std::any_of(experiment_.failures.begin(), experiment_.failures.end(),
+                       [](const Failure& one) { return one.kind == FailureKind::coordinator_loss; });
+}
+
+void FailingNetwork::commit(const TrainingPosition& position) {
+    const int every = experiment_.training.checkpoint_every;
+    if (!remembers()) return;
+    if (remembered_ && (every == 0 || position.iterations_done % every != 0 ||
+                        position.iterations_done == remembered_->position.iterations_done))
+        return;
+    remembered_.emplace(Remembered{.position = position, .stages = {}, .residuals = compute_.residuals()});
+    for (const auto& ring : survival_.base().stages) remembered_->stages.push_back(compute_.state(ring.front()));
+}
+
+std::optional<RankIteration> FailingNetwork::run(int iteration, double& network_s) {
+    for (int attempt = 1;; ++attempt) {
+        take_stock(iteration, network_s);
+        compute_.begin_iteration(iteration);
+        auto events = survival_.events(iteration, network_s);
+        const auto ended = survival_.coordinator_lost(iteration, network_s);
+        auto ran = run_once(iteration, network_s, events);
+        const bool went_on = ran.abandoned.empty();
+        const double lasted_s =
+            went_on ? ran.timeline.iteration_s : std::max(ran.recoveries.back().detected_s, ran.timeline.makespan_s);
+        if (ended && ended->at_s < lasted_s) {
+            survival_.note(ended->failure, iteration);
+            return go_back(iteration, network_s + ended->at_s, ended->restore_s, "the coordinator was lost");
+        }
+        if (went_on) {
+            survival_.reduced(ran.sums);
+            return ran;
+        }
+        if (attempt == most_attempts) throw InputError(ran.abandoned);
+        network_s += lasted_s;
+        if (experiment_.recovery.policy == RecoveryPolicy::restart)
+            return go_back(iteration, network_s, experiment_.recovery.restore_s, "nodes were lost");
+    }
+}
+
+RankIteration FailingNetwork::run_once(int iteration, double network_s, std::vector<FailureEvent>& events) {
+    auto disturbances = survival_.variation();
+    const auto lasting = disturbances.size();
+    for (const auto& event : events) disturbances.push_back(event.disturbance);
+    auto ran = execution_->run(iteration, disturbances, *controller_);
+    ran.disturbances -= std::min(lasting, ran.disturbances);
+    survival_.happened(iteration, events, ran.disturbances);
+    if (listener_)
+        for (const auto& report : ran.recoveries) listener_->recovered(iteration, network_s, report);
+    std::map<int, double> since_s;
+    for (std::size_t k = 0; k < ran.disturbances; ++k)
+        since_s.emplace(events[k].disturbance.change.node, events[k].disturbance.at_s);
+    if (ran.abandoned.empty()) survival_.add_down(since_s, ran.timeline.iteration_s, ran.timeline.spans);
+    return ran;
+}
+
+std::nullopt_t FailingNetwork::go_back(int iteration, double from_s, double restore_s, std::string why) {
+    const auto& back = remembered_.value();
+    for (std::size_t stage = 0; stage < back.stages.size(); ++stage)
+        for (const NodeIndex node : survival_.base().stages[stage])
+            if (!back.stages[stage].weights.empty()) compute_.set_state(node, back.stages[stage]);
+    compute_.set_residuals(back.residuals);
+    setback_ = {back.position, iteration - back.position.iterations_done, from_s + restore_s - back.position.network_s,
+                std::move(why)};
+    setback_.position.network_s = from_s + restore_s;
+    return std::nullopt;
+}
+
+/// Between iterations: who is back gets the weights of now, and the plan is one for those who are there.
+void FailingNetwork::take_stock(int iteration, double& network_s) {
+    for (;;) {
+        network_s += bring_back(survival_.bring_back(network_s));
+        try {
+            const auto& plan = survival_.plan(network_s);
+            network_s = std::max(network_s, survival_.take_wait_s());
+            if (plan != schedule().plan || survival_.network_changed()) change_plan(plan);
+            if (const auto why = survival_.take_reason(); !why.empty() && listener_)
+                listener_->plan_switched(iteration, plan, why);
+            return;
+        } catch (const InputError&) {
+            const double back_s = survival_.next_back_s(network_s);
+            if (!std::isfinite(back_s)) throw;
+            network_s = back_s;
+        }
+    }
+}
+
+/// How long all of them take; they fetch side by side.
+double FailingNetwork::bring_back(const std::vector<int>& nodes) {
+    double longest_s = 0;
+    auto waiting = nodes;
+    while (!waiting.empty()) {
+        const int node = waiting.back(), sibling = survival_.sibling(node, waiting);
+        waiting.pop_back();
+        if (sibling >= 0) compute_.rejoin(node, sibling);
+        longest_s = std::max(longest_s, sibling >= 0 ? survival_.fetch_s(sibling, node) : start_alone(node));
+    }
+    return longest_s;
+}
+
+/// The first node of a stage that had none. Where all went back to a checkpoint, it has that already.
+double FailingNetwork::start_alone(int node) {
+    compute_.rejoin(node, node);
+    const auto& recovery = experiment_.recovery;
+    if (recovery.rebuild == StageRebuild::disk || recovery.policy == RecoveryPolicy::restart) return 0;
+    if (const auto from = survival_.neighbours(node); recovery.rebuild == StageRebuild::neighbours && !from.empty()) {
+        compute_.rebuild(node, from, recovery.rebuilt_learning_rate);
+        return survival_.rebuild_s(from, node);
+    }
+    const auto& state = remembered_.value().stages.at(at(survival_.stage_of(node)));
+    if (!state.weights.empty()) compute_.set_state(node, state);
+    return recovery.restore_s;
+}
+
+void FailingNetwork::change_plan(const Plan& plan) {
+    auto next = one_rank_schedule(problem_.nodes(), plan);
+    compute_.follow(next);
+    execution_.reset();
+    execution_ =
+        std::make_unique<PlanExecution>(experiment_, survival_.network(), std::move(next), compute_, transport_);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Iterations under the virtual clock while the document's failures happen.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine/plan_execution.h"
+#include "core/engine/survival.h"
+#include "core/engine/trainer.h"
+
+namespace skippipe {
+
+/// Who is there, by which plan iterations go, what who comes back starts from, and what all go back to where something
+/// cannot be outlived. Every node is of this rank.
+class FailingNetwork {
+public:
+    /// All but the plan outlive it. `listener` may be null.
+    FailingNetwork(const Experiment& experiment, const Problem& problem, const Plan& base, ComputeBackend& compute,
+                   RankTransport& transport, TrainingListener* listener, const TrainingStart& start);
+
+    Membership members() const { return survival_.members(); }
+    /// The plan with everybody there.
+    const Plan& base() const { return survival_.base(); }
+    const RankSchedule& schedule() const { return execution_->schedule(); }
+
+    /// A commit point: training may go back there, where checkpoints are due.
+    void commit(const TrainingPosition& position);
+    /// The iteration that begins at `network_s`, which moves on over what was lost before it could be done. Nothing
+    /// where all go back (`setback`). Throws InputError where there is no way on.
+    std::optional<RankIteration> run(int iteration, double& network_s);
+    const Setback& setback() const { return setback_; }
+
+private:
+    /// What all go back to, as a checkpoint has it.
+    struct Remembered {
+        TrainingPosition position;
+        std::vector<StageState> stages;
+        std::vector<MessageResidual> residuals;
+    };
+
+    bool remembers() const;
+    void take_stock(int iteration, double& network_s);
+    double bring_back(const std::vector<int>& nodes);
+    double start_alone(int node);
+    void change_plan(const Plan& plan);
+    RankIteration run_once(int iteration, double network_s, std::vector<FailureEvent>& events);
+    std::nullopt_t go_back(int iteration, double from_s, double restore_s, std::string why);
+
+    const Experiment& experiment_;
+    const Problem& problem_;
+    ComputeBackend& compute_;
+    RankTransport& transport_;
+    TrainingListener* listener_;
+    Survival survival_;
+    std::unique_ptr<RecoveryController> controller_;
+    std::unique_ptr<PlanExecution> execution_;
+    std::optional<Remembered> remembered_;
+    Setback setback_;
+};
+
+}  // namespace skippipe
