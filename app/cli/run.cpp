@@ -10,7 +10,6 @@
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
-#include "core/experiment/describe.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
@@ -39,10 +38,6 @@ void check_executable(const Experiment& e) {
     if (!e.failures.empty() && how.clock == Clock::wall)
         refuse("/failures", "failures under the wall clock", "they happen in the drawn network's time",
                "Set execution.clock to \"virtual\"; real processes are lost by killing them");
-    const auto policy = e.recovery.policy;
-    if (!e.failures.empty() && (policy == RecoveryPolicy::skip || policy == RecoveryPolicy::drop))
-        refuse("/recovery/policy", fmt::format("\"{}\" is not built yet", skippipe::name_of(policy)),
-               "siblings do again what a lost node had done", "Use \"reroute\", \"replay\" or \"restart\"");
     if (!faults.empty()) throw InputError(faults);
 }
 

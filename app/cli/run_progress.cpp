@@ -139,6 +139,7 @@ RunProgress json_progress() {
                     {"redone_forwards", r.redone_forwards},
                     {"redone_backwards", r.redone_backwards},
                     {"lost_gradients", r.lost_gradients},
+                    {"dropped_microbatches", r.dropped},
                     {"begun_again", !r.abandoned.empty()}});
     };
     progress.went_back = [](const protocol::WentBack& m) {

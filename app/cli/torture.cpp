@@ -32,6 +32,7 @@ nlohmann::ordered_json to_json(const TortureSummary& summary) {
                                 {"recoveries", summary.recoveries},
                                 {"redone", summary.redone},
                                 {"lost_gradients", summary.lost_gradients},
+                                {"dropped_microbatches", summary.dropped},
                                 {"abandoned", summary.abandoned},
                                 {"seconds", summary.seconds},
                                 {"faults", nlohmann::ordered_json::array()}};
@@ -74,11 +75,10 @@ void torture_all(const TortureOptions& options, Context& context) {
         return;
     }
     std::cout << fmt::format(
-        "{} seeds in {}: {} recoveries, {} operations run again, {} gradients reported lost, {} iterations without a "
-        "way "
-        "on, {} faults\n",
-        summary.seeds, format_seconds(summary.seconds), summary.recoveries, summary.redone, summary.lost_gradients,
-        summary.abandoned, summary.faults.size());
+        "{} seeds in {}: {} recoveries, {} operations run again, {} microbatches left out, {} gradients reported lost, "
+        "{} iterations without a way on, {} faults\n",
+        summary.seeds, format_seconds(summary.seconds), summary.recoveries, summary.redone, summary.dropped,
+        summary.lost_gradients, summary.abandoned, summary.faults.size());
     for (const auto& failing : summary.faults)
         std::cout << fmt::format("seed {}: {}\n  repeat it: {}\n", failing.seed, failing.fault, command_of(failing));
 }

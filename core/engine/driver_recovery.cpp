@@ -272,6 +272,7 @@ void Driver::recover(const std::vector<int>& down, double now_s, RecoveryControl
     report.redone_forwards = replan.redone_forwards;
     report.redone_backwards = replan.redone_backwards;
     report.lost_gradients = note_lost_gradients(replan.residual);
+    report.dropped = replan.dropped;
     report.changes = replan.changes;
     rest_ = std::make_unique<Rest>(Rest{plan(), source.network(), std::move(replan)});
     go_on(now_s);

@@ -21,6 +21,8 @@ std::string describe(const RecoveryReport& report, const Problem& problem) {
                             format_seconds(report.detected_s - report.lost_s));
     if (!report.abandoned.empty()) return text + "the iteration begins again (" + report.abandoned.front().what + ")";
     text += fmt::format("{} forwards and {} backwards run again", report.redone_forwards, report.redone_backwards);
+    if (report.dropped > 0)
+        text += fmt::format(", {} microbatch{} left out", report.dropped, report.dropped > 1 ? "es are" : " is");
     if (report.lost_gradients > 0) text += fmt::format(", the gradients of {} are lost", report.lost_gradients);
     return text + fmt::format(", planned again in {}", format_seconds(report.replanning_s));
 }
@@ -28,6 +30,10 @@ std::string describe(const RecoveryReport& report, const Problem& problem) {
 Replan ReplanController::recover(const Problem& network, const Plan& plan, const ReplanRequest& request) {
     auto asked = request;
     asked.operations = operations_;
+    asked.keep_gradients = policy_ != RecoveryPolicy::skip && policy_ != RecoveryPolicy::drop;
+    asked.losses = policy_ == RecoveryPolicy::skip   ? LossRule::pass_over
+                   : policy_ == RecoveryPolicy::drop ? LossRule::drop
+                                                     : LossRule::redo;
     auto rest = replan(network, plan, asked);
     const bool waits = policy_ == RecoveryPolicy::replay || policy_ == RecoveryPolicy::restart;
     for (std::size_t stage = 0; waits && stage < rest.plan.stages.size(); ++stage)

@@ -31,6 +31,7 @@ struct RecoveryReport {
     double detected_s = 0;   ///< when it was known, and planned again
     int redone_forwards = 0, redone_backwards = 0;
     int lost_gradients = 0;            ///< more backwards whose gradients are lost (below 0: fewer)
+    int dropped = 0;                   ///< microbatches that are left out
     double lost_work_s = 0;            ///< that the lost nodes had worked in this iteration
     double replanning_s = 0;           ///< machine time that planning took
     std::vector<std::string> changes;  ///< one sentence each
@@ -54,7 +55,8 @@ public:
 };
 
 /// The planner's own answer: siblings take over and what was lost runs again there, so that no gradient is lost for as
-/// long as each stage keeps a node. With `replay` and `restart` there is no rest where one has none.
+/// long as each stage keeps a node. With `replay` and `restart` there is no rest where one has none. `skip` and `drop`:
+/// LossRule, and what lost nodes had added up is left out.
 class ReplanController final : public RecoveryController {
 public:
     /// `operations`: of ReplanRequest.

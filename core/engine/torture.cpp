@@ -28,7 +28,8 @@ constexpr std::size_t most_faults = 10;
 /// Answers as the planner does, and keeps the last answer.
 class Watched final : public RecoveryController {
 public:
-    explicit Watched(const std::function<void(Replan&)>& tamper) : tamper_(tamper) {}
+    Watched(RecoveryPolicy policy, const std::function<void(Replan&)>& tamper)
+        : planner_(policy, replanning_operations), tamper_(tamper) {}
     Replan recover(const Problem& network, const Plan& plan, const ReplanRequest& request) override {
         auto rest = planner_.recover(network, plan, request);
         last = rest;
@@ -40,7 +41,7 @@ public:
     int count = 0;
 
 private:
-    ReplanController planner_{RecoveryPolicy::reroute, replanning_operations};
+    ReplanController planner_;
     const std::function<void(Replan&)>& tamper_;
 };
 
@@ -93,13 +94,14 @@ TortureOutcome run(const TortureScene& scene, const std::function<void(Replan&)>
     const PlannedProblem planned(scene.problem, scene.plan.blocks);
     VirtualClock clock(planned.get(), schedule, ledger);
     Driver driver(planned.get(), schedule, 0, clock);
-    Watched controller(tamper);
+    Watched controller(scene.policy, tamper);
     const auto result = driver.run_iteration(0, scene.disturbances, controller);
     TortureOutcome outcome{.abandoned = !result.abandoned.empty(), .recoveries = controller.count};
     if (outcome.abandoned) return outcome;
     for (const auto& report : result.recoveries) {
         outcome.lost_gradients += report.lost_gradients;
         outcome.redone += report.redone_forwards + report.redone_backwards;
+        outcome.dropped += report.dropped;
     }
     if (!result.timeline.complete) {
         outcome.fault = "the iteration does not end: " +
@@ -239,6 +241,9 @@ TortureScene torture_scene(std::uint64_t seed) {
                 {instant(), {.kind = NetworkChange::Kind::node_slower, .node = order.back(), .factor = 1.5}, 0});
         std::stable_sort(scene.disturbances.begin(), scene.disturbances.end(),
                          [](const Disturbance& a, const Disturbance& b) { return a.at_s < b.at_s; });
+        constexpr std::array policies{RecoveryPolicy::reroute, RecoveryPolicy::reroute, RecoveryPolicy::skip,
+                                      RecoveryPolicy::drop};
+        scene.policy = policies[draw.rng.below(policies.size())];
         return scene;
     }
 }
@@ -279,6 +284,7 @@ TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::func
             summary.recoveries += static_cast<std::uint64_t>(outcome.recoveries);
             summary.redone += static_cast<std::uint64_t>(outcome.redone);
             summary.lost_gradients += static_cast<std::uint64_t>(outcome.lost_gradients);
+            summary.dropped += static_cast<std::uint64_t>(outcome.dropped);
             summary.abandoned += outcome.abandoned ? 1 : 0;
             if (!failing.fault.empty() && summary.faults.size() < most_faults) summary.faults.push_back(failing);
             if (summary.faults.size() == most_faults) ends = true;

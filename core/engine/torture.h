@@ -17,13 +17,14 @@ struct TortureScene {
     Problem problem;
     Plan plan;
     std::vector<Disturbance> disturbances;
+    RecoveryPolicy policy = RecoveryPolicy::reroute;
 };
 
 /// What became of it.
 struct TortureOutcome {
     std::string fault;       ///< what did not hold; empty: all did
     bool abandoned = false;  ///< there was no way on (a stage lost its last node, or memory blocked)
-    int recoveries = 0, redone = 0, lost_gradients = 0;
+    int recoveries = 0, redone = 0, lost_gradients = 0, dropped = 0;
 };
 
 /// Runs the iteration and checks: every operation had what it needs (LedgerCompute), it ends, the last rest ran as the
@@ -31,8 +32,8 @@ struct TortureOutcome {
 /// agree; no activation is left. `tamper` (may be empty) changes what the planner answers, for tests.
 TortureOutcome torture_iteration(const TortureScene& scene, const std::function<void(Replan&)>& tamper = {});
 
-/// The scene of a seed: 3 to 14 nodes, all kinds of plans, one to four losses, known at once or later, and nodes that
-/// get slower. Everything is drawn from the seed.
+/// The scene of a seed: 3 to 14 nodes, all kinds of plans, one to four losses, known at once or later, nodes that get
+/// slower, and each policy that goes on within an iteration. Everything is drawn from the seed.
 TortureScene torture_scene(std::uint64_t seed);
 
 /// A part of a seed's scene: what a failing one shrinks to.
@@ -45,7 +46,7 @@ struct TortureCase {
 TortureScene torture_scene(const TortureCase& part);
 
 struct TortureSummary {
-    std::uint64_t seeds = 0, recoveries = 0, redone = 0, abandoned = 0, lost_gradients = 0;
+    std::uint64_t seeds = 0, recoveries = 0, redone = 0, abandoned = 0, lost_gradients = 0, dropped = 0;
     std::vector<TortureCase> faults;  ///< shrunk; the first few
     double seconds = 0;
 };

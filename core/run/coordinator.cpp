@@ -274,6 +274,7 @@ private:
         note("replanning_s", report.replanning_s);
         note("redone_operations", report.redone_forwards + report.redone_backwards);
         note("lost_gradients", report.lost_gradients);
+        note("dropped_microbatches", report.dropped);
         outcome_.nodes_lost += static_cast<int>(report.nodes.size());
         outcome_.begun_again += report.abandoned.empty() ? 0 : 1;
         log_.warn(fmt::format("iteration {}: {}", m.iteration + 1, describe(report, job_.problem)));

@@ -90,6 +90,7 @@ struct Writer {
                 {"redone_forwards", r.redone_forwards},
                 {"redone_backwards", r.redone_backwards},
                 {"lost_gradients", r.lost_gradients},
+                {"dropped", r.dropped},
                 {"lost_work_s", r.lost_work_s},
                 {"replanning_s", r.replanning_s},
                 {"changes", r.changes},
@@ -177,7 +178,7 @@ Message read(const json& v) {
         return Recovered{v.at("iteration"),
                          v.at("offset_s"),
                          {v.at("nodes").get<std::vector<int>>(), v.at("lost_s"), v.at("detected_s"),
-                          v.at("redone_forwards"), v.at("redone_backwards"), v.at("lost_gradients"),
+                          v.at("redone_forwards"), v.at("redone_backwards"), v.at("lost_gradients"), v.at("dropped"),
                           v.at("lost_work_s"), v.at("replanning_s"), v.at("changes").get<std::vector<std::string>>(),
                           read_faults(v.at("abandoned")), v.at("links").get<std::vector<std::string>>()}};
     if (type == "went back")

@@ -104,10 +104,25 @@ public:
     void recovered(int, double, const RecoveryReport& report) override {
         ++recoveries;
         begun_again += report.abandoned.empty() ? 0 : 1;
+        lost_gradients += report.lost_gradients;
+        dropped += report.dropped;
     }
     std::vector<double> losses;
-    int recoveries = 0, begun_again = 0;
+    int recoveries = 0, begun_again = 0, lost_gradients = 0, dropped = 0;
     double down_s = 0, ended_s = 0;
+};
+
+/// Leaves out, and keeps the last answer.
+class Remembering final : public RecoveryController {
+public:
+    Replan recover(const Problem& network, const Plan& plan, const ReplanRequest& request) override {
+        last = drop_.recover(network, plan, request);
+        return *last;
+    }
+    std::optional<Replan> last;
+
+private:
+    ReplanController drop_{RecoveryPolicy::drop, 20'000};
 };
 
 Plan plan_of(const Experiment& experiment) {
@@ -226,6 +241,66 @@ private Q_SLOTS:
         for (std::size_t i = 0; i < all_lost.losses.size(); ++i)
             QVERIFY2(std::abs(all_lost.losses[i] / lost_at_once.losses[i] - 1) <= 1e-5,
                      qPrintable(QString("%1: %2, not %3").arg(i).arg(all_lost.losses[i]).arg(lost_at_once.losses[i])));
+    }
+
+    /// `drop`: what is left out of an iteration has no part in any stage's mean, head and embedding included; whose
+    /// loss was computed goes on.
+    void what_is_left_out_has_no_part() {
+        const auto experiment = experiment_for(0.25, false);
+        const auto problem = make_problem(experiment);
+        const auto plan = plan_of(experiment);
+        const double iteration_s = evaluate(problem, plan).iteration_s;
+        int left_out = 0, kept = 0;
+        for (const double at : {0.08, 0.15, 0.25}) {
+            TorchCompute compute(experiment, plan, make_batches(experiment), 1, 2);
+            VirtualDriver driver(problem, plan, compute);
+            WholeModel whole(experiment.model, experiment.training, plan.blocks, 1);
+            Remembering controller;
+            const auto result = driver.train(0,
+                                             {{at * iteration_s,
+                                               {.kind = NetworkChange::Kind::node_down, .node = plan.stages[1][0]},
+                                               at * iteration_s}},
+                                             controller);
+            auto rest = plan;
+            rest.paths.clear();
+            const auto& residual = controller.last.value().residual;
+            for (std::size_t i = 0; i < plan.paths.size(); ++i) {
+                const auto first = residual.lost.begin() + static_cast<std::ptrdiff_t>(i) * residual.length;
+                const auto lost = std::count(first, first + residual.length, 1);
+                QVERIFY(lost == 0 || lost == residual.length);  // so early no backward had run there
+                if (lost == 0) rest.paths.push_back(plan.paths[i]);
+            }
+            left_out += controller.last->dropped;
+            kept += static_cast<int>(rest.paths.size());
+            QCOMPARE(plan.paths.size() - rest.paths.size(), skippipe::at(controller.last->dropped));
+            whole.accumulate(make_batches(experiment), 0, stage_paths(rest));
+            const auto reference = whole.step(0);
+            QVERIFY(std::abs(result.loss_sum_nats / reference.loss_sum_nats - 1) <= 1e-5);
+            for (int stage = 0; stage < problem.stages; ++stage)
+                QVERIFY(largest_difference(stage_segments(experiment.model, stage, plan.blocks[skippipe::at(stage)]),
+                                           compute.reduced_gradient(stage), whole.gradient(stage)) <= 1e-5);
+        }
+        QVERIFY(left_out > 0 && kept > 0);
+    }
+
+    /// Losses without end, whichever policy: losses stay near those of an undisturbed training.
+    void policies_that_leave_out() {
+        auto experiment = experiment_for(0.25, false);
+        experiment.training.iterations = 60;
+        auto calm = experiment;
+        calm.failures.clear();
+        experiment.failures = {{.kind = FailureKind::crash,
+                                .target = std::string(any_target),
+                                .probability_per_iteration = 0.8,
+                                .rejoin_after_s = 2}};
+        const auto undisturbed = train_by_document(calm);
+        for (const auto policy : {RecoveryPolicy::skip, RecoveryPolicy::drop}) {
+            experiment.recovery.policy = policy;
+            const auto disturbed = train_by_document(experiment);
+            QVERIFY(disturbed.recoveries > 30 && disturbed.lost_gradients > 0);
+            QCOMPARE(disturbed.dropped > 0, policy == RecoveryPolicy::drop);
+            QVERIFY(std::abs(disturbed.losses.back() / undisturbed.losses.back() - 1) < 0.05);
+        }
     }
 };
 

@@ -233,7 +233,8 @@ Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& reque
     Replan result{.at_s = state.residual.at_s,
                   .redone_forwards = state.residual.redone_forwards,
                   .redone_backwards = state.residual.redone_backwards,
-                  .lost_gradients = state.residual.lost_gradients};
+                  .lost_gradients = state.residual.lost_gradients,
+                  .dropped = state.residual.dropped};
     result.unchanged_s = state.stuck() ? ReplanState::infinite : state.try_out(state.best.nodes);
     state.update_stages();
     check_rings(state);

@@ -32,12 +32,20 @@ struct NetworkChange {
     bool of_line() const { return kind == Kind::line_slower || kind == Kind::line_cut || kind == Kind::line_varies; }
 };
 
+/// What becomes of microbatches that need a node that is down.
+enum class LossRule : std::uint8_t {
+    redo,       ///< siblings do what it had done, and what is left
+    pass_over,  ///< the same, but paths go to another stage instead where CC2 and CC3 allow
+    drop        ///< those whose loss is not computed yet are left out of the iteration; siblings do the others
+};
+
 struct ReplanRequest {
     IterationProgress progress;
     std::vector<NetworkChange> changes;
     /// Whether gradients that a lost node had added up are computed again on its siblings, forward and backward, so
     /// that none is lost. Else the stage steps on the mean over the others, and the rest is shorter.
     bool keep_gradients = true;
+    LossRule losses = LossRule::redo;
     /// A microbatch that need not move is moved only where that shortens the rest (after the repair) by more than this
     /// share of it, for each one moved.
     double threshold = 0.002;
@@ -63,8 +71,9 @@ struct Replan {
     int improved_paths = 0;  ///< further ones that were moved to be faster
     int redone_forwards = 0;   ///< forwards that had ended and run again: their activations were lost
     int redone_backwards = 0;  ///< backwards that had ended and run again: their weight gradients were lost
-    int lost_gradients = 0;    ///< backwards that had ended on nodes that are down and do not run again: their stage
-                               ///< steps on the mean over the others
+    int lost_gradients = 0;    ///< backwards that had ended on nodes that are down and do not run again, and those of
+                               ///< microbatches that are left out: their stage steps on the mean over the others
+    int dropped = 0;           ///< microbatches that are left out
     Timeline timeline;         ///< what ends after at_s (transfers: what is handed over from then on; weights that are
                                ///< fetched: microbatch -1)
     /// [node] what it starts after at_s, in this order, where an order binds; empty: dispatch decides.

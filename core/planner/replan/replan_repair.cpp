@@ -35,6 +35,7 @@ public:
         auto nodes = s_.best.nodes;
         for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             if (!s_.finished(i)) pass_over_lost_stages(nodes, i);
+        if (s_.request.losses == LossRule::pass_over) pass_over_lost_nodes(nodes);
         std::vector<std::pair<ReleaseIndex, int>> hops;
         for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             for (int hop = 0; !s_.finished(i) && hop < s_.length; ++hop)
@@ -141,6 +142,13 @@ private:
             if (hop < s_.residual.fixed_hops(i) || !pass_over(nodes, i, hop)) refuse_stage(stage, i);
             hop = std::max(0, s_.residual.fixed_hops(i) - 1);  // the others may have changed places
         }
+    }
+
+    /// Where a path may; else siblings take over.
+    void pass_over_lost_nodes(std::vector<NodeIndex>& nodes) {
+        for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
+            for (int hop = std::max(1, s_.residual.fixed_hops(i)); !s_.finished(i) && hop < s_.length; ++hop)
+                if (!s_.living(s_.path(nodes, i)[hop]) && s_.forced(i, hop)) pass_over(nodes, i, hop);
     }
 
     /// Another stage instead of the one at `hop`, wherever CC3 lets it stand after what is fixed, on the node that

@@ -59,6 +59,7 @@ void ReplanState::make_residual_with_joins() {
         stages[stage].push_back(some_node);
     }
     if (!joins_.empty()) make();
+    if (request.losses == LossRule::drop) drop_microbatches(residual, request.progress);
 }
 
 // --- who holds what

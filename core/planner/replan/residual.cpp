@@ -291,4 +291,45 @@ Residual make_residual(const Problem& problem, const Plan& plan, const Iteration
     return ResidualMaker(problem, plan, progress, down, keeps).make();
 }
 
+namespace {
+
+void leave_out(Residual& residual, const IterationProgress& progress, ReleaseIndex i) {
+    const int length = residual.length, steps = residual.steps();
+    const auto first = [&](std::vector<char>& flags, int a_microbatch) {
+        return flags.begin() + static_cast<std::ptrdiff_t>(i) * a_microbatch;
+    };
+    for (int hop = 0; hop < length; ++hop) {
+        const NodeIndex node = residual.before[at(i * length + hop)];
+        if (residual.down[node] == 0) residual.held[node] -= residual.holds(i, hop) ? 1 : 0;
+        // As it was counted when the rest was made.
+        const auto& redo = progress.redo;
+        const bool pending = std::find(redo.begin(), redo.end(), MicrobatchStep{i, hop}) != redo.end();
+        if (residual.down[node] != 0 && hop < progress.steps_done[i] && !pending) --residual.redone_forwards;
+        residual.lost_gradients += residual.lost[at(i * length + hop)] != 0 ? 0 : 1;
+    }
+    residual.begin[i] = Residual::Begin::finished;
+    residual.next_step[i] = steps;
+    residual.resend[i] = 0;
+    std::fill_n(first(residual.forced, length), length, 0);
+    std::fill_n(first(residual.lost, length), length, 1);
+    std::fill_n(first(residual.redo, steps), steps, 0);
+    std::fill_n(first(residual.gone, steps), steps, 1);
+    std::erase_if(residual.open, [&](const OpenOperation& open) { return open.index == i; });
+    ++residual.dropped;
+}
+
+}  // namespace
+
+void drop_microbatches(Residual& residual, const IterationProgress& progress) {
+    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
+        if (residual.begin[i] != Residual::Begin::underway || residual.next_step[i] > residual.length) continue;
+        const bool loss_runs = std::any_of(residual.open.begin(), residual.open.end(), [&](const OpenOperation& open) {
+            return open.index == i && open.running && open.step == residual.length;
+        });
+        const auto forced = residual.forced.begin() + static_cast<std::ptrdiff_t>(i) * residual.length;
+        if (!loss_runs && std::find(forced, forced + residual.length, 1) != forced + residual.length)
+            leave_out(residual, progress, i);
+    }
+}
+
 }  // namespace skippipe

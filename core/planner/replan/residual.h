@@ -50,6 +50,7 @@ struct Residual {
     PerStage<double> stage_end_s, stage_stepped_s;
     PerNode<double> available_s;  ///< works from then on
     int redone_forwards = 0, redone_backwards = 0, lost_gradients = 0;
+    int dropped = 0;      ///< microbatches that are left out now
     int heads_alone = 0;  ///< microbatches of which stage 0 has lost the head's gradient or the body's, but not both
 
     /// Operations that are still to end, those that run included.
@@ -68,6 +69,10 @@ struct Residual {
 /// again.
 Residual make_residual(const Problem& problem, const Plan& plan, const IterationProgress& progress,
                        const std::vector<NodeIndex>& down, const PerStage<char>& keeps);
+
+/// Leaves out, as if they were over and all of their gradients lost, the microbatches that need a node that is down and
+/// whose loss is not computed, nor being computed: no stage has added anything of them up.
+void drop_microbatches(Residual& residual, const IterationProgress& progress);
 
 /// Stage of each node, those lost before included.
 PerNode<StageIndex> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes);
