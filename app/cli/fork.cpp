@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/cli/failing.h"
 #include "app/cli/planning.h"
 #include "app/cli/resuming.h"
 #include "app/cli/train_job.h"
@@ -22,6 +23,7 @@ struct ForkOptions {
     std::string run, file, save_weights;
     std::vector<std::string> settings;
     int at = -1, threads = 0;
+    FailureOptions failures;
 };
 
 /// "training.learning_rate=1e-4" into the document: names and places in lists between dots; the value as JSON, what is
@@ -115,6 +117,7 @@ void fork(const ForkOptions& options, Context& context) {
     const auto was = plan_of(from, make_problem(old));
     RunJob job;
     job.experiment = changed(from, options);
+    add_failures(job.experiment, options.failures);
     check_executable(job.experiment);
     require_fit(old, job.experiment, was);
     if (job.experiment.training.iterations <= options.at)
@@ -150,6 +153,7 @@ void add_fork(CLI::App& app, Context& context) {
     auto* verb = add_verb(app, context, "fork", "Begin another run at a checkpoint of a run, with other settings",
                           "  skippipe fork 3 --at 100 --set training.learning_rate=1e-4\n"
                           "  skippipe fork latest --at 100 --set training.iterations=200 --set pipeline.skip_ratio=0\n"
+                          "  skippipe fork 3 --at 100 --fail crash:any@1%+60s\n"
                           "  skippipe fork 3 --at 100 changed.json");
     verb->add_option("RUN", options->run, "Run number or `latest`")->required();
     verb->add_option("EXPERIMENT", options->file, "Experiment file with the other settings; default: the run's own");
@@ -161,6 +165,7 @@ void add_fork(CLI::App& app, Context& context) {
     verb->add_option("--save-weights", options->save_weights, "Write the trained model there at the end (safetensors)");
     verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core")
         ->check(CLI::Range(1, 1024));
+    add_failure_options(*verb, options->failures);
     verb->callback([options, &context] { fork(*options, context); });
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/cli/failing.h"
 #include "app/cli/planning.h"
 #include "app/cli/train_job.h"
 #include "app/cli/verbs.h"
@@ -48,6 +49,7 @@ struct RunOptions {
     bool ignore_memory = false, calibrate = false;
     int threads = 0, iterations = -1, ranks = 0, checkpoint_every = -1;
     std::uint64_t seed = 0;
+    FailureOptions failures;
 };
 
 /// Under a launcher the number of its processes counts.
@@ -135,6 +137,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
     if (options.ranks > 0) job.experiment.execution.ranks = options.ranks;
     take_launch(launch, job);
+    add_failures(job.experiment, options.failures);
     check_executable(job.experiment);
     job.save_weights = writable(options.save_weights, job.experiment);
     job.calibrate = options.calibrate;
@@ -182,7 +185,8 @@ void add_run(CLI::App& app, Context& context) {
     auto* verb = add_verb(
         app, context, "run", "Train an experiment (or a plan that carries its experiment) for real and record it",
         "  skippipe run quick-start.json\n  skippipe run quick-start.json --planner 1f1b --iterations 10\n"
-        "  skippipe run plan.json --threads 2 --db my.sqlite");
+        "  skippipe run plan.json --threads 2 --db my.sqlite\n"
+        "  skippipe run quick-start.json --fail crash:node-3@2min+60s --fail crash:any@3%+20s --trace outages.csv");
     verb->add_option("EXPERIMENT|PLAN", options->file, "Experiment or plan file")->required();
     add_model_option(*verb, options->model);
     verb->add_option("--save-weights", options->save_weights,
@@ -206,6 +210,7 @@ void add_run(CLI::App& app, Context& context) {
                      "Iterations between checkpoints instead of the experiment's; 0: none")
         ->check(CLI::NonNegativeNumber);
     verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
+    add_failure_options(*verb, options->failures);
     verb->callback([options, &context] { run(*options, context); });
 }
 

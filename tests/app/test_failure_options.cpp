@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `skippipe run --fail` and `--trace`: failures from the command line happen, and the run freezes them.
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/experiment/failure_text.h"
+#include "core/experiment/io.h"
+#include "core/record/record.h"
+
+using namespace skippipe;
+
+namespace {
+
+struct Output {
+    int exit_code = -1;
+    QByteArray out, error;
+    QJsonObject fault() const { return QJsonDocument::fromJson(out).object()["faults"].toArray().first().toObject(); }
+};
+
+}  // namespace
+
+class TestFailureOptions : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    QString experiment_;
+
+    QString write(const QString& name, const QByteArray& bytes) const {
+        QFile out(folder_.filePath(name));
+        if (out.open(QIODevice::WriteOnly)) out.write(bytes);
+        return out.fileName();
+    }
+
+    Output run(QStringList arguments) const {
+        QProcess process;
+        arguments.prepend("run");
+        process.start(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"), arguments << "--json"
+                                                                              << "--db"
+                                                                              << folder_.filePath("record.sqlite"));
+        Output output;
+        if (process.waitForFinished(60'000)) output.exit_code = process.exitCode();
+        if (process.state() != QProcess::NotRunning) process.kill(), process.waitForFinished();
+        output.out = process.readAllStandardOutput();
+        output.error = process.readAllStandardError();
+        return output;
+    }
+
+private Q_SLOTS:
+    /// The tiny experiment, simulated: it takes no time. One failure stands in the document.
+    void initTestCase() {
+        QVERIFY(folder_.isValid());
+        QFile tiny(SKIPPIPE_SOURCE_DIR "/tests/data/tiny-training.json");
+        QVERIFY(tiny.open(QIODevice::ReadOnly));
+        auto document = QJsonDocument::fromJson(tiny.readAll()).object();
+        document["execution"] = QJsonObject{{"compute", "cost"}};
+        document["failures"] =
+            QJsonArray{QJsonObject{{"kind", "slow-down"}, {"target", "a"}, {"at_iteration", 1}, {"rejoin_after_s", 1}}};
+        experiment_ = write("tiny.json", QJsonDocument(document).toJson());
+        write("corpus.txt", QByteArray("a line of the corpus\n").repeated(2000));
+    }
+
+    void they_are_added_to_those_of_the_document() {
+        if (!QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker"))) QSKIP("skippipe-worker is not built");
+        const auto trace = write("trace.csv", "node,down_s,up_s\nd,1.5,2\n");
+        const auto done = run({experiment_, "--fail", "crash:c@1s+500ms", "--fail", "crash:any@0%", "--trace", trace});
+        QVERIFY2(done.exit_code == 0, done.error + done.out);
+        QVERIFY2(done.out.count("lost_nodes") >= 2, "one by each option\n" + done.out);
+        Reader reader(folder_.filePath("record.sqlite").toStdString());
+        const auto runs = reader.runs();
+        QCOMPARE(runs.size(), std::size_t{1});
+        const auto frozen = parse_experiment(reader.experiment_json(runs.front().id));
+        QVERIFY(!has_errors(frozen.faults));
+        QStringList texts;
+        for (const auto& failure : frozen.experiment.failures) texts << QString::fromStdString(failure_text(failure));
+        QCOMPARE(texts,
+                 QStringList({"slow-down:a@iteration=1x2+1s", "crash:c@1s+0.5s", "crash:any@0%", "crash:d@1.5s+0.5s"}));
+    }
+
+    void what_cannot_fail_is_refused_before_anything_runs() {
+        auto refused = run({experiment_, "--fail", "crash:c@1"});
+        QCOMPARE(refused.exit_code, 2);
+        QCOMPARE(refused.fault()["pointer"].toString(), QString("--fail"));
+        refused = run({experiment_, "--fail", "crash:c@1s", "--fail", "crash:nobody@1s"});
+        QCOMPARE(refused.exit_code, 2);
+        QCOMPARE(refused.fault()["pointer"].toString(), QString("--fail"));
+        QVERIFY(refused.fault()["what"].toString().contains("crash:nobody@1s"));
+        refused = run({experiment_, "--trace", write("bad.csv", "node,down_s,up_s\nc,1,2\nnobody,1,2\n")});
+        QCOMPARE(refused.exit_code, 2);
+        QCOMPARE(refused.fault()["pointer"].toString(), QString("bad.csv:3"));
+        refused = run({experiment_, "--trace", folder_.filePath("none.csv")});
+        QCOMPARE(refused.exit_code, 2);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestFailureOptions)
+#include "test_failure_options.moc"
