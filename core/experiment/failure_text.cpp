@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/failure_text.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -238,9 +239,9 @@ std::string failure_text(const Failure& failure) {
 std::string failure_subject(const Failure& failure) {
     if (failure.kind == FailureKind::coordinator_loss) return "Coordinator";
     if (failure.kind == FailureKind::stage_loss)
-        return failure.target == any_target ? "One of the stages" : "Stage " + failure.target;
-    if (failure.target == any_target) return "One of the nodes";
-    if (failure.target == any_data_node) return "One of the data nodes";
+        return failure.target == any_target ? "Any stage" : "Stage " + failure.target;
+    if (failure.target == any_target) return "Any node";
+    if (failure.target == any_data_node) return "Any data node";
     const auto arrow = failure.target.find("->");
     if (arrow == std::string::npos) return failure.target;
     return failure.target.substr(0, arrow) + " \xE2\x86\x92 " + failure.target.substr(arrow + 2);
@@ -248,7 +249,7 @@ std::string failure_subject(const Failure& failure) {
 
 std::string failure_when(const Failure& failure) {
     if (failure.at_s) return "at " + format_seconds(*failure.at_s);
-    if (failure.at_iteration) return fmt::format("in iteration {} (the first is 0)", *failure.at_iteration);
+    if (failure.at_iteration) return fmt::format("in iteration {} (from 0)", *failure.at_iteration);
     if (failure.probability_per_iteration)
         return fmt::format("chance of {} an iteration", share_text(*failure.probability_per_iteration));
     if (failure.rate_per_hour)
@@ -265,6 +266,12 @@ std::string failure_words(const Failure& failure) {
         return words + (states ? ", for " + format_seconds(*failure.rejoin_after_s)
                                : ", back " + format_seconds(*failure.rejoin_after_s) + " later");
     return words + ", for good";
+}
+
+std::string failure_line(const Failure& failure) {
+    auto words = failure_words(failure);
+    if (!words.empty()) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+    return failure_subject(failure) + ": " + words;
 }
 
 }  // namespace skippipe

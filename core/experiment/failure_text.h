@@ -11,7 +11,7 @@
 //     coordinator-loss@1h
 //
 // KIND and TARGET are the words of the document (`describe.h`). WHEN is a time with its unit (ms, s, min, h, d),
-// `iteration=N` (the first is 0), a chance an iteration (%), or a rate (/h). xFACTOR is that of slow-down and
+// `iteration=N` (from 0), a chance an iteration (%), or a rate (/h). xFACTOR is that of slow-down and
 // link-degraded (times slower; 2 where none is given) and of jitter (standard deviation as a share; must be given).
 // +BACK is a time; without it, it is for good.
 #pragma once
@@ -32,11 +32,13 @@ std::string failure_text(const Failure& failure);
 /// Whether its factor says something: slow-down, link-degraded, jitter.
 bool has_factor(FailureKind kind);
 
-/// Whom it happens to: "node-3", "One of the nodes", "a → b", "Stage 2", "Coordinator".
+/// Whom it happens to: "node-3", "Any node", "a → b", "Stage 2", "Coordinator".
 std::string failure_subject(const Failure& failure);
-/// When: "at 2 min 00 s", "in iteration 5 (the first is 0)", "chance of 3 % an iteration", "0.5 times an hour".
+/// When: "at 2 min 00 s", "in iteration 5 (from 0)", "chance of 3 % an iteration", "0.5 times an hour".
 std::string failure_when(const Failure& failure);
 /// What happens to it, when, and for how long: "Crashes at 2 min 00 s, back 1 min 00 s later".
 std::string failure_words(const Failure& failure);
+/// Both on one line: "node-3: crashes at 2 min 00 s, back 1 min 00 s later".
+std::string failure_line(const Failure& failure);
 
 }  // namespace skippipe

@@ -163,14 +163,14 @@ private Q_SLOTS:
         QCOMPARE(words("crash:a@2min+60s"), QString("Crashes at 2 min 00 s, back 1 min 00 s later"));
         QCOMPARE(words("slow-down:a@3%"), QString("Twice as slow, chance of 3 % an iteration, for good"));
         QCOMPARE(words("link-degraded:a->b@iteration=5x3+5s"),
-                 QString("3 times as slow in iteration 5 (the first is 0), for 5.00 s"));
+                 QString("3 times as slow in iteration 5 (from 0), for 5.00 s"));
         QCOMPARE(words("jitter:a@0.5/hx0.2"),
                  QString("Durations vary by 20 %, 0.5 times an hour on average, for good"));
         const auto subject = [](const char* text) { return plain(failure_subject(parse_failure(text, ""))); };
-        QCOMPARE(subject("crash:any@5s"), QString("One of the nodes"));
-        QCOMPARE(subject("crash:any-data-node@5s"), QString("One of the data nodes"));
+        QCOMPARE(subject("crash:any@5s"), QString("Any node"));
+        QCOMPARE(subject("crash:any-data-node@5s"), QString("Any data node"));
         QCOMPARE(subject("stage-loss:2@5s"), QString("Stage 2"));
-        QCOMPARE(subject("stage-loss:any@5s"), QString("One of the stages"));
+        QCOMPARE(subject("stage-loss:any@5s"), QString("Any stage"));
         QCOMPARE(subject("link-cut:a->b@5s"), QString::fromUtf8("a → b"));
         QCOMPARE(subject("coordinator-loss@5s"), QString("Coordinator"));
     }

@@ -31,7 +31,8 @@ private Q_SLOTS:
         add_link(e, "node-1", "node-2");
         document.start_new(e);
         SelectionModel selection;
-        Inspector inspector(document, selection, planners_);
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
         inspector.resize(300, 600);
         inspector.show();
         QVERIFY(QTest::qWaitForWindowExposed(&inspector));

@@ -160,6 +160,8 @@ Selection subject_of(const std::string& pointer, const Experiment& experiment) {
         subject.regions.insert(topology.regions[*region].id);
     if (const auto link = index_after("/topology/links/"); link && *link < topology.links.size())
         subject.links.insert({topology.links[*link].from, topology.links[*link].to});
+    if (const auto failure = index_after("/failures/"); failure && *failure < experiment.failures.size())
+        subject.failure = *failure;
     return subject;
 }
 

@@ -73,7 +73,7 @@ private:
     bool recovered_ = false;
 };
 
-/// What a fault's JSON pointer speaks of: a node, link or region of the document, or nothing drawn.
+/// What a fault's JSON pointer speaks of: a node, link, region or failure of the document, or nothing of these.
 Selection subject_of(const std::string& pointer, const Experiment& experiment);
 
 }  // namespace skippipe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -27,6 +28,7 @@ struct Selection {
     std::set<LinkKey> links;
     std::optional<int> stage, microbatch;
     std::optional<SpanKey> span;
+    std::optional<std::size_t> failure;  ///< place in Experiment::failures
 
     bool operator==(const Selection&) const = default;
     bool empty() const { return *this == Selection{}; }

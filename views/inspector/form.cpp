@@ -51,6 +51,10 @@ QString label_of(const char* key) {
         {"microbatch_sizes", "Samples, microbatch by microbatch"},
         {"memory_microbatches", "Microbatches in memory"},
         {"seeds", "Number of seeds"},
+        {"at_s", "Network time"},
+        {"at_iteration", "Iteration, from 0"},
+        {"probability_per_iteration", "Chance an iteration"},
+        {"rejoin_after_s", "Lasts for"},
     };
     if (const auto known = words.find(key); known != words.end()) return QObject::tr(known->second);
     QString text = without_unit(QString::fromUtf8(key)).replace('_', ' ');
@@ -176,6 +180,8 @@ void FormRows::add_choice(const char* key, const Info& info, const QStringList& 
                           Commit commit) {
     auto* box = new QComboBox;
     box->addItems(names);
+    box->setMinimumContentsLength(8);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     box->setCurrentText(value);
     box->setToolTip(tip_of(info));
     connect(box, &QComboBox::textActivated, this, [commit = std::move(commit)](const QString& text) { commit(text); });

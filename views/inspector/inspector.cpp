@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include <QApplication>
 #include <QComboBox>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -15,6 +17,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
+#include "views/topology/failure_edits.h"
 
 namespace skippipe {
 namespace {
@@ -28,14 +31,6 @@ auto find_part(List& list, const Match& match) {
 QStringList region_names(const Experiment& e) {
     QStringList names{QString{}};
     for (const auto& region : e.topology.regions) names << QString::fromStdString(region.id);
-    return names;
-}
-
-QStringList failure_targets(const Experiment& e) {
-    QStringList names;
-    for (const auto& node : e.topology.nodes) names << QString::fromStdString(node.id);
-    for (const auto& link : e.topology.links) names << QString::fromStdString(link.from + "->" + link.to);
-    for (int stage = 0; stage < e.pipeline.stages; ++stage) names << QString::number(stage);
     return names;
 }
 
@@ -68,8 +63,9 @@ QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners) {
         .arg(pipeline.stages);
 }
 
-Inspector::Inspector(Document& document, SelectionModel& selection, const PlannerRegistry& planners, QWidget* parent)
-    : QScrollArea(parent), document_(document), selection_(selection), planners_(planners) {
+Inspector::Inspector(Document& document, SelectionModel& selection, FailureEditor& failures,
+                     const PlannerRegistry& planners, QWidget* parent)
+    : QScrollArea(parent), document_(document), selection_(selection), failures_(failures), planners_(planners) {
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFrameShape(QFrame::NoFrame);
@@ -81,6 +77,13 @@ Inspector::Inspector(Document& document, SelectionModel& selection, const Planne
 
 QString Inspector::key_of_selection() const {
     const Selection& s = selection_.now();
+    if (s.failure && *s.failure < document_.experiment().failures.size()) {
+        const auto& failure = document_.experiment().failures[*s.failure];
+        return QStringLiteral("failure/%1/%2/%3")
+            .arg(*s.failure)
+            .arg(static_cast<int>(failure.kind))
+            .arg(static_cast<int>(trigger_of(failure)));
+    }
     const auto things = s.nodes.size() + s.links.size() + s.regions.size();
     QString key = things == 0  ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size())
                   : things > 1 ? QStringLiteral("many")
@@ -98,6 +101,11 @@ void Inspector::follow() {
 
 void Inspector::rebuild() {
     document_.clear_refused();  // the texts go with their fields
+    const QWidget* old_focus = widget() != nullptr && QApplication::focusWidget() != nullptr &&
+                                       widget()->isAncestorOf(QApplication::focusWidget())
+                                   ? QApplication::focusWidget()
+                                   : nullptr;
+    const QString kept = shown_.section('/', 0, 0), field = old_focus != nullptr ? old_focus->objectName() : QString{};
     // An editor may be what led here: it goes when its event is over.
     if (auto* old = takeWidget()) old->deleteLater();
     auto* content = new QWidget;
@@ -114,10 +122,20 @@ void Inspector::rebuild() {
         show_link(*s.links.begin());
     else if (shown_.startsWith("region/"))
         show_region(*s.regions.begin());
+    else if (shown_.startsWith("failure/"))
+        show_failure(*s.failure);
     else
         show_experiment();
     column_->addStretch();
     setWidget(content);
+    // Who works by keys stays in the field whose value changed what is shown.
+    if (!field.isEmpty() && shown_.section('/', 0, 0) == kept)
+        if (auto* again = content->findChild<QWidget*>(field)) again->setFocus();
+}
+
+void Inspector::enter() {
+    if (auto* first = widget()->findChild<QComboBox*>()) return first->setFocus();
+    if (auto* first = widget()->findChild<QLineEdit*>()) first->setFocus();
 }
 
 QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
@@ -264,38 +282,6 @@ void Inspector::show_model() {
     column->addWidget(form);
     form->add_note(words);
     section(tr("Model"), both, false);
-}
-
-void Inspector::show_failures() {
-    auto* list = new QWidget;
-    auto* rows = new QVBoxLayout(list);
-    rows->setContentsMargins(0, 0, 0, 0);
-    const auto& failures = document_.experiment().failures;
-    for (std::size_t i = 0; i < failures.size(); ++i) {
-        rows->addWidget(new Form<Failure>(document_, QStringLiteral("failure/%1").arg(i),
-                                          [i](auto& e) { return i < e.failures.size() ? &e.failures[i] : nullptr; }, {},
-                                          {{"target", failure_targets}}));
-        auto* remove = new QPushButton(tr("Remove failure %1").arg(i + 1));
-        connect(remove, &QPushButton::clicked, this, [this, i] {
-            document_.edit(tr("Remove failure"), [i](Experiment& e) {
-                if (i < e.failures.size()) e.failures.erase(e.failures.begin() + static_cast<std::ptrdiff_t>(i));
-            });
-        });
-        rows->addWidget(remove);
-    }
-    if (failures.empty()) rows->addWidget(title(tr("Nothing goes wrong in this experiment"), "secondary"));
-    auto* add = new QPushButton(tr("Add failure"));
-    add->setObjectName("add_failure");
-    connect(add, &QPushButton::clicked, this, [this] {
-        document_.edit(tr("Add failure"), [](Experiment& e) {
-            Failure failure;
-            failure.target = e.topology.nodes.empty() ? std::string{} : e.topology.nodes.back().id;
-            failure.at_iteration = 1;
-            e.failures.push_back(failure);
-        });
-    });
-    rows->addWidget(add);
-    section(tr("Failures (%1)").arg(failures.size()), list, !failures.empty());
 }
 
 }  // namespace skippipe

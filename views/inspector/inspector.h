@@ -7,6 +7,7 @@
 #include "core/planner/planner.h"
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
+#include "views/failures/failure_editor.h"
 
 namespace skippipe {
 
@@ -14,8 +15,10 @@ namespace skippipe {
 class Inspector : public QScrollArea {
     Q_OBJECT
 public:
-    Inspector(Document& document, SelectionModel& selection, const PlannerRegistry& planners,
+    Inspector(Document& document, SelectionModel& selection, FailureEditor& failures, const PlannerRegistry& planners,
               QWidget* parent = nullptr);
+    /// Puts the cursor into the first property that is shown.
+    void enter();
 
 private:
     void rebuild();
@@ -26,12 +29,15 @@ private:
     void show_region(const std::string& id);
     void show_many();
     void show_failures();
+    void show_failure(std::size_t index);
+    void show_recovery();
     void show_model();
     QWidget* section(const QString& title, QWidget* content, bool open = true);
     QString key_of_selection() const;
 
     Document& document_;
     SelectionModel& selection_;
+    FailureEditor& failures_;
     const PlannerRegistry& planners_;
     QVBoxLayout* column_ = nullptr;
     QString shown_;

@@ -28,6 +28,9 @@ QPushButton:hover, QToolButton[role="button"]:hover { background: @hover; }
 QPushButton:pressed { background: @line; }
 QPushButton:focus, QToolButton:focus { border: 1px solid @accent; }
 QPushButton:disabled { color: @text2; background: @surface2; }
+QPushButton::menu-indicator { image: url(@arrow); width: 10px; height: 10px; subcontrol-origin: padding;
+  subcontrol-position: right center; right: 8px; }
+QPushButton[role="menu"] { padding-right: 24px; }
 QPushButton[role="accent"] { background: @accent; color: @onaccent; border: 1px solid @accent; font-weight: 600; }
 QPushButton[role="accent"]:hover { background: @accenthover; }
 QPushButton[role="accent"]:focus { border: 2px solid @text; }

@@ -72,7 +72,9 @@ void remove_selected(Experiment& experiment, const Selection& selection) {
             drop_from_matrix(t, i);
             t.nodes.erase(t.nodes.begin() + static_cast<std::ptrdiff_t>(i));
         }
-    const auto gone = [&](const std::string& id) { return selection.nodes.count(id) || selection.regions.count(id); };
+    const auto gone = [&](const std::string& id) {
+        return selection.nodes.contains(id) || selection.regions.contains(id);
+    };
     for (auto& node : t.nodes)
         if (selection.regions.count(node.region)) node.region.clear();
     std::erase_if(t.regions, [&](const Region& region) { return selection.regions.count(region.id) > 0; });
@@ -82,8 +84,9 @@ void remove_selected(Experiment& experiment, const Selection& selection) {
     for (auto& stage : experiment.pipeline.placement) std::erase_if(stage, gone);
     std::erase_if(experiment.failures, [&](const Failure& failure) {
         const auto arrow = failure.target.find("->");
-        if (arrow == std::string::npos) return static_cast<bool>(gone(failure.target));
-        return gone(failure.target.substr(0, arrow)) || gone(failure.target.substr(arrow + 2));
+        if (arrow == std::string::npos) return gone(failure.target);
+        const auto from = failure.target.substr(0, arrow), to = failure.target.substr(arrow + 2);
+        return gone(from) || gone(to) || selection.links.count({from, to}) || selection.links.count({to, from});
     });
 }
 

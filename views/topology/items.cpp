@@ -57,6 +57,24 @@ void draw_lost_mark(QPainter* painter) {
     painter->drawLine(at - QPointF(arm, -arm), at + QPointF(arm, -arm));
 }
 
+/// A flash that cannot be told from a dot says nothing.
+double failure_mark_scale(QPainter* painter) { return 1.15 * text_scale(painter); }
+
+/// Failures are planned here: a flash, which no other mark is, whatever its colour looks like.
+void draw_failure_mark(QPainter* painter, QPointF at) {
+    painter->save();
+    painter->translate(at);
+    const double scale = failure_mark_scale(painter);
+    painter->scale(scale, scale);
+    painter->setPen(QPen(theme().bad, 1));
+    painter->setBrush(theme().surface);
+    painter->drawEllipse(QPointF(0, 0), badge_radius, badge_radius);
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(theme().bad);
+    painter->drawPolygon(failure_flash());
+    painter->restore();
+}
+
 void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length) {
     const QPointF back_left = tip - length * QPointF(std::cos(angle - 0.4), std::sin(angle - 0.4));
     const QPointF back_right = tip - length * QPointF(std::cos(angle + 0.4), std::sin(angle + 0.4));
@@ -64,6 +82,8 @@ void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length
 }
 
 }  // namespace
+
+QPolygonF failure_flash() { return QPolygonF({{1.2, -5}, {-3, 0.8}, {-0.2, 0.8}, {-1.2, 5}, {3, -0.8}, {0.2, -0.8}}); }
 
 NodeItem::NodeItem(std::string id)
     : id_(std::move(id)),
@@ -76,7 +96,7 @@ NodeItem::NodeItem(std::string id)
     setZValue(2);
 }
 
-QRectF NodeItem::boundingRect() const { return {-label_room, -node_radius - 8, 2 * label_room, 2 * node_radius + 38}; }
+QRectF NodeItem::boundingRect() const { return {-label_room, -node_radius - 16, 2 * label_room, 2 * node_radius + 46}; }
 
 QPainterPath NodeItem::shape() const {
     QPainterPath path;
@@ -123,7 +143,13 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         painter->restore();
     }
     draw_badge(painter, {node_radius * 0.75, -node_radius * 0.75}, fault_level);
-    if (down) draw_lost_mark(painter);
+    if (down) {
+        draw_lost_mark(painter);
+    } else if (fails) {
+        // Further out where it is magnified: the stage's number stays free.
+        const double out = node_radius * 0.75 + badge_radius * (failure_mark_scale(painter) - 1) * 0.9;
+        draw_failure_mark(painter, {-out, -out});
+    }
 }
 
 QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) {
@@ -145,7 +171,10 @@ void LinkItem::follow_ends() {
     line_ = QLineF(from_->pos(), to_->pos());
 }
 
-QRectF LinkItem::boundingRect() const { return QRectF(line_.p1(), line_.p2()).normalized().adjusted(-8, -8, 8, 8); }
+QRectF LinkItem::boundingRect() const {
+    constexpr double room = 3.2 * badge_radius;  // for marks, magnified
+    return QRectF(line_.p1(), line_.p2()).normalized().adjusted(-room, -room, room, room);
+}
 
 QPainterPath LinkItem::shape() const {
     QPainterPath path(line_.p1());
@@ -171,7 +200,10 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         const double angle = std::atan2(line_.dy(), line_.dx());
         draw_arrow_head(painter, line_.p2() - (node_radius + 3) * QPointF(std::cos(angle), std::sin(angle)), angle, 9);
     }
-    if (fault_level > 0) draw_badge(painter, line_.center(), fault_level);
+    // Beside each other where a link has both.
+    const QPointF aside(fails && fault_level > 0 ? badge_radius + 1 : 0, 0);
+    if (fault_level > 0) draw_badge(painter, line_.center() + aside, fault_level);
+    if (fails) draw_failure_mark(painter, line_.center() - aside);
 }
 
 RegionItem::RegionItem(std::string id) : id_(std::move(id)) {

@@ -18,6 +18,9 @@ inline constexpr double grid = 10;
 
 enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item };
 
+/// The mark of planned failures, about the origin, 6 by 10.
+QPolygonF failure_flash();
+
 class LinkItem;
 class RegionItem;
 class RegionLabel;
@@ -37,6 +40,7 @@ public:
     bool left_out = false;     ///< a plan exists and does not use it
     int fault_level = 0;       ///< 0 none, 1 warning, 2 error
     bool down = false;         ///< lost, at the time that is shown
+    bool fails = false;        ///< failures of the document happen to it
     bool link_target = false;  ///< a link being drawn would end here
     RegionItem* region = nullptr;
     std::vector<LinkItem*> links;
@@ -62,7 +66,8 @@ public:
     const LinkKey& key() const { return key_; }
     int fault_level = 0;
     bool between_regions = false;
-    bool down = false;  ///< one of its ends is, at the time that is shown
+    bool fails = false;  ///< failures of the document happen to it
+    bool down = false;   ///< one of its ends is, at the time that is shown
 
 private:
     LinkKey key_;

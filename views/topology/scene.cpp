@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <QGraphicsSceneHelpEvent>
 #include <QGraphicsSceneMouseEvent>
@@ -11,7 +12,9 @@
 #include "views/document/document.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "core/experiment/failure_text.h"
 #include "views/topology/edits.h"
+#include "views/topology/failure_edits.h"
 
 namespace skippipe {
 
@@ -37,6 +40,7 @@ NodeItem* TopologyScene::node(const std::string& id) const {
 
 void TopologyScene::follow_document() {
     const Topology& now = document_.experiment().topology;
+    if (document_.experiment().failures != shown_failures_) show_failures();
     if (now == shown_) return;
     const auto same_things = [](const Topology& a, const Topology& b) {
         if (a.links != b.links || a.nodes.size() != b.nodes.size() || a.regions.size() != b.regions.size())
@@ -167,6 +171,46 @@ void TopologyScene::show_faults() {
     update();
 }
 
+void TopologyScene::show_failures() {
+    const Experiment& e = document_.experiment();
+    shown_failures_ = e.failures;
+    for (auto& [id, item] : nodes_) item->fails = false;
+    for (auto* link : links_) link->fails = false;
+    std::set<std::string> targets;
+    for (const auto& failure : e.failures)
+        targets.insert((failure.kind == FailureKind::stage_loss ? "stage " : "") + failure.target);
+    for (auto& [id, item] : nodes_)
+        item->fails = targets.contains(id) || targets.contains("stage " + std::to_string(item->stage));
+    for (auto* link : links_)
+        for (const auto& drawn : e.topology.links)
+            if (drawn.from == link->key().from && drawn.to == link->key().to)
+                link->fails = targets.contains(drawn.from + "->" + drawn.to) ||
+                              (drawn.both_ways && targets.contains(drawn.to + "->" + drawn.from));
+    update();
+}
+
+/// What the document's failures do, one a line, the first few of many.
+QStringList TopologyScene::failure_lines(const std::vector<std::size_t>& failures) const {
+    constexpr std::size_t most = 4;
+    QStringList lines;
+    for (std::size_t i = 0; i < std::min(failures.size(), most); ++i) {
+        const auto& failure = document_.experiment().failures[failures[i]];
+        // A node's own failures and those of a link's one direction are told apart from what happens to a whole stage.
+        const bool named = failure.kind == FailureKind::stage_loss || failure.target.find("->") != std::string::npos;
+        lines << QString::fromStdString(named ? failure_line(failure) : failure_words(failure));
+    }
+    if (failures.size() > most) lines << tr("and %1 more failures").arg(failures.size() - most);
+    return lines;
+}
+
+Selection TopologyScene::subject_at(QPointF place) const {
+    for (auto* item : items(place)) {
+        if (item->type() == node_item) return {.nodes = {static_cast<NodeItem*>(item)->id()}};
+        if (item->type() == link_item) return {.links = {static_cast<LinkItem*>(item)->key()}};
+    }
+    return {};
+}
+
 void TopologyScene::show_plan(const Plan* plan, const std::vector<std::string>& ids) {
     stages_.clear();
     paths_ = plan != nullptr ? plan->paths : std::vector<Path>{};
@@ -187,7 +231,7 @@ void TopologyScene::show_stages() {
         item->left_out = has_plan_ && item->stage < 0;
     }
     show_way();
-    update();
+    show_failures();
 }
 
 void TopologyScene::show_down(std::map<std::string, QString> down) {
@@ -239,6 +283,7 @@ void TopologyScene::read_selection() {
     s.nodes.clear();
     s.regions.clear();
     s.links.clear();
+    s.failure.reset();
     for (auto& [id, item] : nodes_)
         if (item->isSelected()) s.nodes.insert(id);
     for (auto& [id, item] : regions_)
@@ -287,13 +332,15 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         else if (has_plan_)
             lines << tr("left out of the plan");
         if (const auto down = down_.find(id); down != down_.end()) lines << down->second;
+        lines << failure_lines(failures_of_node(e, id, static_cast<NodeItem*>(item)->stage));
     } else if (item->type() == link_item) {
         const auto& key = static_cast<LinkItem*>(item)->key();
         subject.links.insert(key);
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
                 lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
-                      << tr("%1, %2").arg(duration(l.latency_s), quantity(l.bandwidth_bytes_per_s, "B/s"));
+                      << tr("%1, %2").arg(duration(l.latency_s), quantity(l.bandwidth_bytes_per_s, "B/s"))
+                      << failure_lines(failures_of_link(e, l));
     } else if (item->type() == region_item) {
         const auto* region = static_cast<RegionItem*>(item);
         subject.regions.insert(region->id());

@@ -27,6 +27,8 @@ public:
     /// Nodes that are lost at the time that is shown, each with the words for it; all others are there.
     void show_down(std::map<std::string, QString> down);
     NodeItem* node(const std::string& id) const;
+    /// What can fail under the mouse: the node or link there; neither: nothing.
+    Selection subject_at(QPointF place) const;
     /// What the card of an item says.
     QString tip_for(QGraphicsItem* item) const;
     /// Middle of what is selected; nothing selected: null.
@@ -57,6 +59,8 @@ private:
     void show_selection();
     void read_selection();
     void show_faults();
+    void show_failures();
+    QStringList failure_lines(const std::vector<std::size_t>& failures) const;
     void show_stages();
     void show_way();
     NodeItem* node_at(QPointF place) const;
@@ -67,6 +71,7 @@ private:
     SelectionModel& selection_;
     bool editable_, syncing_ = false;
     Topology shown_;
+    std::vector<Failure> shown_failures_;
     std::map<std::string, NodeItem*> nodes_;
     std::map<std::string, RegionItem*> regions_;
     std::vector<LinkItem*> links_;

@@ -16,6 +16,13 @@
 namespace skippipe {
 
 void TopologyScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
+    if (event->button() == Qt::RightButton) return event->accept();  // asks for the menu; what is selected stays
+    // A failure goes from sight where the canvas is clicked, also where nothing of it was selected before.
+    if (event->button() == Qt::LeftButton && selection_.now().failure) {
+        Selection without = selection_.now();
+        without.failure.reset();
+        selection_.select(without);
+    }
     NodeItem* item = node_at(event->scenePos());
     if (!editable_ || event->button() != Qt::LeftButton || item == nullptr) {
         QGraphicsScene::mousePressEvent(event);

@@ -7,7 +7,9 @@
 
 #include <QAction>
 #include <QClipboard>
+#include <QContextMenuEvent>
 #include <QGuiApplication>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -16,6 +18,7 @@
 #include "views/document/document.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
+#include "views/topology/failure_edits.h"
 
 namespace skippipe {
 namespace {
@@ -166,7 +169,12 @@ void TopologyView::duplicate() { add_copy(copy_text(document_.experiment(), sele
 
 void TopologyView::remove() {
     const Selection gone = selection_.now();
-    document_.edit(tr("Delete"), [&](Experiment& e) { remove_selected(e, gone); });
+    // A failure shown beside selected things is not what a key on the canvas is about.
+    const bool things = !gone.nodes.empty() || !gone.links.empty() || !gone.regions.empty();
+    document_.edit(tr("Delete"), [&](Experiment& e) {
+        if (!things && gone.failure) return remove_failure(e, *gone.failure);
+        remove_selected(e, gone);
+    });
     selection_.select({});
 }
 
@@ -270,6 +278,30 @@ void TopologyView::wheelEvent(QWheelEvent* event) {
     horizontalScrollBar()->setValue(horizontalScrollBar()->value() + static_cast<int>(std::lround(moved.x())));
     verticalScrollBar()->setValue(verticalScrollBar()->value() + static_cast<int>(std::lround(moved.y())));
     user_moved_ = true;
+    event->accept();
+}
+
+/// By the mouse of what is under it, by the keyboard of what is selected.
+void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
+    const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
+    Selection subject;
+    if (by_key) {
+        const Selection& s = selection_.now();
+        if (s.nodes.size() + s.links.size() == 1) subject = {.nodes = s.nodes, .links = s.links};
+    } else {
+        subject = scene_.subject_at(mapToScene(event->pos()));
+    }
+    if (subject.empty()) return QGraphicsView::contextMenuEvent(event);
+    selection_.select(subject);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->setToolTipsVisible(true);
+    Q_EMIT menu_wanted(subject, *menu);
+    if (menu->isEmpty()) return menu->deleteLater();
+    QPoint at = event->globalPos();
+    if (const auto middle = scene_.middle_of_selection(); by_key && middle)
+        at = viewport()->mapToGlobal(mapFromScene(*middle));
+    menu->popup(at);
     event->accept();
 }
 

@@ -6,6 +6,8 @@
 
 #include "views/topology/scene.h"
 
+class QMenu;
+
 namespace skippipe {
 
 class Document;
@@ -34,7 +36,12 @@ public:
     /// Puts the selected nodes into a region of their own.
     void group_selected();
 
+Q_SIGNALS:
+    /// A menu is about to be shown for what can fail: whoever listens fills it. Empty, it is not shown.
+    void menu_wanted(const Selection& subject, QMenu& menu);
+
 protected:
+    void contextMenuEvent(QContextMenuEvent*) override;
     void paintEvent(QPaintEvent*) override;
     void changeEvent(QEvent*) override;
     void wheelEvent(QWheelEvent*) override;

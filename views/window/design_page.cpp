@@ -2,8 +2,10 @@
 #include "views/window/design_page.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QHeaderView>
+#include <QMenu>
 #include <QPushButton>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -51,11 +53,13 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       document_(document),
       selection_(selection),
       plans_(plans),
+      failures_(document, selection),
       canvas_(new TopologyView(document, selection, true)),
-      inspector_(new Inspector(document, selection, plans.planners())),
+      inspector_(new Inspector(document, selection, failures_, plans.planners())),
       stages_(plain_table(tr("Stages"))),
       matrix_(plain_table(tr("Hop times"))),
       timeline_(new TimelineView(zoom_, true)),
+      axis_(new FailureAxis(document, selection, failures_)),
       figures_(new QLabel),
       state_(new QLabel),
       problems_(new QListWidget),
@@ -71,7 +75,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     auto* middle = new QSplitter(Qt::Vertical);
     middle->addWidget(tabs);
     middle->addWidget(plan_area());
-    middle->setSizes({424, 296});
+    middle->setSizes({390, 330});
     middle->setStretchFactor(0, 1);
     auto* across = new QSplitter(Qt::Horizontal, this);
     across->addWidget(palette());
@@ -101,6 +105,8 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     });
     connect(problems_, &QListWidget::itemActivated, this, &DesignPage::choose_problem);
     connect(problems_, &QListWidget::itemClicked, this, &DesignPage::choose_problem);
+    connect(axis_, &FailureAxis::edit_requested, inspector_, &Inspector::enter);
+    connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->center_selection(); });
     show_problems();
     show_plan();
@@ -177,6 +183,7 @@ QWidget* DesignPage::plan_area() {
     row->addWidget(state_);
     column->addLayout(row);
     column->addWidget(timeline_, 1);
+    column->addWidget(axis_);
     bottom_->setDocumentMode(true);
     bottom_->addTab(plan, tr("Plan"));
     problems_->setObjectName("problems");
@@ -191,6 +198,11 @@ QWidget* DesignPage::plan_area() {
 void DesignPage::show_plan() {
     const auto outcome = plans_.outcome();
     const bool busy = plans_.is_busy();
+    const double iteration_s = outcome && outcome->has_plan ? outcome->score.iteration_seconds : 0;
+    if (iteration_s != failures_.iteration_s()) {
+        failures_.set_iteration_s(std::isfinite(iteration_s) ? iteration_s : 0);
+        axis_->follow_plan();
+    }
     state_->setText(!busy                   ? QString{}
                     : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
                                             : tr("Searching…"));
@@ -338,6 +350,16 @@ void DesignPage::show_problems() {
 void DesignPage::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::StyleChange) show_plan();  // its words carry colours
+}
+
+/// What the canvas can do with what was clicked; its actions have their keys beside them.
+void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
+    failures_.fill_menu(subject, menu);
+    menu.addSeparator();
+    const QStringList wanted =
+        subject.nodes.empty() ? QStringList{tr("Delete")} : QStringList{tr("Copy"), tr("Duplicate"), tr("Delete")};
+    for (auto* action : canvas_->actions())
+        if (wanted.contains(action->text())) menu.addAction(action);
 }
 
 void DesignPage::choose_problem(QListWidgetItem* item) {

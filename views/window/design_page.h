@@ -8,6 +8,8 @@
 
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
+#include "views/failures/failure_axis.h"
+#include "views/failures/failure_editor.h"
 #include "views/inspector/inspector.h"
 #include "views/plan/plan_service.h"
 #include "views/plan/why_panel.h"
@@ -24,6 +26,9 @@ public:
 
     TopologyView& canvas() { return *canvas_; }
     TimelineView& plan_timeline() { return *timeline_; }
+    FailureEditor& failures() { return failures_; }
+    FailureAxis& failure_axis() { return *axis_; }
+    Inspector& inspector() { return *inspector_; }
     QListWidget& problems() { return *problems_; }
     WhyPanel& why() { return *why_; }
     /// Plan, problems, why.
@@ -48,15 +53,18 @@ private:
     void show_stages(const PlanOutcome& outcome);
     void show_matrix();
     void choose_problem(QListWidgetItem* item);
+    void fill_menu(const Selection& subject, QMenu& menu);
 
     Document& document_;
     SelectionModel& selection_;
     PlanService& plans_;
+    FailureEditor failures_;
     TimeZoom zoom_;
     TopologyView* canvas_;
     Inspector* inspector_;
     QTableWidget *stages_, *matrix_;
     TimelineView* timeline_;
+    FailureAxis* axis_;
     QLabel *figures_, *state_;
     QListWidget* problems_;
     WhyPanel* why_;

@@ -92,6 +92,8 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(&launcher_, &Launcher::failed, this,
             [this](const QString& why) { banner_->show_message(tr("The run did not start: %1").arg(why)); });
     connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_runs);
+    connect(&design_->failures(), &FailureEditor::told, banner_,
+            [this](const QString& what) { banner_->show_message(what); });
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
     connect(&prober_, &Prober::measured, this, &MainWindow::take_measured_values);
     connect(&prober_, &Prober::failed, this,

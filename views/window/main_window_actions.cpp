@@ -29,6 +29,17 @@ constexpr std::pair<const char*, const char*> timeline_keys[] = {{"Zoom in, out"
                                                                  {"Sums of an area", "Drag"},
                                                                  {"Clear the selection", "Esc"}};
 
+/// And those of the axis of failures.
+constexpr std::pair<const char*, const char*> failure_keys[] = {
+    {"Add a crash", "Click, Ins"},
+    {"Previous, next failure", "Up, Down"},
+    {"Earlier, later; ten steps", "Left, Right; Shift"},
+    {"To any instant, not on a step", "Alt+Drag"},
+    {"Its properties", "Enter, Double-click"},
+    {"Remove it", "Del"},
+    {"Clear the selection", "Esc"},
+    {"Zoom at the cursor; whole training", "Ctrl+Wheel; Home"}};
+
 }  // namespace
 
 QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequence& keys,
@@ -56,6 +67,7 @@ void MainWindow::make_actions() {
     add_action(*file, tr("Save"), QKeySequence::Save, [this] { save(); });
     add_action(*file, tr("Save as…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { save_as(); });
     file->addSeparator();
+    add_action(*file, tr("Import failure trace…"), {}, [this] { design_->failures().ask_for_trace(this); });
     make_export_menu(*file);
     file->addSeparator();
     add_action(*file, tr("Close window"), QKeySequence::Quit, [this] { close(); });
@@ -119,6 +131,7 @@ void MainWindow::show_cheat_sheet() {
                 add(action->property("group").toString(), action->text(),
                     action->shortcut().toString(QKeySequence::NativeText));
     for (const auto& [what, keys] : timeline_keys) add(tr("Timeline"), tr(what), keys);
+    for (const auto& [what, keys] : failure_keys) add(tr("Failures"), tr(what), keys);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
     auto* heading = new QLabel(tr("Keys"));
