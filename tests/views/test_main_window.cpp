@@ -3,6 +3,10 @@
 // everything.
 #include <csignal>
 
+#include <QContextMenuEvent>
+#include <QDoubleSpinBox>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QSplitter>
 #include <QStatusBar>
 #include <QTemporaryDir>
@@ -310,6 +314,74 @@ private Q_SLOTS:
         QTRY_VERIFY(is_down());
         page.show_run(runs[0]);
         QTRY_VERIFY_WITH_TIMEOUT(!is_down() && !tabs->isTabVisible(tab), patient_ms);
+    }
+
+    /// A run of this process: it goes on until it is told as finished.
+    void a_node_of_a_live_run_is_made_to_fail() {
+        QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("record.sqlite").toStdString();
+        const Experiment e = three_linked_nodes();
+        const auto planned = make_plan(e, *planners_.find("gpipe"), request_for(e));
+        QVERIFY(planned->has_plan);
+        const double length = planned->timeline.iteration_s;
+        Recorder recorder(file);
+        const RunId run = recorder.begin({.name = "live",
+                                          .planner = "gpipe",
+                                          .experiment_json = to_text(e),
+                                          .plan_json = to_json(planned->plan, planned->problem, nullptr).dump(),
+                                          .iterations = 30,
+                                          .predicted_iteration_s = length});
+        recorder.spans(run, 0, 0, planned->timeline.spans);
+        recorder.iteration_done(run, 1, 1);
+        MainWindow window(planners_, file);
+        window.resize(1280, 800);
+        window.show();
+        auto& page = window.watch_page();
+        QVERIFY(!page.why_not_fail().isEmpty());
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().running() != nullptr, patient_ms);
+        window.show_workspace(MainWindow::watch);
+        page.show_run(run);
+        QTRY_VERIFY_WITH_TIMEOUT(page.network().scene_model().node("node-2") != nullptr, patient_ms);
+        QCOMPARE(page.why_not_fail(), QString());
+        const auto ask = [&]() -> QMenu* {
+            delete page.network().findChild<QMenu*>(QString(), Qt::FindDirectChildrenOnly);
+            const QPoint at = page.network().mapFromScene(page.network().scene_model().node("node-2")->pos());
+            QContextMenuEvent event(QContextMenuEvent::Mouse, at, page.network().viewport()->mapToGlobal(at));
+            QApplication::sendEvent(page.network().viewport(), &event);
+            return page.network().findChild<QMenu*>(QString(), Qt::FindDirectChildrenOnly);
+        };
+        std::vector<Command> commands;
+        const auto take = [&] {
+            for (const auto& command : recorder.take_commands(run)) commands.push_back(command);
+            return !commands.empty();
+        };
+        const auto payload = [&] { return QJsonDocument::fromJson(commands.front().payload_json.c_str()).object(); };
+        QMenu* menu = ask();
+        QVERIFY(menu != nullptr);
+        auto* fail = menu->findChild<QMenu*>("fail_now");
+        QVERIFY(fail != nullptr);
+        fail->findChild<QDoubleSpinBox*>("back_after_s")->setValue(60);
+        fail->findChild<QPushButton*>("fail_node")->click();
+        QTRY_VERIFY_WITH_TIMEOUT(take(), patient_ms);
+        QCOMPARE(commands.front().kind, std::string("fail"));
+        QCOMPARE(payload(), (QJsonObject{{"node", "node-2"}, {"back_after_s", 60}}));
+        QVERIFY(window.statusBar()->currentMessage().contains("node-2 fails now, back"));
+        commands.clear();
+        fail = ask()->findChild<QMenu*>("fail_now");
+        QCOMPARE(fail->findChild<QDoubleSpinBox*>("back_after_s")->value(), 60.0);
+        for (auto* action : fail->actions())
+            if (action->text() == "For good") action->trigger();
+        QTRY_VERIFY_WITH_TIMEOUT(take(), patient_ms);
+        QVERIFY(payload().contains("back_after_s") && payload()["back_after_s"].isNull());
+
+        recorder.finish(run, RunState::finished, {.iterations_done = 1}, "{}");
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().running() == nullptr, patient_ms);
+        menu = ask();
+        QVERIFY(menu->findChild<QMenu*>("fail_now") == nullptr);
+        auto* off = menu->findChild<QAction*>("fail_now");
+        QVERIFY(off != nullptr && !off->isEnabled());
+        QVERIFY2(off->toolTip().contains("finished"), qPrintable(off->toolTip()));
+        menu->close();
     }
 
     void files_are_found_again() {

@@ -282,8 +282,8 @@ void RunFeed::write(std::function<void(Reader&)> work) {
     });
 }
 
-void RunFeed::send(RunId id, const std::string& command) {
-    write([id, command](Reader& reader) { reader.send_command(id, command); });
+void RunFeed::send(RunId id, const std::string& command, const std::string& payload_json) {
+    write([=](Reader& reader) { reader.send_command(id, command, payload_json); });
 }
 
 void RunFeed::set_tags(RunId id, const std::vector<std::string>& tags) {

@@ -44,8 +44,8 @@ public:
     bool is_loading() const { return loading_ || heard_ < asked_; }
     const QString& error() const { return error_; }
 
-    /// "stop", "pause" or "resume".
-    void send(RunId id, const std::string& command);
+    /// "stop", "pause", "resume", or "fail" with its payload.
+    void send(RunId id, const std::string& command, const std::string& payload_json = "{}");
     void set_tags(RunId id, const std::vector<std::string>& tags);
     void set_note(RunId id, const std::string& note);
     void remove(RunId id);

@@ -82,6 +82,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         watch_->show_run(run);
         show_workspace(watch);
     });
+    connect(watch_, &WatchPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });
     connect(watch_, &WatchPage::resume_requested, this, &MainWindow::resume_run);
     connect(&compare_->list(), &RunList::resume_requested, this, &MainWindow::resume_run);
     connect(&launcher_, &Launcher::started, this, [this](qint64 run) {

@@ -120,6 +120,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
         s.links = network_selection_.now().links;
         selection_.select(s);
     });
+    connect(network_, &TopologyView::menu_wanted, this, &WatchPage::fill_menu);
     connect(follow_, &QCheckBox::toggled, &zoom_, &TimeZoom::set_follows);
     connect(&zoom_, &TimeZoom::follow_changed, follow_, &QCheckBox::setChecked);
     connect(colour_, &QComboBox::currentIndexChanged, this,

@@ -17,6 +17,7 @@
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
 
+class QMenu;
 class QTableView;
 
 namespace skippipe {
@@ -47,11 +48,17 @@ public:
     /// The button that lets an interrupted run go on; `hindrance`: why nothing can start now.
     QPushButton& resume_button() { return *resume_; }
     void set_hindrance(const QString& hindrance);
+    /// Why no node of the run that is shown can be made to fail now; empty: it can.
+    QString why_not_fail() const;
+    /// Leaves the command in the record: the node fails as soon as the run takes it, and is back so many seconds of
+    /// network time later; nothing: never.
+    void fail_now(const std::string& node, std::optional<double> back_after_s);
 
 Q_SIGNALS:
     void launch_requested();
     void resume_requested(qint64 run);
-    void run_changed();  ///< another run is shown
+    void run_changed();              ///< another run is shown
+    void told(const QString& what);  ///< a run was told something
 
 private:
     QWidget* timeline_area();
@@ -68,6 +75,7 @@ private:
     void show_selected();
     void follow_selection();
     void follow_resume();
+    void fill_menu(const Selection& subject, QMenu& menu);
 
     RunFeed& feed_;
     SelectionModel& selection_;
@@ -92,8 +100,9 @@ private:
     QWidget *content_, *empty_;
     QPushButton* resume_;
     QString hindrance_;
-    RunId run_ = 0, network_of_ = 0;  ///< network_of_: whose network is drawn
-    qint64 log_read_ = 0;             ///< bytes of the log that are shown
+    std::optional<double> back_after_s_;  ///< what was entered last
+    RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn
+    qint64 log_read_ = 0;                 ///< bytes of the log that are shown
     bool first_look_ = true;
 };
 
