@@ -26,16 +26,19 @@ void add_failures(Experiment& experiment, const FailureOptions& options) {
         const auto trace = load_failure_trace(options.trace, experiment.topology);
         failures.insert(failures.end(), trace.begin(), trace.end());
     }
+    if (failures.size() == first) return;
+    // Faults of a text name the option; those of what the document lacks for it, the document.
     Faults faults;
-    const auto found = validate(experiment);
-    for (std::size_t i = 0; i < options.texts.size(); ++i) {
-        const auto pointer = fmt::format("/failures/{}", first + i);
-        for (auto fault : found) {
+    for (auto fault : validate(experiment)) {
+        if (fault.severity != Fault::Severity::error) continue;
+        for (std::size_t i = 0; i < options.texts.size(); ++i) {
+            const auto pointer = fmt::format("/failures/{}", first + i);
             if (fault.pointer != pointer && !fault.pointer.starts_with(pointer + "/")) continue;
             fault.pointer = "--fail";
             fault.what = in_quotes(options.texts[i]) + ": " + fault.what;
-            add_fault(faults, fault);
+            break;
         }
+        add_fault(faults, fault);
     }
     if (has_errors(faults)) throw InputError(faults);
 }

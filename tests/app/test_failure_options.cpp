@@ -65,7 +65,9 @@ private Q_SLOTS:
 
     void they_are_added_to_those_of_the_document() {
         if (!QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker"))) QSKIP("skippipe-worker is not built");
-        const auto trace = write("trace.csv", "node,down_s,up_s\nd,1.5,2\n");
+        const auto trace = write("trace.csv",
+                                 "node,down_s,up_s\n"
+                                 "d,1.5,2\n");
         const auto done = run({experiment_, "--fail", "crash:c@1s+500ms", "--fail", "crash:any@0%", "--trace", trace});
         QVERIFY2(done.exit_code == 0, done.error + done.out);
         QVERIFY2(done.out.count("lost_nodes") >= 2, "one by each option\n" + done.out);
@@ -88,6 +90,9 @@ private Q_SLOTS:
         QCOMPARE(refused.exit_code, 2);
         QCOMPARE(refused.fault()["pointer"].toString(), QString("--fail"));
         QVERIFY(refused.fault()["what"].toString().contains("crash:nobody@1s"));
+        refused = run({experiment_, "--fail", "coordinator-loss@1s"});
+        QCOMPARE(refused.exit_code, 2);
+        QVERIFY2(refused.fault()["what"].toString().contains("checkpoint"), refused.out);
         refused = run({experiment_, "--trace", write("bad.csv", "node,down_s,up_s\nc,1,2\nnobody,1,2\n")});
         QCOMPARE(refused.exit_code, 2);
         QCOMPARE(refused.fault()["pointer"].toString(), QString("bad.csv:3"));

@@ -35,6 +35,7 @@ Experiment three_nodes() {
     add_link(e, "node-2", "node-3");
     e.pipeline.stages = 3;
     e.training.iterations = 20;
+    e.training.checkpoint_every = 5;
     return e;
 }
 
