@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// stop, pause, resume: commands to a run that goes on, left in its record as the window leaves them. A run that does
-// not go on any more is resumed from a checkpoint.
+// stop, pause, resume, fail: commands to a run that goes on, left in its record as the window leaves them. A run that
+// does not go on any more is resumed from a checkpoint.
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "app/cli/resuming.h"
 #include "app/cli/verbs.h"
+#include "core/experiment/io.h"
 
 namespace skippipe::cli {
 
@@ -51,6 +53,19 @@ bool is_taken(Reader& reader, RunId run, std::int64_t command) {
     return true;
 }
 
+/// Leaves a command in the record and says what became of it.
+void tell(Context& context, Reader& reader, RunId run, const std::string& command, const std::string& payload,
+          const std::string& done) {
+    const bool taken = is_taken(reader, run, reader.send_command(run, command, payload));
+    if (context.json)
+        std::cout << nlohmann::ordered_json{{"run", run}, {"command", command}, {"taken", taken}}.dump() << '\n';
+    else if (taken)
+        std::cout << fmt::format("run {} {}\n", run, done);
+    else
+        std::cout << fmt::format("run {} was told to {}; it has not answered within {} s, and does so once it can\n",
+                                 run, command, patience.count());
+}
+
 void control(Context& context, const Control& what, const std::string& name) {
     std::optional<Reader> opened(std::in_place, context.record);
     const auto run = find_run(*opened, name);
@@ -58,16 +73,27 @@ void control(Context& context, const Control& what, const std::string& name) {
         opened.reset();
         return resume_run(context, run);
     }
-    auto& reader = *opened;
     check(run, what.name);
-    const bool taken = is_taken(reader, run.id, reader.send_command(run.id, what.name));
-    if (context.json)
-        std::cout << nlohmann::ordered_json{{"run", run.id}, {"command", what.name}, {"taken", taken}}.dump() << '\n';
-    else if (taken)
-        std::cout << fmt::format("run {} {}\n", run.id, what.taken);
-    else
-        std::cout << fmt::format("run {} was told to {}; it has not answered within {} s, and does so once it can\n",
-                                 run.id, what.name, patience.count());
+    tell(context, *opened, run.id, what.name, "{}", what.taken);
+}
+
+struct NodeLoss {
+    std::string run, node;
+    std::optional<double> back_after_s;
+};
+
+void fail_node(Context& context, const NodeLoss& loss) {
+    Reader reader(context.record);
+    const auto run = find_run(reader, loss.run);
+    check(run, "fail");
+    const auto parsed = parse_experiment(reader.experiment_json(run.id));
+    const auto& nodes = parsed.experiment.topology.nodes;
+    if (std::none_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.id == loss.node; }))
+        throw InputError("NODE", fmt::format("run {} has no node \"{}\"", run.id, loss.node), "",
+                         "Name one of the experiment's nodes (`skippipe show`)");
+    nlohmann::ordered_json payload{{"node", loss.node}, {"back_after_s", nullptr}};
+    if (loss.back_after_s) payload["back_after_s"] = *loss.back_after_s;
+    tell(context, reader, run.id, "fail", payload.dump(), fmt::format("loses {} before the next iteration", loss.node));
 }
 
 }  // namespace
@@ -80,6 +106,15 @@ void add_control(CLI::App& app, Context& context) {
         verb->add_option("RUN", *name, "Run number or `latest`")->required();
         verb->callback([name, &what, &context] { control(context, what, *name); });
     }
+    auto loss = std::make_shared<NodeLoss>();
+    auto* verb = add_verb(app, context, "fail", "Make a node of a run fail: it is lost, and the others go on",
+                          "  skippipe fail latest node-3 --back-after 60\n  skippipe fail 3 node-3");
+    verb->add_option("RUN", loss->run, "Run number or `latest`")->required();
+    verb->add_option("NODE", loss->node, "Its id. Under the wall clock all nodes of its rank are lost")->required();
+    verb->add_option("--back-after", loss->back_after_s,
+                     "Seconds of the run's clock until it is back; left out: it does not come back")
+        ->check(CLI::Range(0.0, 1e12));
+    verb->callback([loss, &context] { fail_node(context, *loss); });
 }
 
 }  // namespace skippipe::cli

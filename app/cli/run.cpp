@@ -11,6 +11,7 @@
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
+#include "core/experiment/describe.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
@@ -36,9 +37,21 @@ void check_executable(const Experiment& e) {
     if (how.ranks > 1 && how.clock == Clock::wall && how.transport == Transport::local)
         refuse("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks),
                "it joins the nodes of one process", "Set it to \"gloo\"");
-    if (!e.failures.empty() && how.clock == Clock::wall)
-        refuse("/failures", "failures under the wall clock", "they happen in the drawn network's time",
-               "Set execution.clock to \"virtual\"; real processes are lost by killing them");
+    for (std::size_t i = 0; how.clock == Clock::wall && i < e.failures.size(); ++i)
+        if (const auto kind = e.failures[i].kind; kind != FailureKind::crash && kind != FailureKind::stage_loss)
+            refuse(fmt::format("/failures/{}/kind", i).c_str(),
+                   fmt::format("{} under the wall clock", skippipe::name_of(kind)),
+                   "there a node is lost by killing its rank; links and speeds are this machine's",
+                   "Set execution.clock to \"virtual\", or use crash or stage-loss");
+    if (!e.failures.empty() && how.clock == Clock::wall && how.ranks == 1)
+        refuse("/failures", "failures under the wall clock, with one rank",
+               "a node is lost with its rank, and rank 0 decides for all",
+               "Set execution.clock to \"virtual\", or execution.ranks to 2 or more");
+    if (const auto policy = e.recovery.policy; !e.failures.empty() && how.clock == Clock::wall &&
+                                               policy != RecoveryPolicy::reroute && policy != RecoveryPolicy::replay)
+        refuse("/recovery/policy", fmt::format("\"{}\" under the wall clock", skippipe::name_of(policy)),
+               "there an iteration begins again by a plan for the nodes that are left",
+               "Use \"reroute\" or \"replay\", or set execution.clock to \"virtual\"");
     if (!faults.empty()) throw InputError(faults);
 }
 

@@ -94,6 +94,16 @@ RankIteration FailingNetwork::run_once(int iteration, double network_s, std::vec
     return ran;
 }
 
+void FailingNetwork::lose(int iteration, const TrainingCommand::Loss& loss, double& network_s) {
+    if (survival_.down(loss.node) || survival_.stage_of(loss.node) < 0) return;
+    compute_.lose(loss.node);
+    survival_.lose(loss.node, network_s + loss.back_after_s);
+    const double known_s = detected_s(experiment_.recovery, network_s);
+    if (listener_)
+        listener_->recovered(iteration, network_s, {.nodes = {loss.node}, .detected_s = known_s - network_s});
+    network_s = std::max(network_s, known_s);
+}
+
 std::nullopt_t FailingNetwork::go_back(int iteration, double from_s, double restore_s, std::string why) {
     const auto& back = remembered_.value();
     for (std::size_t stage = 0; stage < back.stages.size(); ++stage)

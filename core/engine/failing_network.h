@@ -25,6 +25,8 @@ public:
     const Plan& base() const { return survival_.base(); }
     const RankSchedule& schedule() const { return execution_->schedule(); }
 
+    /// A node is lost between two iterations; `network_s` moves on until that is known.
+    void lose(int iteration, const TrainingCommand::Loss& loss, double& network_s);
     /// A commit point: training may go back there, where checkpoints are due.
     void commit(const TrainingPosition& position);
     /// The iteration that begins at `network_s`, which moves on over what was lost before it could be done. Nothing

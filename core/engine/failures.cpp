@@ -23,6 +23,16 @@ int node_index(const Problem& problem, const std::string& id) {
     return found == problem.node_ids.end() ? -1 : static_cast<int>(found - problem.node_ids.begin());
 }
 
+/// Of "a->b", by its own name (a link between regions is one line) or by two nodes that send over it; -1: none.
+int line_index(const Problem& problem, const std::string& target) {
+    const auto named = std::find(problem.line_names.begin(), problem.line_names.end(), target);
+    if (named != problem.line_names.end()) return static_cast<int>(named - problem.line_names.begin());
+    const auto arrow = target.find("->");
+    if (arrow == std::string::npos) return -1;
+    const int from = node_index(problem, target.substr(0, arrow)), to = node_index(problem, target.substr(arrow + 2));
+    return from < 0 || to < 0 ? -1 : problem.hop(NodeIndex(from), NodeIndex(to)).line;
+}
+
 }  // namespace
 
 double detected_s(const Recovery& recovery, double at_s) {
@@ -88,9 +98,8 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
         case FailureKind::jitter: {
             if (const int node = node_index(problem_, what.target); node >= 0)
                 return change(NetworkChange::Kind::node_varies, node, -1);
-            const auto line = std::find(problem_.line_names.begin(), problem_.line_names.end(), what.target);
-            if (line == problem_.line_names.end()) return;
-            const auto number = static_cast<int>(line - problem_.line_names.begin());
+            const int number = line_index(problem_, what.target);
+            if (number < 0) return;
             const auto hop = std::find_if(problem_.hops.begin(), problem_.hops.end(),
                                           [&](const Hop& one) { return one.line == number; });
             if (hop == problem_.hops.end()) return;

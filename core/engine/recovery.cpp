@@ -17,6 +17,10 @@ std::string describe(const RecoveryReport& report, const Problem& problem) {
     std::string nodes;
     for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];
     for (const auto& link : report.links) nodes += (nodes.empty() ? "the link " : ", the link ") + link;
+    const bool between = report.lost_s == 0 && report.abandoned.empty() && report.changes.empty() &&
+                         report.redone_forwards + report.redone_backwards + report.lost_gradients == 0;
+    if (between)
+        return fmt::format("{} lost between two iterations, known {} later", nodes, format_seconds(report.detected_s));
     auto text = fmt::format("{} lost {} into the iteration, known {} later: ", nodes, format_seconds(report.lost_s),
                             format_seconds(report.detected_s - report.lost_s));
     if (!report.abandoned.empty()) return text + "the iteration begins again (" + report.abandoned.front().what + ")";

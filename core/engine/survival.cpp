@@ -79,14 +79,18 @@ void Survival::happened(int iteration, const std::vector<FailureEvent>& events, 
         note(events[k].failure, iteration);
         const auto& change = events[k].disturbance.change;
         if (change.kind == NetworkChange::Kind::node_down) {
-            down_[change.node] = events[k].back_s;
-            lost_as_[change.node] = ++losses_;
+            lose(change.node, events[k].back_s);
         } else {
             slower_.push_back({change, events[k].back_s, events[k].disturbance.seed});
             network_changed_ = true;
         }
     }
     if (network_changed_) update_network();
+}
+
+void Survival::lose(int node, double back_s) {
+    down_[node] = back_s;
+    lost_as_[node] = ++losses_;
 }
 
 void Survival::note(std::size_t failure, int iteration) {

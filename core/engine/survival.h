@@ -48,6 +48,8 @@ public:
     std::vector<Disturbance> variation() const;
     /// When the coordinator is lost in it, if it is, and when another one is there.
     std::optional<CoordinatorLoss> coordinator_lost(int iteration, double offset_s) const;
+    /// A node is lost between two iterations, and back at `back_s` of network time.
+    void lose(int node, double back_s);
     /// What happens once an iteration has happened in this one.
     void note(std::size_t failure, int iteration);
     /// The first `count` of them have happened. What happens once an iteration does not happen again where that begins

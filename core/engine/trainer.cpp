@@ -48,6 +48,7 @@ public:
           listener_(listener),
           controller_(controller),
           everybody_(schedule),
+          planner_(start.planner),
           ahead_(experiment.recovery.planning_s > 0 ? start.planner : nullptr, experiment.seed,
                  experiment.pipeline.plan_steps),
           commits_(start.commits),
@@ -104,6 +105,7 @@ private:
             std::string told;
             if (controller_) {
                 const auto command = controller_->next();
+                for (const auto& loss : command.losses) lose(loss);
                 told = command.stop                  ? stop
                        : transport_.somebody_waits() ? meet
                        : network_                    ? ""
@@ -141,6 +143,20 @@ private:
         go_over_to(std::move(next));
         if (listener_) listener_->plan_switched(done_, schedule().plan, reason_);
         reason_.clear();
+    }
+
+    /// By hand, between two iterations. Whoever trains without failures of the document goes on as one with them.
+    void lose(const TrainingCommand::Loss& loss) {
+        if (experiment_.execution.clock != Clock::virtual_time || loss.node < 0 || loss.node >= problem_.nodes())
+            return;
+        if (!network_) {
+            execution_.reset();
+            TrainingStart here;
+            here.position = position();
+            here.planner = planner_;
+            network_.emplace(experiment_, problem_, everybody_.plan, compute_, transport_, listener_, here);
+        }
+        network_->lose(done_, loss, network_s_);
     }
 
     bool everybody_is_there() const { return transport_.members().size() == at(transport_.ranks()); }
@@ -353,6 +369,7 @@ private:
     RankSchedule everybody_;  ///< with every rank there: of the plan in force, or of the one that is when all are back
     std::optional<FailingNetwork> network_;  ///< where the drawn network has failures
     ReplanController replanner_;
+    const Planner* planner_;
     PlanAhead ahead_;                           ///< under the wall clock, on rank 0
     std::string reason_;                        ///< of the plan that is gone over to; "": the controller's
     std::unique_ptr<PlanExecution> execution_;  ///< where network_ has none

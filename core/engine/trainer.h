@@ -64,8 +64,14 @@ public:
 
 /// What is wanted before an iteration begins.
 struct TrainingCommand {
+    /// A node that is lost now, and when it is back, in network time from now.
+    struct Loss {
+        int node = 0;
+        double back_after_s = 0;
+    };
     bool stop = false;
-    std::string plan_json;  ///< to go over to, with the nodes where they are; empty: the present one
+    std::string plan_json;     ///< to go over to, with the nodes where they are; empty: the present one
+    std::vector<Loss> losses;  ///< virtual clock only
 };
 
 /// Says how training goes on; on rank 0 only. The others follow.

@@ -114,6 +114,14 @@ struct TorchCompute::Implementation {
         return node(last_lost(stage));
     }
     int first_rank(int stage) const { return schedule.rank_of[at(first_index(stage))]; }
+    /// Whether an iteration has begun and not ended.
+    bool is_underway() const {
+        return std::any_of(microbatches.begin(), microbatches.end(), [](const auto& one) {
+            const auto& done = one.second.submitted;
+            return std::any_of(done.begin(), done.end(), [](auto step) { return step != 0; }) &&
+                   !std::all_of(done.begin(), done.end(), [](auto step) { return step != 0; });
+        });
+    }
     bool hosted(int index) const { return index >= 0 && at(index) < nodes.size() && nodes[at(index)].has_value(); }
     std::int64_t width() const { return experiment.model.width; }
     WireType wire() const { return experiment.costs.wire; }
@@ -326,7 +334,8 @@ void TorchCompute::arrived(int node, const Operation& operation) {
 /// Its gradient, what it kept of microbatches and what it had sent and never arrived are gone; so are its weights.
 void TorchCompute::lose(int node) {
     auto& self = *implementation_;
-    if (!self.keeps_inputs) throw std::logic_error("nodes may be lost only where the experiment has failures");
+    if (!self.keeps_inputs && self.is_underway())
+        throw std::logic_error("nodes may be lost in an iteration only where the experiment has failures");
     self.settle();
     self.disturbed = true;
     self.lost.push_back(node);

@@ -232,6 +232,11 @@ struct CommandWriter {
     json operator()(const Pause&) const { return {{"command", "pause"}}; }
     json operator()(const Resume&) const { return {{"command", "resume"}}; }
     json operator()(const SwitchPlan& c) const { return {{"command", "switch plan"}, {"plan", c.plan_json}}; }
+    json operator()(const FailNode& c) const {
+        return {{"command", "fail node"},
+                {"node", c.node},
+                {"back_after_s", std::isfinite(c.back_after_s) ? json(c.back_after_s) : json(nullptr)}};
+    }
 };
 
 Command read_command(const json& v) {
@@ -240,6 +245,11 @@ Command read_command(const json& v) {
     if (kind == "pause") return Pause{};
     if (kind == "resume") return Resume{};
     if (kind == "switch plan") return SwitchPlan{v.at("plan")};
+    if (kind == "fail node") {
+        FailNode command{v.at("node")};
+        if (!v.at("back_after_s").is_null()) command.back_after_s = v.at("back_after_s");
+        return command;
+    }
     throw std::out_of_range("unknown command " + kind);
 }
 }  // namespace

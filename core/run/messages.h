@@ -2,6 +2,7 @@
 // What the run's coordinator and rank 0 say to each other, typed both ways; as text one JSON value a line.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -154,7 +155,12 @@ struct Resume {};
 struct SwitchPlan {
     std::string plan_json;
 };
-using Command = std::variant<Stop, Pause, Resume, SwitchPlan>;
+/// Virtual clock: a node is lost before the next iteration, and back so much network time later; infinite: never.
+struct FailNode {
+    int node = 0;
+    double back_after_s = std::numeric_limits<double>::infinity();
+};
+using Command = std::variant<Stop, Pause, Resume, SwitchPlan, FailNode>;
 
 std::string encode(const Command& command);
 /// Throws InputError where the line is no command.

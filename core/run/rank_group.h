@@ -23,6 +23,12 @@ public:
     virtual std::optional<Fault> lost_rank() = 0;
     /// The others have gone on without some ranks: who has started them starts those again.
     virtual void lost(const std::vector<int>& ranks) { static_cast<void>(ranks); }
+    /// Kills a rank other than 0; it is started again after `back_after_s` (infinite: never). False where this cannot,
+    /// because a launcher has started it elsewhere.
+    virtual bool kill(int rank, double back_after_s) {
+        static_cast<void>(rank), static_cast<void>(back_after_s);
+        return false;
+    }
     /// Waits for rank 0's end, `patience_s` at most, then ends it; "" where it ended well, else how ("was killed by
     /// signal 9").
     virtual std::string wait(double patience_s) = 0;

@@ -328,6 +328,8 @@ void Commands::put(const protocol::Command& command) {
     if (std::holds_alternative<protocol::Pause>(command)) paused_ = true;
     if (std::holds_alternative<protocol::Resume>(command)) paused_ = false;
     if (const auto* change = std::get_if<protocol::SwitchPlan>(&command)) plan_ = change->plan_json;
+    if (const auto* lost = std::get_if<protocol::FailNode>(&command))
+        losses_.push_back({lost->node, lost->back_after_s});
     changed_.notify_all();
 }
 
@@ -344,7 +346,7 @@ bool Commands::paused() const {
 TrainingCommand Commands::next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stop_ || !paused_; });
-    return {stop_, std::exchange(plan_, {})};
+    return {stop_, std::exchange(plan_, {}), std::exchange(losses_, {})};
 }
 
 Work understand(const protocol::Job& job) {

@@ -60,6 +60,7 @@ private:
     std::condition_variable changed_;
     bool stop_ = false, paused_ = false;
     std::string plan_;
+    std::vector<TrainingCommand::Loss> losses_;
 };
 
 /// What preparing a rank tells, and what may end it: `tell` throws Stopped where a stop was asked for.

@@ -2,6 +2,7 @@
 #include "core/run/worker_group.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "core/engine/launch.h"
 #include "core/run/worker_process.h"
@@ -66,9 +67,24 @@ void WorkerGroup::lost(const std::vector<int>& ranks) {
         if (rank < 1 || static_cast<std::size_t>(rank) > others_.size()) continue;
         auto& other = others_[static_cast<std::size_t>(rank) - 1];
         other.gone_since.reset();
+        if (other.not_before) {
+            other.starts_again = std::exchange(other.not_before, std::nullopt);
+            continue;
+        }
         other.starts_again = Clock::now() + other.pause;
         other.pause = std::min(2 * other.pause, longest);
     }
+}
+
+bool WorkerGroup::kill(int rank, double back_after_s) {
+    if (rank < 1 || static_cast<std::size_t>(rank) > others_.size()) return false;
+    auto& other = others_[static_cast<std::size_t>(rank) - 1];
+    if (other.starts_again || !other.worker->running()) return true;  // it is gone already
+    constexpr double never_s = 1e8;
+    other.not_before = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(std::min(back_after_s, never_s)));
+    other.worker->signal(SIGKILL);
+    return true;
 }
 
 void WorkerGroup::start_again() {

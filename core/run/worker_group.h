@@ -20,6 +20,7 @@ public:
     bool send(const protocol::Command& command) override;
     std::optional<Fault> lost_rank() override;
     void lost(const std::vector<int>& ranks) override;
+    bool kill(int rank, double back_after_s) override;
     std::string wait(double patience_s) override;
 
 private:
@@ -30,6 +31,7 @@ private:
         std::optional<Clock::time_point> gone_since;    ///< it has ended, and nobody has said so
         std::optional<Clock::time_point> starts_again;  ///< the others go on without it
         std::chrono::seconds pause{1};                  ///< before it is started again
+        std::optional<Clock::time_point> not_before;    ///< it was killed on command, and is back then
     };
     std::vector<std::string> environment_of(int rank, int port) const;
     void start_again();

@@ -33,8 +33,8 @@ QString WatchPage::why_not_fail() const {
     if (run == nullptr) return tr("No run is shown");
     if (run->state != RunState::running)
         return tr("Run %1 does not go on (%2)").arg(run_).arg(state_words(*run).toLower());
-    if (shown_ && shown_->experiment.execution.clock == Clock::wall)
-        return tr("Run %1 has this machine's clock: there, kill the process of a rank").arg(run_);
+    if (shown_ && shown_->experiment.execution.clock == Clock::wall && shown_->experiment.execution.ranks == 1)
+        return tr("Run %1 has one rank, and would end with it").arg(run_);
     return {};
 }
 
