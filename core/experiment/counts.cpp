@@ -89,4 +89,8 @@ std::int64_t head_rows(const ModelSpec& model, std::int64_t tokens) {
     return std::clamp<std::int64_t>(std::max(logits / model.vocabulary, least_rows), 1, tokens);
 }
 
+bool keeps_inputs(const Experiment& experiment) {
+    return !experiment.failures.empty() && experiment.execution.clock == Clock::virtual_time;
+}
+
 }  // namespace skippipe

@@ -24,6 +24,10 @@ std::vector<int> stage_blocks(const Experiment& experiment);
 int samples_of(const Pipeline& pipeline, int microbatch);
 int most_samples(const Pipeline& pipeline);
 
+/// Whether the input of each step is kept until the stage has stepped, because a node may be lost in an iteration and
+/// its siblings may have to run it again (docs/engine.md, Nodes that are lost).
+bool keeps_inputs(const Experiment& experiment);
+
 /// Tokens of a microbatch whose logits stage 0 has in memory at once: 2^18 logits, but 256 tokens at the least. A
 /// matrix product first brings the whole head into the order that its inner loop reads, and the head's gradient is read
 /// and written once for each such piece: with few tokens that costs more than the product. The memory is 64 / D of what

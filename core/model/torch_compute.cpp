@@ -74,7 +74,7 @@ struct TorchCompute::Implementation {
           sums_graph(prepare_blas() ? workers : 1, use_one_thread),
           graph(prepare_blas() ? workers : 1, use_one_thread) {
         if (batches) require_vocabulary(experiment, *batches);
-        keeps_inputs = !experiment.failures.empty();
+        keeps_inputs = skippipe::keeps_inputs(experiment);
         expect_microbatches();
     }
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
+#include "core/experiment/counts.h"
 #include "core/experiment/model_size.h"
 #include "core/planner/timeline/evaluator.h"
 
@@ -48,19 +49,24 @@ PerNode<int> most_between(const Problem& problem, const Plan& plan) {
     return most;
 }
 
-/// What int8's error feedback keeps from one iteration to the next, of each node: a number in fp32 for each of every
-/// message that it sends.
-PerNode<double> feedback_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+/// Of each node, fp32, what it hands on in an iteration: every node of a path sends one message forward and one back;
+/// the first sends the loss' gradient to the last.
+PerNode<double> handed_on_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
     PerNode<double> bytes(problem.node_ids.size(), 0);
-    if (experiment.costs.wire != WireType::int8) return bytes;
     const double message_bytes =
         4.0 * experiment.pipeline.microbatch_samples * experiment.model.sequence * experiment.model.width;
     for (const auto& path : plan.paths)
-        if (path.nodes.size() > 1)  // every node of a path sends one message forward, one back; the first sends the
-                                    // loss' gradient to the last
-            for (const NodeIndex node : path.nodes)
-                bytes[node] += 2 * problem.relative_size(path.microbatch) * message_bytes;
+        for (const NodeIndex node : path.nodes)
+            bytes[node] += 2 * problem.relative_size(path.microbatch) * message_bytes;
     return bytes;
+}
+
+/// What int8's error feedback keeps from one iteration to the next, of each node: a number in fp32 for each of every
+/// message that it sends.
+PerNode<double> feedback_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    const bool sends = !plan.paths.empty() && plan.paths.front().nodes.size() > 1;
+    if (experiment.costs.wire != WireType::int8 || !sends) return PerNode<double>(problem.node_ids.size(), 0);
+    return handed_on_bytes(experiment, problem, plan);
 }
 
 /// Bytes that a node holds more (or less) of from a time on.
@@ -146,7 +152,8 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
         for (const NodeIndex node : path.nodes) ++visits[node];
     const auto between = plan.split_backward ? most_between(problem, plan) : PerNode<int>(problem.node_ids.size(), 0);
     const auto feedback = feedback_bytes(experiment, problem, plan);
-    const auto messages = message_bytes(problem, plan);
+    const auto messages =
+        keeps_inputs(experiment) ? handed_on_bytes(experiment, problem, plan) : message_bytes(problem, plan);
     std::vector<NodeMemory> needs;
     for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage)
         for (const NodeIndex node : plan.stages[stage]) {

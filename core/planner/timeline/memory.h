@@ -20,7 +20,8 @@ struct NodeMemory {
     double workspace =
         0;  ///< scratch of the worker that runs it, and what it carries from an input gradient to its weight gradient
     double messages = 0;  ///< most bytes at once, by the plan's timeline, of messages that it has handed over and that
-                          ///< are still on their way, and of those that have come before it can use them
+                          ///< are still on their way, and of those that have come before it can use them; or, where
+                          ///< nodes may be lost in an iteration (keeps_inputs), of all that it hands on in one
     double total() const { return state + activations + workspace + messages; }
 };
 
