@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/messages.h"
 
-#include <fmt/format.h>
-
-#include "core/base/format.h"
-
+#include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "core/base/format.h"
 
 namespace skippipe::protocol {
 
