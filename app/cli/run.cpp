@@ -51,7 +51,7 @@ void check_executable(const Experiment& e) {
                                                policy != RecoveryPolicy::reroute && policy != RecoveryPolicy::replay)
         refuse("/recovery/policy", fmt::format("\"{}\" under the wall clock", skippipe::name_of(policy)),
                "there an iteration begins again by a plan for the nodes that are left",
-               "Use \"reroute\" or \"replay\", or set execution.clock to \"virtual\"");
+               R"(Use "reroute" or "replay", or set execution.clock to "virtual")");
     if (!faults.empty()) throw InputError(faults);
 }
 

@@ -61,12 +61,11 @@ constexpr auto names_of(FailureKind*) {
                                                  {FailureKind::coordinator_loss, "coordinator-loss"}});
 }
 constexpr auto names_of(RecoveryPolicy*) {
-    return std::to_array<EnumName<RecoveryPolicy>>(
-        {{RecoveryPolicy::reroute, "reroute"},
-         {RecoveryPolicy::skip, "skip"},
-         {RecoveryPolicy::drop, "drop"},
-         {RecoveryPolicy::replay, "replay"},
-         {RecoveryPolicy::restart, "restart"}});
+    return std::to_array<EnumName<RecoveryPolicy>>({{RecoveryPolicy::reroute, "reroute"},
+                                                    {RecoveryPolicy::skip, "skip"},
+                                                    {RecoveryPolicy::drop, "drop"},
+                                                    {RecoveryPolicy::replay, "replay"},
+                                                    {RecoveryPolicy::restart, "restart"}});
 }
 constexpr auto names_of(StageRebuild*) {
     return std::to_array<EnumName<StageRebuild>>({{StageRebuild::disk, "disk"},
@@ -352,11 +351,12 @@ void describe(V& v, T& f) {
 template <class V, PartOf<Recovery> T>
 void describe(V& v, T& r) {
     v("policy", r.policy,
-      Info{.doc = "reroute: nodes of the same stage do again what a lost one had done, and paths go around a stage "
-                  "that has no node left; skip: paths go around a lost node's stage wherever they may skip it, and what "
-                  "it had done is left out; drop: microbatches that need a lost node are left out; replay: as reroute, "
-                  "but an iteration that needs a stage without nodes waits until one is back, so that nothing is ever "
-                  "left out; restart: everybody goes back to the last checkpoint"});
+      Info{.doc =
+               "reroute: nodes of the same stage do again what a lost one had done, and paths go around a stage "
+               "that has no node left; skip: paths go around a lost node's stage wherever they may skip it, and what "
+               "it had done is left out; drop: microbatches that need a lost node are left out; replay: as reroute, "
+               "but an iteration that needs a stage without nodes waits until one is back, so that nothing is ever "
+               "left out; restart: everybody goes back to the last checkpoint"});
     v("rebuild", r.rebuild,
       Info{.doc = "Weights of a stage that lost its last node, once one is back. disk: its own, from its disk; "
                   "checkpoint: the run's last one; neighbours: mean of the stages before and after it, weighted by "

@@ -163,8 +163,8 @@ enum class FailureKind { crash, slow_down, link_cut, link_degraded, jitter, stag
 
 struct Failure {
     FailureKind kind = FailureKind::crash;
-    std::string target;  ///< node id, "a->b" for a link, a stage's number, any_target or any_data_node; of a
-                         ///< coordinator_loss none
+    std::string target;          ///< node id, "a->b" for a link, a stage's number, any_target or any_data_node; of a
+                                 ///< coordinator_loss none
     std::optional<double> at_s;  ///< network time
     std::optional<int> at_iteration;
     std::optional<double> probability_per_iteration;
@@ -191,8 +191,9 @@ struct Recovery {
     double rebuilt_learning_rate = 1.1;  ///< factor of a stage's learning rate, each time its neighbours rebuild it
     double heartbeat_s = 0.05;           ///< a node says so often that it is there
     double deadline_s = 0.2;             ///< it is lost so long after its last word
-    double restore_s = 30;   ///< network time until a checkpoint is read and training goes on (restart, coordinator_loss)
-    double planning_s = 5;   ///< network time until a plan made anew for those who are left is in force; 0: none is made
+    double restore_s =
+        30;  ///< network time until a checkpoint is read and training goes on (restart, coordinator_loss)
+    double planning_s = 5;  ///< network time until a plan made anew for those who are left is in force; 0: none is made
     bool operator==(const Recovery&) const = default;
 };
 

@@ -1,44 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/model/torch_compute.h"
+#include "core/model/torch_compute_state.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <numbers>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "core/base/index.h"
-#include "core/experiment/counts.h"
-#include "core/model/blas.h"
-#include "core/model/node_build.h"
 #include "core/model/optimizer.h"
-#include "core/model/reduction.h"
-#include "core/model/wire.h"
 
 namespace skippipe {
 
 namespace {
-
-std::vector<float> to_vector(const torch::Tensor& flat) {
-    const auto values = flat.to(torch::kCPU).contiguous();
-    return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
-}
-
-void set_values(torch::Tensor& flat, const std::vector<float>& values, const char* name) {
-    if (static_cast<std::int64_t>(values.size()) != flat.numel())
-        throw std::logic_error(fmt::format("{}: {} values for a stage of {}", name, values.size(), flat.numel()));
-    torch::NoGradGuard no_gradient;
-    flat.copy_(torch::from_blob(const_cast<float*>(values.data()), {flat.numel()}));
-}
-
-bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
-    const auto x = a.to(torch::kCPU).contiguous(), y = b.to(torch::kCPU).contiguous();
-    return x.numel() == y.numel() && std::memcmp(x.data_ptr<float>(), y.data_ptr<float>(),
-                                                 static_cast<std::size_t>(x.numel()) * sizeof(float)) == 0;
-}
 
 std::span<const std::byte> bytes_of(const torch::Tensor& x) {
     return std::as_bytes(std::span(x.data_ptr<float>(), static_cast<std::size_t>(x.numel())));
@@ -59,109 +32,6 @@ Experiment with_seed(Experiment experiment, std::uint64_t seed) {
 }
 
 }  // namespace
-
-struct TorchCompute::Implementation {
-    Implementation(const Experiment& given, const RankSchedule& given_schedule, int given_rank,
-                   std::optional<Batches> given_batches, int workers)
-        : experiment(given),
-          schedule(given_schedule),
-          rank(given_rank),
-          batches(std::move(given_batches)),
-          nodes(build_nodes(experiment, schedule.plan, experiment.seed,
-                            [&](int node) { return schedule.rank_of.at(at(node)) == rank; })),
-          steps(schedule.plan.stages.size(), 0),
-          learning_rates(schedule.plan.stages.size(), 1),
-          sums_graph(prepare_blas() ? workers : 1, use_one_thread),
-          graph(prepare_blas() ? workers : 1, use_one_thread) {
-        if (batches) require_vocabulary(experiment, *batches);
-        keeps_inputs = skippipe::keeps_inputs(experiment);
-        expect_microbatches();
-    }
-
-    /// Only in here, and while nothing runs, the maps change.
-    void expect_microbatches() {
-        microbatches.clear();
-        for (const auto& path : schedule.plan.paths)
-            for (const int node : path.nodes)
-                if (schedule.rank_of[at(node)] == rank) microbatches[path.microbatch].path = path.nodes;
-    }
-
-    NodeState& node(int index) { return nodes.at(at(index)).value(); }
-    bool is_lost(int index) const { return std::find(lost.begin(), lost.end(), index) != lost.end(); }
-    /// Where all of a stage's nodes here are lost, the last of them has its newest weights on its own disk; -1: none
-    /// is.
-    int last_lost(int stage) const {
-        const auto last = std::find_if(lost.rbegin(), lost.rend(), [&](int index) {
-            return hosted(index) && nodes[at(index)]->stage.stage() == stage;
-        });
-        return last == lost.rend() ? -1 : *last;
-    }
-    /// The first of a stage's nodes that is not lost, or the one lost last.
-    int first_index(int stage) const {
-        for (const int index : schedule.plan.stages[at(stage)])
-            if (!is_lost(index)) return index;
-        if (const int last = last_lost(stage); last >= 0) return last;
-        throw std::logic_error(fmt::format("stage {} has no node left", stage));
-    }
-    NodeState& first_node(int stage) { return node(first_index(stage)); }
-    /// The node, or where it is lost one of its stage that is not, or that was lost last.
-    NodeState& present(int index) {
-        if (!is_lost(index)) return node(index);
-        const int stage = node(index).stage.stage();
-        for (std::size_t other = 0; other < nodes.size(); ++other)
-            if (nodes[other] && nodes[other]->stage.stage() == stage && !is_lost(static_cast<int>(other)))
-                return *nodes[other];
-        return node(last_lost(stage));
-    }
-    int first_rank(int stage) const { return schedule.rank_of[at(first_index(stage))]; }
-    /// Whether an iteration has begun and not ended.
-    bool is_underway() const {
-        return std::any_of(microbatches.begin(), microbatches.end(), [](const auto& one) {
-            const auto& done = one.second.submitted;
-            return std::any_of(done.begin(), done.end(), [](auto step) { return step != 0; }) &&
-                   !std::all_of(done.begin(), done.end(), [](auto step) { return step != 0; });
-        });
-    }
-    bool hosted(int index) const { return index >= 0 && at(index) < nodes.size() && nodes[at(index)].has_value(); }
-    std::int64_t width() const { return experiment.model.width; }
-    WireType wire() const { return experiment.costs.wire; }
-    std::int64_t tokens_of(int microbatch) const {
-        return std::int64_t{samples_of(experiment.pipeline, microbatch)} * experiment.model.sequence;
-    }
-    /// This rank's copies of a stage, in the plan's order; empty where it hosts none.
-    StageCopies copies_of(int stage) {
-        StageCopies copies;
-        for (const int index : schedule.plan.stages[at(stage)])
-            if (hosted(index) && !is_lost(index)) {
-                copies.nodes.push_back(&node(index));
-                copies.tokens += node(index).tokens;
-            }
-        return copies;
-    }
-
-    void require_next(const ComputeTask& task, const MicrobatchState& state) const;
-    void settle();
-    void give_up_all();
-    void take_path(int microbatch, MicrobatchState& state, const std::vector<NodeIndex>& path);
-    std::function<void()> work(const ComputeTask& task, NodeState& node, MicrobatchState& state);
-    double validation_loss(int first, int count, RankTransport& transport);
-    torch::Tensor pass_on(torch::Tensor x, int from, int to, int rows, RankTransport& transport) const;
-
-    Experiment experiment;
-    RankSchedule schedule;
-    int rank = 0, iteration = 0;
-    std::optional<Batches> batches;
-    std::vector<std::optional<NodeState>> nodes;
-    std::vector<long long> steps;                 ///< of each stage's optimizer
-    std::vector<double> learning_rates;           ///< factor of each stage's
-    bool keeps_inputs = false;                    ///< for what is run again where a node is lost
-    bool disturbed = false;                       ///< in this iteration nodes were lost
-    std::vector<int> lost;                        ///< nodes whose copies are gone, as they were lost
-    std::map<int, MicrobatchState> microbatches;  ///< those that pass here
-    std::map<int, Residuals> residuals;           ///< of their messages from here
-    TaskGraph sums_graph;                         ///< reductions, beside operations
-    TaskGraph graph;                              ///< last: its threads end before what they work on
-};
 
 void TorchCompute::Implementation::require_next(const ComputeTask& task, const MicrobatchState& state) const {
     const auto kind = task.operation.kind;
@@ -325,83 +195,6 @@ void TorchCompute::Implementation::settle() {
     }
 }
 
-void TorchCompute::arrived(int node, const Operation& operation) {
-    auto& state = implementation_->microbatches.at(operation.microbatch);
-    const auto hop = std::find(state.path.begin(), state.path.end(), node) - state.path.begin();
-    state.arrived[at(state.step_of(operation.kind, static_cast<int>(hop)))] = 1;
-}
-
-/// Its gradient, what it kept of microbatches and what it had sent and never arrived are gone; so are its weights.
-void TorchCompute::lose(int node) {
-    auto& self = *implementation_;
-    if (!self.keeps_inputs && self.is_underway())
-        throw std::logic_error("nodes may be lost in an iteration only where the experiment has failures");
-    self.settle();
-    self.disturbed = true;
-    self.lost.push_back(node);
-    auto& gone = self.node(node);
-    gone.stage.gradient().zero_();
-    gone.tokens = 0;
-    for (auto& [microbatch, state] : self.microbatches) {
-        if (state.inputs.empty()) continue;  // no iteration has begun
-        const int length = state.length();
-        for (auto& visit : state.visits)
-            if (visit.node == node) give_up(gone, visit);
-        if (length > 0 && state.path.front() == node) state.loss = 0, state.loss_tokens = 0;
-        for (int step = 1; step <= 2 * length; ++step) {
-            auto& input = state.inputs[at(step)];
-            const auto to =
-                step == length ? state.path.front() : state.path[at(step < length ? step : 2 * length - step)];
-            if (input.from == node && (state.arrived[at(step)] == 0 || self.is_lost(to))) input = {};
-        }
-    }
-}
-
-void TorchCompute::go_on(const Replan& rest) {
-    auto& self = *implementation_;
-    self.settle();
-    const auto& residual = rest.residual;
-    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
-        const int microbatch = residual.microbatches[i];
-        auto& state = self.microbatches.at(microbatch);
-        const auto first = rest.residual_plan.nodes.begin() + static_cast<std::ptrdiff_t>(i) * residual.length;
-        for (int hop = 0; hop < residual.length; ++hop) {
-            auto& visit = state.visits[at(hop)];
-            const bool moves = visit.node != first[hop];
-            if (!moves && residual.holds(i, hop)) continue;
-            give_up(self.node(visit.node), visit);
-            visit = {};
-        }
-        self.take_path(microbatch, state, {first, first + residual.length});
-        const auto before = state.submitted;
-        for (int step = 0; step < residual.steps(); ++step)
-            state.submitted[at(step)] = step < residual.next_step[at(i)] && !residual.redone(i, step);
-        for (const auto& open : residual.open)  // what runs goes on; what runs again is submitted when it has ended
-            if (open.index == i && open.running && !open.weight) state.submitted[at(open.step)] = before[at(open.step)];
-    }
-}
-
-void TorchCompute::rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate) {
-    auto& self = *implementation_;
-    self.settle();
-    std::vector<std::pair<const Stage*, double>> sources;
-    for (const auto& source : from) sources.emplace_back(&self.present(source.node).stage, source.share);
-    auto& rebuilt = self.node(node);
-    const auto stage = at(rebuilt.stage.stage());
-    mean_blocks(rebuilt.stage, sources);
-    torch::NoGradGuard no_gradient;
-    rebuilt.m.zero_();
-    rebuilt.v.zero_();
-    self.steps.at(stage) = 0;
-    self.learning_rates.at(stage) *= learning_rate;
-}
-
-void TorchCompute::rejoin(int node, int sibling) {
-    implementation_->settle();
-    set_state(node, state(sibling));
-    std::erase(implementation_->lost, node);
-}
-
 std::size_t TorchCompute::message_bytes(const Operation& operation) const {
     const auto& self = *implementation_;
     return wire_bytes(self.wire(), self.tokens_of(operation.microbatch), self.width());
@@ -536,71 +329,10 @@ ValidationResult TorchCompute::validate(RankTransport& transport) {
     return {.loss_nats = mean, .bits_per_byte = home[1] > 0 ? mean / std::numbers::ln2 / home[1] : 0};
 }
 
-std::vector<float> TorchCompute::weights(int node) const {
-    return to_vector(implementation_->present(node).stage.weights());
-}
-
-StageState TorchCompute::state(int node) const {
-    const auto& of = implementation_->present(node);
-    return {to_vector(of.stage.weights()), to_vector(of.m), to_vector(of.v),
-            implementation_->steps.at(at(of.stage.stage())), implementation_->learning_rates.at(at(of.stage.stage()))};
-}
-
-void TorchCompute::set_state(int node, const StageState& state) {
-    auto& of = implementation_->node(node);
-    set_values(of.stage.weights(), state.weights, "weights");
-    set_values(of.m, state.m, "AdamW's first moment");
-    set_values(of.v, state.v, "AdamW's second moment");
-    implementation_->steps.at(at(of.stage.stage())) = state.steps;
-    implementation_->learning_rates.at(at(of.stage.stage())) = state.learning_rate;
-}
-
-std::vector<MessageResidual> TorchCompute::residuals() const {
-    std::vector<MessageResidual> all;
-    for (const auto& [microbatch, messages] : implementation_->residuals)
-        for (const auto& [message, values] : messages) {
-            const auto [from, to, gradient] = message;
-            all.push_back({microbatch, from, to, gradient, to_vector(values)});
-        }
-    return all;
-}
-
-void TorchCompute::set_residuals(const std::vector<MessageResidual>& residuals) {
-    auto& self = *implementation_;
-    self.residuals.clear();
-    for (const auto& one : residuals) {
-        if (!self.hosted(one.from_node)) continue;
-        const auto size = static_cast<std::int64_t>(one.values.size());
-        if (size != self.tokens_of(one.microbatch) * self.width())
-            throw std::logic_error(fmt::format("what rounding left of microbatch {} has {} values for {} tokens of {}",
-                                               one.microbatch, size, self.tokens_of(one.microbatch), self.width()));
-        auto values = torch::empty({size});
-        set_values(values, one.values, "what rounding left");
-        self.residuals[one.microbatch][{one.from_node, one.to_node, one.gradient}] = std::move(values);
-    }
-}
-
 const RankSchedule& TorchCompute::schedule() const { return implementation_->schedule; }
 
 int TorchCompute::threads() const { return implementation_->graph.threads(); }
 
-std::vector<float> TorchCompute::reduced_gradient(int stage) const {
-    return to_vector(implementation_->copies_of(stage).nodes.at(0)->stage.gradient());
-}
-
 int TorchCompute::most_held(int node) const { return implementation_->node(node).most_held; }
-
-bool TorchCompute::replicas_equal() const {
-    for (int stage = 0; at(stage) < implementation_->schedule.plan.stages.size(); ++stage) {
-        const auto copies = implementation_->copies_of(stage);
-        for (const auto* node : copies.nodes) {
-            const auto& first = *copies.nodes.front();
-            if (!same_bits(node->stage.weights(), first.stage.weights()) || !same_bits(node->m, first.m) ||
-                !same_bits(node->v, first.v))
-                return false;
-        }
-    }
-    return true;
-}
 
 }  // namespace skippipe

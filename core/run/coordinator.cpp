@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <limits>
 #include <map>
-#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -16,13 +14,13 @@
 #include "core/base/build_info.h"
 #include "core/base/format.h"
 #include "core/engine/build_id.h"
-#include "core/engine/failures.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/record/checkpoints.h"
 #include "core/record/log.h"
 #include "core/run/checkpoint_store.h"
+#include "core/run/rank_failures.h"
 #include "core/run/run_log.h"
 
 namespace skippipe {
@@ -92,7 +90,13 @@ private:
 class Run {
 public:
     Run(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress)
-        : job_(job), ranks_(ranks), progress_(progress), recorder_(recorder), plan_(job.plan) {
+        : job_(job),
+          ranks_(ranks),
+          progress_(progress),
+          recorder_(recorder),
+          plan_(job.plan),
+          failures_(job.experiment, job.problem, job.plan.stages,
+                    assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks)) {
         if (job.origin && !job.origin->fork) outcome_.run = job.origin->run;
     }
 
@@ -183,7 +187,7 @@ private:
                 warn({checkpoints_path(job_.record, outcome_.run).string(),
                       "checkpoints of another record's run lay there", "they were moved to " + aside.string(),
                       "Remove them if nothing needs them", Fault::Severity::warning});
-        await_failures(outcome_.info.iterations_done);
+        begin_iteration(outcome_.info.iterations_done);
         if (progress_.started) progress_.started(outcome_.run);
     }
 
@@ -257,7 +261,7 @@ private:
             offer_better_plan(m);
         }
         last_ = m;
-        await_failures(m.iteration + 1);
+        begin_iteration(m.iteration + 1);
         if (progress_.iterated) progress_.iterated(m);
     }
 
@@ -430,7 +434,7 @@ private:
         if (started_) {
             recorder_.heartbeat(outcome_.run);
             for (const auto& command : recorder_.take_commands(outcome_.run)) obey(command);
-            happen();
+            for (const auto& loss : failures_.take_due()) kill_rank_of(loss);
         }
         if (progress_.interrupted && progress_.interrupted() && !stop_sent_) {
             log_.info("interrupted");
@@ -448,70 +452,36 @@ private:
             warn({"command", taken.kind + " is not known", "another program sent it", "", Fault::Severity::warning});
     }
 
-    /// {"node": "n3", "back_after_s": 60}; null: never.
     void fail_node(const std::string& payload) {
-        const auto refuse = [&](const std::string& what, const char* why, const char* remedy) {
-            warn({"command fail", what, why, remedy, Fault::Severity::warning});
-        };
-        const auto json = ordered_json::parse(payload, nullptr, false);
-        const auto text = json.is_object() ? json.value("node", ordered_json()) : ordered_json();
-        const auto back = json.is_object() ? json.value("back_after_s", ordered_json()) : ordered_json();
-        const auto& ids = job_.problem.node_ids;
-        const auto found = text.is_string() ? std::find(ids.begin(), ids.end(), text.get<std::string>()) : ids.end();
-        if (found == ids.end()) return refuse("it names no node of this run", "", "Name one of the experiment's nodes");
-        if (!back.is_null() && (!back.is_number() || back.get<double>() < 0))
-            return refuse("back_after_s is no time", "", "Give seconds, or leave it out: the node does not come back");
-        const double back_after_s = back.is_null() ? std::numeric_limits<double>::infinity() : back.get<double>();
-        const auto node = static_cast<int>(found - ids.begin());
-        if (job_.experiment.execution.clock == Clock::virtual_time)
-            ranks_.send(protocol::FailNode{node, back_after_s});
-        else
-            kill_rank_of(node, back_after_s);
+        try {
+            const auto loss = loss_of_command(payload, job_.problem, failures_.rank_of());
+            if (job_.experiment.execution.clock == Clock::virtual_time)
+                ranks_.send(protocol::FailNode{loss.node, loss.back_after_s});
+            else
+                kill_rank_of(loss);
+        } catch (const InputError& error) {
+            auto fault = error.faults().front();
+            fault.severity = Fault::Severity::warning;
+            warn(fault);
+        }
     }
 
     /// Wall clock: a node is lost with its rank.
-    void kill_rank_of(int node, double back_after_s) {
-        const auto& e = job_.experiment;
-        const int rank = assign_ranks(e.topology, job_.plan, e.execution.ranks)[static_cast<std::size_t>(node)];
-        const auto& id = job_.problem.node_ids[static_cast<std::size_t>(node)];
+    void kill_rank_of(const NodeLoss& loss) {
+        const auto& id = job_.problem.node_ids[static_cast<std::size_t>(loss.node)];
         const auto refuse = [&](const char* why, const char* remedy) {
-            warn({"failure", fmt::format("{} is not made to fail: it is on rank {}", id, rank), why, remedy,
+            warn({"failure", fmt::format("{} is not made to fail: it is on rank {}", id, loss.rank), why, remedy,
                   Fault::Severity::warning});
         };
-        if (rank <= 0) return refuse("rank 0 decides for all; the run would end", "Choose a node of another rank");
-        log_.info(fmt::format("{} is made to fail: rank {} is killed", id, rank));
-        if (!ranks_.kill(rank, back_after_s))
+        if (loss.rank <= 0) return refuse("rank 0 decides for all; the run would end", "Choose a node of another rank");
+        log_.info(fmt::format("{} is made to fail: rank {} is killed", id, loss.rank));
+        if (!ranks_.kill(loss.rank, loss.back_after_s))
             refuse("a launcher has started that rank, on a host of its own", "Kill it there");
     }
 
-    /// The document's failures under the wall clock: what is due happens.
-    void happen() {
-        while (!due_.empty() && std::chrono::steady_clock::now() >= due_.front().at) {
-            const auto loss = due_.front();
-            due_.erase(due_.begin());
-            kill_rank_of(loss.node, loss.back_after_s);
-        }
-    }
-
-    /// What of them the next iteration brings, which begins now at `network_s_`.
-    void await_failures(int iteration) {
-        if (job_.experiment.failures.empty() || job_.experiment.execution.clock == Clock::virtual_time) return;
-        const double expected_s = outcome_.info.iteration_s.value_or(evaluate(job_.problem, plan_).iteration_s);
-        const auto now = std::chrono::steady_clock::now();
-        due_.clear();
-        for (const auto& event : FailureSchedule(job_.experiment, job_.problem)
-                                     .of_iteration(iteration, network_s_, expected_s, job_.plan.stages)) {
-            const auto& failure = job_.experiment.failures[event.failure];
-            const double at_s = event.disturbance.at_s;
-            const bool once = failure.at_iteration || failure.probability_per_iteration;
-            if (event.disturbance.change.kind != NetworkChange::Kind::node_down || (!once && at_s > 2 * expected_s))
-                continue;
-            if (once && !happened_.insert({event.failure, iteration}).second) continue;
-            due_.push_back({now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                      std::chrono::duration<double>(at_s)),
-                            event.disturbance.change.node,
-                            failure.rejoin_after_s.value_or(std::numeric_limits<double>::infinity())});
-        }
+    void begin_iteration(int iteration) {
+        failures_.begin_iteration(iteration, network_s_,
+                                  outcome_.info.iteration_s.value_or(evaluate(job_.problem, plan_).iteration_s));
     }
 
     RunOutcome finish() {
@@ -546,14 +516,7 @@ private:
     std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on, while all ranks are there
     std::vector<protocol::RankMachine> machines_;
     double network_s_ = 0;  ///< where the last iteration ended
-    /// Wall clock: a node that the document loses soon.
-    struct Due {
-        std::chrono::steady_clock::time_point at;
-        int node = 0;
-        double back_after_s = 0;
-    };
-    std::vector<Due> due_;                            ///< in the order of their times
-    std::set<std::pair<std::size_t, int>> happened_;  ///< failures by iteration, and the iteration
+    RankFailures failures_;
     std::optional<protocol::Iterated> last_;
     std::vector<protocol::Checkpointed> written_;  ///< that do not count yet
     std::chrono::steady_clock::time_point place_again_{};

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// TorchCompute's weights, optimizer, gradients and what rounding left, as plain values: for checkpoints, for those who
+// come back, and for tests.
+#include <cstring>
+
+#include "core/model/torch_compute_state.h"
+
+namespace skippipe {
+
+namespace {
+
+std::vector<float> to_vector(const torch::Tensor& flat) {
+    const auto values = flat.to(torch::kCPU).contiguous();
+    return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
+}
+
+void set_values(torch::Tensor& flat, const std::vector<float>& values, const char* name) {
+    if (static_cast<std::int64_t>(values.size()) != flat.numel())
+        throw std::logic_error(fmt::format("{}: {} values for a stage of {}", name, values.size(), flat.numel()));
+    torch::NoGradGuard no_gradient;
+    flat.copy_(torch::from_blob(const_cast<float*>(values.data()), {flat.numel()}));
+}
+
+bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
+    const auto x = a.to(torch::kCPU).contiguous(), y = b.to(torch::kCPU).contiguous();
+    return x.numel() == y.numel() && std::memcmp(x.data_ptr<float>(), y.data_ptr<float>(),
+                                                 static_cast<std::size_t>(x.numel()) * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+std::vector<float> TorchCompute::weights(int node) const {
+    return to_vector(implementation_->present(node).stage.weights());
+}
+
+StageState TorchCompute::state(int node) const {
+    const auto& of = implementation_->present(node);
+    return {to_vector(of.stage.weights()), to_vector(of.m), to_vector(of.v),
+            implementation_->steps.at(at(of.stage.stage())), implementation_->learning_rates.at(at(of.stage.stage()))};
+}
+
+void TorchCompute::set_state(int node, const StageState& state) {
+    auto& of = implementation_->node(node);
+    set_values(of.stage.weights(), state.weights, "weights");
+    set_values(of.m, state.m, "AdamW's first moment");
+    set_values(of.v, state.v, "AdamW's second moment");
+    implementation_->steps.at(at(of.stage.stage())) = state.steps;
+    implementation_->learning_rates.at(at(of.stage.stage())) = state.learning_rate;
+}
+
+std::vector<MessageResidual> TorchCompute::residuals() const {
+    std::vector<MessageResidual> all;
+    for (const auto& [microbatch, messages] : implementation_->residuals)
+        for (const auto& [message, values] : messages) {
+            const auto [from, to, gradient] = message;
+            all.push_back({microbatch, from, to, gradient, to_vector(values)});
+        }
+    return all;
+}
+
+void TorchCompute::set_residuals(const std::vector<MessageResidual>& residuals) {
+    auto& self = *implementation_;
+    self.residuals.clear();
+    for (const auto& one : residuals) {
+        if (!self.hosted(one.from_node)) continue;
+        const auto size = static_cast<std::int64_t>(one.values.size());
+        if (size != self.tokens_of(one.microbatch) * self.width())
+            throw std::logic_error(fmt::format("what rounding left of microbatch {} has {} values for {} tokens of {}",
+                                               one.microbatch, size, self.tokens_of(one.microbatch), self.width()));
+        auto values = torch::empty({size});
+        set_values(values, one.values, "what rounding left");
+        self.residuals[one.microbatch][{one.from_node, one.to_node, one.gradient}] = std::move(values);
+    }
+}
+
+std::vector<float> TorchCompute::reduced_gradient(int stage) const {
+    return to_vector(implementation_->copies_of(stage).nodes.at(0)->stage.gradient());
+}
+
+bool TorchCompute::replicas_equal() const {
+    for (int stage = 0; at(stage) < implementation_->schedule.plan.stages.size(); ++stage) {
+        const auto copies = implementation_->copies_of(stage);
+        for (const auto* node : copies.nodes) {
+            const auto& first = *copies.nodes.front();
+            if (!same_bits(node->stage.weights(), first.stage.weights()) || !same_bits(node->m, first.m) ||
+                !same_bits(node->v, first.v))
+                return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace skippipe

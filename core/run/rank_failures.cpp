@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/rank_failures.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/index.h"
+
+namespace skippipe {
+
+NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem, const std::vector<int>& rank_of) {
+    using Json = nlohmann::json;
+    const auto json = Json::parse(payload_json, nullptr, false);
+    const auto member = [&](const char* name) { return json.is_object() ? json.value(name, Json()) : Json(); };
+    const auto node = member("node"), back = member("back_after_s");
+    const auto& ids = problem.node_ids;
+    const auto found = node.is_string() ? std::find(ids.begin(), ids.end(), node.get<std::string>()) : ids.end();
+    if (found == ids.end())
+        throw InputError("command fail", "it names no node of this run", "",
+                         "Name one of the experiment's nodes (`skippipe fail RUN NODE`)");
+    if (!back.is_null() && (!back.is_number() || back.get<double>() < 0))
+        throw InputError("command fail", "back_after_s is no time", "",
+                         "Give seconds, or leave it out: the node does not come back");
+    const auto index = found - ids.begin();
+    return {static_cast<int>(index), rank_of[at(index)],
+            back.is_null() ? std::numeric_limits<double>::infinity() : back.get<double>()};
+}
+
+RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,
+                           PerStage<std::vector<NodeIndex>> stages, std::vector<int> rank_of)
+    : experiment_(experiment),
+      schedule_(experiment, problem),
+      stages_(std::move(stages)),
+      rank_of_(std::move(rank_of)) {}
+
+void RankFailures::begin_iteration(int iteration, double network_s, double expected_s) {
+    if (experiment_.failures.empty() || experiment_.execution.clock == skippipe::Clock::virtual_time) return;
+    const auto now = std::chrono::steady_clock::now();
+    due_.clear();
+    for (const auto& event : schedule_.of_iteration(iteration, network_s, expected_s, stages_)) {
+        const auto& failure = experiment_.failures[event.failure];
+        const auto& change = event.disturbance.change;
+        if (change.kind != NetworkChange::Kind::node_down) continue;
+        const bool once = failure.at_iteration || failure.probability_per_iteration;
+        if (once && happened_.contains({event.failure, iteration})) continue;
+        const auto in = std::chrono::duration<double>(event.disturbance.at_s);
+        due_.push_back({now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(in),
+                        {change.node, rank_of_[at(change.node)],
+                         failure.rejoin_after_s.value_or(std::numeric_limits<double>::infinity())}});
+    }
+    for (std::size_t k = 0; k < experiment_.failures.size(); ++k) happened_.insert({k, iteration});
+}
+
+std::vector<NodeLoss> RankFailures::take_due() {
+    std::vector<NodeLoss> due;
+    const auto now = std::chrono::steady_clock::now();
+    while (!due_.empty() && due_.front().first <= now) {
+        due.push_back(due_.front().second);
+        due_.erase(due_.begin());
+    }
+    return due;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/engine/failures.h"
+
+namespace skippipe {
+
+/// A node that is made to fail.
+struct NodeLoss {
+    int node = 0;
+    int rank = 0;             ///< that hosts it
+    double back_after_s = 0;  ///< of the run's clock; infinite: never
+};
+
+/// What a command asks for: {"node": "n3", "back_after_s": 60}; null: never. Throws InputError where it is none of this
+/// run.
+NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem, const std::vector<int>& rank_of);
+
+/// Nodes that the document's failures lose under the wall clock, by killing their ranks, when it is time.
+class RankFailures {
+public:
+    /// `rank_of`: by node. Experiment and problem outlive it.
+    RankFailures(const Experiment& experiment, const Problem& problem, PerStage<std::vector<NodeIndex>> stages,
+                 std::vector<int> rank_of);
+
+    const std::vector<int>& rank_of() const { return rank_of_; }
+    /// An iteration begins now, at `network_s` of the run's clock, and lasts about `expected_s`.
+    void begin_iteration(int iteration, double network_s, double expected_s);
+    /// Those whose time has come; each once.
+    std::vector<NodeLoss> take_due();
+
+private:
+    using Clock = std::chrono::steady_clock;
+    const Experiment& experiment_;
+    FailureSchedule schedule_;
+    PerStage<std::vector<NodeIndex>> stages_;
+    std::vector<int> rank_of_;
+    std::vector<std::pair<Clock::time_point, NodeLoss>> due_;  ///< in the order of their times
+    std::set<std::pair<std::size_t, int>> happened_;           ///< failures by iteration, and the iteration
+};
+
+}  // namespace skippipe
