@@ -5,6 +5,7 @@
 #include <QTest>
 
 #include "core/experiment/failure_trace.h"
+#include "core/experiment/io.h"
 #include "tests/experiment/samples.h"
 
 using namespace skippipe;
@@ -44,6 +45,15 @@ private Q_SLOTS:
         QVERIFY(read.failures[2] == (Failure{.target = "Berlin, 2nd", .at_s = 0, .rejoin_after_s = 1000}));
         QVERIFY2(read.failures[3].at_s == 70.5, "up and down again in one instant is no overlap");
         QCOMPARE(read.failures[6].target, any_data_node);
+    }
+
+    /// The one that comes with the program fits the experiment it is for.
+    void the_bundled_trace() {
+        const auto churn = load_experiment(samples::resources() / "experiments" / "churn.json").experiment;
+        const auto trace =
+            load_failure_trace(samples::resources() / "traces" / "spot-g4dn-us-east-1d.csv", churn.topology);
+        QCOMPARE(trace.size(), std::size_t{25});
+        QCOMPARE(std::count_if(trace.begin(), trace.end(), [](const auto& one) { return !one.rejoin_after_s; }), 4);
     }
 
     void what_cannot_be_used_is_told_by_its_line_data() {
