@@ -38,7 +38,9 @@ RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,
 void RankFailures::begin_iteration(int iteration, double network_s, double expected_s) {
     if (experiment_.failures.empty() || experiment_.execution.clock == skippipe::Clock::virtual_time) return;
     const auto now = std::chrono::steady_clock::now();
-    due_.clear();
+    // What was due in the iteration before happens now; of the others those by time are worked out anew.
+    std::erase_if(due_, [&](const Due& due) { return !due.once && due.at > now; });
+    for (auto& due : due_) due.at = std::min(due.at, now);
     for (const auto& event : schedule_.of_iteration(iteration, network_s, expected_s, stages_)) {
         const auto& failure = experiment_.failures[event.failure];
         const auto& change = event.disturbance.change;
@@ -46,9 +48,9 @@ void RankFailures::begin_iteration(int iteration, double network_s, double expec
         const bool once = failure.at_iteration || failure.probability_per_iteration;
         if (once && happened_.contains({event.failure, iteration})) continue;
         const auto in = std::chrono::duration<double>(event.disturbance.at_s);
-        due_.push_back({now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(in),
-                        {change.node, rank_of_[at(change.node)],
-                         failure.rejoin_after_s.value_or(std::numeric_limits<double>::infinity())}});
+        const NodeLoss loss{change.node, rank_of_[at(change.node)],
+                            failure.rejoin_after_s.value_or(std::numeric_limits<double>::infinity())};
+        due_.push_back({now + std::chrono::duration_cast<Clock::duration>(in), loss, once});
     }
     for (std::size_t k = 0; k < experiment_.failures.size(); ++k) happened_.insert({k, iteration});
 }
@@ -56,8 +58,8 @@ void RankFailures::begin_iteration(int iteration, double network_s, double expec
 std::vector<NodeLoss> RankFailures::take_due() {
     std::vector<NodeLoss> due;
     const auto now = std::chrono::steady_clock::now();
-    while (!due_.empty() && due_.front().first <= now) {
-        due.push_back(due_.front().second);
+    while (!due_.empty() && due_.front().at <= now) {
+        due.push_back(due_.front().loss);
         due_.erase(due_.begin());
     }
     return due;

@@ -40,8 +40,13 @@ private:
     FailureSchedule schedule_;
     PerStage<std::vector<NodeIndex>> stages_;
     std::vector<int> rank_of_;
-    std::vector<std::pair<Clock::time_point, NodeLoss>> due_;  ///< in the order of their times
-    std::set<std::pair<std::size_t, int>> happened_;           ///< failures by iteration, and the iteration
+    struct Due {
+        Clock::time_point at;
+        NodeLoss loss;
+        bool once = false;  ///< in its iteration: where that ends early, at its end
+    };
+    std::vector<Due> due_;                            ///< in the order of their times
+    std::set<std::pair<std::size_t, int>> happened_;  ///< failures by iteration, and the iteration
 };
 
 }  // namespace skippipe
