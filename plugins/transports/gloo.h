@@ -11,6 +11,8 @@
 
 namespace skippipe {
 
+class GlooGroups;
+
 struct GlooOptions {
     std::function<double()> local_s = steady_s;  ///< this rank's own clock
     /// Ranks of one host have one clock, which need not be compared.
@@ -62,13 +64,12 @@ public:
     double clock_error_s() const;
 
 private:
-    struct Impl;
-    std::shared_ptr<Impl> present() const;
+    std::shared_ptr<GlooGroups> present() const;
 
     std::atomic<bool> outlives_{false}, must_regroup_{false};
     int fruitless_ = 0;         ///< meetings since the last iteration that changed nothing
     mutable std::mutex mutex_;  ///< of the pointer, which a thread that tells of a loss reads meanwhile
-    std::shared_ptr<Impl> impl_;
+    std::shared_ptr<GlooGroups> groups_;
 };
 
 }  // namespace skippipe
