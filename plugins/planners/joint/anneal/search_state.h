@@ -70,4 +70,16 @@ private:
     int visits_cap_ = 0;
 };
 
+/// Proposes that two microbatches of different sizes take each other's path and position.
+template <class State>
+bool propose_sizes(State& state, Rng& rng) {
+    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
+    const auto samples = [&](ReleaseIndex index) {
+        return state.problem().samples_of(state.schedule().microbatches[index]);
+    };
+    if (samples(i) == samples(j)) return false;
+    state.swap_microbatches(i, j);
+    return true;
+}
+
 }  // namespace skippipe::planners::joint

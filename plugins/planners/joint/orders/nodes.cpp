@@ -24,17 +24,6 @@ bool propose_blocks(OrderState& state, Rng& rng) {
     return true;
 }
 
-/// Two microbatches of different sizes take each other's path and position in every order.
-bool propose_sizes(OrderState& state, Rng& rng) {
-    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
-    const auto samples = [&](ReleaseIndex index) {
-        return state.problem().samples_of(state.schedule().microbatches[index]);
-    };
-    if (samples(i) == samples(j)) return false;
-    state.swap_microbatches(i, j);
-    return true;
-}
-
 }  // namespace
 
 constinit const OrderMove exchange_nodes{
@@ -45,6 +34,6 @@ constinit const OrderMove move_blocks{
 constinit const OrderMove exchange_sizes{
     "exchange sizes",
     [](const OrderState& state) { return state.count() > 1 && state.problem().sizes.size() > 1 ? 3 : 0; },
-    propose_sizes};
+    propose_sizes<OrderState>};
 
 }  // namespace skippipe::planners::joint::order_moves

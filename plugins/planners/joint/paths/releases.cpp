@@ -25,16 +25,6 @@ bool propose_move(PathState& state, Rng& rng) {
     return true;
 }
 
-bool propose_sizes(PathState& state, Rng& rng) {
-    const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
-    const auto samples = [&](ReleaseIndex index) {
-        return state.problem().samples_of(state.schedule().microbatches[index]);
-    };
-    if (samples(i) == samples(j)) return false;
-    state.swap_microbatches(i, j);
-    return true;
-}
-
 }  // namespace
 
 constinit const PathMove exchange_paths{"exchange paths", [](const PathState& state) { return if_several(state, 3); },
@@ -44,6 +34,7 @@ constinit const PathMove move_path{"move path", [](const PathState& state) { ret
 /// Two microbatches of different sizes.
 constinit const PathMove exchange_sizes{
     "exchange sizes",
-    [](const PathState& state) { return state.problem().sizes.size() > 1 ? if_several(state, 3) : 0; }, propose_sizes};
+    [](const PathState& state) { return state.problem().sizes.size() > 1 ? if_several(state, 3) : 0; },
+    propose_sizes<PathState>};
 
 }  // namespace skippipe::planners::joint::path_moves
