@@ -10,19 +10,9 @@
 
 #include "views/compare/differences.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
-namespace {
-
-QLabel* words(const QString& text, const char* role) {
-    auto* label = new QLabel(text);
-    label->setProperty("role", role);
-    label->setWordWrap(true);
-    return label;
-}
-
-}  // namespace
-
 ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     : QWidget(parent),
       feed_(feed),
@@ -53,9 +43,9 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     splitter->setObjectName("compare_columns");
 
     auto* empty_column = new QVBoxLayout(empty_);
-    auto* hint =
-        words(tr("Select two or more runs in the list to see their differences, curves and timelines side by side"),
-              "secondary");
+    auto* hint = words_label(
+        tr("Select two or more runs in the list to see their differences, curves and timelines side by side"),
+        "secondary");
     hint->setAlignment(Qt::AlignCenter);
     empty_column->addWidget(hint);
 
@@ -70,12 +60,8 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     rows->addWidget(table_);
     table_->setObjectName("differences");
     table_->viewport()->installEventFilter(this);
-    table_->setAccessibleName(tr("Differences"));
-    table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table_->setShowGrid(false);
+    make_plain(*table_, tr("Differences"));
     table_->setWordWrap(false);
-    table_->verticalHeader()->hide();
-    table_->verticalHeader()->setDefaultSectionSize(size::row);
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
 
@@ -193,10 +179,10 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         }
         for (const auto* run : runs) {
             auto* title =
-                words(tr("Run %1, %2, %3")
-                          .arg(run->info.id)
-                          .arg(QString::fromStdString(run->info.name), QString::fromStdString(run->info.planner)),
-                      "heading");
+                words_label(tr("Run %1, %2, %3")
+                                .arg(run->info.id)
+                                .arg(QString::fromStdString(run->info.name), QString::fromStdString(run->info.planner)),
+                            "heading");
             title->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
             auto* view = new TimelineView(zoom_);
             stack_rows_->addWidget(title);

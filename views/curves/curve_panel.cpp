@@ -136,8 +136,7 @@ int CurvePanel::point_count() const {
 }
 
 void CurvePanel::style_axes() {
-    const Theme& t = theme();
-    plot_->setBackground(t.surface);
+    apply_theme(*plot_);
     for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
         const bool logarithmic = axis == plot_->xAxis ? log_x_->isChecked() : log_y_->isChecked();
         axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
@@ -145,22 +144,9 @@ void CurvePanel::style_axes() {
                                     : QSharedPointer<QCPAxisTicker>::create());
         axis->setNumberFormat(logarithmic ? "gb" : "g");
         axis->setNumberPrecision(logarithmic ? 3 : 5);
-        axis->setBasePen(QPen(t.text_2));
-        axis->setTickPen(QPen(t.text_2));
-        axis->setSubTickPen(Qt::NoPen);
-        axis->setTickLabelColor(t.text_2);
-        axis->setTickLabelFont(small_font());
-        axis->setLabelColor(t.text_2);
-        axis->setLabelFont(small_font());
-        axis->grid()->setPen(QPen(t.line));
-        axis->grid()->setZeroLinePen(Qt::NoPen);
     }
     plot_->xAxis->setLabel(tr(x_choices[x_->currentIndex()].label) + x_unit_);
     plot_->yAxis->setLabel(tr(metrics[metric_->currentIndex()].axis));
-    plot_->legend->setBrush(mix(t.surface, t.surface_2, 0.5));
-    plot_->legend->setBorderPen(QPen(t.line));
-    plot_->legend->setTextColor(t.text);
-    plot_->legend->setFont(small_font());
 }
 
 void CurvePanel::add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only,

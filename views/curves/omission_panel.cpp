@@ -25,6 +25,7 @@
 #include "views/curves/plot.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -107,12 +108,8 @@ OmissionPanel::OmissionPanel(QWidget* parent)
     caption_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     fill_empty();
     setAccessibleName(tr("Perplexity by stages kept"));
-    table_->setAccessibleName(tr("Perplexity by stages kept, as numbers"));
-    table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table_->setShowGrid(false);
+    make_plain(*table_, tr("Perplexity by stages kept, as numbers"));
     table_->setWordWrap(false);
-    table_->verticalHeader()->hide();
-    table_->verticalHeader()->setDefaultSectionSize(size::row);
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table_->viewport()->installEventFilter(this);
@@ -247,19 +244,7 @@ QString OmissionPanel::words_of(const Shown& run, const KeptRow& row) {
 }
 
 void OmissionPanel::style_axes() {
-    const Theme& t = theme();
-    plot_->setBackground(t.surface);
-    for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
-        axis->setBasePen(QPen(t.text_2));
-        axis->setTickPen(QPen(t.text_2));
-        axis->setSubTickPen(Qt::NoPen);
-        axis->setTickLabelColor(t.text_2);
-        axis->setTickLabelFont(small_font());
-        axis->setLabelColor(t.text_2);
-        axis->setLabelFont(small_font());
-        axis->grid()->setPen(QPen(t.line));
-        axis->grid()->setZeroLinePen(Qt::NoPen);
-    }
+    apply_theme(*plot_);
     const bool logarithmic = log_y_->isChecked();
     plot_->yAxis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     plot_->yAxis->setTicker(logarithmic ? steep_ticks() : QSharedPointer<QCPAxisTicker>::create());
@@ -271,10 +256,6 @@ void OmissionPanel::style_axes() {
     plot_->xAxis->setTicker(whole);
     plot_->xAxis->setLabel(tr("Stages kept (stage 0 counted)"));
     plot_->yAxis->setLabel(tr("Validation perplexity"));
-    plot_->legend->setBrush(mix(t.surface, t.surface_2, 0.5));
-    plot_->legend->setBorderPen(QPen(t.line));
-    plot_->legend->setTextColor(t.text);
-    plot_->legend->setFont(small_font());
 }
 
 void OmissionPanel::add_run(const Shown& run) {

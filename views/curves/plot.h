@@ -8,3 +8,8 @@
 #undef signals
 #undef slots
 #undef foreach
+
+namespace skippipe {
+/// Background, axes, grid and legend in the window's colours and fonts.
+void apply_theme(QCustomPlot& plot);
+}  // namespace skippipe

@@ -11,6 +11,7 @@
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 #include "views/timeline/colours.h"
 
 namespace skippipe {
@@ -56,16 +57,8 @@ IdlePanel::IdlePanel(QWidget* parent)
     column->addWidget(table_, 1);
     column->addWidget(empty_, 1);
     table_->setItemDelegateForColumn(1, new BarDelegate(table_));
-    table_->setAccessibleName(tr("Idle time by cause"));
-    table_->horizontalHeader()->hide();
-    table_->verticalHeader()->hide();
-    table_->verticalHeader()->setDefaultSectionSize(size::row);
-    table_->setShowGrid(false);
-    table_->setSelectionMode(QAbstractItemView::NoSelection);
-    table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table_->setFocusPolicy(Qt::NoFocus);
+    make_figures(*table_, tr("Idle time by cause"));
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     table_->horizontalHeader()->setMinimumSectionSize(40);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Fixed);

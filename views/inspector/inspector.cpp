@@ -16,6 +16,7 @@
 #include "views/inspector/form.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
 
@@ -32,13 +33,6 @@ QStringList region_names(const Experiment& e) {
     QStringList names{QString{}};
     for (const auto& region : e.topology.regions) names << QString::fromStdString(region.id);
     return names;
-}
-
-QLabel* title(const QString& text, const char* role) {
-    auto* label = new QLabel(text);
-    label->setProperty("role", role);
-    label->setWordWrap(true);
-    return label;
 }
 
 }  // namespace
@@ -158,7 +152,7 @@ QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
 }
 
 void Inspector::show_node(const std::string& id) {
-    column_->addWidget(title(tr("Node"), "heading"));
+    column_->addWidget(words_label(tr("Node"), "heading"));
     auto* form =
         new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
                        [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
@@ -173,7 +167,7 @@ void Inspector::show_node(const std::string& id) {
 }
 
 void Inspector::show_region(const std::string& id) {
-    column_->addWidget(title(tr("Region"), "heading"));
+    column_->addWidget(words_label(tr("Region"), "heading"));
     auto* form = new Form<Region>(document_, QStringLiteral("region/") + QString::fromStdString(id), [id](auto& e) {
         return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; });
     });
@@ -187,31 +181,31 @@ void Inspector::show_region(const std::string& id) {
 }
 
 void Inspector::show_link(const LinkKey& key) {
-    column_->addWidget(title(tr("Link"), "heading"));
+    column_->addWidget(words_label(tr("Link"), "heading"));
     column_->addWidget(new Form<Link>(
         document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
         [key](auto& e) {
             return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
         },
         {"from", "to"}));
-    column_->insertWidget(1, title(QString::fromStdString(key.from + " to " + key.to), "secondary"));
+    column_->insertWidget(1, words_label(QString::fromStdString(key.from + " to " + key.to), "secondary"));
 }
 
 void Inspector::show_many() {
     const Selection& s = selection_.now();
     column_->addWidget(
-        title(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
+        words_label(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
     const auto some = [](std::size_t count, const QString& one, const QString& more) {
         return QString::number(count) + ' ' + (count == 1 ? one : more);
     };
     const QStringList parts{some(s.nodes.size(), tr("node"), tr("nodes")),
                             some(s.links.size(), tr("link"), tr("links")),
                             some(s.regions.size(), tr("region"), tr("regions"))};
-    column_->addWidget(title(tr("%1. Select one to change its properties").arg(parts.join(", ")), "secondary"));
+    column_->addWidget(words_label(tr("%1. Select one to change its properties").arg(parts.join(", ")), "secondary"));
 }
 
 void Inspector::show_experiment() {
-    column_->addWidget(title(tr("Experiment"), "heading"));
+    column_->addWidget(words_label(tr("Experiment"), "heading"));
     column_->addWidget(new Form<Experiment>(document_, "experiment", [](auto& e) { return &e; }, {"name"}));
     const auto planners = [this](const Experiment&) {
         QStringList names;
@@ -220,7 +214,7 @@ void Inspector::show_experiment() {
     };
     auto* pipeline =
         new Form<Pipeline>(document_, "pipeline", [](auto& e) { return &e.pipeline; }, {}, {{"planner", planners}});
-    auto* words = title({}, "small");
+    auto* words = words_label({}, "small");
     words->setObjectName("skip_words");
     const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
     connect(&document_, &Document::changed, words, say);
@@ -254,7 +248,7 @@ void Inspector::show_model() {
         presets->addItem(QString::fromStdString(preset.name));
         presets->setItemData(presets->count() - 1, QString::fromStdString(preset.description), Qt::ToolTipRole);
     }
-    auto* words = title({}, "small");
+    auto* words = words_label({}, "small");
     words->setObjectName("model_words");
     const auto follow = [this, presets, words] {
         const auto& model = document_.experiment().model;

@@ -15,6 +15,7 @@
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 #include "views/topology/failure_edits.h"
 
 namespace skippipe {
@@ -28,13 +29,6 @@ constexpr const char* trigger_keys[] = {"at_s", "at_iteration", "probability_per
 QStringList trigger_words() {
     return {Inspector::tr("At a time"), Inspector::tr("In an iteration"), Inspector::tr("By chance"),
             Inspector::tr("At a rate")};
-}
-
-QLabel* words_label(const QString& text, const char* role) {
-    auto* label = new QLabel(text);
-    label->setProperty("role", role);
-    label->setWordWrap(true);
-    return label;
 }
 
 /// Whom it happens to, and below it, paler, what and when.

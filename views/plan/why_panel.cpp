@@ -12,6 +12,7 @@
 #include "views/document/selection_model.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -22,15 +23,11 @@ QString words_of(const std::string& text) { return QString::fromStdString(text);
 
 QTableWidget* rows_table(const QString& name, const QStringList& headers) {
     auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
-    table->setAccessibleName(name);
+    make_plain(*table, name);
     table->setHorizontalHeaderLabels(headers);
-    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setSelectionMode(QAbstractItemView::SingleSelection);
-    table->setShowGrid(false);
     table->setWordWrap(false);
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(size::row);
     table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);

@@ -10,6 +10,7 @@
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 #include "views/timeline/colours.h"
 
 namespace skippipe {
@@ -18,16 +19,8 @@ FailurePanel::FailurePanel(QWidget* parent) : QWidget(parent), table_(new QTable
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::unit, 0, 0);
     column->addWidget(table_);
-    table_->setAccessibleName(tr("Failures of the run"));
+    make_figures(*table_, tr("Failures of the run"));
     table_->setObjectName("failures");
-    table_->horizontalHeader()->hide();
-    table_->verticalHeader()->hide();
-    table_->verticalHeader()->setDefaultSectionSize(size::row);
-    table_->setShowGrid(false);
-    table_->setSelectionMode(QAbstractItemView::NoSelection);
-    table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table_->setFocusPolicy(Qt::NoFocus);
-    table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
 }

@@ -10,6 +10,7 @@
 
 #include "views/runs/resuming.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -34,15 +35,12 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     filter_.setSourceModel(&table_);
     view_->setModel(&filter_);
     view_->setObjectName("runs");
-    view_->setAccessibleName(tr("Runs"));
+    make_plain(*view_, tr("Runs"));
     view_->setSortingEnabled(true);
     view_->sortByColumn(RunTable::number, Qt::DescendingOrder);
     view_->setSelectionBehavior(QAbstractItemView::SelectRows);
     view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-    view_->setShowGrid(false);
     view_->setWordWrap(false);
-    view_->verticalHeader()->hide();
-    view_->verticalHeader()->setDefaultSectionSize(size::row);
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     const int widths[] = {44, 82, 108, 112, 96, 70, 80, 72, 116, 70};

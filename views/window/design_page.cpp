@@ -13,16 +13,15 @@
 #include "views/inspector/form.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
 
-QTableWidget* plain_table(const QString& name) {
+QTableWidget* table_with_row_names(const QString& name) {
     auto* table = new QTableWidget;
-    table->setAccessibleName(name);
-    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table->setShowGrid(false);
-    table->verticalHeader()->setDefaultSectionSize(size::row);
+    make_plain(*table, name);
+    table->verticalHeader()->show();
     return table;
 }
 
@@ -56,8 +55,8 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       failures_(document, selection),
       canvas_(new TopologyView(document, selection, true)),
       inspector_(new Inspector(document, selection, failures_, plans.planners())),
-      stages_(plain_table(tr("Stages"))),
-      matrix_(plain_table(tr("Hop times"))),
+      stages_(table_with_row_names(tr("Stages"))),
+      matrix_(table_with_row_names(tr("Hop times"))),
       timeline_(new TimelineView(zoom_, true)),
       axis_(new FailureAxis(document, selection, failures_)),
       figures_(new QLabel),

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
@@ -114,10 +115,7 @@ void MainWindow::show_cheat_sheet() {
     sheet->resize(560, 640);
     auto* table = new QTableWidget(0, 3);
     table->setHorizontalHeaderLabels({tr("Where"), tr("What"), tr("Keys")});
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(size::row);
-    table->setShowGrid(false);
-    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    make_plain(*table, tr("Keys"));
     const auto add = [table](const QString& where, const QString& what, const QString& keys) {
         const int row = table->rowCount();
         table->insertRow(row);

@@ -18,6 +18,7 @@
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 #include "views/timeline/span_table.h"
 
 namespace skippipe {
@@ -182,10 +183,7 @@ QWidget* WatchPage::timeline_area() {
     selected_->setMinimumWidth(200);
     selected_->setObjectName("selected_span");
     span_view_->setModel(spans_);
-    span_view_->setAccessibleName(tr("Spans of the node"));
-    span_view_->verticalHeader()->hide();
-    span_view_->verticalHeader()->setDefaultSectionSize(size::row);
-    span_view_->setShowGrid(false);
+    make_plain(*span_view_, tr("Spans of the node"));
     span_view_->setSelectionBehavior(QAbstractItemView::SelectRows);
     connect(span_view_, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (const auto* span = spans_->span(index.row())) {
