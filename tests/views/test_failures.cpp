@@ -13,7 +13,9 @@
 
 #include "core/experiment/describe.h"
 #include "core/experiment/failure_text.h"
+#include "core/experiment/io.h"
 #include "core/experiment/validate.h"
+#include "core/planner/plan/problem.h"
 #include "plugins/planners/all.h"
 #include "views/failures/failure_axis.h"
 #include "views/failures/failure_editor.h"
@@ -21,6 +23,7 @@
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
+#include "views/topology/items.h"
 #include "views/topology/view.h"
 
 using namespace skippipe;
@@ -244,6 +247,78 @@ private Q_SLOTS:
         document.undo_stack().undo();
         document.undo_stack().undo();
         QVERIFY(document.experiment().failures.empty());
+    }
+
+    void links_between_regions_fail_as_others_do() {
+        Experiment e;
+        for (int i = 0; i < 4; ++i) add_node(e, {i < 2 ? 100.0 * i : 300 + 100.0 * i, 0});
+        for (const char* region : {"east", "west"}) e.topology.regions.push_back({region, 0, 0});
+        for (int i = 0; i < 4; ++i) e.topology.nodes[static_cast<std::size_t>(i)].region = i < 2 ? "east" : "west";
+        e.topology.links = {{.from = "east", .to = "west"}, {.from = "west", .to = "west"}};
+        e.pipeline.stages = 2;
+        e.training.checkpoint_every = 5;
+        Document document;
+        document.start_new(e);
+        SelectionModel selection;
+        FailureEditor editor(document, selection);
+        TopologyView view(document, selection, true);
+        connect(&view, &TopologyView::menu_wanted, &editor, &FailureEditor::fill_menu);
+        view.resize(900, 400);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        LinkItem* link = nullptr;
+        for (auto* item : view.scene()->items())
+            if (item->type() == link_item && static_cast<LinkItem*>(item)->key() == LinkKey{"east", "west"})
+                link = static_cast<LinkItem*>(item);
+        QVERIFY(link != nullptr && !link->fails);
+        const QPoint at = view.mapFromScene(link->sceneBoundingRect().center());
+        QContextMenuEvent event(QContextMenuEvent::Mouse, at, view.viewport()->mapToGlobal(at));
+        QApplication::sendEvent(view.viewport(), &event);
+        auto* menu = view.findChild<QMenu*>("fail_menu");
+        QVERIFY(menu != nullptr);
+        trigger(*menu, "Cut…");
+        QCOMPARE(document.experiment().failures.back().target, std::string("east->west"));
+        QVERIFY(link->fails);
+        QVERIFY(!has_errors(validate(document.experiment())));
+        QCOMPARE(failures_of_link(document.experiment(), document.experiment().topology.links[0]).size(),
+                 std::size_t{1});
+        QMenu none;
+        editor.fill_menu({.links = {{"west", "west"}}}, none);
+        QVERIFY2(none.isEmpty(), "within a region no one line is drawn");
+    }
+
+    void every_link_that_is_offered_is_a_line_of_the_network() {
+        for (const char* name : {"quick-start", "single-cluster", "authors-18", "authors-20", "authors-42"}) {
+            auto e =
+                load_experiment(std::string(SKIPPIPE_SOURCE_DIR "/resources/experiments/") + name + ".json").experiment;
+            const auto lines = make_problem(e).line_names;
+            const auto offered = failure_targets(e, FailureKind::link_cut);
+            QVERIFY(!offered.empty());
+            for (const auto& target : offered) {
+                QVERIFY2(std::find(lines.begin(), lines.end(), target) != lines.end(), target.c_str());
+                e.failures = {new_failure(e, FailureKind::link_cut, target, 1)};
+                QVERIFY2(!has_errors(validate(e)), target.c_str());
+            }
+        }
+    }
+
+    void a_line_that_is_not_drawn_stays_a_target() {
+        Experiment e = three_nodes();
+        e.topology.regions.push_back({"here", 0, 0});
+        e.topology.nodes[0].region = e.topology.nodes[2].region = "here";
+        Failure failure = parse_failure("link-cut:node-1->node-3@5s", "");
+        e.failures = {failure};
+        QVERIFY2(!has_errors(validate(e)), "two nodes of a region have a line");
+        e.topology.nodes[2].region = "there";
+        e.topology.regions.push_back({"there", 0, 0});
+        e.topology.links.push_back({.from = "here", .to = "there"});
+        QVERIFY2(!has_errors(validate(e)), "so have two nodes whose regions are linked");
+        for (const auto kind : {FailureKind::link_degraded, FailureKind::jitter, FailureKind::link_cut}) {
+            set_kind(e, failure, kind);
+            QCOMPARE(failure.target, std::string("node-1->node-3"));
+        }
+        set_kind(e, failure, FailureKind::crash);
+        QCOMPARE(failure.target, any_target);
     }
 
     void a_click_on_the_axis_adds_a_crash() {

@@ -84,7 +84,7 @@ void FailureEditor::ask_for_trace(QWidget* parent) {
 
 void FailureEditor::fill_menu(const Selection& subject, QMenu& menu) {
     const bool node = subject.nodes.size() == 1;
-    if (!node && subject.links.size() != 1) return;
+    if (!node && (subject.links.size() != 1 || subject.links.begin()->from == subject.links.begin()->to)) return;
     const std::string target =
         node ? *subject.nodes.begin() : subject.links.begin()->from + "->" + subject.links.begin()->to;
     auto* fail = menu.addMenu(tr("Fail"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "core/experiment/failure_text.h"
@@ -15,8 +16,34 @@ constexpr int usual_iteration = 1;
 constexpr double usual_s = 60, usual_chance = 0.03, usual_rate = 1;
 constexpr double usual_factor = 2, usual_jitter = 0.2;
 constexpr double usual_outage_iterations = 2;
+constexpr std::size_t most_pairs = 400;  // in a list to choose from; others may be typed
 
 bool is_link(FailureKind kind) { return kind == FailureKind::link_cut || kind == FailureKind::link_degraded; }
+
+bool names_line(const std::string& target) { return target.find("->") != std::string::npos; }
+
+/// Drawn links, each direction, then pairs of nodes that have a line without a link: within a region, or all of a
+/// matrix of hops, which goes before links.
+void add_lines(const Topology& topology, std::vector<std::string>& targets) {
+    const bool has_matrix = !topology.hop_matrix_s.empty();
+    std::set<std::string> drawn;
+    for (const auto& link : topology.links) {
+        if (has_matrix || link.from == link.to) continue;
+        for (const auto& line : {link.from + "->" + link.to, link.to + "->" + link.from}) {
+            drawn.insert(line);
+            targets.push_back(line);
+            if (!link.both_ways) break;
+        }
+    }
+    std::size_t pairs = 0;
+    for (const auto& a : topology.nodes)
+        for (const auto& b : topology.nodes) {
+            const bool has_line = has_matrix || (!a.region.empty() && a.region == b.region);
+            if (a.id == b.id || !has_line || pairs == most_pairs || drawn.contains(a.id + "->" + b.id)) continue;
+            targets.push_back(a.id + "->" + b.id);
+            ++pairs;
+        }
+}
 
 template <class Wanted>
 std::vector<std::size_t> failures_where(const Experiment& experiment, const Wanted& wanted) {
@@ -76,11 +103,7 @@ std::vector<std::string> failure_targets(const Experiment& experiment, FailureKi
     if (kind == FailureKind::crash || kind == FailureKind::slow_down) targets = {any_target, any_data_node};
     if (!is_link(kind))
         for (const auto& node : experiment.topology.nodes) targets.push_back(node.id);
-    if (is_link(kind) || kind == FailureKind::jitter)
-        for (const auto& link : experiment.topology.links) {
-            targets.push_back(link.from + "->" + link.to);
-            if (link.both_ways && link.from != link.to) targets.push_back(link.to + "->" + link.from);
-        }
+    if (is_link(kind) || kind == FailureKind::jitter) add_lines(experiment.topology, targets);
     return targets;
 }
 
@@ -88,9 +111,10 @@ void set_kind(const Experiment& experiment, Failure& failure, FailureKind kind) 
     const bool was_jitter = failure.kind == FailureKind::jitter;
     failure.kind = kind;
     const auto targets = failure_targets(experiment, kind);
+    const bool keeps_line = (is_link(kind) || kind == FailureKind::jitter) && names_line(failure.target);
     if (targets.empty())
         failure.target.clear();
-    else if (std::find(targets.begin(), targets.end(), failure.target) == targets.end())
+    else if (!keeps_line && std::find(targets.begin(), targets.end(), failure.target) == targets.end())
         failure.target = targets.front();
     if ((kind == FailureKind::jitter) != was_jitter || !has_factor(kind))
         failure.factor = kind == FailureKind::jitter ? usual_jitter : usual_factor;

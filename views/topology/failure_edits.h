@@ -20,9 +20,10 @@ void set_trigger(Failure& failure, Trigger trigger);
 /// That one alone: the value just entered counts, the others go. Nothing where it was emptied.
 void keep_trigger(Failure& failure, const std::string& entered_key);
 
-/// Targets that fit a kind, those that the seed chooses first; of links each direction that is drawn.
+/// Targets that fit a kind, those that the seed chooses first; of links the lines that the network has,
+/// by direction: a link within a region is none, there each pair of nodes has a line of its own.
 std::vector<std::string> failure_targets(const Experiment& experiment, FailureKind kind);
-/// Another kind, with target and factor that fit it.
+/// Another kind, with target and factor that fit it; a line that is not drawn by itself stays a target of links.
 void set_kind(const Experiment& experiment, Failure& failure, FailureKind kind);
 /// A failure with sensible values. `target`: the first that fits where this one does not; `iteration_s`: network time
 /// of an iteration, 0: not known.
