@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <future>
+
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include "core/experiment/io.h"
 #include "views/document/document.h"
+#include "views/document/file_worker.h"
 #include "views/document/recovery.h"
 #include "views/inspector/field_text.h"
 #include "views/topology/edits.h"
@@ -91,9 +94,15 @@ private Q_SLOTS:
         Document document;
         document.start_new(small());
         {
-            DocumentRecovery recovery(document, folder);
+            FileWorker files;
+            DocumentRecovery recovery(document, files, folder);
             document.edit("seed", [](Experiment& e) { e.seed = 99; });
             recovery.write();
+            bool written = false;
+            files.ask(
+                {}, [] {}, &document, [&](const QString&) { written = true; });
+            QTRY_VERIFY(written);
+            QVERIFY2(QDir(place.path()).entryList({"*.json"}).size() == 1, "it is there");
             QVERIFY2(DocumentRecovery::find(folder).empty(), "the window that wrote it still lives");
         }
         const auto found = DocumentRecovery::find(folder);
@@ -105,11 +114,76 @@ private Q_SLOTS:
         DocumentRecovery::remove(found.front());
         QVERIFY(DocumentRecovery::find(folder).empty());
         {
-            DocumentRecovery recovery(other, folder);
+            FileWorker files;
+            DocumentRecovery recovery(other, files, folder);
             recovery.write();
             recovery.discard();
         }
         QVERIFY2(DocumentRecovery::find(folder).empty(), "a window closed as wished leaves nothing");
+    }
+
+    void the_last_edit_is_kept_and_nothing_is_lost_at_the_end() {
+        QTemporaryDir place;
+        const std::filesystem::path folder = place.path().toStdString();
+        Document document;
+        document.start_new(small());
+        {
+            FileWorker files;
+            DocumentRecovery recovery(document, files, folder);
+            std::promise<void> gate;
+            files.ask({}, [&] { gate.get_future().wait(); });  // a slow disk
+            for (std::uint64_t seed = 90; seed < 95; ++seed) {
+                document.edit("seed", [&](Experiment& e) { e.seed = seed; });
+                recovery.write();
+            }
+            document.edit("seed", [](Experiment& e) { e.seed = 95; });  // still waits for its second
+            gate.set_value();
+        }
+        const auto found = DocumentRecovery::find(folder);
+        QCOMPARE(found.size(), std::size_t{1});
+        QCOMPARE(found.front().experiment.seed, std::uint64_t{95});
+    }
+
+    void of_what_waits_under_one_name_the_last_counts() {
+        std::vector<int> done, told;
+        QObject listener;
+        {
+            FileWorker files;
+            std::promise<void> gate;
+            files.ask({}, [&] { gate.get_future().wait(); });
+            for (int i = 0; i < 4; ++i)
+                files.ask(
+                    i == 2 ? "other" : "one", [&done, i] { done.push_back(i); }, &listener,
+                    [&told, i](const QString&) { told.push_back(i); });
+            {
+                QObject gone;
+                files.ask(
+                    {}, [&] { done.push_back(9); }, &gone, [&](const QString&) { told.push_back(9); });
+            }
+            gate.set_value();
+            QTRY_COMPARE(told, (std::vector<int>{2, 3}));
+        }
+        QCOMPARE(done, (std::vector<int>{2, 3, 9}));
+    }
+
+    void work_that_cannot_be_kept_is_told_once() {
+        QTemporaryDir place;
+        write_file_atomically(place.filePath("file").toStdString(), "no folder");
+        Document document;
+        document.start_new(small());
+        FileWorker files;
+        DocumentRecovery recovery(document, files, place.filePath("file/recovery").toStdString());
+        QSignalSpy failed(&recovery, &DocumentRecovery::failed);
+        for (std::uint64_t seed = 7; seed < 9; ++seed) {
+            document.edit("seed", [&](Experiment& e) { e.seed = seed; });
+            recovery.write();
+            bool written = false;
+            files.ask(
+                {}, [] {}, &document, [&](const QString&) { written = true; });
+            QTRY_VERIFY(written);
+            QCOMPARE(failed.count(), 1);
+        }
+        QVERIFY(failed.front().front().toString().contains("file"));
     }
 
     void faults_speak_of_things() {

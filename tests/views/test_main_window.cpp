@@ -153,8 +153,6 @@ private Q_SLOTS:
         window.export_run(one, Format::svg, folder.filePath("nowhere/timeline.svg").toStdString());
         QTRY_COMPARE_WITH_TIMEOUT(refused.count(), 1, patient_ms);
         QVERIFY2(!refused[0][1].toBool() && window.banner().text().contains("nowhere"), "a folder that is not there");
-        QVERIFY(window.export_picture(folder.filePath("view.png")));
-        QVERIFY(!QImage(folder.filePath("view.png")).isNull());
 
         window.document().edit("Longer", [](Experiment& e) { e.training.iterations = 100'000; });
         QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
@@ -401,6 +399,21 @@ private Q_SLOTS:
         QCOMPARE(recent->actions()[0]->text(), QString("quick-start.json"));
         recent->actions()[1]->trigger();
         QCOMPARE(window.document().file().filename().string(), std::string("single-cluster.json"));
+    }
+
+    void a_picture_is_written_beside_the_window() {
+        QTemporaryDir folder;
+        auto window = std::make_unique<MainWindow>(planners_, folder.filePath("record.sqlite").toStdString());
+        QSignalSpy exported(window.get(), &MainWindow::exported);
+        window->export_picture(folder.filePath("nowhere/view.png"));
+        QTRY_COMPARE(exported.count(), 1);
+        QVERIFY2(!exported.takeFirst()[1].toBool() && window->banner().text().contains("nowhere"), "it is told");
+        window->export_picture(folder.filePath("view.png"));
+        QTRY_COMPARE(exported.count(), 1);
+        QVERIFY(exported[0][1].toBool() && !QImage(folder.filePath("view.png")).isNull());
+        window->export_picture(folder.filePath("last.png"));
+        window.reset();
+        QVERIFY2(!QImage(folder.filePath("last.png")).isNull(), "what was asked for is there when the window is gone");
     }
 
     void theme_and_panes_are_remembered() {

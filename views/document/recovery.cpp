@@ -2,12 +2,14 @@
 #include "views/document/recovery.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QCoreApplication>
 #include <QUuid>
 
 #include "core/experiment/io.h"
 #include "views/document/document.h"
+#include "views/document/file_worker.h"
 
 namespace skippipe {
 namespace {
@@ -25,8 +27,30 @@ std::unique_ptr<QLockFile> lock(const std::filesystem::path& file) {
 
 }  // namespace
 
-DocumentRecovery::DocumentRecovery(Document& document, std::filesystem::path folder, QObject* parent)
-    : QObject(parent), document_(document), folder_(std::move(folder)) {
+/// The file of this window's work, touched on the worker's thread alone.
+struct DocumentRecovery::Copy {
+    std::filesystem::path file;
+    std::unique_ptr<QLockFile> lock;
+
+    void write(const std::filesystem::path& document_file, const Experiment& experiment) {
+        std::error_code told_when_it_is_written;
+        std::filesystem::create_directories(file.parent_path(), told_when_it_is_written);
+        if (!lock) lock = skippipe::lock(file);
+        nlohmann::ordered_json json;
+        json["file"] = document_file.string();
+        json["written"] = QDateTime::currentDateTime().toString(Qt::ISODate).toStdString();
+        json["experiment"] = to_json(experiment);
+        write_file_atomically(file, json.dump(1));
+    }
+    void remove() {
+        std::error_code gone_already;
+        std::filesystem::remove(file, gone_already);
+        lock.reset();
+    }
+};
+
+DocumentRecovery::DocumentRecovery(Document& document, FileWorker& files, std::filesystem::path folder, QObject* parent)
+    : QObject(parent), document_(document), files_(files), folder_(std::move(folder)) {
     timer_.setSingleShot(true);
     timer_.setInterval(delay_ms);
     connect(&timer_, &QTimer::timeout, this, &DocumentRecovery::write);
@@ -34,7 +58,9 @@ DocumentRecovery::DocumentRecovery(Document& document, std::filesystem::path fol
     connect(&document, &Document::file_changed, this, &DocumentRecovery::schedule);
 }
 
-DocumentRecovery::~DocumentRecovery() = default;
+DocumentRecovery::~DocumentRecovery() {
+    if (timer_.isActive()) write();
+}
 
 void DocumentRecovery::schedule() {
     if (!document_.is_modified())
@@ -46,30 +72,26 @@ void DocumentRecovery::schedule() {
 void DocumentRecovery::write() {
     timer_.stop();
     if (!document_.is_modified()) return;
-    std::error_code error;
-    if (file_.empty()) {
-        std::filesystem::create_directories(folder_, error);
-        file_ = folder_ / (QUuid::createUuid().toString(QUuid::WithoutBraces).toStdString() + ".json");
-        lock_ = lock(file_);
-    }
-    nlohmann::ordered_json json;
-    json["file"] = document_.file().string();
-    json["written"] = QDateTime::currentDateTime().toString(Qt::ISODate).toStdString();
-    json["experiment"] = to_json(document_.experiment());
-    try {
-        write_file_atomically(file_, json.dump(1));
-    } catch (const InputError&) {
-        // A full or read-only disk: the document itself is unharmed, and the next edit tries again.
-    }
+    if (!copy_)
+        copy_ = std::make_shared<Copy>(
+            Copy{folder_ / (QUuid::createUuid().toString(QUuid::WithoutBraces).toStdString() + ".json"), nullptr});
+    files_.ask(
+        copy_->file.string(),
+        [copy = copy_, file = document_.file(), experiment = document_.experiment()] { copy->write(file, experiment); },
+        this, [this](const QString& fault) { follow(fault); });
+}
+
+/// A full or read-only disk: the document itself is unharmed, and the next edit tries again.
+void DocumentRecovery::follow(const QString& fault) {
+    const bool failed_before = std::exchange(fails_, !fault.isEmpty());
+    if (fails_ && !failed_before) Q_EMIT failed(fault);
 }
 
 void DocumentRecovery::discard() {
     timer_.stop();
-    if (file_.empty()) return;
-    std::error_code error;
-    std::filesystem::remove(file_, error);
-    lock_.reset();
-    file_.clear();
+    if (!copy_) return;
+    files_.ask(copy_->file.string(), [copy = copy_] { copy->remove(); });
+    copy_.reset();
 }
 
 std::vector<FoundWork> DocumentRecovery::find(const std::filesystem::path& folder) {

@@ -14,6 +14,7 @@
 namespace skippipe {
 
 class Document;
+class FileWorker;
 
 /// Unsaved work of a window that is gone.
 struct FoundWork {
@@ -25,15 +26,16 @@ struct FoundWork {
 
 /// Keeps unsaved work in a file of its own (never the user's), a moment after each edit, and removes it when the
 /// document is saved or `discard` is called: a window that closes as wished does. Whatever else ends the window leaves
-/// the work to be found.
+/// the work to be found. `files` does what touches the disk.
 class DocumentRecovery : public QObject {
     Q_OBJECT
 public:
-    /// `folder` is made where missing; nothing is kept where that fails.
-    DocumentRecovery(Document& document, std::filesystem::path folder, QObject* parent = nullptr);
+    /// `folder` is made where missing. `files` outlives it.
+    DocumentRecovery(Document& document, FileWorker& files, std::filesystem::path folder, QObject* parent = nullptr);
+    /// What waits to be written is.
     ~DocumentRecovery() override;
 
-    /// Writes now what waits to be written.
+    /// Does not wait any longer to hand over what is to be written.
     void write();
     /// Forgets this window's unsaved work: the user chose to.
     void discard();
@@ -42,13 +44,21 @@ public:
     static std::vector<FoundWork> find(const std::filesystem::path& folder);
     static void remove(const FoundWork& work);
 
+Q_SIGNALS:
+    /// Work cannot be kept; told once, until it can again.
+    void failed(const QString& why);
+
 private:
+    struct Copy;
     void schedule();
+    void follow(const QString& fault);
 
     Document& document_;
-    std::filesystem::path folder_, file_;
-    std::unique_ptr<QLockFile> lock_;
+    FileWorker& files_;
+    std::filesystem::path folder_;
+    std::shared_ptr<Copy> copy_;  ///< null: none was written
     QTimer timer_;
+    bool fails_ = false;
 };
 
 }  // namespace skippipe

@@ -22,7 +22,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     : QMainWindow(parent),
       plans_(document_, planners),
       feed_(record),
-      recovery_(document_, record.parent_path() / "recovery"),
+      recovery_(document_, files_, record.parent_path() / "recovery"),
       launcher_(record, record.parent_path() / "launched"),
       prober_(record.parent_path() / "launched"),
       bar_(new TopBar(document_, planners)),
@@ -112,6 +112,9 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         pause_asked_.reset();
         banner_->show_message(why);
         follow_runs();
+    });
+    connect(&recovery_, &DocumentRecovery::failed, this, [this](const QString& why) {
+        banner_->show_message(tr("Unsaved work cannot be kept for the case of a crash: %1").arg(why));
     });
     connect(&document_, &Document::changed, this, &MainWindow::follow_launch);
     connect(&document_, &Document::faults_changed, this, &MainWindow::follow_launch);

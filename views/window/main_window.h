@@ -12,6 +12,7 @@
 
 #include "views/compare/compare_page.h"
 #include "views/document/document.h"
+#include "views/document/file_worker.h"
 #include "views/document/recovery.h"
 #include "views/document/selection_model.h"
 #include "views/plan/plan_service.h"
@@ -71,7 +72,8 @@ public:
     RunId run_in_sight() const;
     /// Writes a run into a file, away from the window's thread; the banner says when it is there, or why not.
     void export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
-    bool export_picture(const QString& file);
+    /// The same for a picture of the workspace as it is now.
+    void export_picture(const QString& file);
     void set_theme(ThemeChoice choice);
     ThemeChoice theme_choice_now() const { return theme_; }
     /// Takes theme, place and panes from this file and keeps them there; without it nothing is remembered. A given
@@ -108,11 +110,13 @@ private:
     void follow_document();
     bool may_lose_document();
     bool write_to(const std::filesystem::path& file);
+    void offer(const FoundWork& work);
 
     Document document_;
     SelectionModel selection_;
     PlanService plans_;
     RunFeed feed_;
+    FileWorker files_;
     DocumentRecovery recovery_;
     Launcher launcher_;
     Prober prober_;

@@ -2,7 +2,9 @@
 // A run, or what is seen, as a file for other programs.
 #include <sstream>
 
+#include <QBuffer>
 #include <QFileDialog>
+#include <QImage>
 #include <QMenu>
 #include <QPixmap>
 
@@ -75,11 +77,22 @@ void MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem
         });
 }
 
-bool MainWindow::export_picture(const QString& file) {
-    const QPixmap picture = pages_->currentWidget()->grab();
-    if (picture.save(file, "PNG")) return true;
-    banner_->show_message(tr("Could not write %1: choose a folder that can be written to").arg(file));
-    return false;
+void MainWindow::export_picture(const QString& file) {
+    files_.ask(
+        {},
+        [picture = pages_->currentWidget()->grab().toImage(), file] {
+            QByteArray png;
+            QBuffer buffer(&png);
+            buffer.open(QIODevice::WriteOnly);
+            picture.save(&buffer, "PNG");
+            write_file_atomically(file.toStdString(), png.toStdString());
+        },
+        this,
+        [this, file](const QString& fault) {
+            banner_->show_message(fault.isEmpty() ? tr("The picture was written to %1").arg(file)
+                                                  : tr("Could not export: %1").arg(fault));
+            Q_EMIT exported(file, fault.isEmpty());
+        });
 }
 
 void MainWindow::make_export_menu(QMenu& file) {

@@ -45,6 +45,7 @@ void MainWindow::open_template(const QString& name) {
     document_.start_new(parse_experiment(file.readAll().toStdString()).experiment);
 }
 
+/// On the window's thread: a document is some KB, replaced as a whole, and whoever saves waits to know that it is safe.
 bool MainWindow::write_to(const std::filesystem::path& file) {
     try {
         document_.save(file);
@@ -75,19 +76,27 @@ bool MainWindow::may_lose_document() {
 }
 
 void MainWindow::offer_recovery() {
-    const auto found = DocumentRecovery::find(feed_.file().parent_path() / "recovery");
-    if (found.empty()) return;
-    const FoundWork work = found.front();
+    const auto found = std::make_shared<std::vector<FoundWork>>();
+    files_.ask(
+        {}, [found, folder = feed_.file().parent_path() / "recovery"] { *found = DocumentRecovery::find(folder); },
+        this,
+        [this, found](const QString&) {
+            if (!found->empty()) offer(found->front());
+        });
+}
+
+void MainWindow::offer(const FoundWork& work) {
+    const auto remove = [this, work] { files_.ask({}, [work] { DocumentRecovery::remove(work); }); };
     banner_->show_message(
         tr("Unsaved work on \"%1\" of %2 was found")
             .arg(QString::fromStdString(work.experiment.name), work.written.toString("yyyy-MM-dd HH:mm")),
         {{tr("Recover"),
-          [this, work] {
+          [this, work, remove] {
               document_.recover(work.experiment, work.document_file);
-              DocumentRecovery::remove(work);
+              remove();
               show_workspace(design);
           }},
-         {tr("Discard"), [work] { DocumentRecovery::remove(work); }}});
+         {tr("Discard"), remove}});
 }
 
 /// Says once that a run outlives the window, and asks whether it shall.

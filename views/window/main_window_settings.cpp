@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window remembers from one time to the next: theme, place, and how its panes are divided.
+// What the window remembers from one time to the next: theme, place, and how its panes are divided. A KB, written on
+// the window's thread when somebody chooses a theme, opens a file or closes the window: QSettings replaces the file as
+// a whole, and the next window reads it at once.
 #include <QActionGroup>
 #include <QApplication>
 #include <QFileInfo>
