@@ -416,6 +416,35 @@ private Q_SLOTS:
         QVERIFY2(!QImage(folder.filePath("last.png")).isNull(), "what was asked for is there when the window is gone");
     }
 
+    void lanes_keep_their_names_beside_the_axis() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("quick-start");
+        window.document().edit("fast", [](Experiment& e) { e.pipeline.planner = "gpipe"; });
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        auto& page = window.design_page();
+        QTRY_VERIFY_WITH_TIMEOUT(page.plan_timeline().data() != nullptr && !window.plans().is_busy(), patient_ms);
+        const auto is_named = [&] {
+            return page.plan_timeline().height() >= page.plan_timeline().height_for_named_lanes();
+        };
+        const auto& axis = page.failure_axis();
+        QCOMPARE(axis.height(), axis.sizeHint().height());
+        for (const QSize size : {QSize(1280, 800), QSize(1024, 700)}) {
+            window.resize(size);
+            window.document().edit("calm", [](Experiment& e) { e.failures.clear(); });
+            QTRY_COMPARE(axis.height(), axis.sizeHint().height());
+            QTRY_VERIFY(is_named());
+            for (const char* node : {"n0", "n1", "n2", "n3", "n4"}) page.failures().add_crash(node, 20);
+            QTRY_VERIFY(axis.height() < axis.sizeHint().height() && axis.height() >= axis.minimumSizeHint().height());
+            QTRY_VERIFY(is_named());
+        }
+        auto* rows = window.findChild<QSplitter*>("design_rows");
+        rows->setSizes({200, 600});  // with room for both the axis has what it would like
+        QTRY_COMPARE(axis.height(), axis.sizeHint().height());
+        QVERIFY(is_named());
+    }
+
     void theme_and_panes_are_remembered() {
         QTemporaryDir folder;
         const QString settings = folder.filePath("window.ini");
@@ -436,6 +465,8 @@ private Q_SLOTS:
                      (dark ? Theme::dark_theme() : Theme::light()).surface);
             QCOMPARE(window->palette().color(QPalette::Window), theme().surface_2);
         }
+        const auto rows = [](MainWindow& window) { return window.findChild<QSplitter*>("design_rows"); };
+        rows(*window)->setSizes({150, 450});
         panes(*window)->setSizes({800, 400});
         window->resize(1100, 700);
         QCOMPARE(window->size(), QSize(1100, 700));
@@ -453,6 +484,8 @@ private Q_SLOTS:
         if (kept) QTRY_COMPARE(panes(*window)->sizes(), at_close);
         QTRY_VERIFY(panes(*window)->sizes()[0] > panes(*window)->sizes()[1]);
         QVERIFY(at_close[0] > at_close[1]);
+        window->show_workspace(MainWindow::design);
+        QTRY_VERIFY2(rows(*window)->sizes()[0] < rows(*window)->sizes()[1], "the plan's height too");
         apply_theme(*qApp, false);
     }
 

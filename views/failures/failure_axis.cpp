@@ -19,7 +19,7 @@
 namespace skippipe {
 namespace {
 
-constexpr double most_lanes = 5;
+constexpr double most_lanes = 5, least_lanes = 2;
 constexpr double grip = 4, mark_reach = 7;  // pixels around an end and a beginning that are it
 constexpr double drag_threshold = 3;
 constexpr double snap_pixels = 4;
@@ -65,13 +65,15 @@ void FailureAxis::follow_plan() {
     update();
 }
 
-QSize FailureAxis::sizeHint() const {
-    // One row more than there are lanes: an empty place to click.
-    const double rows = std::min(static_cast<double>(lanes_.size()) + 1, most_lanes);
-    return {400, static_cast<int>(failure_scale_height + rows * failure_lane_height)};
+/// One row more than there are lanes: an empty place to click.
+int FailureAxis::height_of(double most_rows) const {
+    const double rows = std::min(static_cast<double>(lanes_.size()) + 1, most_rows);
+    return static_cast<int>(failure_scale_height + rows * failure_lane_height);
 }
 
-QSize FailureAxis::minimumSizeHint() const { return {200, sizeHint().height()}; }
+QSize FailureAxis::sizeHint() const { return {400, height_of(most_lanes)}; }
+
+QSize FailureAxis::minimumSizeHint() const { return {200, height_of(least_lanes)}; }
 
 double FailureAxis::names_width() const { return width() < wide_enough ? narrow_names : wide_names; }
 

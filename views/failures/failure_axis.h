@@ -35,6 +35,7 @@ public:
     /// What the card under the mouse says.
     QString words_at(QPointF place) const;
 
+    /// As high as its lanes; at the least as two, which scroll.
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -66,6 +67,7 @@ private:
         bool moved = false;
     };
 
+    int height_of(double most_rows) const;
     void follow_document();
     void bring_selected_into_sight();
     TimeScale scale() const;

@@ -68,6 +68,10 @@ QPointF TimelineView::place_of(double seconds, int lane) const {
 
 int TimelineView::height_for_all_lanes() const { return static_cast<int>(axis_height + stack().content_height()); }
 
+int TimelineView::height_for_named_lanes() const {
+    return static_cast<int>(std::ceil(axis_height + stack().count * least_named_lane));
+}
+
 void TimelineView::draw(ImDrawList& list) {
     if (!data_ || data_->lanes().empty()) {
         const std::string words = empty_text_.toStdString();

@@ -44,6 +44,8 @@ public:
     /// Where a time and a lane are drawn, in widget coordinates; for tests and other views.
     QPointF place_of(double seconds, int lane) const;
     int height_for_all_lanes() const;
+    /// In which a compact one's lanes are just high enough for their names.
+    int height_for_named_lanes() const;
 
 Q_SIGNALS:
     void selected_changed();        ///< span, gap or area

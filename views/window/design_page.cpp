@@ -2,7 +2,6 @@
 #include "views/window/design_page.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <QHeaderView>
 #include <QMenu>
@@ -23,10 +22,6 @@ QTableWidget* table_with_row_names(const QString& name) {
     make_plain(*table, name);
     table->verticalHeader()->show();
     return table;
-}
-
-QString figure(const QString& name, const QString& value) {
-    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
 }
 
 /// "Stages: " of "/pipeline/stages"; of an element of a list, the list's name and its place: "Nodes 3, latency: ".
@@ -57,10 +52,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       inspector_(new Inspector(document, selection, failures_, plans.planners())),
       stages_(table_with_row_names(tr("Stages"))),
       matrix_(table_with_row_names(tr("Hop times"))),
-      timeline_(new TimelineView(zoom_, true)),
-      axis_(new FailureAxis(document, selection, failures_)),
-      figures_(new QLabel),
-      state_(new QLabel),
+      plan_(new PlanArea(document, selection, failures_, plans)),
       problems_(new QListWidget),
       why_(new WhyPanel(document, selection, plans)),
       bottom_(new QTabWidget) {
@@ -73,7 +65,8 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
 
     auto* middle = new QSplitter(Qt::Vertical);
     middle->addWidget(tabs);
-    middle->addWidget(plan_area());
+    fill_bottom();
+    middle->addWidget(bottom_);
     middle->setSizes({390, 330});
     middle->setStretchFactor(0, 1);
     auto* across = new QSplitter(Qt::Horizontal, this);
@@ -93,18 +86,9 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(&plans, &PlanService::planned, this, &DesignPage::show_plan);
     connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_plan);
     connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
-    connect(&selection, &SelectionModel::changed, this,
-            [this] { timeline_->set_marked(selection_.now().nodes, selection_.now().microbatch); });
-    connect(timeline_, &TimelineView::selected_changed, this, [this] {
-        Selection s = selection_.now();
-        const auto place = timeline_->selected();
-        s.microbatch =
-            place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
-        selection_.select(s);
-    });
     connect(problems_, &QListWidget::itemActivated, this, &DesignPage::choose_problem);
     connect(problems_, &QListWidget::itemClicked, this, &DesignPage::choose_problem);
-    connect(axis_, &FailureAxis::edit_requested, inspector_, &Inspector::enter);
+    connect(&plan_->axis(), &FailureAxis::edit_requested, inspector_, &Inspector::enter);
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->center_selection(); });
     show_problems();
@@ -164,88 +148,28 @@ void DesignPage::set_measuring(bool measuring) {
     measure_->setText(measuring ? tr("Measuring…") : tr("Measure"));
 }
 
-QWidget* DesignPage::plan_area() {
-    auto* plan = new QWidget;
-    plan->setProperty("role", "surface");
-    plan->setAttribute(Qt::WA_StyledBackground);
-    auto* column = new QVBoxLayout(plan);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    auto* row = new QHBoxLayout;
-    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
-    figures_->setTextFormat(Qt::RichText);
-    figures_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    figures_->setMinimumHeight(size::row);
-    figures_->setObjectName("plan_figures");
-    state_->setProperty("role", "secondary");
-    row->addWidget(figures_, 1);
-    row->addWidget(state_);
-    column->addLayout(row);
-    column->addWidget(timeline_, 1);
-    column->addWidget(axis_);
+void DesignPage::fill_bottom() {
     bottom_->setDocumentMode(true);
-    bottom_->addTab(plan, tr("Plan"));
+    bottom_->addTab(plan_, tr("Plan"));
     problems_->setObjectName("problems");
     problems_->setAccessibleName(tr("Problems"));
     problems_->setWordWrap(true);
     problems_->setSpacing(2);
     bottom_->addTab(problems_, tr("Problems"));
     bottom_->addTab(why_, tr("Why"));
-    return bottom_;
 }
 
 void DesignPage::show_plan() {
     const auto outcome = plans_.outcome();
-    const bool busy = plans_.is_busy();
-    const double iteration_s = outcome && outcome->has_plan ? outcome->score.iteration_seconds : 0;
-    if (iteration_s != failures_.iteration_s()) {
-        failures_.set_iteration_s(std::isfinite(iteration_s) ? iteration_s : 0);
-        axis_->follow_plan();
-    }
-    state_->setText(!busy                   ? QString{}
-                    : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
-                                            : tr("Searching…"));
+    plan_->show_plan();
     if (!outcome || !outcome->has_plan) {
-        figures_->setText(
-            outcome && !outcome->faults.empty() && !busy
-                ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what).toHtmlEscaped())
-                : tr("The plan's figures appear here"));
-        timeline_->set_data(nullptr);
-        timeline_->set_empty_text(busy ? tr("Planning…")
-                                       : tr("One lane a node appears here once the experiment can be planned"));
         canvas_->scene_model().show_plan(nullptr, {});
         stages_->setRowCount(0);
-        show_problems();
-        return;
+    } else {
+        canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
+        show_stages(*outcome);
+        show_matrix();
     }
-    const Score& s = outcome->score;
-    const bool old = plans_.is_outdated();
-    QStringList parts{figure(QString::fromStdString(outcome->plan.planner) + tr(": iteration"),
-                             QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
-                      figure(tr("Bound"), duration(s.lower_bound_seconds)),
-                      tr("%1 above the bound").arg(percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction))};
-    if (!busy) parts << figure(tr("Sent"), quantity(s.bytes, "B"));  // room for the search's progress
-    if (plans_.previous_iteration_s() > 0 && !old)
-        parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
-    if (!s.violations.empty())
-        parts << QStringLiteral("<span style='color:%1'>%2</span>")
-                     .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
-    // Figures of the plan before the edit stay readable, but pale, until the next one is there.
-    const QString words = parts.join("&nbsp;&nbsp; ");
-    figures_->setText(old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), words)
-                          : words);
-    figures_->setToolTip(
-        old ? tr("Of the experiment before the last edit")
-            : tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
-    timeline_->setEnabled(!old);
-    if (timeline_->data() != outcome->lanes.get()) {
-        zoom_.set_extent(outcome->lanes->extent_s());
-        zoom_.show_all();
-        timeline_->set_data(outcome->lanes);
-    }
-    canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
-    show_stages(*outcome);
-    show_matrix();
     show_problems();
 }
 

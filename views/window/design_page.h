@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
 #include <QTableWidget>
@@ -8,13 +7,12 @@
 
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
-#include "views/failures/failure_axis.h"
 #include "views/failures/failure_editor.h"
 #include "views/inspector/inspector.h"
 #include "views/plan/plan_service.h"
 #include "views/plan/why_panel.h"
-#include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
+#include "views/window/plan_area.h"
 
 namespace skippipe {
 
@@ -25,15 +23,15 @@ public:
     DesignPage(Document& document, SelectionModel& selection, PlanService& plans, QWidget* parent = nullptr);
 
     TopologyView& canvas() { return *canvas_; }
-    TimelineView& plan_timeline() { return *timeline_; }
+    TimelineView& plan_timeline() { return plan_->timeline(); }
     FailureEditor& failures() { return failures_; }
-    FailureAxis& failure_axis() { return *axis_; }
+    FailureAxis& failure_axis() { return plan_->axis(); }
     Inspector& inspector() { return *inspector_; }
     QListWidget& problems() { return *problems_; }
     WhyPanel& why() { return *why_; }
     /// Plan, problems, why.
     QTabWidget& bottom() { return *bottom_; }
-    const QLabel& figures() const { return *figures_; }
+    const QLabel& figures() const { return plan_->figures(); }
     QPushButton& measure_button() { return *measure_; }
     void set_measuring(bool measuring);
 
@@ -46,7 +44,7 @@ protected:
 
 private:
     QWidget* palette();
-    QWidget* plan_area();
+    void fill_bottom();
     void show_plan();
     void show_problems();
     Faults unused_nodes() const;
@@ -59,13 +57,10 @@ private:
     SelectionModel& selection_;
     PlanService& plans_;
     FailureEditor failures_;
-    TimeZoom zoom_;
     TopologyView* canvas_;
     Inspector* inspector_;
     QTableWidget *stages_, *matrix_;
-    TimelineView* timeline_;
-    FailureAxis* axis_;
-    QLabel *figures_, *state_;
+    PlanArea* plan_;
     QListWidget* problems_;
     WhyPanel* why_;
     QTabWidget* bottom_;

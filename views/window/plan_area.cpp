@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/plan_area.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include "views/document/selection_model.h"
+#include "views/failures/failure_editor.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+QString figure(const QString& name, const QString& value) {
+    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
+}
+
+}  // namespace
+
+PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor& failures, PlanService& plans,
+                   QWidget* parent)
+    : QWidget(parent),
+      selection_(selection),
+      failures_(failures),
+      plans_(plans),
+      figures_(new QLabel),
+      state_(new QLabel),
+      timeline_(new TimelineView(zoom_, true)),
+      axis_(new FailureAxis(document, selection, failures)) {
+    setProperty("role", "surface");
+    setAttribute(Qt::WA_StyledBackground);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    figures_->setTextFormat(Qt::RichText);
+    figures_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    figures_->setMinimumHeight(size::row);
+    figures_->setObjectName("plan_figures");
+    state_->setProperty("role", "secondary");
+    row->addWidget(figures_, 1);
+    row->addWidget(state_);
+    column->addLayout(row);
+    column->addWidget(timeline_, 1);
+    column->addWidget(axis_);
+    connect(&selection, &SelectionModel::changed, this,
+            [this] { timeline_->set_marked(selection_.now().nodes, selection_.now().microbatch); });
+    connect(timeline_, &TimelineView::selected_changed, this, &PlanArea::follow_timeline);
+}
+
+void PlanArea::follow_timeline() {
+    Selection s = selection_.now();
+    const auto place = timeline_->selected();
+    s.microbatch =
+        place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
+    selection_.select(s);
+}
+
+/// The axis has what it would like where lanes can be named all the same; else less, and no less than the lanes want
+/// where not even that would name them.
+void PlanArea::share_height() {
+    const int both = timeline_->height() + axis_->height();
+    const int most = axis_->sizeHint().height(), least = std::min(most, axis_->minimumSizeHint().height());
+    const int beside_names = both - timeline_->height_for_named_lanes();
+    axis_->setFixedHeight(std::clamp(std::max(beside_names, beside_names < least ? both / 3 : 0), least, most));
+}
+
+bool PlanArea::event(QEvent* event) {
+    const bool done = QWidget::event(event);
+    if (event->type() == QEvent::LayoutRequest) share_height();
+    return done;
+}
+
+void PlanArea::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    share_height();
+}
+
+void PlanArea::show_plan() {
+    const auto outcome = plans_.outcome();
+    const bool busy = plans_.is_busy();
+    const double iteration_s = outcome && outcome->has_plan ? outcome->score.iteration_seconds : 0;
+    if (iteration_s != failures_.iteration_s()) {
+        failures_.set_iteration_s(std::isfinite(iteration_s) ? iteration_s : 0);
+        axis_->follow_plan();
+    }
+    state_->setText(!busy                   ? QString{}
+                    : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
+                                            : tr("Searching…"));
+    if (!outcome || !outcome->has_plan) {
+        figures_->setText(
+            outcome && !outcome->faults.empty() && !busy
+                ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what).toHtmlEscaped())
+                : tr("The plan's figures appear here"));
+        timeline_->set_data(nullptr);
+        timeline_->set_empty_text(busy ? tr("Planning…")
+                                       : tr("One lane a node appears here once the experiment can be planned"));
+        return;
+    }
+    show_figures(*outcome);
+    timeline_->setEnabled(!plans_.is_outdated());
+    if (timeline_->data() != outcome->lanes.get()) {
+        zoom_.set_extent(outcome->lanes->extent_s());
+        zoom_.show_all();
+        timeline_->set_data(outcome->lanes);
+    }
+    share_height();
+}
+
+void PlanArea::show_figures(const PlanOutcome& outcome) {
+    const Score& s = outcome.score;
+    const bool old = plans_.is_outdated();
+    QStringList parts{figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"),
+                             QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
+                      figure(tr("Bound"), duration(s.lower_bound_seconds)),
+                      tr("%1 above the bound").arg(percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction))};
+    if (!plans_.is_busy()) parts << figure(tr("Sent"), quantity(s.bytes, "B"));  // room for the search's progress
+    if (plans_.previous_iteration_s() > 0 && !old)
+        parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
+    if (!s.violations.empty())
+        parts << QStringLiteral("<span style='color:%1'>%2</span>")
+                     .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
+    // Figures of the plan before the edit stay readable, but pale, until the next one is there.
+    const QString words = parts.join("&nbsp;&nbsp; ");
+    figures_->setText(old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), words)
+                          : words);
+    figures_->setToolTip(
+        old ? tr("Of the experiment before the last edit")
+            : tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
+}
+
+}  // namespace skippipe
