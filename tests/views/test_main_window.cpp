@@ -5,6 +5,7 @@
 
 #include <QContextMenuEvent>
 #include <QDoubleSpinBox>
+#include <QDropEvent>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QSplitter>
@@ -12,6 +13,8 @@
 #include <QTemporaryDir>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
 #include <QScreen>
 #include <QtTest>
 
@@ -414,6 +417,61 @@ private Q_SLOTS:
         window->export_picture(folder.filePath("last.png"));
         window.reset();
         QVERIFY2(!QImage(folder.filePath("last.png")).isNull(), "what was asked for is there when the window is gone");
+    }
+
+    void files_are_dropped_on_the_window() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        window.document().start_new(three_linked_nodes());
+        const auto write = [&](const char* name, const std::string& text) {
+            write_file_atomically(folder.filePath(name).toStdString(), text);
+            return QUrl::fromLocalFile(folder.filePath(name));
+        };
+        Experiment other = three_linked_nodes();
+        other.name = "Dropped";
+        const QUrl trace = write("outages.CSV", "node,down_s,up_s\nnode-2,5,9\n"),
+                   experiment = write("e.json", to_text(other)), text = write("notes.txt", "no");
+        const auto drop = [&](const QList<QUrl>& urls) {
+            QMimeData files;
+            files.setUrls(urls);
+            // The canvas lies under the mouse; what it does not take is the window's.
+            QWidget* under = window.design_page().canvas().viewport();
+            for (; under != &window && !under->acceptDrops(); under = under->parentWidget()) {}
+            QDragEnterEvent enter({200, 200}, Qt::CopyAction, &files, Qt::LeftButton, {});
+            enter.ignore();
+            QApplication::sendEvent(under, &enter);
+            if (!enter.isAccepted()) return false;
+            QDropEvent event({200, 200}, Qt::CopyAction, &files, Qt::LeftButton, {});
+            QApplication::sendEvent(under, &event);
+            return true;
+        };
+        QVERIFY2(!drop({text}) && !drop({trace, experiment}) && !drop({}), "one file of a kind that it knows");
+        window.show_workspace(MainWindow::compare);
+        QVERIFY(drop({trace}));
+        QTRY_COMPARE(window.document().experiment().failures.size(), std::size_t{1});
+        QCOMPARE(window.document().experiment().failures.front().target, std::string("node-2"));
+        QVERIFY2(window.design_page().isVisible(), "what was added is in sight");
+
+        const auto answer = [](QMessageBox::StandardButton button) {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (box == nullptr) return false;
+            box->button(button)->click();
+            return true;
+        };
+        for (const auto button : {QMessageBox::Cancel, QMessageBox::Discard}) {
+            QVERIFY(window.document().is_modified());
+            bool answered = false;
+            QTimer timer;
+            connect(&timer, &QTimer::timeout, this, [&] { answered = answered || answer(button); });
+            timer.start(20);
+            QVERIFY(drop({experiment}));
+            QTRY_VERIFY(answered);
+            if (button == QMessageBox::Cancel) QVERIFY(window.document().experiment().name != "Dropped");
+        }
+        QTRY_COMPARE(window.document().experiment().name, std::string("Dropped"));
+        QCOMPARE(window.document().file().filename().string(), std::string("e.json"));
     }
 
     void lanes_keep_their_names_beside_the_axis() {

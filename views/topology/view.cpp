@@ -41,6 +41,8 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFrameShape(QFrame::NoFrame);
     setMouseTracking(true);
+    setAcceptDrops(false);  // files are the window's
+    viewport()->setAcceptDrops(false);
     setBackgroundBrush(theme().surface);
     sharp_again_.setSingleShot(true);
     sharp_again_.setInterval(120);

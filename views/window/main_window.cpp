@@ -37,6 +37,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
       progress_(new QProgressBar) {
     setWindowTitle(tr("SkipPipe Studio"));
     resize(1280, 800);
+    setAcceptDrops(true);
     auto* central = new QWidget;
     auto* row = new QHBoxLayout(central);
     row->setContentsMargins(0, 0, 0, 0);

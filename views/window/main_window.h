@@ -87,6 +87,8 @@ Q_SIGNALS:
 
 protected:
     void closeEvent(QCloseEvent*) override;
+    void dragEnterEvent(QDragEnterEvent*) override;
+    void dropEvent(QDropEvent*) override;
 
 private:
     void make_rail(QHBoxLayout& row);
@@ -109,6 +111,7 @@ private:
     void follow_plan();
     void follow_document();
     bool may_lose_document();
+    void take(const std::filesystem::path& dropped);
     bool write_to(const std::filesystem::path& file);
     void offer(const FoundWork& work);
 

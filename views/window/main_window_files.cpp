@@ -3,10 +3,14 @@
 #include <QCheckBox>
 #include <QCloseEvent>
 #include <QFile>
+#include <QDropEvent>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QMessageBox>
+#include <QMimeData>
 #include <QPushButton>
 #include <QSettings>
+#include <QTimer>
 
 #include "core/experiment/io.h"
 #include "views/window/main_window.h"
@@ -118,6 +122,41 @@ bool MainWindow::may_leave_run() {
     if (box.clickedButton() == leave && always->isChecked())
         QSettings(settings_file_, QSettings::IniFormat).setValue("leave_runs", true);
     return box.clickedButton() == leave || box.clickedButton() == stop;
+}
+
+namespace {
+
+/// The one file that is dragged over the window, where it is of a kind that the window takes.
+std::optional<std::filesystem::path> wanted_file(const QMimeData& dragged) {
+    const auto urls = dragged.urls();
+    if (urls.size() != 1 || !urls.front().isLocalFile()) return std::nullopt;
+    const QString ending = QFileInfo(urls.front().toLocalFile()).suffix().toLower();
+    if (ending != "json" && ending != "csv") return std::nullopt;
+    return urls.front().toLocalFile().toStdString();
+}
+
+}  // namespace
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (wanted_file(*event->mimeData())) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    const auto file = wanted_file(*event->mimeData());
+    if (!file) return;
+    event->acceptProposedAction();
+    // Who let go of it waits for this event, and not for what is asked then.
+    QTimer::singleShot(0, this, [this, dropped = *file] { take(dropped); });
+}
+
+/// A trace of failures, or an experiment.
+void MainWindow::take(const std::filesystem::path& dropped) {
+    if (QString::fromStdString(dropped.extension().string()).toLower() == ".csv") {
+        show_workspace(design);
+        design_->failures().import_trace(dropped);
+    } else if (may_lose_document()) {
+        open(dropped);
+    }
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
