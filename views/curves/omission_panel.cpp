@@ -11,21 +11,17 @@
 #include <QFontDatabase>
 #include <QGuiApplication>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QLocale>
 #include <QMouseEvent>
 #include <QPushButton>
-#include <QScrollBar>
 #include <QSignalBlocker>
-#include <QTableWidget>
 #include <QToolTip>
 #include <QVBoxLayout>
 
 #include "views/curves/plot.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
-#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -34,31 +30,6 @@ constexpr double near_px = 14;     ///< a point is meant
 constexpr double steep_ratio = 8;  ///< from here on perplexities are drawn on a logarithmic axis
 constexpr int band_alpha = 46;     ///< of 255: 18 %
 constexpr int empty_width = 500;   ///< pixels of a line that reads well
-constexpr int columns_each = 3;    ///< of the table, for a run
-
-QString stages_text(const std::vector<int>& stages) {
-    QStringList words;
-    for (const int stage : stages) words << QString::number(stage);
-    return words.join(", ");
-}
-
-QString row_name(const KeptRow& row, int stages) {
-    const auto kept = QObject::tr("%1 of %2").arg(row.kept).arg(stages);
-    return row.without_stage_0 ? QObject::tr("%1, without stage 0").arg(kept) : kept;
-}
-
-QString sets_text(const KeptRow& row) {
-    if (row.without_stage_0) return QObject::tr("stage 0's blocks left out");
-    if (static_cast<double>(row.sets) < row.all_sets)
-        return QObject::tr("%1 of %2 sets")
-            .arg(row.sets)
-            .arg(row.all_sets, 0, row.all_sets < 1e6 ? 'f' : 'g', row.all_sets < 1e6 ? 0 : 2);
-    return row.sets == 1 ? QObject::tr("the only set") : QObject::tr("all %1 sets").arg(row.sets);
-}
-
-QString to_all_kept(const KeptRow& row, const std::vector<KeptRow>& rows) {
-    return change(row.perplexity / rows.front().perplexity - 1);
-}
 
 /// What a run was trained with is what its perplexities differ by.
 QString name_of(const RunData& run) {
@@ -90,7 +61,7 @@ OmissionPanel::OmissionPanel(QWidget* parent)
       caption_(new QLabel(this)),
       command_label_(new QLabel),
       log_y_(new QCheckBox(tr("log y"))),
-      table_(new QTableWidget(this)) {
+      table_(new OmissionTable(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -108,11 +79,6 @@ OmissionPanel::OmissionPanel(QWidget* parent)
     caption_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     fill_empty();
     setAccessibleName(tr("Perplexity by stages kept"));
-    make_plain(*table_, tr("Perplexity by stages kept, as numbers"));
-    table_->setWordWrap(false);
-    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-    table_->viewport()->installEventFilter(this);
     plot_->setMinimumHeight(120);
     plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
     plot_->setMouseTracking(true);
@@ -175,7 +141,7 @@ void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std
     command_label_->setToolTip(command_);
     command_label_->setAccessibleName(command_);
     // Told at every row of a run that goes on; a table filled anew would lose what is selected in it.
-    const auto same = [](const Shown& a, const Shown& b) {
+    const auto same = [](const EvaluatedRun& a, const EvaluatedRun& b) {
         return a.id == b.id && a.colour == b.colour && a.name == b.name && a.evaluation == b.evaluation;
     };
     if (missing_ == missing && std::equal(before.begin(), before.end(), shown_.begin(), shown_.end(), same)) return;
@@ -216,7 +182,7 @@ QPointF OmissionPanel::place_of(std::size_t run, std::size_t row) const {
 }
 
 QString OmissionPanel::words_at(const QPointF& place) const {
-    const Shown* run = nullptr;
+    const EvaluatedRun* run = nullptr;
     const KeptRow* row = nullptr;
     double nearest = near_px;
     for (std::size_t r = 0; r < shown_.size(); ++r)
@@ -227,20 +193,6 @@ QString OmissionPanel::words_at(const QPointF& place) const {
                 nearest = distance, run = &shown_[r], row = &shown_[r].rows[i];
         }
     return row == nullptr ? QString{} : words_of(*run, *row);
-}
-
-QString OmissionPanel::words_of(const Shown& run, const KeptRow& row) {
-    QStringList lines{
-        tr("%1: %2 of %3 stages kept, %4").arg(run.name).arg(row.kept).arg(run.evaluation.stages).arg(sets_text(row)),
-        tr("Perplexity %1").arg(three_digits(row.perplexity))};
-    if (&row != &run.rows.front()) lines.back() += tr(", %1 to all kept").arg(to_all_kept(row, run.rows));
-    if (const auto bits = bits_per_byte(row.loss_nats, run.evaluation))
-        lines << tr("%1 bits per byte").arg(three_digits(*bits));
-    if (row.sets > 1)
-        lines << tr("Least %1 without %2; most %3 without %4")
-                     .arg(three_digits(row.least), stages_text(row.best), three_digits(row.most),
-                          stages_text(row.worst));
-    return lines.join('\n');
 }
 
 void OmissionPanel::style_axes() {
@@ -258,7 +210,7 @@ void OmissionPanel::style_axes() {
     plot_->yAxis->setLabel(tr("Validation perplexity"));
 }
 
-void OmissionPanel::add_run(const Shown& run) {
+void OmissionPanel::add_run(const EvaluatedRun& run) {
     QVector<double> x, mean, least, most;
     for (const auto& row : run.rows) {
         if (row.without_stage_0) continue;
@@ -289,65 +241,6 @@ void OmissionPanel::add_run(const Shown& run) {
     graph->addToLegend();
 }
 
-void OmissionPanel::fill_table() {
-    table_->clear();
-    table_->setColumnCount(1 + columns_each * static_cast<int>(shown_.size()));
-    QStringList headers{tr("Stages kept")};
-    for (const auto& run : shown_)
-        for (const auto& what : {tr("perplexity"), tr("least to most"), tr("to all kept")})
-            headers << tr("Run %1").arg(run.id) + '\n' + what;
-    table_->setHorizontalHeaderLabels(headers);
-    table_->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    // A row for what any of the runs has: twins have the same.
-    QStringList names;
-    for (const auto& run : shown_)
-        for (const auto& row : run.rows)
-            if (const auto name = row_name(row, run.evaluation.stages); !names.contains(name)) names << name;
-    table_->setRowCount(static_cast<int>(names.size()));
-    for (int r = 0; r < names.size(); ++r) table_->setItem(r, 0, new QTableWidgetItem(names[r]));
-    for (std::size_t run = 0; run < shown_.size(); ++run)
-        for (const auto& row : shown_[run].rows)
-            fill_row(static_cast<int>(names.indexOf(row_name(row, shown_[run].evaluation.stages))),
-                     1 + columns_each * static_cast<int>(run), shown_[run], row);
-    divide_columns();
-    table_->setMaximumHeight(table_->horizontalHeader()->sizeHint().height() +
-                             size::row * static_cast<int>(names.size()) +
-                             table_->horizontalScrollBar()->sizeHint().height());
-}
-
-/// Figures take what they need, and the names what is left: the table ends where the plot does.
-void OmissionPanel::divide_columns() {
-    const QFontMetrics small(small_font());
-    const auto needed = [&](int column) {
-        int width = static_cast<const QAbstractItemView*>(table_)->sizeHintForColumn(column);
-        const auto* header = table_->horizontalHeaderItem(column);
-        for (const auto& line : header == nullptr ? QStringList{} : header->text().split('\n'))
-            width = std::max(width, small.horizontalAdvance(line) + size::wide_gap);
-        const bool next_run = column > columns_each && column % columns_each == 1;
-        return width + (next_run ? size::wide_gap : size::unit);
-    };
-    int left = table_->viewport()->width();
-    for (int column = 1; column < table_->columnCount(); ++column) {
-        table_->setColumnWidth(column, needed(column));
-        left -= table_->columnWidth(column);
-    }
-    if (table_->columnCount() > 0) table_->setColumnWidth(0, std::max(left, needed(0)));
-}
-
-void OmissionPanel::fill_row(int at, int column, const Shown& run, const KeptRow& row) {
-    const auto words = words_of(run, row);
-    const auto put = [&](const QString& text, bool secondary) {
-        auto* item = new QTableWidgetItem(text);
-        item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-        if (secondary) item->setForeground(theme().text_2);
-        item->setToolTip(words);
-        table_->setItem(at, column++, item);
-    };
-    put(three_digits(row.perplexity), false);
-    put(row.sets > 1 ? tr("%1 to %2").arg(three_digits(row.least), three_digits(row.most)) : QString{}, true);
-    put(&row != &run.rows.front() ? to_all_kept(row, run.rows) : QString{}, false);
-}
-
 void OmissionPanel::tell_caption() {
     QStringList read;
     for (const auto& run : shown_)
@@ -373,7 +266,7 @@ void OmissionPanel::draw() {
         stages = std::max(stages, run.evaluation.stages);
     }
     tell_caption();
-    fill_table();
+    table_->show_runs(shown_);
     for (QWidget* part : std::initializer_list<QWidget*>{plot_, table_, caption_, log_y_})
         part->setVisible(!shown_.empty());
     empty_->setVisible(shown_.empty());
@@ -397,7 +290,6 @@ bool OmissionPanel::eventFilter(QObject* watched, QEvent* event) {
         const auto* mouse = static_cast<QMouseEvent*>(event);
         QToolTip::showText(mouse->globalPosition().toPoint(), words_at(mouse->position()), plot_);
     }
-    if (watched == table_->viewport() && event->type() == QEvent::Resize) divide_columns();
     return QWidget::eventFilter(watched, event);
 }
 

@@ -7,13 +7,11 @@
 #include <QStringList>
 #include <QWidget>
 
-#include "core/analysis/omissions.h"
-#include "views/runs/run_data.h"
+#include "views/curves/omission_table.h"
 
 class QCheckBox;
 class QCustomPlot;
 class QLabel;
-class QTableWidget;
 
 namespace skippipe {
 
@@ -35,7 +33,7 @@ public:
     QString caption() const;
     /// The line that evaluates the runs shown, where none was.
     QString command() const;
-    const QTableWidget& table() const { return *table_; }
+    const OmissionTable& table() const { return *table_; }
     /// The plot's place of a run's row, in pixels.
     QPointF place_of(std::size_t run, std::size_t row) const;
 
@@ -44,22 +42,11 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    struct Shown {
-        RunId id = 0;
-        int colour = 0;
-        QString name;
-        Evaluation evaluation;
-        std::vector<KeptRow> rows;
-    };
-    static QString words_of(const Shown& run, const KeptRow& row);
     void fill_empty();
     void draw();
     void style_axes();
-    void add_run(const Shown& run);
+    void add_run(const EvaluatedRun& run);
     void tell_caption();
-    void fill_table();
-    void divide_columns();
-    void fill_row(int at, int column, const Shown& run, const KeptRow& row);
     std::pair<double, double> extent() const;
 
     QCustomPlot* plot_;
@@ -67,8 +54,8 @@ private:
     QLabel *caption_, *command_label_;
     QString command_;
     QCheckBox* log_y_;
-    QTableWidget* table_;
-    std::vector<Shown> shown_;
+    OmissionTable* table_;
+    std::vector<EvaluatedRun> shown_;
     QStringList missing_;  ///< numbers of the runs that were not evaluated
 };
 

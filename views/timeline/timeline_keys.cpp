@@ -178,4 +178,20 @@ QStringList describe_gap(const LaneGap& gap, const std::string& node, const Time
     return lines;
 }
 
+QStringList describe_area(const TimelineArea& area) {
+    const auto& sum = area.statistics;
+    QStringList lines{QObject::tr("%1 to %2, %3 lanes")
+                          .arg(duration(area.begin), duration(area.end))
+                          .arg(area.last_lane - area.first_lane + 1),
+                      QObject::tr("%1 operations, %2 transfers").arg(sum.spans).arg(sum.transfers),
+                      QObject::tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)))};
+    for (std::size_t c = 0; c < idle_causes; ++c) {
+        const auto words = describe(static_cast<IdleCause>(c));
+        if (sum.idle_s[c] > 0)
+            lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' +
+                         percent(sum.idle_s[c] / sum.seconds);
+    }
+    return lines;
+}
+
 }  // namespace skippipe

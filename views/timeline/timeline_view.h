@@ -96,5 +96,7 @@ QStringList describe_outage(const Outage& outage, int lane, const TimelineData& 
 /// A span in words, one fact a line: what a tooltip and the selection panel say.
 QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data);
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data);
+/// An area's sums in words.
+QStringList describe_area(const TimelineArea& area);
 
 }  // namespace skippipe

@@ -9,7 +9,6 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
-#include "views/inspector/form.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -22,22 +21,6 @@ QTableWidget* table_with_row_names(const QString& name) {
     make_plain(*table, name);
     table->verticalHeader()->show();
     return table;
-}
-
-/// "Stages: " of "/pipeline/stages"; of an element of a list, the list's name and its place: "Nodes 3, latency: ".
-QString subject_words(const std::string& pointer) {
-    QStringList words;
-    for (const auto& part : QString::fromStdString(pointer).split('/', Qt::SkipEmptyParts)) {
-        bool is_number = false;
-        const int number = part.toInt(&is_number);
-        if (is_number && !words.isEmpty())
-            words.last() += QStringLiteral(" %1").arg(number + 1);
-        else
-            words << label_of(part.toUtf8().constData());
-    }
-    if (words.size() > 1 && !words.front().contains(' ')) words.removeFirst();  // the part of the document it is in
-    for (qsizetype i = 1; i < words.size(); ++i) words[i] = words[i].toLower();
-    return words.isEmpty() ? QString{} : words.join(", ") + ": ";
 }
 
 }  // namespace
@@ -53,7 +36,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       stages_(table_with_row_names(tr("Stages"))),
       matrix_(table_with_row_names(tr("Hop times"))),
       plan_(new PlanArea(document, selection, failures_, plans)),
-      problems_(new QListWidget),
+      problems_(new ProblemList(document, plans)),
       why_(new WhyPanel(document, selection, plans)),
       bottom_(new QTabWidget) {
     auto* tabs = new QTabWidget;
@@ -86,8 +69,10 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(&plans, &PlanService::planned, this, &DesignPage::show_plan);
     connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_plan);
     connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
-    connect(problems_, &QListWidget::itemActivated, this, &DesignPage::choose_problem);
-    connect(problems_, &QListWidget::itemClicked, this, &DesignPage::choose_problem);
+    connect(problems_, &ProblemList::chosen, this, [this](const Selection& subject) {
+        selection_.select(subject);
+        if (!subject.empty()) canvas_->center_selection();
+    });
     connect(&plan_->axis(), &FailureAxis::edit_requested, inspector_, &Inspector::enter);
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->center_selection(); });
@@ -151,10 +136,6 @@ void DesignPage::set_measuring(bool measuring) {
 void DesignPage::fill_bottom() {
     bottom_->setDocumentMode(true);
     bottom_->addTab(plan_, tr("Plan"));
-    problems_->setObjectName("problems");
-    problems_->setAccessibleName(tr("Problems"));
-    problems_->setWordWrap(true);
-    problems_->setSpacing(2);
     bottom_->addTab(problems_, tr("Problems"));
     bottom_->addTab(why_, tr("Why"));
 }
@@ -222,48 +203,9 @@ void DesignPage::show_matrix() {
         }
 }
 
-/// Nodes that hold a stage and get no microbatch: no fault, but seldom meant.
-Faults DesignPage::unused_nodes() const {
-    const auto outcome = plans_.outcome();
-    if (!outcome || !outcome->has_plan || plans_.is_outdated()) return {};
-    std::vector<int> visits(outcome->problem.node_ids.size());
-    for (const auto& path : outcome->plan.paths)
-        for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
-    Faults notes;
-    for (std::size_t stage = 0; stage < outcome->plan.stages.size(); ++stage)
-        for (const int node : outcome->plan.stages[stage]) {
-            if (visits[static_cast<std::size_t>(node)] > 0) continue;
-            Fault note;
-            note.severity = Fault::Severity::warning;
-            note.pointer = "/topology/nodes/" + std::to_string(node);
-            note.what = outcome->problem.node_ids[static_cast<std::size_t>(node)] + " executes nothing";
-            note.why = "the plan sends no microbatch through it, and stage " + std::to_string(stage) +
-                       " all-reduces over it all the same";
-            note.remedy = "Faster links to it, more microbatches, or a smaller stage would change that";
-            notes.push_back(note);
-        }
-    return notes;
-}
-
 void DesignPage::show_problems() {
-    Faults faults = document_.refusals();
-    faults.insert(faults.end(), document_.faults().begin(), document_.faults().end());
-    if (const auto outcome = plans_.outcome(); outcome && !outcome->has_plan && !plans_.is_busy())
-        for (const auto& fault : outcome->faults)
-            if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(fault);
-    const auto unused = unused_nodes();
-    faults.insert(faults.end(), unused.begin(), unused.end());
-    problems_->clear();
-    for (const auto& fault : faults) {
-        const bool error = fault.severity == Fault::Severity::error;
-        QString text = subject_words(fault.pointer) + QString::fromStdString(fault.what);
-        if (!fault.why.empty()) text += "; " + QString::fromStdString(fault.why);
-        if (!fault.remedy.empty()) text += ". " + QString::fromStdString(fault.remedy);
-        auto* item = new QListWidgetItem(text, problems_);
-        item->setForeground(error ? theme().bad : theme().warning);
-        item->setToolTip((error ? tr("Error at %1") : tr("Warning at %1")).arg(QString::fromStdString(fault.pointer)));
-        item->setData(Qt::UserRole, QString::fromStdString(fault.pointer));
-    }
+    const Faults faults = problems_->faults();
+    problems_->show_faults(faults);
     bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
     bottom_->tabBar()->setTabTextColor(1, has_errors(faults) ? theme().bad
                                           : faults.empty()   ? QColor{}
@@ -283,12 +225,6 @@ void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
         subject.nodes.empty() ? QStringList{tr("Delete")} : QStringList{tr("Copy"), tr("Duplicate"), tr("Delete")};
     for (auto* action : canvas_->actions())
         if (wanted.contains(action->text())) menu.addAction(action);
-}
-
-void DesignPage::choose_problem(QListWidgetItem* item) {
-    const Selection subject = subject_of(item->data(Qt::UserRole).toString().toStdString(), document_.experiment());
-    selection_.select(subject);
-    if (!subject.empty()) canvas_->center_selection();
 }
 
 }  // namespace skippipe

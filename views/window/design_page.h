@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <QListWidget>
 #include <QPushButton>
 #include <QTableWidget>
 #include <QTabWidget>
@@ -13,6 +12,7 @@
 #include "views/plan/why_panel.h"
 #include "views/topology/view.h"
 #include "views/window/plan_area.h"
+#include "views/window/problem_list.h"
 
 namespace skippipe {
 
@@ -47,10 +47,8 @@ private:
     void fill_bottom();
     void show_plan();
     void show_problems();
-    Faults unused_nodes() const;
     void show_stages(const PlanOutcome& outcome);
     void show_matrix();
-    void choose_problem(QListWidgetItem* item);
     void fill_menu(const Selection& subject, QMenu& menu);
 
     Document& document_;
@@ -61,7 +59,7 @@ private:
     Inspector* inspector_;
     QTableWidget *stages_, *matrix_;
     PlanArea* plan_;
-    QListWidget* problems_;
+    ProblemList* problems_;
     WhyPanel* why_;
     QTabWidget* bottom_;
     QPushButton* measure_ = nullptr;

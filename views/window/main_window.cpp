@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/main_window.h"
 
-#include <QCloseEvent>
-#include <QFileDialog>
-#include <QMenuBar>
-#include <QMessageBox>
+#include <utility>
+
 #include <QStatusBar>
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include <utility>
-
-#include "core/experiment/io.h"
 #include "views/theme/icons.h"
-#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -172,163 +166,6 @@ void MainWindow::show_workspace(Workspace workspace) {
     // Keys go to what the workspace is about.
     QWidget* main_views[] = {&design_->canvas(), &watch_->timeline(), &compare_->list().view()};
     main_views[workspace]->setFocus();
-}
-
-QString run_words(const RunInfo& run) {
-    QString words = QObject::tr("Run %1, %2: iteration %3 of %4")
-                        .arg(run.id)
-                        .arg(QString::fromStdString(run.planner))
-                        .arg(run.iterations_done)
-                        .arg(run.iterations);
-    if (run.paused) return words + QObject::tr(", paused");
-    if (run.iterations_done > 0 && run.machine_s > 0)
-        words += QObject::tr(", about %1 left")
-                     .arg(duration(run.machine_s / run.iterations_done * (run.iterations - run.iterations_done)));
-    return words;
-}
-
-/// Says what happened to runs since the last look: they ended badly, or cannot be recorded.
-void MainWindow::tell_changes() {
-    for (const auto& now : feed_.runs()) {
-        const auto before = known_.find(now.id);
-        if (before != known_.end() && before->second == RunState::running &&
-            (now.state == RunState::died || now.state == RunState::failed))
-            banner_->show_message(
-                tr("Run %1 %2: %3").arg(now.id).arg(state_words(now).toLower(), QString::fromStdString(now.error)));
-        known_[now.id] = now.state;
-        const bool was_running = before == known_.end() || now.state == RunState::running;
-        if (std::exchange(warned_[now.id], now.warning) != now.warning && !now.warning.empty() && was_running)
-            banner_->show_message(tr("Run %1: %2").arg(now.id).arg(QString::fromStdString(now.warning)));
-    }
-}
-
-void MainWindow::follow_pause(const RunInfo* run) {
-    if (pause_asked_ && (run == nullptr || run->id != pause_asked_->first || run->paused == pause_asked_->second))
-        pause_asked_.reset();
-    bar_->set_pause(run == nullptr ? TopBar::Pause::impossible
-                    : run->paused  ? TopBar::Pause::resume
-                                   : TopBar::Pause::pause,
-                    pause_asked_.has_value());
-}
-
-void MainWindow::ask_pause(bool pause) {
-    const RunInfo* run = feed_.running();
-    if (run == nullptr) return;
-    pause_asked_ = {run->id, pause};
-    feed_.send(run->id, pause ? "pause" : "resume");
-    follow_pause(run);
-}
-
-void MainWindow::follow_runs() {
-    tell_changes();
-    const RunInfo* run = feed_.running();
-    follow_pause(run);
-    progress_->setVisible(run != nullptr || prober_.is_measuring());
-    bar_->set_stop(run != nullptr || launch_when_planned_ || prober_.is_measuring());
-    if (run != nullptr) {
-        progress_->setMaximum(std::max(run->iterations, 1));
-        progress_->setValue(run->iterations_done);
-        status_->setText(run_words(*run));
-    } else if (prober_.is_measuring()) {
-        progress_->setMaximum(0);
-        status_->setText(tr("Measuring what this machine makes of the experiment: plans, then some seconds of work"));
-    } else if (launcher_.is_starting()) {
-        status_->setText(tr("Starting the run…"));
-    } else if (launch_when_planned_) {
-        status_->setText(tr("Searching for the plan; the run starts after it, unless you stop it"));
-    } else {
-        status_->setText(feed_.runs().empty()
-                             ? tr("Nothing runs")
-                             : tr("Nothing runs; the last run %1").arg(state_words(feed_.runs().front()).toLower()));
-    }
-    const RunId shown = run != nullptr ? run->id : watch_->run();
-    const auto data = feed_.data(shown);
-    const bool wall = data != nullptr && data->experiment.execution.clock == Clock::wall;
-    times_->setText(
-        data == nullptr ? QString{}
-        : wall
-            ? tr("Machine time %1").arg(duration(data->info.machine_s))
-            : tr("Network time %1    Machine time %2").arg(duration(data->network_s), duration(data->info.machine_s)));
-    if (run != nullptr && watch_->run() == 0) watch_->show_run(run->id);
-    follow_launch();
-}
-
-QString MainWindow::what_is_under_way() const {
-    if (launcher_.is_starting()) return tr("A run is being started");
-    if (prober_.is_measuring()) return tr("This machine is being measured; a run would disturb it");
-    if (launch_when_planned_) return tr("The run starts when its plan is found");
-    if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
-    return {};
-}
-
-QString MainWindow::why_not_launch() const {
-    if (QString other = what_is_under_way(); !other.isEmpty()) return other;
-    if (const auto refused = document_.refusals(); !refused.empty())
-        return tr("A field is refused. %1").arg(QString::fromStdString(refused.front().what));
-    for (const auto& fault : document_.faults())
-        if (fault.severity == Fault::Severity::error)
-            return tr("Cannot run: %1").arg(QString::fromStdString(fault.what));
-    if (const auto outcome = plans_.outcome();
-        outcome && !outcome->has_plan && !plans_.is_busy() && !outcome->faults.empty())
-        return tr("Cannot run: %1").arg(QString::fromStdString(outcome->faults.front().what));
-    return {};
-}
-
-void MainWindow::follow_plan() {
-    if (launch_when_planned_ && !plans_.is_busy()) {
-        launch_when_planned_ = false;
-        launch();
-        follow_runs();
-    }
-    follow_launch();
-}
-
-void MainWindow::follow_launch() {
-    bar_->set_launch(why_not_launch());
-    watch_->set_hindrance(what_is_under_way());
-    compare_->list().set_hindrance(what_is_under_way());
-}
-
-void MainWindow::resume_run(qint64 run) {
-    if (const QString why = what_is_under_way(); !why.isEmpty()) return banner_->show_message(why);
-    if (launcher_.resume(run)) status_->setText(tr("Starting the run…"));
-}
-
-void MainWindow::launch() {
-    if (const QString why = why_not_launch(); !why.isEmpty()) {
-        banner_->show_message(why);
-        return;
-    }
-    // What is seen is what is launched: a search that goes on is waited for.
-    launch_when_planned_ = plans_.is_busy();
-    if (launch_when_planned_) {
-        follow_runs();
-        return;
-    }
-    const auto planned = plans_.ready();
-    if (launcher_.launch(document_, planned.get())) status_->setText(tr("Starting the run…"));
-}
-
-void MainWindow::measure() {
-    if (const QString why = why_not_launch(); !why.isEmpty()) {
-        banner_->show_message(why);
-        return;
-    }
-    prober_.measure(document_);
-}
-
-void MainWindow::take_measured_values(const Experiment& measured) {
-    const auto again = Banner::Action{tr("Measure again"), [this] { measure(); }};
-    if (document_.experiment() != prober_.before()) {
-        banner_->show_message(tr("The experiment was edited while it was measured; it was left as it is"), {again});
-        return;
-    }
-    document_.edit(tr("Measure"), [&](Experiment& e) { take_measured(e, measured); });
-    banner_->show_message(Prober::keeps_links(prober_.before())
-                              ? tr("The nodes have the speeds measured on this machine now; links are as drawn, as "
-                                   "this experiment simulates them")
-                              : tr("Nodes and links have the values measured on this machine now"),
-                          {{tr("Undo"), [this] { document_.undo_stack().undo(); }}});
 }
 
 void MainWindow::follow_document() {

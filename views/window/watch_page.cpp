@@ -5,15 +5,12 @@
 #include <numeric>
 
 #include <QAbstractItemView>
-#include <QFile>
 #include <QHeaderView>
-#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QSplitter>
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include "core/record/log.h"
 #include "views/runs/resuming.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
@@ -56,7 +53,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       span_view_(new QTableView),
       selected_(new QLabel),
       run_words_(new QLabel),
-      log_(new QPlainTextEdit),
+      log_(new RunLog(feed)),
       details_(new QTabWidget),
       follow_(new QCheckBox(tr("Follow"))),
       runs_(new QComboBox),
@@ -193,7 +190,7 @@ QWidget* WatchPage::timeline_area() {
     });
     details_->addTab(selected_, tr("Selection"));
     details_->addTab(span_view_, tr("Table"));
-    details_->addTab(log_tab(), tr("Log"));
+    details_->addTab(log_, tr("Log"));
     details_->addTab(failures_, tr("Failures"));
     details_->setUsesScrollButtons(false);  // all tabs in sight: the panel gets as wide as they are
     connect(loss_key_, &QAbstractButton::clicked, this, [this] { details_->setCurrentWidget(failures_); });
@@ -220,8 +217,7 @@ void WatchPage::show_run(RunId run) {
     zoom_.set_follows(true);
     if (run > 0) feed_.watch(run);
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
-    log_read_ = 0;
-    log_->clear();
+    log_->show_run(run);
     refresh();
     Q_EMIT run_changed();
 }
@@ -298,7 +294,7 @@ void WatchPage::refresh() {
     const RunData* data = shown_.get();
     content_->setVisible(run_ > 0);
     empty_->setVisible(run_ <= 0);
-    read_log();
+    log_->read();
     show_failures();
     if (data == nullptr) {
         timeline_->set_data(nullptr);
@@ -372,19 +368,7 @@ void WatchPage::show_selected() {
     QStringList lines;
     const auto place = timeline_->selected();
     if (data != nullptr && timeline_->area()) {
-        const auto& area = *timeline_->area();
-        const auto& sum = area.statistics;
-        lines << tr("%1 to %2, %3 lanes")
-                     .arg(duration(area.begin), duration(area.end))
-                     .arg(area.last_lane - area.first_lane + 1)
-              << tr("%1 operations, %2 transfers").arg(sum.spans).arg(sum.transfers)
-              << tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)));
-        for (std::size_t c = 0; c < idle_causes; ++c) {
-            const auto words = describe(static_cast<IdleCause>(c));
-            if (sum.idle_s[c] > 0)
-                lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' +
-                             percent(sum.idle_s[c] / sum.seconds);
-        }
+        lines = describe_area(*timeline_->area());
     } else if (data != nullptr && place.span != nullptr) {
         lines = describe_span(*place.span, place.lane, *data);
     } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
@@ -405,56 +389,7 @@ void WatchPage::show_selected() {
     }
 }
 
-QWidget* WatchPage::log_tab() {
-    log_->setReadOnly(true);
-    log_->setLineWrapMode(QPlainTextEdit::NoWrap);
-    log_->setFrameShape(QFrame::NoFrame);
-    log_->setAccessibleName(tr("Log of the run"));
-    log_->setObjectName("run_log");
-    log_->setMaximumBlockCount(20'000);
-    log_timer_.setInterval(500);
-    connect(&log_timer_, &QTimer::timeout, this, &WatchPage::read_log);
-    connect(details_, &QTabWidget::currentChanged, this, [this] {
-        const bool shown = details_->currentWidget() == log_;
-        shown ? log_timer_.start() : log_timer_.stop();
-        if (shown) read_log();
-    });
-    return log_;
-}
-
 void WatchPage::show_log() { details_->setCurrentWidget(log_); }
-
-/// What the run said since the last look, on the record's thread as all that is read.
-void WatchPage::read_log() {
-    if (details_->currentWidget() != log_ || run_ <= 0) return;
-    struct Found {
-        QByteArray text;
-        bool there = false;
-    };
-    auto found = std::make_shared<Found>();
-    const auto file = QString::fromStdString(log_path(feed_.file(), run_).string());
-    feed_.ask(
-        [found, file, from = log_read_](Reader&) {
-            QFile in(file);
-            found->there = in.open(QIODevice::ReadOnly) && in.seek(from);
-            if (found->there) found->text = in.read(1 << 20);
-        },
-        [this, found, file, run = run_, from = log_read_](const QString&) {
-            if (run != run_ || from != log_read_) return;  // another look was quicker
-            if (!found->there)
-                return log_->setPlaceholderText(
-                    tr("Run %1 has no log at %2: it was made before logs were kept, or the file was deleted")
-                        .arg(run)
-                        .arg(file));
-            log_read_ += found->text.size();
-            if (found->text.isEmpty()) return;
-            const bool at_end = log_->verticalScrollBar()->value() == log_->verticalScrollBar()->maximum();
-            QTextCursor end(log_->document());
-            end.movePosition(QTextCursor::End);
-            end.insertText(QString::fromUtf8(found->text));
-            if (at_end) log_->verticalScrollBar()->setValue(log_->verticalScrollBar()->maximum());
-        });
-}
 
 void WatchPage::follow_selection() {
     Selection s;

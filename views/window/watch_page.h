@@ -3,10 +3,8 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
-#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTabWidget>
-#include <QTimer>
 
 #include "views/curves/curve_panel.h"
 #include "views/document/document.h"
@@ -14,6 +12,7 @@
 #include "views/idle/idle_panel.h"
 #include "views/runs/failure_panel.h"
 #include "views/runs/run_feed.h"
+#include "views/runs/run_log.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
 
@@ -43,7 +42,7 @@ public:
     FailurePanel& failures() { return *failures_; }
     LossKey& loss_key() { return *loss_key_; }
     /// What the run said, and how it is shown.
-    QPlainTextEdit& log() { return *log_; }
+    RunLog& log() { return *log_; }
     void show_log();
     /// The button that lets an interrupted run go on; `hindrance`: why nothing can start now.
     QPushButton& resume_button() { return *resume_; }
@@ -62,7 +61,6 @@ Q_SIGNALS:
 
 private:
     QWidget* timeline_area();
-    QWidget* log_tab();
     void list_runs();
     void refresh();
     void show_network(const RunData& run);
@@ -70,7 +68,6 @@ private:
     void show_down();
     void show_failures();
     void want_what_is_in_sight();
-    void read_log();
     void show_idle();
     void show_selected();
     void follow_selection();
@@ -91,9 +88,8 @@ private:
     SpanTable* spans_;
     QTableView* span_view_;
     QLabel *selected_, *run_words_;
-    QPlainTextEdit* log_;
+    RunLog* log_;
     QTabWidget* details_;
-    QTimer log_timer_;
     std::shared_ptr<const RunData> shown_;
     QCheckBox* follow_;
     QComboBox *runs_, *colour_;
@@ -102,7 +98,6 @@ private:
     QString hindrance_;
     std::optional<double> back_after_s_;  ///< what was entered last
     RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn
-    qint64 log_read_ = 0;                 ///< bytes of the log that are shown
     bool first_look_ = true;
 };
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/runs/run_log.h"
+
+#include <QFile>
+#include <QScrollBar>
+
+#include "core/record/log.h"
+
+namespace skippipe {
+
+namespace {
+constexpr int look_ms = 500, most_lines = 20'000;
+constexpr qint64 most_at_once = 1 << 20;
+}  // namespace
+
+struct RunLog::Found {
+    QString file;
+    QByteArray text;
+    bool there = false;
+};
+
+RunLog::RunLog(RunFeed& feed, QWidget* parent) : QPlainTextEdit(parent), feed_(feed) {
+    setReadOnly(true);
+    setLineWrapMode(QPlainTextEdit::NoWrap);
+    setFrameShape(QFrame::NoFrame);
+    setAccessibleName(tr("Log of the run"));
+    setObjectName("run_log");
+    setMaximumBlockCount(most_lines);
+    timer_.setInterval(look_ms);
+    connect(&timer_, &QTimer::timeout, this, &RunLog::read);
+}
+
+void RunLog::show_run(RunId run) {
+    run_ = run;
+    read_ = 0;
+    clear();
+    read();
+}
+
+void RunLog::showEvent(QShowEvent* event) {
+    QPlainTextEdit::showEvent(event);
+    timer_.start();
+    read();
+}
+
+void RunLog::hideEvent(QHideEvent* event) {
+    QPlainTextEdit::hideEvent(event);
+    timer_.stop();
+}
+
+/// On the record's thread, as all that is read.
+void RunLog::read() {
+    if (!isVisible() || run_ <= 0) return;
+    auto found = std::make_shared<Found>();
+    found->file = QString::fromStdString(log_path(feed_.file(), run_).string());
+    feed_.ask(
+        [found, from = read_](Reader&) {
+            QFile in(found->file);
+            found->there = in.open(QIODevice::ReadOnly) && in.seek(from);
+            if (found->there) found->text = in.read(most_at_once);
+        },
+        [this, found, run = run_, from = read_](const QString&) {
+            if (run == run_ && from == read_) add(*found);  // else another look was quicker
+        });
+}
+
+void RunLog::add(const Found& found) {
+    if (!found.there)
+        return setPlaceholderText(
+            tr("Run %1 has no log at %2: it was made before logs were kept, or the file was deleted")
+                .arg(run_)
+                .arg(found.file));
+    read_ += found.text.size();
+    if (found.text.isEmpty()) return;
+    const bool at_end = verticalScrollBar()->value() == verticalScrollBar()->maximum();
+    QTextCursor end(document());
+    end.movePosition(QTextCursor::End);
+    end.insertText(QString::fromUtf8(found.text));
+    if (at_end) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+}
+
+}  // namespace skippipe

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/problem_list.h"
+
+#include <algorithm>
+
+#include "views/inspector/form.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+/// "Stages: " of "/pipeline/stages"; of an element of a list, the list's name and its place: "Nodes 3, latency: ".
+QString subject_words(const std::string& pointer) {
+    QStringList words;
+    for (const auto& part : QString::fromStdString(pointer).split('/', Qt::SkipEmptyParts)) {
+        bool is_number = false;
+        const int number = part.toInt(&is_number);
+        if (is_number && !words.isEmpty())
+            words.last() += QStringLiteral(" %1").arg(number + 1);
+        else
+            words << label_of(part.toUtf8().constData());
+    }
+    if (words.size() > 1 && !words.front().contains(' ')) words.removeFirst();  // the part of the document it is in
+    for (qsizetype i = 1; i < words.size(); ++i) words[i] = words[i].toLower();
+    return words.isEmpty() ? QString{} : words.join(", ") + ": ";
+}
+
+/// Nodes that hold a stage and get no microbatch: no fault, but seldom meant.
+Faults unused_nodes(const PlanOutcome& plan) {
+    std::vector<int> visits(plan.problem.node_ids.size());
+    for (const auto& path : plan.plan.paths)
+        for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
+    Faults notes;
+    for (std::size_t stage = 0; stage < plan.plan.stages.size(); ++stage)
+        for (const int node : plan.plan.stages[stage]) {
+            if (visits[static_cast<std::size_t>(node)] > 0) continue;
+            Fault note;
+            note.severity = Fault::Severity::warning;
+            note.pointer = "/topology/nodes/" + std::to_string(node);
+            note.what = plan.problem.node_ids[static_cast<std::size_t>(node)] + " executes nothing";
+            note.why = "the plan sends no microbatch through it, and stage " + std::to_string(stage) +
+                       " all-reduces over it all the same";
+            note.remedy = "Faster links to it, more microbatches, or a smaller stage would change that";
+            notes.push_back(note);
+        }
+    return notes;
+}
+
+}  // namespace
+
+ProblemList::ProblemList(const Document& document, const PlanService& plans, QWidget* parent)
+    : QListWidget(parent), document_(document), plans_(plans) {
+    setObjectName("problems");
+    setAccessibleName(tr("Problems"));
+    setWordWrap(true);
+    setSpacing(2);
+    const auto choose = [this](QListWidgetItem* item) {
+        Q_EMIT chosen(subject_of(item->data(Qt::UserRole).toString().toStdString(), document_.experiment()));
+    };
+    connect(this, &QListWidget::itemActivated, this, choose);
+    connect(this, &QListWidget::itemClicked, this, choose);
+}
+
+Faults ProblemList::faults() const {
+    Faults faults = document_.refusals();
+    faults.insert(faults.end(), document_.faults().begin(), document_.faults().end());
+    const auto outcome = plans_.outcome();
+    if (outcome && !outcome->has_plan && !plans_.is_busy())
+        for (const auto& fault : outcome->faults)
+            if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(fault);
+    if (outcome && outcome->has_plan && !plans_.is_outdated()) {
+        const auto unused = unused_nodes(*outcome);
+        faults.insert(faults.end(), unused.begin(), unused.end());
+    }
+    return faults;
+}
+
+void ProblemList::show_faults(const Faults& faults) {
+    clear();
+    for (const auto& fault : faults) {
+        const bool error = fault.severity == Fault::Severity::error;
+        QString text = subject_words(fault.pointer) + QString::fromStdString(fault.what);
+        if (!fault.why.empty()) text += "; " + QString::fromStdString(fault.why);
+        if (!fault.remedy.empty()) text += ". " + QString::fromStdString(fault.remedy);
+        auto* item = new QListWidgetItem(text, this);
+        item->setForeground(error ? theme().bad : theme().warning);
+        item->setToolTip((error ? tr("Error at %1") : tr("Warning at %1")).arg(QString::fromStdString(fault.pointer)));
+        item->setData(Qt::UserRole, QString::fromStdString(fault.pointer));
+    }
+}
+
+}  // namespace skippipe

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QListWidget>
+
+#include "core/base/fault.h"
+#include "views/document/document.h"
+#include "views/plan/plan_service.h"
+
+namespace skippipe {
+
+/// What is wrong with the experiment, a fault a line; one that is clicked selects what it speaks of.
+class ProblemList : public QListWidget {
+    Q_OBJECT
+public:
+    ProblemList(const Document& document, const PlanService& plans, QWidget* parent = nullptr);
+
+    /// Faults of the document, texts that fields refuse, why there is no plan, and what in a plan is seldom meant.
+    Faults faults() const;
+    void show_faults(const Faults& faults);
+
+Q_SIGNALS:
+    void chosen(const Selection& subject);
+
+private:
+    const Document& document_;
+    const PlanService& plans_;
+};
+
+}  // namespace skippipe
