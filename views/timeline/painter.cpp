@@ -80,10 +80,12 @@ void TimelinePainter::lane_name(int index, double top) {
     }
     if (view_.compact_) {
         if (lane.stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(lane.stage)));
-        const double beyond = std::max(0.0, (14 - stack_.height) / 2);  // of a letter, where lanes are low
-        list_.PushClipRect({0, static_cast<float>(stack_.top - beyond)},
+        list_.PushClipRect({0, static_cast<float>(stack_.top)},
                            {static_cast<float>(scale_.left - 4), static_cast<float>(view_.height())}, true);
-        if (scale_.left > 0) text(8, top + (stack_.height - 14) / 2, marked ? theme_.text : theme_.text_2, lane.name);
+        // Names are as high as low lanes and a little more: the first one stays below the ruler.
+        const double middle = top + (stack_.height - 14) / 2;
+        const double name_top = top >= stack_.top ? std::max(middle, stack_.top - 1) : middle;
+        if (scale_.left > 0) text(8, name_top, marked ? theme_.text : theme_.text_2, lane.name);
         list_.PopClipRect();
         return;
     }
