@@ -159,6 +159,16 @@ private:
             return fail({{"skippipe-worker", "is of another build: " + m.build,
                           "this program is " + build_id() + ", and they must understand each other",
                           "Build both anew with `./studio build`"}});
+        const auto ranks = static_cast<std::size_t>(job_.experiment.execution.ranks);
+        const auto unlikely = [](const protocol::RankMachine& one) {
+            constexpr int most = 1 << 16;
+            return one.cores < 1 || one.cores > most || one.workers < 1 || one.workers > most;
+        };
+        if (!m.machines.empty() &&
+            (m.machines.size() != ranks || std::any_of(m.machines.begin(), m.machines.end(), unlikely)))
+            return fail(
+                {{"skippipe-worker", fmt::format("tells of {} machines for {} ranks", m.machines.size(), ranks),
+                  "each rank runs on one, with its cores and workers", "Build both anew with `./studio build`"}});
         machines_ = m.machines;
         if (!m.machines.empty()) forecast_.emplace(job_.experiment, job_.problem, plan_, m.machines, job_.calibrate);
         begin(versions_of(m, job_.experiment.execution.ranks));
