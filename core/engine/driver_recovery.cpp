@@ -139,17 +139,8 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
 /// Whether the plan in force goes over a line that is cut: with a path while operations are left, or with a ring.
 bool Driver::needs(const NetworkChange& cut) const {
     const int line = problem_.hop(cut.node, cut.to).line;
-    const auto uses = [&](const std::vector<NodeIndex>& circle, bool both_ways) {
-        for (std::size_t k = 0; circle.size() > 1 && k < circle.size(); ++k) {
-            const NodeIndex from = circle[k], to = circle[(k + 1) % circle.size()];
-            if (problem_.hop(from, to).line == line || (both_ways && problem_.hop(to, from).line == line)) return true;
-        }
-        return false;
-    };
-    for (const auto& ring : plan().stages)
-        if (problem_.charge_all_reduce && uses(ring, false)) return true;
-    return left_ > 0 && std::any_of(plan().paths.begin(), plan().paths.end(),
-                                    [&](const auto& path) { return uses(path.nodes, true); });
+    const auto over = [&](NodeIndex from, NodeIndex to) { return problem_.hop(from, to).line == line; };
+    return any_way(plan(), left_ > 0, problem_.charge_all_reduce, over);
 }
 
 void Driver::lose(int node, double now_s) {

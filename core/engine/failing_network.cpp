@@ -89,7 +89,9 @@ RankIteration FailingNetwork::run_once(int iteration, double network_s, std::vec
         for (const auto& report : ran.recoveries) listener_->recovered(iteration, network_s, report);
     std::map<int, double> since_s;
     for (std::size_t k = 0; k < ran.disturbances; ++k)
-        since_s.emplace(events[k].disturbance.change.node, events[k].disturbance.at_s);
+        if (const auto& [at_s, change, known_s, seed] = events[k].disturbance;
+            change.kind == NetworkChange::Kind::node_down)
+            since_s.emplace(change.node, at_s);
     if (ran.abandoned.empty()) survival_.add_down(since_s, ran.timeline.iteration_s, ran.timeline.spans);
     return ran;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What goes wrong while an iteration runs, and who decides how it goes on.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,23 @@ struct Disturbance {
         return change.kind == NetworkChange::Kind::node_down || change.kind == NetworkChange::Kind::line_cut;
     }
 };
+
+/// Whether `is(from, to)` holds for one of the ways that a plan's messages take: of `paths`, there and back, and of
+/// `rings`, round them.
+template <class Is>
+bool any_way(const Plan& plan, bool paths, bool rings, const Is& is) {
+    const auto any_of_circle = [&](const std::vector<NodeIndex>& circle, bool back) {
+        for (std::size_t k = 0; circle.size() > 1 && k < circle.size(); ++k) {
+            const NodeIndex from = circle[k], to = circle[(k + 1) % circle.size()];
+            if (is(from, to) || (back && is(to, from))) return true;
+        }
+        return false;
+    };
+    return (rings && std::any_of(plan.stages.begin(), plan.stages.end(),
+                                 [&](const auto& ring) { return any_of_circle(ring, false); })) ||
+           (paths && std::any_of(plan.paths.begin(), plan.paths.end(),
+                                 [&](const auto& path) { return any_of_circle(path.nodes, true); }));
+}
 
 /// How an iteration went on after nodes were lost.
 struct RecoveryReport {

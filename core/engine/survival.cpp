@@ -16,21 +16,6 @@ namespace skippipe {
 namespace {
 /// Weights and the two moments of the optimizer, each as many bytes as the gradient.
 constexpr double fetched_per_gradient_byte = 3;
-
-/// Whether the network has every line that paths, there and back, and rings go over.
-bool connected(const Problem& network, const Plan& plan) {
-    const auto closed = [&](const std::vector<NodeIndex>& circle, bool both_ways) {
-        for (std::size_t k = 0; circle.size() > 1 && k < circle.size(); ++k) {
-            const NodeIndex from = circle[k], to = circle[(k + 1) % circle.size()];
-            if (!network.reachable(from, to) || (both_ways && !network.reachable(to, from))) return false;
-        }
-        return true;
-    };
-    return std::all_of(plan.paths.begin(), plan.paths.end(),
-                       [&](const auto& path) { return closed(path.nodes, true); }) &&
-           (!network.charge_all_reduce ||
-            std::all_of(plan.stages.begin(), plan.stages.end(), [&](const auto& ring) { return closed(ring, false); }));
-}
 }  // namespace
 
 Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner,
@@ -221,7 +206,8 @@ void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
     plan_ = plan_without(uncut_, base_, down, controller_);
     since_s_ = resumed_since_s_ ? *std::exchange(resumed_since_s_, std::nullopt) : network_s;
     if (!down.empty() || !slower_.empty()) ahead_.begin(network_, plan_);
-    if (!connected(network_, plan_)) {
+    const auto cut = [&](NodeIndex from, NodeIndex to) { return !network_.reachable(from, to); };
+    if (any_way(plan_, true, network_.charge_all_reduce, cut)) {
         // Paths go over a link that is cut: only another plan helps, and training waits for it.
         auto around = ahead_.take();
         if (!around)

@@ -61,8 +61,9 @@ public:
           validation_due_(start.validate_first),
           told_members_(transport.members()),
           is_new_(transport.must_regroup()) {
-        const bool fails = !experiment_.failures.empty() && experiment_.execution.clock == Clock::virtual_time;
-        if (fails)
+        const auto& members = start.position.members;  // lost by hand, where the document loses none
+        const bool fails = !experiment_.failures.empty() || !members.absent.empty();
+        if (fails && experiment_.execution.clock == Clock::virtual_time)
             network_.emplace(experiment_, problem_, schedule.plan, compute_, transport_, listener_, start);
         else if (!is_new_)
             execution_ = std::make_unique<PlanExecution>(experiment_, problem_, schedule, compute_, transport_);
@@ -155,6 +156,7 @@ private:
             here.position = position();
             here.planner = planner_;
             network_.emplace(experiment_, problem_, everybody_.plan, compute_, transport_, listener_, here);
+            network_->commit(here.position);
         }
         network_->lose(done_, loss, network_s_);
     }
