@@ -55,9 +55,9 @@ void GlooClock::answer(const GlooStar& star, int questions) const {
         star.guarded(-1, [&] {
             std::vector<torch::Tensor> tensors{bytes_of(&question, sizeof question)};
             const auto asked = star.group()->recvAnysource(tensors, star_tag::question);
-            asked->wait(forever);
+            star.group()->finish(asked);
             answer_s = local_s_();
-            finish(
+            star.group()->finish(
                 post_send(star.group(), std::as_bytes(std::span(&answer_s, 1)), asked->sourceRank(), star_tag::answer));
         });
     }
@@ -71,8 +71,8 @@ void GlooClock::ask(const GlooStar& star, int questions) {
         star.guarded(0, [&] {
             const auto answer =
                 post_receive(star.group(), std::as_writable_bytes(std::span(&answered_s, 1)), 0, star_tag::answer);
-            finish(post_send(star.group(), std::as_bytes(std::span(&asked_s, 1)), 0, star_tag::question));
-            finish(answer);
+            star.group()->finish(post_send(star.group(), std::as_bytes(std::span(&asked_s, 1)), 0, star_tag::question));
+            star.group()->finish(answer);
         });
         const double heard_s = local_s_();
         if (!std::isfinite(answered_s)) throw PeerFault(0, "told a time that is none");

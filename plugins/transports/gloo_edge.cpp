@@ -120,7 +120,7 @@ void Edge::send_all() {
     std::deque<Posted> under_way;
     // The newest first, so that the others need no waking; each once only, as a wait takes its completion away.
     const auto settle = [&](std::size_t count) {
-        for (std::size_t k = count; k-- > 0;) context_.guarded(peer_, [&] { finish(under_way[k].posting); });
+        for (std::size_t k = count; k-- > 0;) context_.guarded(peer_, [&] { group_->finish(under_way[k].posting); });
         for (; count > 0; --count) under_way.pop_front();
     };
     for (const auto& transfer : transfers_) {
@@ -142,7 +142,7 @@ void Edge::receive_all() {
             context_.guarded(peer_, [&] { posted.posting = post_receive(group_, posted.all(), 0, message_tag); });
         }
         auto& posted = under_way.front();
-        context_.guarded(peer_, [&] { finish(posted.posting); });
+        context_.guarded(peer_, [&] { group_->finish(posted.posting); });
         const auto envelope = posted.read();
         if (envelope.number != transfer.number)
             throw PeerFault(peer_, fmt::format("sent transfer {} where {} was due", envelope.number, transfer.number));

@@ -9,6 +9,7 @@
 
 #include "core/engine/launch.h"
 #include "core/planner/timeline/memory.h"
+#include "plugins/transports/gloo_mesh.h"
 
 namespace skippipe {
 namespace {
@@ -63,20 +64,20 @@ void GlooGroups::open(Meeting meeting, std::shared_ptr<::gloo::transport::Device
     if (count > 1) {
         const int peer = count == 2 ? members[rank() == members[0] ? 1 : 0] : -1;
         const auto place = std::lower_bound(members.begin(), members.end(), rank()) - members.begin();
-        group = connect("world", peer, static_cast<int>(place), count, false);
+        group = connect("world", peer, static_cast<int>(place), count);
     }
     const std::lock_guard lock(mutex_);
     star_ = GlooStar(std::move(group), members, rank(), edge_context_.guarded);
 }
 
 /// The world's group names who is not there; the others are made by who has met already.
-Group GlooGroups::connect(const std::string& name, int peer, int group_rank, int size, bool collectives) {
+Group GlooGroups::connect(const std::string& name, int peer, int group_rank, int size) {
     check();
     Group group;
     const auto make = [&](std::chrono::milliseconds patience) {
         const auto of_meeting = fmt::format("{}/{}", meeting_.number, name);
         group = make_group(c10::make_intrusive<c10d::PrefixStore>(of_meeting, store_->shared()), group_rank, size,
-                           device_, patience, collectives);
+                           device_, patience);
     };
     if (meeting_.number == 0) {
         guarded(peer, [&] { make(std::chrono::minutes(2)); });
@@ -114,7 +115,7 @@ void GlooGroups::follow(const RankSchedule& schedule) {
         if (hosts.size() < 2 || me == hosts.end() || stages_.contains(stage)) continue;
         const int peer = hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1;
         StageGroup group{connect(fmt::format("stage/{}", stage), peer, static_cast<int>(me - hosts.begin()),
-                                 static_cast<int>(hosts.size()), true),
+                                 static_cast<int>(hosts.size())),
                          peer};
         const std::lock_guard lock(mutex_);
         stages_[stage] = std::move(group);
@@ -128,7 +129,7 @@ Edge& GlooGroups::edge_between(int from, int to) {
     const bool sends = from == rank();
     const int peer = sends ? to : from;
     auto edge = std::make_unique<Edge>(
-        edge_context_, connect(fmt::format("edge/{}-{}", from, to), peer, sends ? 0 : 1, 2, false), peer, sends);
+        edge_context_, connect(fmt::format("edge/{}-{}", from, to), peer, sends ? 0 : 1, 2), peer, sends);
     const std::lock_guard lock(mutex_);
     return *edges_.emplace(std::pair(from, to), std::move(edge)).first->second;
 }
@@ -213,32 +214,18 @@ void GlooGroups::all_reduce(int stage, std::span<float> values) {
     check();
     const auto found = stages_.find(stage);
     if (found == stages_.end()) return;
-    guarded(found->second.peer, [&] {
-        std::vector<torch::Tensor> tensors{
-            torch::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, torch::kFloat32)};
-        found->second.group->allreduce(tensors)->wait();
-    });
+    guarded(found->second.peer, [&] { mesh_all_reduce(found->second.group, values); });
 }
 
 std::vector<std::vector<double>> GlooGroups::gather_stage(int stage, const std::vector<double>& values) {
     check();
     const auto found = stages_.find(stage);
     if (found == stages_.end()) return {values};
-    const auto& group = found->second.group;
-    const auto size = static_cast<std::int64_t>(values.size());
-    std::vector<std::vector<torch::Tensor>> outputs(1);
-    for (int r = 0; r < group->getSize(); ++r) outputs[0].push_back(torch::empty({size}, torch::kFloat64));
-    guarded(found->second.peer, [&] {
-        std::vector<torch::Tensor> inputs{
-            torch::from_blob(const_cast<double*>(values.data()), {size}, torch::kFloat64)};
-        group->allgather(outputs, inputs)->wait();
-    });
     std::vector<std::vector<double>> result;
-    for (const auto& tensor : outputs[0]) {
-        result.emplace_back(tensor.data_ptr<double>(), tensor.data_ptr<double>() + size);
-        for (const double value : result.back())
+    guarded(found->second.peer, [&] { result = mesh_all_gather(found->second.group, values); });
+    for (const auto& of_rank : result)
+        for (const double value : of_rank)
             if (!std::isfinite(value)) throw PeerFault(found->second.peer, "told a number that is none");
-    }
     return result;
 }
 

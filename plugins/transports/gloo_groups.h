@@ -64,7 +64,7 @@ private:
         int peer = -1;
     };
 
-    Group connect(const std::string& name, int peer, int group_rank, int size, bool collectives);
+    Group connect(const std::string& name, int peer, int group_rank, int size);
     Edge& edge_between(int from, int to);
     void guarded(int peer, const std::function<void()>& work);
     void wait_for_abort();

@@ -17,17 +17,12 @@ inline torch::Tensor bytes_of(const void* data, std::size_t size) {
 }
 
 /// Posts at once; the bytes must live until both have been waited for.
-inline auto post_send(const Group& group, std::span<const std::byte> bytes, int peer, int tag) {
+inline Posting post_send(const Group& group, std::span<const std::byte> bytes, int peer, int tag) {
     std::vector<torch::Tensor> tensors{bytes_of(bytes.data(), bytes.size())};
     return group->send(tensors, peer, tag);
 }
-inline auto post_receive(const Group& group, std::span<std::byte> bytes, int peer, int tag) {
+inline Posting post_receive(const Group& group, std::span<std::byte> bytes, int peer, int tag) {
     std::vector<torch::Tensor> tensors{bytes_of(bytes.data(), bytes.size())};
     return group->recv(tensors, peer, tag);
 }
-using Posting = decltype(post_send(Group{}, {}, 0, 0));
-
-/// Until it is done; not the group's time-out, which is for meeting.
-inline void finish(const Posting& posting) { posting->wait(forever); }
-
 }  // namespace skippipe

@@ -51,15 +51,15 @@ void GlooStar::exchange(std::vector<double>& mine, std::vector<double>& all) con
     std::copy(mine.begin(), mine.end(), part(1 - other).begin());
     guarded_(members_[static_cast<std::size_t>(other)], [&] {
         const auto heard = post_receive(group_, std::as_writable_bytes(part(other)), other, star_tag::values);
-        finish(post_send(group_, std::as_bytes(std::span(mine)), other, star_tag::values));
-        finish(heard);
+        group_->finish(post_send(group_, std::as_bytes(std::span(mine)), other, star_tag::values));
+        group_->finish(heard);
     });
 }
 
 /// All to rank 0 at once, and from there to each.
 void GlooStar::meet_at_first(std::vector<double>& mine, std::vector<double>& all) const {
     if (rank_ != 0) {
-        guarded_(0, [&] { finish(post_send(group_, std::as_bytes(std::span(mine)), 0, star_tag::values)); });
+        guarded_(0, [&] { group_->finish(post_send(group_, std::as_bytes(std::span(mine)), 0, star_tag::values)); });
     } else {
         std::copy(mine.begin(), mine.end(), all.begin());
         std::vector<Posting> postings(members_.size());
@@ -69,7 +69,7 @@ void GlooStar::meet_at_first(std::vector<double>& mine, std::vector<double>& all
         for (std::size_t i = 1; i < members_.size(); ++i)
             guarded_(members_[i],
                      [&] { postings[i] = post_receive(group_, of_member(i), static_cast<int>(i), star_tag::values); });
-        for (std::size_t i = 1; i < members_.size(); ++i) guarded_(members_[i], [&] { finish(postings[i]); });
+        for (std::size_t i = 1; i < members_.size(); ++i) guarded_(members_[i], [&] { group_->finish(postings[i]); });
     }
     spread(all.data(), all.size() * sizeof(double));
 }
@@ -78,11 +78,11 @@ void GlooStar::meet_at_first(std::vector<double>& mine, std::vector<double>& all
 void GlooStar::spread(void* data, std::size_t size) const {
     if (alone()) return;
     const std::span bytes(static_cast<std::byte*>(data), size);
-    if (rank_ != 0) return guarded_(0, [&] { finish(post_receive(group_, bytes, 0, star_tag::spread)); });
+    if (rank_ != 0) return guarded_(0, [&] { group_->finish(post_receive(group_, bytes, 0, star_tag::spread)); });
     std::vector<Posting> postings(members_.size());
     for (std::size_t i = 1; i < members_.size(); ++i)
         guarded_(members_[i], [&] { postings[i] = post_send(group_, bytes, static_cast<int>(i), star_tag::spread); });
-    for (std::size_t i = 1; i < members_.size(); ++i) guarded_(members_[i], [&] { finish(postings[i]); });
+    for (std::size_t i = 1; i < members_.size(); ++i) guarded_(members_[i], [&] { group_->finish(postings[i]); });
 }
 
 /// Everybody's size at once, then everybody's text.
@@ -91,8 +91,8 @@ std::vector<std::string> GlooStar::gather(const std::string& text) const {
     if (rank_ != 0) {
         const auto size = static_cast<std::int64_t>(text.size());
         guarded_(0, [&] {
-            finish(post_send(group_, std::as_bytes(std::span(&size, 1)), 0, star_tag::size));
-            if (size > 0) finish(post_send(group_, std::as_bytes(std::span(text)), 0, star_tag::text));
+            group_->finish(post_send(group_, std::as_bytes(std::span(&size, 1)), 0, star_tag::size));
+            if (size > 0) group_->finish(post_send(group_, std::as_bytes(std::span(text)), 0, star_tag::text));
         });
         return {};
     }
@@ -106,14 +106,14 @@ std::vector<std::string> GlooStar::gather(const std::string& text) const {
                                        star_tag::size);
         });
     for (std::size_t i = 1; i < members_.size(); ++i) {
-        guarded_(members_[i], [&] { finish(postings[i]); });
+        guarded_(members_[i], [&] { group_->finish(postings[i]); });
         texts[i].resize(checked_size(sizes[i], most_gathered_bytes, members_[i]));
         if (texts[i].empty()) continue;
         guarded_(members_[i],
                  [&] { postings[i] = post_receive(group_, writable(texts[i]), static_cast<int>(i), star_tag::text); });
     }
     for (std::size_t i = 1; i < members_.size(); ++i)
-        if (!texts[i].empty()) guarded_(members_[i], [&] { finish(postings[i]); });
+        if (!texts[i].empty()) guarded_(members_[i], [&] { group_->finish(postings[i]); });
     return texts;
 }
 
@@ -138,11 +138,11 @@ std::string GlooStar::broadcast(const std::string& text) const {
 }
 
 void GlooStar::send_to(int rank, std::span<const std::byte> bytes) const {
-    guarded_(rank, [&] { finish(post_send(group_, bytes, place(rank), star_tag::data)); });
+    guarded_(rank, [&] { group_->finish(post_send(group_, bytes, place(rank), star_tag::data)); });
 }
 
 void GlooStar::receive_from(int rank, std::span<std::byte> bytes) const {
-    guarded_(rank, [&] { finish(post_receive(group_, bytes, place(rank), star_tag::data)); });
+    guarded_(rank, [&] { group_->finish(post_receive(group_, bytes, place(rank), star_tag::data)); });
 }
 
 }  // namespace skippipe

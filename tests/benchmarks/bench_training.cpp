@@ -63,6 +63,7 @@ Setup setup_of(const std::string& name) {
 Experiment make_experiment(const Setup& setup) {
     Experiment experiment;
     experiment.model = setup.model;
+    experiment.pipeline.stages = setup.stages();
     experiment.pipeline.microbatches = setup.microbatches;
     experiment.pipeline.microbatch_samples = setup.samples;
     for (int node = 0; node < setup.nodes(); ++node) experiment.topology.nodes.push_back({.id = std::to_string(node)});

@@ -58,7 +58,7 @@ void measure(Rendezvous& rendezvous, int rank) {
     GlooTransport transport(rendezvous, schedule);
     const auto group =
         make_group(c10::make_intrusive<c10d::PrefixStore>("bare", rendezvous.connect()->shared()), rank, 2,
-                   c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"), std::chrono::minutes(2), true);
+                   c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"), std::chrono::minutes(2));
     for (const std::size_t bytes : {std::size_t{64} << 10, std::size_t{512} << 10, std::size_t{4} << 20}) {
         std::vector<std::vector<std::byte>> buffers(messages, std::vector<std::byte>(bytes, std::byte{1}));
         std::vector<double> bare, ours;

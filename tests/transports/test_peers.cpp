@@ -51,7 +51,7 @@ std::string against(const RankSchedule& schedule, const std::function<void(RankT
     const auto device = c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
     const auto group = [&](const char* name, int rank) {
         return make_group(c10::make_intrusive<c10d::PrefixStore>(name, peer.store->shared()), rank, 2, device,
-                          std::chrono::minutes(2), true);
+                          std::chrono::minutes(2));
     };
     peer.world = group("0/world", 1);
     if (!schedule.transfers.empty()) {
@@ -62,8 +62,8 @@ std::string against(const RankSchedule& schedule, const std::function<void(RankT
     constexpr int values_tag = 6;
     double mine[2] = {0, 0}, theirs[2];
     const auto heard = post_receive(peer.world, std::as_writable_bytes(std::span(theirs)), 0, values_tag);
-    finish(post_send(peer.world, std::as_bytes(std::span(mine)), 0, values_tag));
-    finish(heard);
+    peer.world->finish(post_send(peer.world, std::as_bytes(std::span(mine)), 0, values_tag));
+    peer.world->finish(heard);
     lies(peer);
     over.get_future().wait_for(std::chrono::seconds(20));
     return told.get();
@@ -219,7 +219,7 @@ private Q_SLOTS:
         QFETCH(qint64, size);
         const auto said = against(
             apart(0), [](RankTransport& transport) { transport.gather("mine"); },
-            [&](Peer& peer) { finish(post_send(peer.world, std::as_bytes(std::span(&size, 1)), 0, 1)); });
+            [&](Peer& peer) { peer.world->finish(post_send(peer.world, std::as_bytes(std::span(&size, 1)), 0, 1)); });
         QVERIFY2(said.starts_with("rank 1: rank 1 announced a text of"), said.c_str());
     }
 
@@ -249,7 +249,7 @@ private Q_SLOTS:
                 const double times[3] = {now_s, start, now_s};
                 std::memcpy(message.data() + 8, &named, sizeof named);
                 std::memcpy(message.data() + 16, times, sizeof times);
-                finish(post_send(peer.edge, message, 1, 1));
+                peer.edge->finish(post_send(peer.edge, message, 1, 1));
             });
         QVERIFY2(said.starts_with("rank 1: rank 1 sent transfer"), said.c_str());
     }

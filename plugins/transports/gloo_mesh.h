@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <span>
+#include <vector>
+
+#include "plugins/transports/gloo_posts.h"
+
+namespace skippipe {
+
+/// The sum over all members of a group, which call it with equally many values, in place. Each sums a share of the
+/// values, in the order of the members, and gives it to the others: equal bits everywhere, two rounds, and
+/// 2 (n - 1) / n of the values sent and received by each of n members. As much again is held meanwhile.
+void mesh_all_reduce(const Group& group, std::span<float> values);
+
+/// Equally many values of each member, in their order.
+std::vector<std::vector<double>> mesh_all_gather(const Group& group, const std::vector<double>& values);
+
+}  // namespace skippipe
