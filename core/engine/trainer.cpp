@@ -2,6 +2,7 @@
 #include "core/engine/trainer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -312,12 +313,17 @@ private:
     }
 
     void tell(const Regrouping& met, const Agreement& agreement, RegroupReport report) {
-        for (const int rank : std::exchange(told_members_, met.members))
-            if (std::find(met.members.begin(), met.members.end(), rank) == met.members.end())
-                report.lost.push_back(rank);
+        // Against what was told last: a meeting that led to nothing was not.
+        const auto told = std::exchange(told_members_, met.members);
+        const auto is_in = [](const std::vector<int>& ranks, int rank) {
+            return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+        };
+        std::copy_if(told.begin(), told.end(), std::back_inserter(report.lost),
+                     [&](int rank) { return !is_in(met.members, rank); });
+        std::copy_if(met.members.begin(), met.members.end(), std::back_inserter(report.joined),
+                     [&](int rank) { return !is_in(told, rank) || is_in(agreement.joined, rank); });
         if (!listener_) return;
         report.iterations_done = done_;
-        report.joined = agreement.joined;
         report.nodes_lost = nodes_of_ranks(everybody_, report.lost);
         report.nodes_joined = nodes_of_ranks(everybody_, report.joined);
         report.how = met.how;

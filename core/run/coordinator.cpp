@@ -343,7 +343,7 @@ private:
             forecast_.emplace(job_.experiment, job_.problem, plan_, machines_, job_.calibrate);
         else
             forecast_.reset();
-        ranks_.lost(report.lost);
+        ranks_.regrouped(report.lost, report.joined);
         if (progress_.regrouped) progress_.regrouped(m);
     }
 

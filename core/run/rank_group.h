@@ -21,10 +21,13 @@ public:
     virtual bool send(const protocol::Command& command) = 0;
     /// A rank that is gone although nobody said so, once the others have had time to notice.
     virtual std::optional<Fault> lost_rank() = 0;
-    /// The others have gone on without some ranks: who has started them starts those again.
-    virtual void lost(const std::vector<int>& ranks) { static_cast<void>(ranks); }
+    /// The others have gone on without the ranks that are `lost`, and with those that have `joined` them: who has
+    /// started ranks starts again those that are not there.
+    virtual void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) {
+        static_cast<void>(lost), static_cast<void>(joined);
+    }
     /// Kills a rank other than 0; it is started again after `back_after_s` (infinite: never). False where this cannot,
-    /// because a launcher has started it elsewhere.
+    /// because a launcher has started it elsewhere. One that is not there is not killed again.
     virtual bool kill(int rank, double back_after_s) {
         static_cast<void>(rank), static_cast<void>(back_after_s);
         return false;

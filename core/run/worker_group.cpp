@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "core/engine/launch.h"
 #include "core/run/worker_process.h"
@@ -50,7 +51,7 @@ bool WorkerGroup::send(const protocol::Command& command) { return first_->write(
 std::optional<Fault> WorkerGroup::lost_rank() {
     for (std::size_t i = 0; i < others_.size(); ++i) {
         auto& other = others_[i];
-        if (other.starts_again || other.worker->running()) continue;
+        if (!other.is_in || other.worker->running()) continue;
         if (!other.gone_since) other.gone_since = Clock::now();
         if (Clock::now() - *other.gone_since < std::chrono::seconds(60)) continue;
         const auto how = other.worker->wait().describe();
@@ -60,26 +61,36 @@ std::optional<Fault> WorkerGroup::lost_rank() {
     return std::nullopt;
 }
 
-/// One that was only stopped has been given up: it ends. Who is lost again and again waits longer each time.
-void WorkerGroup::lost(const std::vector<int>& ranks) {
-    constexpr std::chrono::seconds longest{60};
-    for (const int rank : ranks) {
-        if (rank < 1 || static_cast<std::size_t>(rank) > others_.size()) continue;
-        auto& other = others_[static_cast<std::size_t>(rank) - 1];
+/// One that was only stopped has been given up: it ends.
+void WorkerGroup::regrouped(const std::vector<int>& lost, const std::vector<int>& joined) {
+    const auto for_each = [this](const std::vector<int>& ranks, const auto& work) {
+        for (const int rank : ranks)
+            if (rank >= 1 && static_cast<std::size_t>(rank) <= others_.size())
+                work(others_[static_cast<std::size_t>(rank) - 1]);
+    };
+    for_each(joined, [](Other& other) { other.is_in = true; });
+    for_each(lost, [](Other& other) {
+        other.is_in = false;
         other.gone_since.reset();
-        if (other.not_before) {
-            other.starts_again = std::exchange(other.not_before, std::nullopt);
-            continue;
-        }
-        other.starts_again = Clock::now() + other.pause;
-        other.pause = std::min(2 * other.pause, longest);
+        wait_to_start(other);
+    });
+}
+
+/// Who is lost again and again waits longer each time.
+void WorkerGroup::wait_to_start(Other& other) {
+    constexpr std::chrono::seconds longest{60};
+    if (other.not_before) {
+        other.starts_again = std::exchange(other.not_before, std::nullopt);
+        return;
     }
+    other.starts_again = Clock::now() + other.pause;
+    other.pause = std::min(2 * other.pause, longest);
 }
 
 bool WorkerGroup::kill(int rank, double back_after_s) {
     if (rank < 1 || static_cast<std::size_t>(rank) > others_.size()) return false;
     auto& other = others_[static_cast<std::size_t>(rank) - 1];
-    if (other.starts_again || !other.worker->running()) return true;  // it is gone already
+    if (!other.is_in || !other.worker->running()) return true;  // it is gone already
     constexpr double never_s = 1e8;
     other.not_before = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                           std::chrono::duration<double>(std::min(back_after_s, never_s)));
@@ -90,6 +101,7 @@ bool WorkerGroup::kill(int rank, double back_after_s) {
 void WorkerGroup::start_again() {
     for (std::size_t i = 0; i < others_.size(); ++i) {
         auto& other = others_[i];
+        if (!other.is_in && !other.starts_again && !other.worker->running()) wait_to_start(other);
         if (!other.starts_again || Clock::now() < *other.starts_again) continue;
         other.starts_again.reset();
         other.worker.reset();  // first: it may still be there, stopped

@@ -19,7 +19,7 @@ public:
     Read read(protocol::Message& message, double timeout_s) override;
     bool send(const protocol::Command& command) override;
     std::optional<Fault> lost_rank() override;
-    void lost(const std::vector<int>& ranks) override;
+    void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) override;
     bool kill(int rank, double back_after_s) override;
     std::string wait(double patience_s) override;
 
@@ -28,6 +28,7 @@ private:
     /// A rank's worker, and what is to become of it.
     struct Other {
         std::unique_ptr<Subprocess> worker;
+        bool is_in = true;                              ///< the others know it and train with it
         std::optional<Clock::time_point> gone_since;    ///< it has ended, and nobody has said so
         std::optional<Clock::time_point> starts_again;  ///< the others go on without it
         std::chrono::seconds pause{1};                  ///< before it is started again
@@ -35,6 +36,7 @@ private:
     };
     std::vector<std::string> environment_of(int rank, int port) const;
     void start_again();
+    static void wait_to_start(Other& other);
 
     int ranks_;
     bool launched_;

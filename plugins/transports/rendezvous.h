@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -95,10 +96,12 @@ private:
     void check_build(const std::string& build);
     void say_alive(RunStore& store);
     void look_for_returns(RunStore& store);
+    std::vector<int> returning() const;
     bool listens() const;
     double answer_within_s() const;
     Meeting decide(RunStore& store, int number);
-    Meeting hear(RunStore& store, int number) const;
+    Meeting hear(RunStore& store, int number);
+    void wait_to_be_taken_in(RunStore& store, int number);
     void beat();
     void sweep();
     void watch_store();
@@ -133,7 +136,10 @@ private:
     };
     std::vector<Heard> heard_;  ///< by rank, in the meeting looked_in_
     int looked_in_ = 0;
-    std::atomic<double> answered_at_s_{0};  ///< by the store, to the heart
+    std::map<int, std::string> returns_heard_;  ///< by rank: what it said last while it waited to be taken in
+    std::vector<int> returning_;                ///< who has said so since the last look, ascending
+    double said_that_it_waits_s_ = 0;           ///< steady_s()
+    std::atomic<double> answered_at_s_{0};      ///< by the store, to the heart
     std::thread heart_, sweeper_, store_watch_;
 };
 

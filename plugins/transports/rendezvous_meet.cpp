@@ -43,6 +43,7 @@ Meeting Rendezvous::decide(RunStore& store, int number) {
     for (const int rank : members())
         if (rank > 0 && rank != next.loss.rank) awaited[rank] = {"", steady_s(), 0};
     while (!awaited.empty()) {
+        for (const int rank : returning()) awaited.erase(rank);  // another process: this one is gone
         if (const auto failed = store.text(failed_key); !failed.empty())
             throw InputError(read_loss(failed, launch_.world_size).faults);
         for (auto one = awaited.begin(); one != awaited.end();) {
@@ -58,31 +59,38 @@ Meeting Rendezvous::decide(RunStore& store, int number) {
         }
         std::this_thread::sleep_for(10ms);
     }
-    const auto before = members();
-    for (int rank = 1; rank < launch_.world_size; ++rank)
-        if (!contains(before, rank) && store.deleteKey(return_key(rank))) next.members.push_back(rank);
+    for (const int rank : returning())
+        if (store.deleteKey(return_key(rank)) && !contains(next.members, rank)) next.members.push_back(rank);
     std::sort(next.members.begin(), next.members.end());
     somebody_waits_ = false;
     store.set_text(meeting_key, write(next));
     return next;
 }
 
+/// A word that changes, for as long as this rank lives and waits.
+void Rendezvous::wait_to_be_taken_in(RunStore& store, int number) {
+    if (steady_s() - said_that_it_waits_s_ < beat_every_s_ / 2) return;
+    said_that_it_waits_s_ = steady_s();
+    store.set_text(return_key(launch_.rank), fmt::format("{:.3f} {}", said_that_it_waits_s_, number));
+}
+
 /// The others: what rank 0 has found out.
-Meeting Rendezvous::hear(RunStore& store, int number) const {
+Meeting Rendezvous::hear(RunStore& store, int number) {
     const bool returns = came_back_ && number == 1;
-    if (returns) {
-        number = read_meeting(store.text(meeting_key), launch_.world_size).number + 1;
-        store.set_text(return_key(launch_.rank), "waits");
-    }
+    if (returns) number = read_meeting(store.text(meeting_key), launch_.world_size).number + 1;
     for (;; std::this_thread::sleep_for(10ms)) {
         if (const auto failed = store.text(failed_key); !failed.empty())
             throw InputError(read_loss(failed, launch_.world_size).faults);
+        if (returns) wait_to_be_taken_in(store, number);
         const auto text = store.text(meeting_key);
         if (text.empty()) continue;
         auto next = read_meeting(text, launch_.world_size);
         if (next.number < number) continue;
         if (contains(next.members, launch_.rank)) return next;
-        if (returns) continue;
+        if (returns) {
+            number = next.number + 1;
+            continue;
+        }
         throw InputError(fmt::format("rank {}", launch_.rank), "the other ranks have given this one up",
                          "it had been silent for too long: it was stopped, or its machine or network stood still",
                          "They go on without it; started again, it comes back");

@@ -127,12 +127,33 @@ void Rendezvous::look_at(RunStore& store, int rank) {
     lose(loss);
 }
 
+/// Who waits for the next meeting, and lives: its word changes from look to look.
 void Rendezvous::look_for_returns(RunStore& store) {
-    bool waits = false;
+    int next = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        next = meeting_.number + 1;
+    }
     const auto there = members();
-    for (int rank = 1; rank < launch_.world_size; ++rank)
-        if (!contains(there, rank) && store.check({return_key(rank)})) waits = true;
-    somebody_waits_ = waits;
+    std::vector<int> alive;
+    bool waits = false;
+    for (int rank = 1; rank < launch_.world_size; ++rank) {
+        const auto said = store.text(return_key(rank));
+        auto& heard = returns_heard_[rank];
+        if (!said.empty() && !heard.empty() && said != heard && meeting_of_beat(said) == next) {
+            alive.push_back(rank);
+            waits = waits || !contains(there, rank);
+        }
+        heard = said;
+    }
+    const std::lock_guard lock(mutex_);
+    returning_ = std::move(alive);
+    somebody_waits_ = waits && next == meeting_.number + 1;
+}
+
+std::vector<int> Rendezvous::returning() const {
+    const std::lock_guard lock(mutex_);
+    return returning_;
 }
 
 /// The first to say so is right; that a rank cannot go on counts all the same.

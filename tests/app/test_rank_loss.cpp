@@ -189,6 +189,28 @@ private Q_SLOTS:
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 
+    /// Again and again, before the others have taken it in: they never know it, and go on without it meanwhile.
+    void who_is_killed_on_its_way_back_comes_back() {
+        const Scene scene;
+        auto process = start(scene, {"run", everywhere(scene, 100'000), "--json"});
+        QVERIFY(trains_on(scene, process, 0));
+        std::vector<qint64> known;
+        for (int times = 0; times < 3; ++times) {
+            std::vector<qint64> there;
+            QVERIFY(
+                wait_until([&] { return (there = workers_of(scene, 2)).size() == 1 && there != known; }, patient_ms));
+            ::kill(static_cast<pid_t>(there[0]), SIGKILL);
+            known = there;
+        }
+        QVERIFY(wait_until([&] { return process.text().contains("\"joined_ranks\":[2]"); }, patient_ms));
+        QCOMPARE(process.text().count("\"lost_ranks\":[2]"), 1);
+        auto stop = start(scene, {"stop", "latest"});
+        QVERIFY(stop.ended(patient_ms));
+        QVERIFY(process.ended(patient_ms));
+        QVERIFY(scene.last_run()->state == RunState::stopped);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
     /// Its weights were on that rank alone: the run ends, says so, and goes on from its newest checkpoint.
     void a_stage_that_is_lost_ends_the_run() {
         const Scene scene;
