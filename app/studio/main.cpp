@@ -44,6 +44,15 @@ void describe(CLI::App& app, Options& o) {
     app.add_option("--scale", o.scale, "Pixels a point in the screenshot")->check(CLI::Range(0.5, 4.0));
 }
 
+/// Returns the program's exit code.
+int draw(skippipe::MainWindow& window, const Options& options) {
+    const QString problem = skippipe::take_screenshot(
+        window, {QString::fromStdString(options.screenshot), QString::fromStdString(options.view), options.run,
+                 skippipe::parse_size(options.size)});
+    if (!problem.isEmpty()) std::fprintf(stderr, "%s\n", problem.toUtf8().constData());
+    return problem.isEmpty() ? 0 : 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,24 +89,26 @@ int main(int argc, char** argv) {
     const std::filesystem::path record =
         options.record.empty() ? default_record_path() : std::filesystem::absolute(options.record);
     MainWindow window(planners, record);
-    if (options.file.empty())
+    const auto begin = [&] {
+        if (!options.planner.empty())
+            window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });
+        if (options.launch && options.screenshot.empty()) QTimer::singleShot(0, &window, &MainWindow::launch);
+    };
+    if (options.file.empty()) {
         window.open_template("quick-start");
-    else if (!window.open(options.file) && !options.screenshot.empty()) {
-        std::fprintf(stderr, "%s\n", window.banner().text().toUtf8().constData());
-        return 2;
+        begin();
+    } else {
+        QObject::connect(
+            &window, &MainWindow::opened, &window,
+            [&](bool shown) {
+                if (shown) begin();
+            },
+            Qt::SingleShotConnection);
+        window.open(options.file);
     }
-    if (!options.planner.empty())
-        window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });
-    if (!options.screenshot.empty()) {
-        const QString problem =
-            take_screenshot(window, {QString::fromStdString(options.screenshot), QString::fromStdString(options.view),
-                                     options.run, parse_size(options.size)});
-        if (!problem.isEmpty()) std::fprintf(stderr, "%s\n", problem.toUtf8().constData());
-        return problem.isEmpty() ? 0 : 2;
-    }
+    if (!options.screenshot.empty()) return draw(window, options);
     window.remember_in(settings, theme_choice(theme_name));
     window.show();
     QTimer::singleShot(0, &window, &MainWindow::offer_recovery);
-    if (options.launch) QTimer::singleShot(0, &window, &MainWindow::launch);
     return QApplication::exec();
 }

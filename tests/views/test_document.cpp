@@ -5,7 +5,9 @@
 #include <QtTest>
 
 #include "core/experiment/io.h"
+#include "tests/views/silent_file.h"
 #include "views/document/document.h"
+#include "views/document/file_reader.h"
 #include "views/document/file_worker.h"
 #include "views/document/recovery.h"
 #include "views/inspector/field_text.h"
@@ -64,7 +66,7 @@ private Q_SLOTS:
         const std::string text = "{\"format\": 1, \"name\": \"Kept\", \"pipelin\": {}, \"seed\": \"three\"}";
         write_file_atomically(file, text);
         Document document;
-        document.open(file);
+        document.open(read_document(file));
         QCOMPARE(document.experiment().name, std::string("Kept"));
         QVERIFY(document.file_has_faults());
         QVERIFY(has_errors(document.faults()));
@@ -84,7 +86,7 @@ private Q_SLOTS:
         QVERIFY(document.is_modified());
         document.save(file);
         QVERIFY(!document.is_modified());
-        again.open(file);
+        again.open(read_document(file));
         QVERIFY(again.experiment() == document.experiment());
     }
 
@@ -164,6 +166,36 @@ private Q_SLOTS:
             QTRY_COMPARE(told, (std::vector<int>{2, 3}));
         }
         QCOMPARE(done, (std::vector<int>{2, 3, 9}));
+    }
+
+    void the_last_file_that_is_asked_for_counts() {
+        QTemporaryDir place;
+        const std::filesystem::path folder = place.path().toStdString();
+        write_file_atomically(folder / "there.json", to_text(small()));
+        SilentFile first(folder / "first.json", to_text(small())), last(folder / "last.json", to_text(small()));
+        auto reader = std::make_unique<FileReader>();
+        QStringList told;
+        const auto read = [&](const std::filesystem::path& file) {
+            reader->read([file] { read_document(file); },
+                         [&told, file](const QString& fault) {
+                             told << QString::fromStdString(file.filename().string()) + (fault.isEmpty() ? "" : "!");
+                         });
+        };
+        read(first.path());
+        read(folder / "there.json");
+        QTRY_COMPARE(told, QStringList{"there.json"});
+        first.speak();
+        read(folder / "nowhere.json");
+        QTRY_COMPARE(told, (QStringList{"there.json", "nowhere.json!"}));
+        read(folder / "there.json");
+        reader->forget();
+        read(last.path());
+        QVERIFY2(!last.has_spoken(), "nobody waited");
+        reader.reset();
+        QVERIFY2(!last.has_spoken(), "nor at the end");
+        last.speak();
+        QTest::qWait(50);
+        QCOMPARE(told, (QStringList{"there.json", "nowhere.json!"}));
     }
 
     void work_that_cannot_be_kept_is_told_once() {

@@ -17,6 +17,7 @@
 #include "core/experiment/validate.h"
 #include "core/planner/plan/problem.h"
 #include "plugins/planners/all.h"
+#include "tests/views/silent_file.h"
 #include "views/failures/failure_axis.h"
 #include "views/failures/failure_editor.h"
 #include "views/inspector/inspector.h"
@@ -491,15 +492,44 @@ private Q_SLOTS:
         FailureEditor editor(document, selection);
         QSignalSpy told(&editor, &FailureEditor::told);
         editor.import_trace(write("good.csv", "node-1,5,9\nany,7,\n"));
+        QTRY_COMPARE(told.count(), 1);
         QCOMPARE(texts(document), std::string("crash:node-1@5s+4s crash:any@7s "));
         QCOMPARE(document.undo_stack().count(), 1);
         QVERIFY(told.takeFirst().first().toString().contains("2 crashes of good.csv"));
         editor.import_trace(write("bad.csv", "node-1,50,90\nnode-9,7,\nnode-8,7,\n"));
+        QTRY_COMPARE(told.count(), 1);
         QCOMPARE(document.undo_stack().count(), 1);
         const QString why = told.takeFirst().first().toString();
         QVERIFY2(why.contains("bad.csv:3") && why.contains("node-9") && why.contains("1 more fault"), qPrintable(why));
         editor.import_trace(write("empty.csv", ""));
+        QTRY_COMPARE(told.count(), 1);
         QVERIFY(told.takeFirst().first().toString().contains("no rows"));
+    }
+
+    void nobody_waits_for_a_trace_that_does_not_answer() {
+        QTemporaryDir folder;
+        SilentFile trace(folder.filePath("slow.csv").toStdString(), "node,down_s,up_s\nnode-1,5,9\n");
+        Document document;
+        document.start_new(three_nodes());
+        SelectionModel selection;
+        FailureEditor editor(document, selection);
+        QSignalSpy told(&editor, &FailureEditor::told);
+        editor.import_trace(trace.path());
+        QVERIFY2(!trace.has_spoken(), "the window's thread waited for it");
+        QCOMPARE(told.count(), 0);
+        document.edit("Rename", [](Experiment& e) { e.name = "edited meanwhile"; });
+        trace.speak();
+        QTRY_COMPARE(told.count(), 1);
+        QCOMPARE(texts(document), std::string("crash:node-1@5s+4s "));
+
+        SilentFile late(folder.filePath("late.csv").toStdString(), "node,down_s,up_s\nnode-1,5,9\n");
+        editor.import_trace(late.path());
+        document.edit("Another network", [](Experiment& e) { e.topology.nodes.pop_back(); });
+        late.speak();
+        QTRY_COMPARE(told.count(), 2);
+        QVERIFY2(told[1][0].toString().contains("was edited while late.csv was read"),
+                 qPrintable(told[1][0].toString()));
+        QCOMPARE(document.experiment().failures.size(), std::size_t{1});
     }
 
     void a_problem_leads_to_its_failure() {

@@ -20,6 +20,7 @@
 
 #include "core/experiment/io.h"
 #include "plugins/planners/all.h"
+#include "tests/views/silent_file.h"
 #include "views/compare/differences.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
@@ -73,6 +74,12 @@ class TestMainWindow : public QObject {
         make_small(e, 2);
         e.data.source = DataSource::bible_kjv;
         return e;
+    }
+
+    static void open(MainWindow& window, const std::filesystem::path& file) {
+        window.open(file);
+        QTRY_VERIFY2(!window.is_opening(), file.c_str());
+        QVERIFY(window.document().file() == file);
     }
 
 private Q_SLOTS:
@@ -395,13 +402,61 @@ private Q_SLOTS:
         Q_EMIT file_menu->aboutToShow();
         QVERIFY(!recent->isEnabled());
         for (const char* name : {"quick-start", "single-cluster", "quick-start"})
-            QVERIFY(window.open(std::string(SKIPPIPE_SOURCE_DIR "/resources/experiments/") + name + ".json"));
+            open(window, std::string(SKIPPIPE_SOURCE_DIR "/resources/experiments/") + name + ".json");
         Q_EMIT file_menu->aboutToShow();
         QVERIFY(recent->isEnabled());
         QCOMPARE(recent->actions().size(), 2);
         QCOMPARE(recent->actions()[0]->text(), QString("quick-start.json"));
         recent->actions()[1]->trigger();
-        QCOMPARE(window.document().file().filename().string(), std::string("single-cluster.json"));
+        QTRY_COMPARE(window.document().file().filename().string(), std::string("single-cluster.json"));
+        const auto mine = folder.filePath("mine.json").toStdString();
+        write_file_atomically(mine, to_text(three_linked_nodes()));
+        open(window, mine);
+        std::filesystem::remove(mine);
+        Q_EMIT file_menu->aboutToShow();
+        QTRY_VERIFY2(!recent->actions()[0]->isEnabled(), "it is gone");
+        QVERIFY(recent->actions()[1]->isEnabled());
+    }
+
+    void nobody_waits_for_an_experiment_that_does_not_answer() {
+        QTemporaryDir folder;
+        Experiment slow = three_linked_nodes();
+        slow.name = "Slow";
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.show();
+        SilentFile file(folder.filePath("slow.json").toStdString(), to_text(slow));
+        QSignalSpy opened(&window, &MainWindow::opened);
+        int turns = 0;
+        QTimer timer;
+        connect(&timer, &QTimer::timeout, this, [&] { ++turns; });
+        timer.start(5);
+        window.open(file.path());
+        QTRY_VERIFY(turns > 3);
+        QVERIFY2(!file.has_spoken(), "the window's thread waited for it");
+        QVERIFY(window.is_opening() && window.statusBar()->findChild<QLabel*>()->text().contains("slow.json"));
+        file.speak();
+        QTRY_COMPARE(opened.count(), 1);
+        QCOMPARE(window.document().experiment().name, std::string("Slow"));
+        QVERIFY(!window.is_opening());
+
+        SilentFile late(folder.filePath("late.json").toStdString(), to_text(slow));
+        window.open(late.path());
+        window.document().edit("Rename", [](Experiment& e) { e.name = "edited meanwhile"; });
+        late.speak();
+        QTRY_COMPARE(opened.count(), 2);
+        QVERIFY2(window.document().experiment().name == "edited meanwhile" && !opened[1][0].toBool(),
+                 "work is not lost unasked");
+        QVERIFY2(window.banner().text().contains("late.json"), qPrintable(window.banner().text()));
+
+        SilentFile given_up(folder.filePath("never.json").toStdString(), to_text(slow));
+        window.open(given_up.path());
+        window.document().start_new(three_linked_nodes());
+        QVERIFY2(!window.is_opening(), "another document came: that one is wanted");
+        given_up.speak();
+        open(window, SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json");
+        QCOMPARE(window.document().file().filename().string(), std::string("quick-start.json"));
+        window.open(folder.filePath("nowhere.json").toStdString());
+        QTRY_VERIFY2(window.banner().text().contains("nowhere.json"), qPrintable(window.banner().text()));
     }
 
     void a_picture_is_written_beside_the_window() {

@@ -109,7 +109,7 @@ void Document::start(Experiment experiment, std::filesystem::path file, Faults f
 
 void Document::start_new(Experiment experiment) { start(std::move(experiment), {}, {}); }
 
-void Document::open(const std::filesystem::path& file) {
+DocumentFile read_document(const std::filesystem::path& file) {
     Faults faults;
     const std::string text = read_file(file, faults);
     if (has_errors(faults)) throw InputError(faults);
@@ -120,7 +120,11 @@ void Document::open(const std::filesystem::path& file) {
     std::erase_if(parsed.faults, [&](const Fault& fault) {
         return std::find(meaning.begin(), meaning.end(), fault) != meaning.end();
     });
-    start(std::move(parsed.experiment), file, std::move(parsed.faults));
+    return {file, std::move(parsed.experiment), std::move(parsed.faults)};
+}
+
+void Document::open(DocumentFile file) {
+    start(std::move(file.experiment), std::move(file.path), std::move(file.faults));
 }
 
 void Document::save(const std::filesystem::path& file) {

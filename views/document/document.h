@@ -13,6 +13,16 @@
 
 namespace skippipe {
 
+/// A document's file as it was read.
+struct DocumentFile {
+    std::filesystem::path path;
+    Experiment experiment;  ///< as far as it could be understood
+    Faults faults;          ///< that only the text can show
+};
+
+/// Touches nothing but the disk: any thread may call it. Throws InputError where the file cannot be read at all.
+DocumentFile read_document(const std::filesystem::path& file);
+
 /// The experiment that all views share: its value, undo, faults and file. One edit is one undo command.
 class Document : public QObject {
     Q_OBJECT
@@ -38,9 +48,9 @@ public:
 
     /// A document without a file.
     void start_new(Experiment experiment);
-    /// Reads a file. One with faults opens as far as it could be understood, with the faults listed; the file itself is
-    /// not touched. Throws InputError where it cannot be read at all.
-    void open(const std::filesystem::path& file);
+    /// Shows a file that was read. One with faults opens as far as it could be understood, with the faults listed; the
+    /// file itself is not touched.
+    void open(DocumentFile file);
     /// Writes atomically. Where the file had faults when it was read, its text is first kept beside it as
     /// FILE.before-repair. Throws InputError.
     void save(const std::filesystem::path& file);

@@ -15,6 +15,7 @@ namespace skippipe {
 FailureEditor::FailureEditor(Document& document, SelectionModel& selection, QObject* parent)
     : QObject(parent), document_(document), selection_(selection), known_(document.experiment().failures) {
     connect(&document, &Document::changed, this, &FailureEditor::follow_document);
+    connect(&document, &Document::replaced, &reader_, &FileReader::forget);
 }
 
 /// The selected failure stays selected where others before it come and go.
@@ -60,20 +61,39 @@ void FailureEditor::remove(std::size_t index) {
 }
 
 void FailureEditor::import_trace(const std::filesystem::path& file) {
+    struct Trace {
+        std::vector<Failure> crashes;
+        Faults faults;
+    };
+    const auto read = std::make_shared<Trace>();
+    const auto topology = document_.experiment().topology;
     const auto name = QString::fromStdString(file.filename().string());
-    try {
-        const auto crashes = load_failure_trace(file, document_.experiment().topology);
-        if (crashes.empty()) return Q_EMIT told(tr("%1 has no rows: nothing was added").arg(name));
-        document_.edit(tr("Import trace"),
-                       [&](Experiment& e) { e.failures.insert(e.failures.end(), crashes.begin(), crashes.end()); });
-        Q_EMIT told(crashes.size() == 1 ? tr("1 crash of %1 was added").arg(name)
-                                        : tr("%1 crashes of %2 were added").arg(crashes.size()).arg(name));
-    } catch (const InputError& error) {
-        const auto more = error.faults().size() - 1;
-        QString words = tr("Nothing was added. %1").arg(QString::fromStdString(error.what()));
-        if (more > 0) words += more == 1 ? tr(" (and 1 more fault)") : tr(" (and %1 more faults)").arg(more);
-        Q_EMIT told(words);
-    }
+    reader_.read(
+        [read, file, topology] {
+            try {
+                read->crashes = load_failure_trace(file, topology);
+            } catch (const InputError& error) {
+                read->faults = error.faults();
+            }
+        },
+        [this, read, topology, name](const QString& fault) {
+            QString why = fault;
+            if (!read->faults.empty()) why = QString::fromStdString(to_string(read->faults.front()));
+            if (const auto more = read->faults.size(); more > 1)
+                why += more == 2 ? tr(" (and 1 more fault)") : tr(" (and %1 more faults)").arg(more - 1);
+            if (why.isEmpty() && topology != document_.experiment().topology)
+                why = tr("The network was edited while %1 was read: import it again").arg(name);
+            if (!why.isEmpty()) return Q_EMIT told(tr("Nothing was added. %1").arg(why));
+            add_trace(name, read->crashes);
+        });
+}
+
+void FailureEditor::add_trace(const QString& name, const std::vector<Failure>& crashes) {
+    if (crashes.empty()) return Q_EMIT told(tr("%1 has no rows: nothing was added").arg(name));
+    document_.edit(tr("Import trace"),
+                   [&](Experiment& e) { e.failures.insert(e.failures.end(), crashes.begin(), crashes.end()); });
+    Q_EMIT told(crashes.size() == 1 ? tr("1 crash of %1 was added").arg(name)
+                                    : tr("%1 crashes of %2 were added").arg(crashes.size()).arg(name));
 }
 
 void FailureEditor::ask_for_trace(QWidget* parent) {

@@ -5,6 +5,7 @@
 #include <QObject>
 
 #include "core/experiment/document.h"
+#include "views/document/file_reader.h"
 #include "views/document/selection_model.h"
 
 class QMenu;
@@ -30,7 +31,7 @@ public:
     void add_crash(const std::string& target, double at_s);
     void remove(std::size_t index);
     void select(std::size_t index);
-    /// Adds the crashes of a CSV of node,down_s,up_s.
+    /// Adds the crashes of a CSV of node,down_s,up_s, once it is read; `told` says so.
     void import_trace(const std::filesystem::path& file);
     /// Asks for the file.
     void ask_for_trace(QWidget* parent);
@@ -45,11 +46,13 @@ Q_SIGNALS:
 
 private:
     void follow_document();
+    void add_trace(const QString& name, const std::vector<Failure>& crashes);
 
     Document& document_;
     SelectionModel& selection_;
     std::vector<Failure> known_;  ///< as they were, to know which one is selected after the list has changed
     double iteration_s_ = 0;
+    FileReader reader_;
 };
 
 }  // namespace skippipe

@@ -13,6 +13,7 @@
 #include "core/experiment/io.h"
 #include "core/experiment/paths.h"
 #include "views/document/document.h"
+#include "views/document/file_worker.h"
 #include "views/plan/plan_service.h"
 
 namespace skippipe {
@@ -29,23 +30,34 @@ std::filesystem::path errors_of(const std::filesystem::path& log) { return std::
 
 }  // namespace
 
-std::filesystem::path freeze(const Document& document, const PlanOutcome* planned,
+std::filesystem::path freeze(const Experiment& experiment, const std::filesystem::path& of, const PlanOutcome* planned,
                              const std::filesystem::path& folder) {
-    const Experiment experiment = document.file().empty()
-                                      ? document.experiment()
-                                      : with_absolute_paths(document.experiment(), document.file().parent_path());
+    const Experiment frozen = of.empty() ? experiment : with_absolute_paths(experiment, of.parent_path());
     std::filesystem::create_directories(folder);
     const auto stamp = QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss-zzz").toStdString();
     const auto file = folder / (stamp + ".json");
     write_file_atomically(file, planned == nullptr
-                                    ? to_text(experiment)
-                                    : to_json(planned->plan, planned->problem, to_json(experiment)).dump(2) + "\n");
+                                    ? to_text(frozen)
+                                    : to_json(planned->plan, planned->problem, to_json(frozen)).dump(2) + "\n");
     return file;
 }
 
-Launcher::Launcher(std::filesystem::path record, std::filesystem::path folder, QObject* parent)
-    : QObject(parent), record_(std::move(record)), folder_(std::move(folder)) {
+/// What is started: `log` takes what the process says for programs, and with ".err" what it says for people.
+struct Launcher::Job {
+    QStringList arguments;
+    std::filesystem::path log;
+};
+
+/// What it has said so far.
+struct Launcher::Said {
+    bool lives = false;
+    QString out, errors;
+};
+
+Launcher::Launcher(FileWorker& files, std::filesystem::path record, std::filesystem::path folder, QObject* parent)
+    : QObject(parent), files_(files), record_(std::move(record)), folder_(std::move(folder)) {
     timer_.setInterval(look_ms);
+    timer_.setSingleShot(true);
     connect(&timer_, &QTimer::timeout, this, &Launcher::look);
 }
 
@@ -54,82 +66,91 @@ QString Launcher::program() {
     return beside.isExecutable() ? beside.absoluteFilePath() : QString{};
 }
 
-bool Launcher::launch(const Document& document, const PlanOutcome* planned) {
-    if (is_starting()) return false;
-    try {
-        const auto file = freeze(document, planned, folder_);
-        return start({"run", QString::fromStdString(file.string())}, std::filesystem::path{file} += ".log");
-    } catch (const std::exception& error) {
-        Q_EMIT failed(QString::fromStdString(error.what()));
-        return false;
-    }
+void Launcher::launch(const Document& document, std::shared_ptr<const PlanOutcome> planned) {
+    prepare([experiment = document.experiment(), of = document.file(), planned, folder = folder_] {
+        const auto file = freeze(experiment, of, planned.get(), folder);
+        return Job{{"run", QString::fromStdString(file.string())}, std::filesystem::path{file} += ".log"};
+    });
 }
 
-bool Launcher::resume(RunId run) {
-    if (is_starting()) return false;
-    const auto log = folder_ / ("resume-" + std::to_string(run) + ".log");
-    std::error_code told_when_it_is_written;
-    std::filesystem::create_directories(folder_, told_when_it_is_written);
-    std::filesystem::remove(log, told_when_it_is_written);  // of an earlier time
-    return start({"resume", QString::number(run)}, log);
+void Launcher::resume(RunId run) {
+    prepare([run, folder = folder_] {
+        const auto log = folder / ("resume-" + std::to_string(run) + ".log");
+        std::error_code told_when_it_is_written;
+        std::filesystem::create_directories(folder, told_when_it_is_written);
+        std::filesystem::remove(log, told_when_it_is_written);  // of an earlier time
+        return Job{{"resume", QString::number(run)}, log};
+    });
 }
 
-/// `log` takes what the process says for programs, and with ".err" what it says for people.
-bool Launcher::start(const QStringList& arguments, std::filesystem::path log) {
+void Launcher::prepare(std::function<Job()> work) {
+    if (starting_) return;
+    set_starting(true);
+    const auto job = std::make_shared<Job>();
+    files_.ask(
+        {}, [job, work = std::move(work)] { *job = work(); }, this,
+        [this, job](const QString& fault) { fault.isEmpty() ? start(*job) : fail(fault); });
+}
+
+void Launcher::start(const Job& job) {
     const QString program = Launcher::program();
-    if (program.isEmpty()) {
-        Q_EMIT failed(tr("The program \"skippipe\" is not beside this window, in %1; it does the training. Build the "
-                         "project again")
-                          .arg(QCoreApplication::applicationDirPath()));
-        return false;
-    }
+    if (program.isEmpty())
+        return fail(tr("The program \"skippipe\" is not beside this window, in %1; it does the training. Build the "
+                       "project again")
+                        .arg(QCoreApplication::applicationDirPath()));
     QProcess process;
     process.setProgram(program);
-    process.setArguments(arguments + QStringList{"--db", QString::fromStdString(record_.string()), "--json"});
+    process.setArguments(job.arguments + QStringList{"--db", QString::fromStdString(record_.string()), "--json"});
     process.setStandardInputFile(QProcess::nullDevice());
-    process.setStandardOutputFile(QString::fromStdString(log.string()));
-    process.setStandardErrorFile(QString::fromStdString(errors_of(log).string()));
-    if (!process.startDetached(&pid_)) {
-        Q_EMIT failed(tr("%1: %2; nothing was launched").arg(program, process.errorString()));
-        return false;
-    }
-    log_ = std::move(log);
+    process.setStandardOutputFile(QString::fromStdString(job.log.string()));
+    process.setStandardErrorFile(QString::fromStdString(errors_of(job.log).string()));
+    if (!process.startDetached(&pid_))
+        return fail(tr("%1: %2; nothing was launched").arg(program, process.errorString()));
+    log_ = job.log;
     timer_.start();
-    Q_EMIT starting_changed();
-    return true;
 }
 
 void Launcher::look() {
-    const QString out = read_text(log_);
-    const qsizetype line_end = out.indexOf('\n');
+    const auto said = std::make_shared<Said>();
+    files_.ask(
+        {},
+        [said, log = log_, pid = static_cast<pid_t>(pid_)] {
+            // Asked first: what one that has ended has said is whole.
+            said->lives = ::kill(pid, 0) == 0 || errno != ESRCH;
+            said->out = read_text(log);
+            said->errors = read_text(errors_of(log)).trimmed().left(600);
+        },
+        this, [this, said](const QString&) { take(*said); });
+}
+
+void Launcher::take(const Said& said) {
+    const qsizetype line_end = said.out.indexOf('\n');
     if (line_end > 0) {
         Faults faults;
-        const auto json = parse_json(out.left(line_end).toStdString(), faults);
+        const auto json = parse_json(said.out.left(line_end).toStdString(), faults);
         const bool is_run =
             !has_errors(faults) && json.is_object() && json.contains("run") && json.at("run").is_number_integer();
         // One that was to go on and did not come to train says so with its first word.
-        if (is_run && json.contains("state") && json.at("state") == "failed")
-            return end_with(read_text(errors_of(log_)).trimmed().left(600));
+        if (is_run && json.contains("state") && json.at("state") == "failed") return fail(said.errors);
         if (is_run) {
-            timer_.stop();
-            log_.clear();
-            Q_EMIT starting_changed();
+            set_starting(false);
             Q_EMIT started(json.at("run").get<qint64>());
             return;
         }
     }
-    if (::kill(static_cast<pid_t>(pid_), 0) != 0 && errno == ESRCH) {
-        // What it says in words; the same stands on its standard output for programs.
-        const QString words = read_text(errors_of(log_)).trimmed();
-        const QString said = words.isEmpty() ? out.trimmed() : words;
-        end_with(said.isEmpty() ? tr("The run ended before it began and said nothing") : said.left(600));
-    }
+    if (said.lives) return timer_.start();
+    // What it says in words; the same stands on its standard output for programs.
+    const QString words = said.errors.isEmpty() ? said.out.trimmed().left(600) : said.errors;
+    fail(words.isEmpty() ? tr("The run ended before it began and said nothing") : words);
 }
 
-void Launcher::end_with(const QString& why) {
-    timer_.stop();
-    log_.clear();
+void Launcher::set_starting(bool starting) {
+    starting_ = starting;
     Q_EMIT starting_changed();
+}
+
+void Launcher::fail(const QString& why) {
+    set_starting(false);
     Q_EMIT failed(why);
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <functional>
+#include <memory>
 
 #include <QObject>
+#include <QStringList>
 #include <QTimer>
 
 #include "core/experiment/document.h"
@@ -11,28 +14,30 @@
 namespace skippipe {
 
 class Document;
+class FileWorker;
 struct PlanOutcome;
 
-/// The document as a file of its own in `folder`, with the plan if there is one: a saved experiment may change while a
-/// program reads it. Relative paths of a saved document are made absolute. Throws InputError.
-std::filesystem::path freeze(const Document& document, const PlanOutcome* planned, const std::filesystem::path& folder);
+/// An experiment, the document `of` (empty: never saved), as a file of its own in `folder`, with the plan if there is
+/// one: a saved experiment may change while a program reads it. Relative paths of a saved document are made absolute.
+/// Any thread may call it. Throws InputError.
+std::filesystem::path freeze(const Experiment& experiment, const std::filesystem::path& of, const PlanOutcome* planned,
+                             const std::filesystem::path& folder);
 
 /// Starts `skippipe run` or `skippipe resume` as a process of its own that outlives the window, and finds out which run
-/// it became.
+/// it became. `files` does what touches the disk.
 class Launcher : public QObject {
     Q_OBJECT
 public:
-    /// `folder` takes the experiment as it was launched and what the process said.
-    Launcher(std::filesystem::path record, std::filesystem::path folder, QObject* parent = nullptr);
+    /// `folder` takes the experiment as it was launched and what the process said. `files` outlives it.
+    Launcher(FileWorker& files, std::filesystem::path record, std::filesystem::path folder, QObject* parent = nullptr);
 
     /// The command line program beside this one; empty: not there.
     static QString program();
-    /// Launches the document as it stands, with the plan that was made of it; null: the command line plans. False with
-    /// `failed` told where it cannot.
-    bool launch(const Document& document, const PlanOutcome* planned);
+    /// Launches the document as it stands, with the plan that was made of it; null: the command line plans.
+    void launch(const Document& document, std::shared_ptr<const PlanOutcome> planned);
     /// Goes on with a run from its newest checkpoint.
-    bool resume(RunId run);
-    bool is_starting() const { return !log_.empty(); }
+    void resume(RunId run);
+    bool is_starting() const { return starting_; }
 
 Q_SIGNALS:
     void started(qint64 run);
@@ -40,12 +45,19 @@ Q_SIGNALS:
     void starting_changed();
 
 private:
-    bool start(const QStringList& arguments, std::filesystem::path log);
+    struct Job;
+    struct Said;
+    void prepare(std::function<Job()> work);
+    void start(const Job& job);
     void look();
-    void end_with(const QString& why);
+    void take(const Said& said);
+    void set_starting(bool starting);
+    void fail(const QString& why);
 
+    FileWorker& files_;
     std::filesystem::path record_, folder_, log_;
     qint64 pid_ = 0;
+    bool starting_ = false;
     QTimer timer_;
 };
 

@@ -10,19 +10,20 @@
 namespace skippipe {
 
 class Document;
+class FileWorker;
 
 /// Runs `skippipe probe` on the document: how fast its stages and links are on this machine's ranks.
 class Prober : public QObject {
     Q_OBJECT
 public:
-    /// `folder` takes the experiment as it was and as it was measured.
-    explicit Prober(std::filesystem::path folder, QObject* parent = nullptr);
+    /// `folder` takes the experiment as it was and as it was measured; `files`, which outlives this, writes and reads
+    /// there.
+    Prober(FileWorker& files, std::filesystem::path folder, QObject* parent = nullptr);
     ~Prober() override;
 
-    /// False with `failed` told where it cannot.
-    bool measure(const Document& document);
+    void measure(const Document& document);
     void cancel();
-    bool is_measuring() const { return process_.state() != QProcess::NotRunning; }
+    bool is_measuring() const { return measuring_; }
     /// Whether the links of what is drawn are the truth, so that only the nodes' speeds are measured: simulated or
     /// shaped.
     static bool keeps_links(const Experiment& experiment);
@@ -35,12 +36,16 @@ Q_SIGNALS:
     void measuring_changed();
 
 private:
-    void take(int exit_code);
+    void start(const std::filesystem::path& file);
+    void read_result(int exit_code);
+    void end();
+    void fail(const QString& why);
 
+    FileWorker& files_;
     std::filesystem::path folder_, result_;
     QProcess process_;
     Experiment before_;
-    bool cancelled_ = false;
+    bool measuring_ = false, cancelled_ = false;
 };
 
 /// Puts measured speeds, links and cost factors into an experiment, which keeps all else.

@@ -17,8 +17,8 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
       plans_(document_, planners),
       feed_(record),
       recovery_(document_, files_, record.parent_path() / "recovery"),
-      launcher_(record, record.parent_path() / "launched"),
-      prober_(record.parent_path() / "launched"),
+      launcher_(files_, record, record.parent_path() / "launched"),
+      prober_(files_, record.parent_path() / "launched"),
       bar_(new TopBar(document_, planners)),
       banner_(new Banner),
       pages_(new QStackedWidget),
@@ -59,6 +59,11 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     make_actions();
 
     connect(&document_, &Document::replacing, &selection_, &SelectionModel::clear);
+    connect(&document_, &Document::replaced, this, [this] {
+        document_reader_.forget();
+        opening_.clear();
+        follow_runs();
+    });
     connect(bar_, &TopBar::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::run_changed, this, &MainWindow::follow_runs);

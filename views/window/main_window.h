@@ -12,6 +12,7 @@
 
 #include "views/compare/compare_page.h"
 #include "views/document/document.h"
+#include "views/document/file_reader.h"
 #include "views/document/file_worker.h"
 #include "views/document/recovery.h"
 #include "views/document/selection_model.h"
@@ -53,8 +54,9 @@ public:
     Banner& banner() { return *banner_; }
 
     void show_workspace(Workspace workspace);
-    /// Opens a file; says so in the banner where that fails.
-    bool open(const std::filesystem::path& file);
+    /// Opens a file once it is read; says so in the banner where that fails. The last that was asked for counts.
+    void open(const std::filesystem::path& file);
+    bool is_opening() const { return !opening_.empty(); }
     /// Opens a copy of a bundled experiment ("quick-start"); empty: an empty canvas.
     void open_template(const QString& name);
     bool save();
@@ -83,6 +85,7 @@ public:
     void offer_recovery();
 
 Q_SIGNALS:
+    void opened(bool shown);  ///< else the banner says why not
     void exported(const QString& file, bool written);
 
 protected:
@@ -112,6 +115,7 @@ private:
     void follow_document();
     bool may_lose_document();
     void take(const std::filesystem::path& dropped);
+    bool show_opened(DocumentFile file, const Experiment& before);
     bool write_to(const std::filesystem::path& file);
     void offer(const FoundWork& work);
 
@@ -119,7 +123,9 @@ private:
     SelectionModel selection_;
     PlanService plans_;
     RunFeed feed_;
-    FileWorker files_;
+    FileReader document_reader_, recent_reader_;
+    std::filesystem::path opening_;  ///< is being read; empty: none
+    FileWorker files_;               ///< those of the window itself, beside the record
     DocumentRecovery recovery_;
     Launcher launcher_;
     Prober prober_;

@@ -12,24 +12,43 @@
 #include <QSettings>
 #include <QTimer>
 
+#include <utility>
+
 #include "core/experiment/io.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
 
-bool MainWindow::open(const std::filesystem::path& file) {
-    try {
-        document_.open(file);
-    } catch (const InputError& error) {
-        banner_->show_message(tr("Could not open %1: %2")
-                                  .arg(QString::fromStdString(file.string()), QString::fromStdString(error.what())));
+void MainWindow::open(const std::filesystem::path& file) {
+    const auto read = std::make_shared<DocumentFile>();
+    opening_ = file;
+    document_reader_.read([read, file] { *read = read_document(file); },
+                          [this, read, before = document_.experiment()](const QString& fault) {
+                              const auto name = QString::fromStdString(std::exchange(opening_, {}).string());
+                              if (!fault.isEmpty()) banner_->show_message(tr("Could not open %1: %2").arg(name, fault));
+                              const bool shown = fault.isEmpty() && show_opened(std::move(*read), before);
+                              follow_runs();
+                              Q_EMIT opened(shown);
+                          });
+    follow_runs();
+}
+
+/// `before`: the document when the file was asked for. Who has gone on with it meanwhile is asked again.
+bool MainWindow::show_opened(DocumentFile file, const Experiment& before) {
+    const auto name = QString::fromStdString(file.path.filename().string());
+    if (document_.is_modified() && document_.experiment() != before) {
+        banner_->show_message(tr("The experiment was edited while %1 was read").arg(name),
+                              {{tr("Open %1").arg(name), [this, path = file.path] {
+                                    if (may_lose_document()) open(path);
+                                }}});
         return false;
     }
+    document_.open(std::move(file));
     if (document_.file_has_faults())
         banner_->show_message(tr("%1 has faults: what could be understood is shown, the file itself is untouched. The "
                                  "problems list names each")
-                                  .arg(QString::fromStdString(file.filename().string())));
-    remember_file(file);
+                                  .arg(name));
+    remember_file(document_.file());
     show_workspace(design);
     return true;
 }

@@ -66,6 +66,8 @@ void MainWindow::follow_runs() {
     } else if (prober_.is_measuring()) {
         progress_->setMaximum(0);
         status_->setText(tr("Measuring what this machine makes of the experiment: plans, then some seconds of work"));
+    } else if (is_opening()) {
+        status_->setText(tr("Reading %1…").arg(QString::fromStdString(opening_.filename().string())));
     } else if (launcher_.is_starting()) {
         status_->setText(tr("Starting the run…"));
     } else if (launch_when_planned_) {
@@ -125,7 +127,7 @@ void MainWindow::follow_launch() {
 
 void MainWindow::resume_run(qint64 run) {
     if (const QString why = what_is_under_way(); !why.isEmpty()) return banner_->show_message(why);
-    if (launcher_.resume(run)) status_->setText(tr("Starting the run…"));
+    launcher_.resume(run);
 }
 
 void MainWindow::launch() {
@@ -139,8 +141,7 @@ void MainWindow::launch() {
         follow_runs();
         return;
     }
-    const auto planned = plans_.ready();
-    if (launcher_.launch(document_, planned.get())) status_->setText(tr("Starting the run…"));
+    launcher_.launch(document_, plans_.ready());
 }
 
 void MainWindow::measure() {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window remembers from one time to the next: theme, place, and how its panes are divided. A KB, written on
-// the window's thread when somebody chooses a theme, opens a file or closes the window: QSettings replaces the file as
-// a whole, and the next window reads it at once.
+// What the window remembers from one time to the next: theme, place, and how its panes are divided. A KB, read and
+// written on the window's thread when it starts, and when somebody chooses a theme, opens a file or its menu, or closes
+// the window: QSettings replaces the file as a whole, and the next window reads it at once.
 #include <QActionGroup>
 #include <QApplication>
 #include <QFileInfo>
 #include <QMenu>
 #include <QSettings>
 #include <QSplitter>
+
+#include <memory>
 
 #include "views/theme/theme.h"
 #include "views/window/main_window.h"
@@ -58,7 +60,6 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     set_theme(
         theme.value_or(theme_choice(settings.value("theme").toString())));  // one that was asked for is not remembered
     settings_file_ = file;
-    if (!document_.file().empty()) remember_file(document_.file());
     restoreGeometry(settings.value("geometry").toByteArray());
     for (auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())
@@ -86,17 +87,25 @@ void MainWindow::make_recent_menu(QMenu& file) {
     menu->setObjectName("recent");
     connect(&file, &QMenu::aboutToShow, this, [this, menu] {
         menu->clear();
-        for (const QString& name : recent_files()) {
-            const QFileInfo info(name);
-            auto* action = menu->addAction(info.fileName().replace('&', "&&"));
+        const QStringList names = recent_files();
+        for (const QString& name : names) {
+            auto* action = menu->addAction(QFileInfo(name).fileName().replace('&', "&&"));
             action->setToolTip(name);
             action->setStatusTip(name);
-            action->setEnabled(info.exists());
             connect(action, &QAction::triggered, this, [this, name] {
                 if (may_lose_document()) open(name.toStdString());
             });
         }
         menu->setEnabled(!menu->isEmpty());
+        const auto gone = std::make_shared<QStringList>();
+        recent_reader_.read(
+            [gone, names] {
+                for (const QString& name : names)
+                    if (!QFileInfo::exists(name)) *gone << name;
+            },
+            [menu, gone](const QString&) {
+                for (auto* action : menu->actions()) action->setEnabled(!gone->contains(action->toolTip()));
+            });
     });
 }
 

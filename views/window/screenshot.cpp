@@ -79,6 +79,11 @@ QSize parse_size(const std::string& text) {
 QString take_screenshot(MainWindow& window, const Screenshot& shot) {
     window.resize(shot.size);
     window.show();
+    bool is_shown = true;
+    QObject listener;
+    QObject::connect(&window, &MainWindow::opened, &listener, [&](bool shown) { is_shown = shown; });
+    if (!wait_until([&] { return !window.is_opening(); })) return QObject::tr("The experiment was not read in time");
+    if (!is_shown) return window.banner().text();
     if (shot.view == "topology") {
         const auto is_planned = [&] {
             return !window.plans().is_busy() &&
