@@ -2,8 +2,6 @@
 #include "core/run/session.h"
 
 #include <algorithm>
-#include <chrono>
-#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
 #include "core/run/checkpoint_writer.h"
+#include "core/run/session_reports.h"
 
 namespace skippipe {
 
@@ -25,77 +24,6 @@ std::string host_name() {
     utsname system{};
     ::uname(&system);
     return system.nodename;
-}
-
-/// Tells the coordinator about once a second that this process runs.
-class Pulse {
-public:
-    explicit Pulse(CoordinatorLink& link)
-        : thread_([&link](const std::stop_token& stop) {
-              std::mutex mutex;
-              std::condition_variable_any wake;
-              std::unique_lock lock(mutex);
-              while (!wake.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
-                     !stop.stop_requested())
-                  link.send(protocol::Heartbeat{});
-          }) {}
-
-private:
-    std::jthread thread_;
-};
-
-/// Rank 0's reports and orders.
-class Spokesman final : public TrainingListener, public TrainingController {
-public:
-    Spokesman(const Problem& problem, CoordinatorLink& link, Commands& commands)
-        : problem_(problem), link_(link), commands_(commands) {}
-
-    void validated(int done, double network_s, double machine_s, std::int64_t tokens,
-                   const ValidationResult& result) override {
-        link_.send(protocol::Validated{done, network_s, machine_s, tokens, result});
-    }
-    void iterated(const IterationReport& r) override {
-        link_.send(protocol::Iterated{r.iteration, r.offset_s, r.timeline->iteration_s, r.machine_s, r.tokens, r.result,
-                                      r.timeline->spans});
-    }
-    void recovered(int iteration, double offset_s, const RecoveryReport& report) override {
-        link_.send(protocol::Recovered{iteration, offset_s, report});
-    }
-    void went_back(const TrainingPosition& position, const Setback& setback) override {
-        link_.send(protocol::WentBack{position, setback.lost_iterations, setback.lost_s, setback.why});
-    }
-    void regrouped(const RegroupReport& report) override { link_.send(protocol::Regrouped{report}); }
-    void plan_switched(int iteration, const Plan& plan, const std::string& why) override {
-        link_.send(protocol::PlanSwitched{iteration, to_json(plan, problem_, nullptr).dump(), why});
-    }
-    TrainingCommand next() override {
-        const bool stands_still = commands_.paused();
-        if (stands_still) link_.send(protocol::Paused{true});
-        auto command = commands_.next();
-        if (stands_still) link_.send(protocol::Paused{false});
-        stopped_ = command.stop;
-        return command;
-    }
-    bool stopped() const { return stopped_; }
-
-private:
-    const Problem& problem_;
-    CoordinatorLink& link_;
-    Commands& commands_;
-    bool stopped_ = false;
-};
-
-/// Says twice a second how far reading the data has come; what takes less is not spoken of.
-TellProgress preparation(CoordinatorLink* link, const Commands* commands) {
-    using Clock = std::chrono::steady_clock;
-    if (!link) return {};
-    return [link, commands, next = Clock::now() + std::chrono::milliseconds(500)](const std::string& what,
-                                                                                  double share) mutable {
-        if (commands && commands->stop_asked()) throw Stopped{};
-        if (Clock::now() < next) return;
-        next = Clock::now() + std::chrono::milliseconds(500);
-        link->send(protocol::Preparing{what, share});
-    };
 }
 
 /// Each stage's weights on rank 0, from the rank of its first node that is there; elsewhere empty. Every rank calls it.
@@ -320,83 +248,6 @@ private:
 
 protocol::Evaluated RankBackend::evaluate(const protocol::Job&, const Work&, int, const TellProgress&) {
     throw std::logic_error("this back end evaluates nothing");
-}
-
-void Commands::put(const protocol::Command& command) {
-    const std::lock_guard lock(mutex_);
-    if (std::holds_alternative<protocol::Stop>(command)) stop_ = true;
-    if (std::holds_alternative<protocol::Pause>(command)) paused_ = true;
-    if (std::holds_alternative<protocol::Resume>(command)) paused_ = false;
-    if (const auto* change = std::get_if<protocol::SwitchPlan>(&command)) plan_ = change->plan_json;
-    if (const auto* lost = std::get_if<protocol::FailNode>(&command))
-        losses_.push_back({lost->node, lost->back_after_s});
-    changed_.notify_all();
-}
-
-bool Commands::stop_asked() const {
-    const std::lock_guard lock(mutex_);
-    return stop_;
-}
-
-bool Commands::paused() const {
-    const std::lock_guard lock(mutex_);
-    return paused_ && !stop_;
-}
-
-TrainingCommand Commands::next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stop_ || !paused_; });
-    return {stop_, std::exchange(plan_, {}), std::exchange(losses_, {})};
-}
-
-Work understand(const protocol::Job& job) {
-    auto parsed = parse_experiment(job.experiment_json);
-    if (has_errors(parsed.faults)) throw InputError(parsed.faults);
-    Work work{std::move(parsed.experiment), {}, {}};
-    if (!job.start_from.empty()) work.experiment.training.initial_weights.clear();
-    if (auto& initial = work.experiment.training.initial_weights; !initial.empty())
-        initial = (std::filesystem::path(job.base_dir) / initial).string();
-    work.problem = make_problem(work.experiment);
-    Faults faults;
-    work.plan = parse_plan(parse_json(job.plan_json, faults), work.problem, faults);
-    if (has_errors(faults)) throw InputError(faults);
-    return work;
-}
-
-RankSchedule schedule_of(const Work& work) {
-    const int ranks = work.experiment.execution.ranks;
-    return make_schedule(work.problem, work.plan, assign_ranks(work.experiment.topology, work.plan, ranks), ranks);
-}
-
-JobKind kind_of(const protocol::Job& job) {
-    return !job.omitted.empty() ? JobKind::evaluation : job.probe ? JobKind::probe : JobKind::training;
-}
-
-Faults faults_of(const std::exception_ptr& error, JobKind kind) {
-    struct Words {
-        const char *where, *why, *remedy;
-    };
-    static constexpr Words words[] = {
-        {"training", "training cannot go on",
-         "See the message; with less memory or another device try a smaller model"},
-        {"probe", "nothing was measured", "See the message; with less memory or another device try a smaller model"},
-        {"evaluation", "no loss is known, and the record stays as it was",
-         "See the message; with less memory try fewer threads (--threads)"}};
-    const auto& of = words[static_cast<std::size_t>(kind)];
-    const auto fault = [&](std::string where, std::string what) {
-        return Faults{{std::move(where), std::move(what), of.why, of.remedy}};
-    };
-    try {
-        std::rethrow_exception(error);
-    } catch (const InputError& input) {
-        return input.faults();
-    } catch (const ComputeError& compute) {
-        return fault(compute.where(), compute.what());
-    } catch (const std::exception& other) {
-        return fault(of.where, other.what());
-    } catch (...) {
-        return fault(of.where, "something that is no exception was thrown");
-    }
 }
 
 bool run_rank(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankBackend& backend,

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What people ask of a run that goes on, and what the document makes fail: passed on to the ranks.
+#include <fmt/format.h>
+
+#include "core/run/run.h"
+
+namespace skippipe {
+
+namespace {
+
+/// A command of a window or a verb, as the worker reads it; nothing where this program knows none of that name.
+std::optional<protocol::Command> worker_command(const std::string& kind) {
+    if (kind == "stop") return protocol::Stop{};
+    if (kind == "pause") return protocol::Pause{};
+    if (kind == "resume") return protocol::Resume{};
+    return std::nullopt;
+}
+
+}  // namespace
+
+void Run::poll_commands() {
+    if (started_) {
+        recorder_.heartbeat(outcome_.run);
+        for (const auto& command : recorder_.take_commands(outcome_.run)) obey(command);
+        for (const auto& loss : failures_.take_due()) kill_rank_of(loss);
+    }
+    if (progress_.interrupted && progress_.interrupted() && !stop_sent_) {
+        log_.info("interrupted");
+        stop_sent_ = ranks_.send(protocol::Stop{});
+    }
+}
+
+void Run::obey(const Command& taken) {
+    log_.info("command: " + taken.kind);
+    if (taken.kind == "fail")
+        fail_node(taken.payload_json);
+    else if (const auto command = worker_command(taken.kind))
+        ranks_.send(*command);
+    else
+        warn({"command", taken.kind + " is not known", "another program sent it", "", Fault::Severity::warning});
+}
+
+void Run::fail_node(const std::string& payload) {
+    try {
+        const auto loss = loss_of_command(payload, job_.problem, failures_.rank_of());
+        if (job_.experiment.execution.clock == Clock::virtual_time)
+            ranks_.send(protocol::FailNode{loss.node, loss.back_after_s});
+        else
+            kill_rank_of(loss);
+    } catch (const InputError& error) {
+        auto fault = error.faults().front();
+        fault.severity = Fault::Severity::warning;
+        warn(fault);
+    }
+}
+
+/// Wall clock: a node is lost with its rank.
+void Run::kill_rank_of(const NodeLoss& loss) {
+    const auto& id = job_.problem.node_ids[static_cast<std::size_t>(loss.node)];
+    const auto refuse = [&](const char* why, const char* remedy) {
+        warn({"failure", fmt::format("{} is not made to fail: it is on rank {}", id, loss.rank), why, remedy,
+              Fault::Severity::warning});
+    };
+    if (loss.rank <= 0) return refuse("rank 0 decides for all; the run would end", "Choose a node of another rank");
+    log_.info(fmt::format("{} is made to fail: rank {} is killed", id, loss.rank));
+    if (!ranks_.kill(loss.rank, loss.back_after_s))
+        refuse("a launcher has started that rank, on a host of its own", "Kill it there");
+}
+
+}  // namespace skippipe

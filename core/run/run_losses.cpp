@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What ranks tell of lost nodes, and what becomes of the run.
+#include <fmt/format.h>
+
+#include "core/experiment/io.h"
+#include "core/run/run.h"
+
+namespace skippipe {
+
+void Run::receive(const protocol::Recovered& m) {
+    const auto& report = m.report;
+    for (const int node : report.nodes) require_node(node);
+    const double end_s = m.offset_s + report.detected_s;
+    const auto note = [&](const char* name, double value) {
+        metric(m.iteration, name, value, end_s, outcome_.info.machine_s, 0);
+    };
+    note("nodes_lost", static_cast<double>(report.nodes.size()));
+    note("detection_s", report.detected_s - report.lost_s);
+    note("replanning_s", report.replanning_s);
+    note("redone_operations", report.redone_forwards + report.redone_backwards);
+    note("lost_gradients", report.lost_gradients);
+    note("dropped_microbatches", report.dropped);
+    outcome_.nodes_lost += static_cast<int>(report.nodes.size());
+    outcome_.begun_again += report.abandoned.empty() ? 0 : 1;
+    log_.warn(fmt::format("iteration {}: {}", m.iteration + 1, describe(report, job_.problem)));
+    for (const auto& change : report.changes) log_.info("  " + change);
+    if (progress_.recovered) progress_.recovered(m);
+}
+
+void Run::receive(const protocol::WentBack& m) {
+    const auto& to = m.position;
+    recorder_.go_back(outcome_.run, {to.iterations_done, to.validated, to.machine_s});
+    network_s_ = to.network_s;
+    const auto note = [&](const char* name, double value) {
+        metric(to.iterations_done, name, value, network_s_, to.machine_s, to.tokens);
+    };
+    note("lost_iterations", m.lost_iterations);
+    note("lost_network_s", m.lost_s);
+    auto& info = outcome_.info;
+    info.iterations_done = to.iterations_done;
+    info.machine_s = to.machine_s;
+    ++outcome_.went_back;
+    outcome_.lost_iterations += m.lost_iterations;
+    log_.warn(describe(m));
+    if (progress_.went_back) progress_.went_back(m);
+}
+
+void Run::receive(const protocol::Regrouped& m) {
+    const auto& report = m.report;
+    for (const auto* nodes : {&report.nodes_lost, &report.nodes_joined})
+        for (const int node : *nodes) require_node(node);
+    const auto note = [&](const char* name, double value) {
+        metric(report.iterations_done, name, value, network_s_, outcome_.info.machine_s, 0);
+    };
+    note("nodes_lost", static_cast<double>(report.nodes_lost.size()));
+    note("detection_s", report.detection_s);
+    note("replanning_s", report.planning_s);
+    note("recovery_s", report.total_s());
+    outcome_.nodes_lost += static_cast<int>(report.nodes_lost.size());
+    outcome_.begun_again += report.lost_work_s > 0 ? 1 : 0;
+    network_s_ += report.total_s();
+    const auto what = describe(report, job_.problem);
+    plan_ = plan_of(report.plan_json);
+    recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);
+    log_.warn(what);
+    // It knows one plan, of all ranks.
+    if (plan_.stages == job_.plan.stages && !machines_.empty())
+        forecast_.emplace(job_.experiment, job_.problem, plan_, machines_, job_.calibrate);
+    else
+        forecast_.reset();
+    ranks_.regrouped(report.lost, report.joined);
+    if (progress_.regrouped) progress_.regrouped(m);
+}
+
+void Run::require_node(int node) const {
+    if (node < 0 || node >= job_.problem.nodes())
+        throw InputError("worker", fmt::format("node {} is lost", node), "the experiment has no such node",
+                         "Build coordinator and worker anew with `./studio build`");
+}
+
+}  // namespace skippipe
