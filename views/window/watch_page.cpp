@@ -1,43 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/watch_page.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include <QAbstractItemView>
 #include <QHeaderView>
-#include <QSignalBlocker>
 #include <QSplitter>
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include "views/runs/resuming.h"
-#include "views/runs/run_table.h"
-#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 #include "views/timeline/span_table.h"
 
 namespace skippipe {
-
-namespace {
-
-/// A run that calibrates may have gone over to other plans.
-QString new_plan_words(const RunData& run) {
-    return run.plan_changes.empty()
-               ? QString{}
-               : WatchPage::tr(", new plan since iteration %1").arg(run.plan_changes.back().iteration + 1);
-}
-
-QString new_plan_reasons(const RunData& run) {
-    QStringList lines;
-    for (const auto& change : run.plan_changes)
-        lines +=
-            WatchPage::tr("From iteration %1: %2").arg(change.iteration + 1).arg(QString::fromStdString(change.why));
-    return lines.join('\n');
-}
-
-}  // namespace
 
 WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     : QWidget(parent),
@@ -147,22 +121,7 @@ QWidget* WatchPage::timeline_area() {
     connect(whole, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     auto* one = new QPushButton(tr("One iteration"));
     one->setToolTip(tr("The iteration of the selection in sight, else the last whole one"));
-    connect(one, &QPushButton::clicked, this, [this] {
-        const auto data = shown_;
-        if (data == nullptr) return;
-        const double length = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
-        if (length <= 0) return;
-        // The iteration of what is selected, else the last whole one.
-        const auto* span = timeline_->selected().span;
-        const auto* gap = timeline_->selected_gap() ? &*timeline_->selected_gap() : nullptr;
-        const double chosen = span != nullptr  ? std::floor(span->start_s / length + 1e-9)
-                              : gap != nullptr ? std::floor(gap->start_s / length + 1e-9)
-                                               : -1;
-        const double last =
-            (chosen >= 0 ? chosen : std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1)) * length;
-        zoom_.set_follows(false);
-        zoom_.show(last, last + length * 1.01);
-    });
+    connect(one, &QPushButton::clicked, this, &WatchPage::show_one_iteration);
     row->addWidget(runs_);
     row->addWidget(run_words_, 1);
     row->addWidget(loss_key_);
@@ -210,195 +169,6 @@ QWidget* WatchPage::timeline_area() {
     return area;
 }
 
-void WatchPage::show_run(RunId run) {
-    if (run == run_) return;
-    run_ = run;
-    first_look_ = true;
-    zoom_.set_follows(true);
-    if (run > 0) feed_.watch(run);
-    timeline_->set_empty_text(tr("Spans appear with the first iteration"));
-    log_->show_run(run);
-    refresh();
-    Q_EMIT run_changed();
-}
-
-void WatchPage::show_network(const RunData& run) {
-    network_of_ = run.info.id;
-    network_document_.start_new(run.experiment);
-    network_->scene_model().show_plan(run.problem ? &run.plan : nullptr,
-                                      run.problem ? run.problem->node_ids : PerNode<std::string>{});
-    network_->fit();
-}
-
-/// Network seconds: where the selection begins, else the end of what is in sight.
-double WatchPage::shown_time() const {
-    if (const auto* span = timeline_->selected().span) return span->start_s;
-    if (timeline_->selected_gap()) return timeline_->selected_gap()->start_s;
-    const double end_s = std::min(zoom_.end(), shown_->lanes->extent_s());
-    return end_s - 1e-9 * std::max(1.0, end_s);  // what ends there is still shown
-}
-
-void WatchPage::show_down() {
-    if (!shown_ || network_of_ != run_) return;
-    const TimelineData& lanes = *shown_->lanes;
-    const double time_s = shown_time();
-    std::map<std::string, QString> down;
-    for (int lane = 0; lane < static_cast<int>(lanes.lanes().size()); ++lane)
-        if (const auto outage = lanes.outage_at(lane, time_s))
-            down[lanes.lanes()[static_cast<std::size_t>(lane)].name] = outage_words(*outage, lanes);
-    network_->scene_model().show_down(std::move(down));
-}
-
-void WatchPage::show_failures() {
-    const auto account = shown_ && !shown_->lanes->losses().empty()
-                             ? account_losses(shown_->metrics, shown_->info.predicted_iteration_s)
-                             : LossAccount{};
-    failures_->show_account(account);
-    loss_key_->show_losses(account.nodes);
-    details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0);
-}
-
-/// Of a long run the newest iterations are read; others when somebody looks there.
-void WatchPage::want_what_is_in_sight() {
-    if (!shown_ || first_look_) return;
-    for (const auto& [begin, end] : shown_->unread)
-        if (begin < zoom_.end() && end > zoom_.begin()) return feed_.want(run_, zoom_.begin(), zoom_.end());
-}
-
-void WatchPage::list_runs() {
-    if (runs_->view()->isVisible()) return;  // someone is choosing
-    const QSignalBlocker quiet(runs_);
-    runs_->clear();
-    for (const auto& run : feed_.runs())
-        runs_->addItem(
-            tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()),
-            static_cast<qlonglong>(run.id));
-    runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
-}
-
-void WatchPage::set_hindrance(const QString& hindrance) {
-    hindrance_ = hindrance;
-    follow_resume();
-}
-
-void WatchPage::follow_resume() {
-    const auto* run = feed_.run(run_);
-    resume_->setVisible(run != nullptr && is_interrupted(*run));
-    set_resume(*resume_, run, hindrance_);
-}
-
-void WatchPage::refresh() {
-    list_runs();
-    follow_resume();
-    shown_ = feed_.data(run_);
-    const RunData* data = shown_.get();
-    content_->setVisible(run_ > 0);
-    empty_->setVisible(run_ <= 0);
-    log_->read();
-    show_failures();
-    if (data == nullptr) {
-        timeline_->set_data(nullptr);
-        run_words_->setText(run_ > 0 ? tr("Reading run %1…").arg(run_) : QString{});
-        return;
-    }
-    if (network_of_ != run_) show_network(*data);
-    QString words = tr("%1, iteration %2 of %3")
-                        .arg(QString::fromStdString(data->info.name))
-                        .arg(data->info.iterations_done)
-                        .arg(data->info.iterations) +
-                    new_plan_words(*data);
-    if (feed_.is_loading())
-        words += tr(", reading");
-    else if (!data->unread.empty())
-        words += tr(", earlier iterations are read when you look there");
-    run_words_->setText(words);
-    run_words_->setToolTip(new_plan_reasons(*data));
-    curves_->show_runs({data});
-    const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
-    if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
-        // Begin with two iterations rather than with all of them squeezed together.
-        zoom_.set_extent(data->lanes->extent_s());
-        if (zoom_.extent() > 2 * iteration) zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
-        first_look_ = feed_.is_loading();
-    }
-    zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
-    timeline_->set_data(data->lanes);
-    want_what_is_in_sight();
-    show_idle();
-    show_selected();
-    show_down();
-}
-
-void WatchPage::show_idle() {
-    const RunData* data = shown_.get();
-    if (data == nullptr || data->explained_iterations == 0) {
-        idle_->show_nothing(tr("Causes appear after the first whole iteration"));
-        return;
-    }
-    const auto& nodes = selection_.now().nodes;
-    if (nodes.size() == 1 && data->problem)
-        for (std::size_t node = 0; node < data->problem->node_ids.size(); ++node) {
-            if (data->problem->node_ids[node] != *nodes.begin()) continue;
-            auto shares = data->node_idle_s[node];
-            const double idle = std::accumulate(shares.begin(), shares.end(), 0.0),
-                         all = idle + data->node_busy_s[node];
-            for (auto& share : shares) share = all > 0 ? share / all : 0;
-            if (data->node_busy_s[node] == 0) {
-                idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it")
-                                       .arg(QString::fromStdString(*nodes.begin())),
-                                   shares);
-                return;
-            }
-            idle_->show_shares(tr("Why %1 idles %2 of the time")
-                                   .arg(QString::fromStdString(*nodes.begin()), percent(all > 0 ? idle / all : 0)),
-                               shares);
-            return;
-        }
-    const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
-    const QString title = data->unread.empty()
-                              ? tr("Why all nodes idle %1 of the time").arg(percent(idle))
-                              : tr("Why all nodes idle %1 of the time, in the %2 iterations that were read")
-                                    .arg(percent(idle))
-                                    .arg(data->explained_iterations);
-    idle_->show_shares(title, data->idle_share);
-}
-
-void WatchPage::show_selected() {
-    const auto* data = timeline_->data();
-    QStringList lines;
-    const auto place = timeline_->selected();
-    if (data != nullptr && timeline_->area()) {
-        lines = describe_area(*timeline_->area());
-    } else if (data != nullptr && place.span != nullptr) {
-        lines = describe_span(*place.span, place.lane, *data);
-    } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
-        lines = describe_gap(*timeline_->selected_gap(),
-                             data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
-    } else {
-        lines << tr("Click a span or a gap, or drag over an area for its sums.")
-              << tr("Keys: W S zoom, A D pan, [ ] along the microbatch");
-    }
-    selected_->setText(lines.join('\n'));
-    if (data != nullptr && timeline_->selected_lane() >= 0) {
-        spans_->show_lane(shown_ ? shown_->lanes : nullptr, timeline_->selected_lane());
-        Selection s = selection_.now();
-        s.nodes = {data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name};
-        s.microbatch =
-            place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
-        selection_.select(s);
-    }
-}
-
 void WatchPage::show_log() { details_->setCurrentWidget(log_); }
-
-void WatchPage::follow_selection() {
-    Selection s;
-    s.nodes = selection_.now().nodes;
-    s.links = selection_.now().links;
-    s.microbatch = selection_.now().microbatch;
-    network_selection_.select(s);
-    timeline_->set_marked(s.nodes, s.microbatch);
-    show_idle();
-}
 
 }  // namespace skippipe

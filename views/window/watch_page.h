@@ -61,18 +61,23 @@ Q_SIGNALS:
 
 private:
     QWidget* timeline_area();
+    void fill_menu(const Selection& subject, QMenu& menu);
+
+    // watch_page_run.cpp
     void list_runs();
     void refresh();
     void show_network(const RunData& run);
-    double shown_time() const;
-    void show_down();
     void show_failures();
     void want_what_is_in_sight();
+    void follow_resume();
+    void show_one_iteration();
+
+    // watch_page_selection.cpp
+    double shown_time() const;
+    void show_down();
     void show_idle();
     void show_selected();
     void follow_selection();
-    void follow_resume();
-    void fill_menu(const Selection& subject, QMenu& menu);
 
     RunFeed& feed_;
     SelectionModel& selection_;

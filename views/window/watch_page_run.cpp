@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The run that is shown: read as it grows, with its network, words and losses.
+#include <algorithm>
+#include <cmath>
+
+#include <QAbstractItemView>
+#include <QSignalBlocker>
+
+#include "views/runs/resuming.h"
+#include "views/runs/run_table.h"
+#include "views/window/watch_page.h"
+
+namespace skippipe {
+
+namespace {
+
+/// A run that calibrates may have gone over to other plans.
+QString new_plan_words(const RunData& run) {
+    return run.plan_changes.empty()
+               ? QString{}
+               : WatchPage::tr(", new plan since iteration %1").arg(run.plan_changes.back().iteration + 1);
+}
+
+QString new_plan_reasons(const RunData& run) {
+    QStringList lines;
+    for (const auto& change : run.plan_changes)
+        lines +=
+            WatchPage::tr("From iteration %1: %2").arg(change.iteration + 1).arg(QString::fromStdString(change.why));
+    return lines.join('\n');
+}
+
+}  // namespace
+
+void WatchPage::show_run(RunId run) {
+    if (run == run_) return;
+    run_ = run;
+    first_look_ = true;
+    zoom_.set_follows(true);
+    if (run > 0) feed_.watch(run);
+    timeline_->set_empty_text(tr("Spans appear with the first iteration"));
+    log_->show_run(run);
+    refresh();
+    Q_EMIT run_changed();
+}
+
+void WatchPage::list_runs() {
+    if (runs_->view()->isVisible()) return;  // someone is choosing
+    const QSignalBlocker quiet(runs_);
+    runs_->clear();
+    for (const auto& run : feed_.runs())
+        runs_->addItem(
+            tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()),
+            static_cast<qlonglong>(run.id));
+    runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
+}
+
+void WatchPage::refresh() {
+    list_runs();
+    follow_resume();
+    shown_ = feed_.data(run_);
+    const RunData* data = shown_.get();
+    content_->setVisible(run_ > 0);
+    empty_->setVisible(run_ <= 0);
+    log_->read();
+    show_failures();
+    if (data == nullptr) {
+        timeline_->set_data(nullptr);
+        run_words_->setText(run_ > 0 ? tr("Reading run %1…").arg(run_) : QString{});
+        return;
+    }
+    if (network_of_ != run_) show_network(*data);
+    QString words = tr("%1, iteration %2 of %3")
+                        .arg(QString::fromStdString(data->info.name))
+                        .arg(data->info.iterations_done)
+                        .arg(data->info.iterations) +
+                    new_plan_words(*data);
+    if (feed_.is_loading())
+        words += tr(", reading");
+    else if (!data->unread.empty())
+        words += tr(", earlier iterations are read when you look there");
+    run_words_->setText(words);
+    run_words_->setToolTip(new_plan_reasons(*data));
+    curves_->show_runs({data});
+    const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
+    if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
+        // Begin with two iterations rather than with all of them squeezed together.
+        zoom_.set_extent(data->lanes->extent_s());
+        if (zoom_.extent() > 2 * iteration) zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
+        first_look_ = feed_.is_loading();
+    }
+    zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
+    timeline_->set_data(data->lanes);
+    want_what_is_in_sight();
+    show_idle();
+    show_selected();
+    show_down();
+}
+
+void WatchPage::show_network(const RunData& run) {
+    network_of_ = run.info.id;
+    network_document_.start_new(run.experiment);
+    network_->scene_model().show_plan(run.problem ? &run.plan : nullptr,
+                                      run.problem ? run.problem->node_ids : PerNode<std::string>{});
+    network_->fit();
+}
+
+void WatchPage::show_failures() {
+    const auto account = shown_ && !shown_->lanes->losses().empty()
+                             ? account_losses(shown_->metrics, shown_->info.predicted_iteration_s)
+                             : LossAccount{};
+    failures_->show_account(account);
+    loss_key_->show_losses(account.nodes);
+    details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0);
+}
+
+/// Of a long run the newest iterations are read; others when somebody looks there.
+void WatchPage::want_what_is_in_sight() {
+    if (!shown_ || first_look_) return;
+    for (const auto& [begin, end] : shown_->unread)
+        if (begin < zoom_.end() && end > zoom_.begin()) return feed_.want(run_, zoom_.begin(), zoom_.end());
+}
+
+void WatchPage::set_hindrance(const QString& hindrance) {
+    hindrance_ = hindrance;
+    follow_resume();
+}
+
+void WatchPage::follow_resume() {
+    const auto* run = feed_.run(run_);
+    resume_->setVisible(run != nullptr && is_interrupted(*run));
+    set_resume(*resume_, run, hindrance_);
+}
+
+/// The iteration of what is selected, else the last whole one.
+void WatchPage::show_one_iteration() {
+    const auto data = shown_;
+    if (data == nullptr) return;
+    const double length = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
+    if (length <= 0) return;
+    const auto* span = timeline_->selected().span;
+    const auto* gap = timeline_->selected_gap() ? &*timeline_->selected_gap() : nullptr;
+    const double chosen = span != nullptr  ? std::floor(span->start_s / length + 1e-9)
+                          : gap != nullptr ? std::floor(gap->start_s / length + 1e-9)
+                                           : -1;
+    const double last = (chosen >= 0 ? chosen : std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1)) * length;
+    zoom_.set_follows(false);
+    zoom_.show(last, last + length * 1.01);
+}
+
+}  // namespace skippipe

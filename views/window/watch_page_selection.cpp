@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is selected or in sight of the run that is shown, in words, causes and on the network.
+#include <algorithm>
+#include <numeric>
+
+#include "views/theme/numbers.h"
+#include "views/timeline/span_table.h"
+#include "views/window/watch_page.h"
+
+namespace skippipe {
+
+/// Network seconds: where the selection begins, else the end of what is in sight.
+double WatchPage::shown_time() const {
+    if (const auto* span = timeline_->selected().span) return span->start_s;
+    if (timeline_->selected_gap()) return timeline_->selected_gap()->start_s;
+    const double end_s = std::min(zoom_.end(), shown_->lanes->extent_s());
+    return end_s - 1e-9 * std::max(1.0, end_s);  // what ends there is still shown
+}
+
+void WatchPage::show_down() {
+    if (!shown_ || network_of_ != run_) return;
+    const TimelineData& lanes = *shown_->lanes;
+    const double time_s = shown_time();
+    std::map<std::string, QString> down;
+    for (int lane = 0; lane < static_cast<int>(lanes.lanes().size()); ++lane)
+        if (const auto outage = lanes.outage_at(lane, time_s))
+            down[lanes.lanes()[static_cast<std::size_t>(lane)].name] = outage_words(*outage, lanes);
+    network_->scene_model().show_down(std::move(down));
+}
+
+void WatchPage::show_idle() {
+    const RunData* data = shown_.get();
+    if (data == nullptr || data->explained_iterations == 0) {
+        idle_->show_nothing(tr("Causes appear after the first whole iteration"));
+        return;
+    }
+    const auto& nodes = selection_.now().nodes;
+    if (nodes.size() == 1 && data->problem)
+        for (std::size_t node = 0; node < data->problem->node_ids.size(); ++node) {
+            if (data->problem->node_ids[node] != *nodes.begin()) continue;
+            auto shares = data->node_idle_s[node];
+            const double idle = std::accumulate(shares.begin(), shares.end(), 0.0),
+                         all = idle + data->node_busy_s[node];
+            for (auto& share : shares) share = all > 0 ? share / all : 0;
+            if (data->node_busy_s[node] == 0) {
+                idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it")
+                                       .arg(QString::fromStdString(*nodes.begin())),
+                                   shares);
+                return;
+            }
+            idle_->show_shares(tr("Why %1 idles %2 of the time")
+                                   .arg(QString::fromStdString(*nodes.begin()), percent(all > 0 ? idle / all : 0)),
+                               shares);
+            return;
+        }
+    const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
+    const QString title = data->unread.empty()
+                              ? tr("Why all nodes idle %1 of the time").arg(percent(idle))
+                              : tr("Why all nodes idle %1 of the time, in the %2 iterations that were read")
+                                    .arg(percent(idle))
+                                    .arg(data->explained_iterations);
+    idle_->show_shares(title, data->idle_share);
+}
+
+void WatchPage::show_selected() {
+    const auto* data = timeline_->data();
+    QStringList lines;
+    const auto place = timeline_->selected();
+    if (data != nullptr && timeline_->area()) {
+        lines = describe_area(*timeline_->area());
+    } else if (data != nullptr && place.span != nullptr) {
+        lines = describe_span(*place.span, place.lane, *data);
+    } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
+        lines = describe_gap(*timeline_->selected_gap(),
+                             data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
+    } else {
+        lines << tr("Click a span or a gap, or drag over an area for its sums.")
+              << tr("Keys: W S zoom, A D pan, [ ] along the microbatch");
+    }
+    selected_->setText(lines.join('\n'));
+    if (data != nullptr && timeline_->selected_lane() >= 0) {
+        spans_->show_lane(shown_ ? shown_->lanes : nullptr, timeline_->selected_lane());
+        Selection s = selection_.now();
+        s.nodes = {data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name};
+        s.microbatch =
+            place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
+        selection_.select(s);
+    }
+}
+
+void WatchPage::follow_selection() {
+    Selection s;
+    s.nodes = selection_.now().nodes;
+    s.links = selection_.now().links;
+    s.microbatch = selection_.now().microbatch;
+    network_selection_.select(s);
+    timeline_->set_marked(s.nodes, s.microbatch);
+    show_idle();
+}
+
+}  // namespace skippipe
