@@ -31,17 +31,19 @@ public:
     bool is_region(const std::string& id) const { return regions_.contains(id); }
     /// Index of a node in `nodes`, -1 where there is none.
     int node(const std::string& id) const;
-    /// Whether a line goes from one node to another, or between two regions.
-    bool connected(const std::string& from, const std::string& to) const;
+    /// Whether something is sent over what is called "from->to": the line from one node to another, or that of a link
+    /// drawn between two regions, where not each pair of their nodes has a link of its own.
+    bool is_line(const std::string& from, const std::string& to) const;
     /// Whether a node has a line to (out) or from any other.
     bool has_way(const Node& node, bool out) const;
 
 private:
     bool linked(const std::string& from, const std::string& to) const;
+    bool is_shared_line(const std::string& from, const std::string& to) const;
 
     const Topology& topology_;
     std::unordered_map<std::string, int> nodes_;
-    std::unordered_map<std::string, int> regions_;  ///< how many nodes stand in each
+    std::unordered_map<std::string, std::vector<std::size_t>> regions_;  ///< the nodes that stand in each
     std::unordered_map<std::string, std::unordered_set<std::string>> to_, from_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/validate.h"
 
+#include <algorithm>
+
 #include "core/experiment/checker.h"
 #include "core/experiment/text.h"
 
@@ -15,10 +17,11 @@ bool at_or_below(std::string_view pointer, std::string_view top) {
 }  // namespace
 
 TopologyIndex::TopologyIndex(const Topology& topology) : topology_(topology) {
-    for (const auto& region : topology.regions) regions_.emplace(region.id, 0);
+    for (const auto& region : topology.regions) regions_[region.id];
     for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
         nodes_.emplace(topology.nodes[i].id, static_cast<int>(i));
-        if (const auto region = regions_.find(topology.nodes[i].region); region != regions_.end()) ++region->second;
+        if (const auto region = regions_.find(topology.nodes[i].region); region != regions_.end())
+            region->second.push_back(i);
     }
     for (const auto& link : topology.links) {
         to_[link.from].insert(link.to);
@@ -39,14 +42,25 @@ bool TopologyIndex::linked(const std::string& from, const std::string& to) const
     return found != to_.end() && found->second.contains(to);
 }
 
-bool TopologyIndex::connected(const std::string& from, const std::string& to) const {
+bool TopologyIndex::is_line(const std::string& from, const std::string& to) const {
+    if (from == to) return false;
     const int a = node(from), b = node(to);
-    if (a < 0 || b < 0) return is_region(from) && is_region(to) && (from == to || linked(from, to));
-    if (a == b) return false;
+    if (a < 0 || b < 0) return is_region(from) && is_region(to) && is_shared_line(from, to);
     if (!topology_.hop_matrix_s.empty() || linked(from, to)) return true;
     const auto& here = topology_.nodes[static_cast<std::size_t>(a)].region;
     const auto& there = topology_.nodes[static_cast<std::size_t>(b)].region;
     return is_region(here) && is_region(there) && (here == there || linked(here, there));
+}
+
+bool TopologyIndex::is_shared_line(const std::string& from, const std::string& to) const {
+    if (!topology_.hop_matrix_s.empty() || !linked(from, to)) return false;
+    const auto& receivers = regions_.at(to);
+    const auto sends = [&](std::size_t sender) {
+        return std::any_of(receivers.begin(), receivers.end(), [&](std::size_t receiver) {
+            return !linked(topology_.nodes[sender].id, topology_.nodes[receiver].id);
+        });
+    };
+    return std::any_of(regions_.at(from).begin(), regions_.at(from).end(), sends);
 }
 
 bool TopologyIndex::has_way(const Node& node, bool out) const {
@@ -54,12 +68,12 @@ bool TopologyIndex::has_way(const Node& node, bool out) const {
     if (const auto own = ways.find(node.id); own != ways.end() && !own->second.empty()) return true;
     const auto region = regions_.find(node.region);
     if (region == regions_.end()) return false;
-    if (region->second > 1) return true;
+    if (region->second.size() > 1) return true;
     const auto far = ways.find(node.region);
     if (far == ways.end()) return false;
     for (const auto& other : far->second) {
         const auto place = regions_.find(other);
-        if (place != regions_.end() && other != node.region && place->second > 0) return true;
+        if (place != regions_.end() && other != node.region && !place->second.empty()) return true;
     }
     return false;
 }

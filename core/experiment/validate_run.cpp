@@ -14,7 +14,20 @@ namespace {
 bool is_line(const Checker& check, const std::string& target) {
     const auto arrow = target.find("->");
     if (arrow == std::string::npos) return false;
-    return check.index.connected(target.substr(0, arrow), target.substr(arrow + 2));
+    return check.index.is_line(target.substr(0, arrow), target.substr(arrow + 2));
+}
+
+/// Why what looks like a link is no line that could fail; empty: it is not between two regions, or a node and itself.
+std::string why_no_line(const Checker& check, const std::string& target) {
+    const auto arrow = target.find("->");
+    if (arrow == std::string::npos) return {};
+    const auto from = target.substr(0, arrow), to = target.substr(arrow + 2);
+    if (from == to && check.index.is_node(from)) return "nothing is sent from a node to itself";
+    if (!check.index.is_region(from) || !check.index.is_region(to)) return {};
+    if (!check.experiment.topology.hop_matrix_s.empty())
+        return "with hop_matrix_s each pair of nodes has a line of its own";
+    return from == to ? "within a region each pair of nodes has a line of its own"
+                      : "no transfer takes it: it is not drawn, or each pair of their nodes has a link of its own";
 }
 
 bool is_stage(const Checker& check, const std::string& target) {
@@ -59,10 +72,15 @@ void check_failure(Checker& check, std::size_t i) {
     const std::string pointer = fmt::format("/failures/{}", i);
     const bool known = check.sound(pointer + "/kind") && check.sound(pointer + "/target") && check.ids_sound() &&
                        check.sound("/topology/links") && check.sound("/pipeline/stages");
-    if (known && !target_exists(check, failure))
+    if (known && !target_exists(check, failure)) {
+        const bool of_lines = failure.kind == FailureKind::link_cut || failure.kind == FailureKind::link_degraded ||
+                              failure.kind == FailureKind::jitter;
+        const std::string no_line = of_lines ? why_no_line(check, failure.target) : std::string();
+        const std::string wanted = wanted_target(check, failure.kind);
         check.error(pointer + "/target", fmt::format("{} is not there to fail", in_quotes(failure.target)),
-                    fmt::format("a {} happens to {}", name_of(failure.kind), wanted_target(check, failure.kind)),
-                    fmt::format("Name {}", wanted_target(check, failure.kind)));
+                    no_line.empty() ? fmt::format("a {} happens to {}", name_of(failure.kind), wanted) : no_line,
+                    no_line.empty() ? fmt::format("Name {}", wanted) : "Name two nodes, as \"from->to\"");
+    }
     const int triggers = failure.at_s.has_value() + failure.at_iteration.has_value() +
                          failure.probability_per_iteration.has_value() + failure.rate_per_hour.has_value();
     if (triggers != 1 && check.sound(pointer))

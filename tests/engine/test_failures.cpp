@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/base/index.h"
 #include "core/engine/survival.h"
+#include "core/experiment/validate.h"
 #include "plugins/planners/all.h"
 #include "tests/planner/random_problems.h"
 
@@ -94,6 +97,50 @@ private Q_SLOTS:
         const auto nodes = static_cast<int>(s.plan.stages[1].size());
         QCOMPARE(losses % nodes, 0);
         QVERIFY(losses / nodes > 60 && losses / nodes < 140);
+    }
+
+    /// What `validate` takes for a line is what the engine finds, whatever is drawn; and what it refuses would never
+    /// happen.
+    void a_line_that_can_fail_is_one_for_document_and_engine() {
+        Rng rng(5, 1);
+        int lines = 0, none = 0;
+        for (int round = 0; round < 60; ++round) {
+            Experiment e;
+            const char* regions[] = {"west", "east", "empty"};
+            for (const char* region : regions) e.topology.regions.push_back({.id = region});
+            for (int n = 0; n < 4; ++n)
+                e.topology.nodes.push_back({.id = "n" + std::to_string(n), .region = n == 3 ? "" : regions[n % 2]});
+            std::vector<std::string> names(std::begin(regions), std::end(regions));
+            for (const auto& node : e.topology.nodes) names.push_back(node.id);
+            std::set<std::pair<std::string, std::string>> drawn;
+            for (const auto& from : names)
+                for (const auto& to : names) {
+                    const bool nodes = from[0] == 'n' && to[0] == 'n',
+                               mixed = nodes != (from[0] == 'n' || to[0] == 'n');
+                    if (mixed || (nodes && from == to) || rng.uniform() < 0.4 || !drawn.emplace(from, to).second)
+                        continue;
+                    const bool both = rng.uniform() < 0.3 && drawn.emplace(to, from).second;
+                    e.topology.links.push_back({from, to, 0.01, 1e7, both});
+                }
+            if (round % 10 == 9) e.topology.hop_matrix_s.assign(4, std::vector<double>(4, 0.1));
+            for (int n = 0; n < 4 && round % 10 == 9; ++n) e.topology.hop_matrix_s[at(n)][at(n)] = 0;
+            e.pipeline.stages = 2;
+            e.pipeline.stage_sizes = {2, 2};
+            if (has_errors(validate(e))) continue;  // a node that nobody reaches
+            const Problem problem = make_problem(e);
+            for (const auto& from : names)
+                for (const auto& to : names) {
+                    e.failures = {{.kind = FailureKind::link_cut, .target = from + "->" + to, .at_s = 1}};
+                    const auto events = FailureSchedule(e, problem).of_iteration(0, 0, 4, {});
+                    const auto faults = validate(e);
+                    const bool refused = std::any_of(faults.begin(), faults.end(), [](const Fault& fault) {
+                        return fault.pointer == "/failures/0/target";
+                    });
+                    QVERIFY2(events.empty() == refused, (from + "->" + to).c_str());
+                    ++(refused ? none : lines);
+                }
+        }
+        QVERIFY(lines > 500 && none > 500);
     }
 
     /// Who is down has no part in the plan, and comes back when it is time; a stage that was lost whole has its newest

@@ -159,6 +159,26 @@ const std::vector<Case>& faulty() {
              e.failures[0].kind = FailureKind::link_cut;
              e.failures[0].target = "a->z";
          }},
+        {"jitter of a node to itself", "/failures/0/target",
+         [](Experiment& e) { e.failures[0] = {.kind = FailureKind::jitter, .target = "a->a", .at_s = 1}; }},
+        {"cut of a region to itself", "/failures/0/target",
+         [](Experiment& e) {
+             e.topology.links.push_back({"west", "west", 0.002, 1e6});
+             e.failures[0] = {.kind = FailureKind::link_cut, .target = "west->west", .at_s = 1};
+         }},
+        {"cut of a link that others replace", "/failures/0/target",
+         [](Experiment& e) {
+             for (const char* from : {"a", "b"})
+                 for (const char* to : {"c", "d"})
+                     if (std::string(from) + to != "ad") e.topology.links.push_back({from, to, 0.01, 1e7, false});
+             e.failures[0] = {.kind = FailureKind::link_cut, .target = "west->east", .at_s = 1};
+         }},
+        {"cut between regions of a matrix", "/failures/0/target",
+         [](Experiment& e) {
+             e.topology.hop_matrix_s = {{0, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}};
+             e.costs.overhead_s = 0;
+             e.failures[0] = {.kind = FailureKind::link_cut, .target = "west->east", .at_s = 1};
+         }},
         {"loss of no stage", "/failures/0/target",
          [](Experiment& e) {
              e.failures[0].kind = FailureKind::stage_loss;
@@ -229,6 +249,13 @@ const std::vector<std::pair<const char*, Change>>& fine() {
          [](Experiment& e) {
              e.failures[0].kind = FailureKind::link_cut;
              e.failures[0].target = "b->c";
+         }},
+        {"cut of a link that others replace one way only",
+         [](Experiment& e) {
+             for (const char* from : {"a", "b"})
+                 for (const char* to : {"c", "d"})
+                     if (std::string(from) + to != "ad") e.topology.links.push_back({from, to, 0.01, 1e7, false});
+             e.failures[0] = {.kind = FailureKind::link_cut, .target = "east->west", .at_s = 1};
          }},
         {"many processes",
          [](Experiment& e) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/experiment/checker.h"
 #include "core/experiment/failure_text.h"
 #include "views/theme/numbers.h"
 
@@ -22,19 +23,18 @@ bool is_link(FailureKind kind) { return kind == FailureKind::link_cut || kind ==
 
 bool names_line(const std::string& target) { return target.find("->") != std::string::npos; }
 
-/// Drawn links, each direction, then pairs of nodes that have a line without a link: within a region, or all of a
-/// matrix of hops, which goes before links.
+/// Drawn links that something is sent over, each direction, then pairs of nodes that have a line without a link: within
+/// a region, or all of a matrix of hops, which goes before links.
 void add_lines(const Topology& topology, std::vector<std::string>& targets) {
     const bool has_matrix = !topology.hop_matrix_s.empty();
+    const TopologyIndex index(topology);
     std::set<std::string> drawn;
-    for (const auto& link : topology.links) {
-        if (has_matrix || link.from == link.to) continue;
-        for (const auto& line : {link.from + "->" + link.to, link.to + "->" + link.from}) {
-            drawn.insert(line);
-            targets.push_back(line);
+    for (const auto& link : topology.links)
+        for (const auto& [from, to] : {std::pair{link.from, link.to}, {link.to, link.from}}) {
+            if (!has_matrix && index.is_line(from, to) && drawn.insert(from + "->" + to).second)
+                targets.push_back(from + "->" + to);
             if (!link.both_ways) break;
         }
-    }
     std::size_t pairs = 0;
     for (const auto& a : topology.nodes)
         for (const auto& b : topology.nodes) {
