@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/record/resume.h"
 #include "core/record/values.h"
 #include "core/record/write.h"
 
@@ -45,6 +46,31 @@ void use_bounded_journal(SQLite::Database& database) {
     database.exec("PRAGMA synchronous = FULL");
 }
 
+/// Kept beside the rows: what the record itself has to forget before it takes them in.
+void note_went_back(SQLite::Database& spill, const RunCommit& commit) {
+    spill.exec("CREATE TABLE IF NOT EXISTS went_back (iterations_done INTEGER, validated INTEGER, machine_s REAL)");
+    SQLite::Statement insert{spill, "INSERT INTO went_back VALUES (?, ?, ?)"};
+    SQLite::bind(insert, commit.iterations_done, commit.validated ? 1 : 0, commit.machine_s);
+    insert.exec();
+}
+
+/// The training went back while its rows were spilled: those that the record has from before are of what is done anew.
+void forget_what_is_done_anew(SQLite::Database& database, RunId as) {
+    if (database.execAndGet("SELECT count(*) FROM spill.sqlite_schema WHERE name = 'went_back'").getInt() == 0) return;
+    RunCommit commit;
+    {
+        SQLite::Statement farthest{database,
+                                   "SELECT iterations_done, validated, machine_s FROM spill.went_back "
+                                   "ORDER BY iterations_done LIMIT 1"};
+        if (!farthest.executeStep()) return;
+        commit = {farthest.getColumn(0).getInt(), farthest.getColumn(1).getInt() != 0, real(farthest.getColumn(2))};
+    }
+    truncate_run(database, as, commit, true);
+    SQLite::Statement done{database, "UPDATE main.runs SET iterations_done = ?, machine_s = ? WHERE id = ?"};
+    SQLite::bind(done, commit.iterations_done, commit.machine_s, as);
+    done.exec();
+}
+
 /// ATTACH for the length of a scope.
 class Attached {
 public:
@@ -63,7 +89,9 @@ private:
 void take_in_file(SQLite::Database& database, const fs::path& file, RunId run, std::optional<RunId> as) {
     const Attached spill{database, file, "spill"};
     SQLite::Transaction transaction{database, SQLite::TransactionBehavior::IMMEDIATE};
-    copy_run(database, "spill", run, "main", as ? *as : place_of_run(database, "spill", run, "main"));
+    const RunId place = as ? *as : place_of_run(database, "spill", run, "main");
+    forget_what_is_done_anew(database, place);
+    copy_run(database, "spill", run, "main", place);
     transaction.commit();
 }
 
@@ -132,6 +160,7 @@ void Spill::write(const RunRows& rows) {
     open();
     {
         SQLite::Transaction transaction{*database_, SQLite::TransactionBehavior::IMMEDIATE};
+        if (rows.back_to) note_went_back(*database_, *rows.back_to);
         write_rows(*database_, run_, rows);
         transaction.commit();
     }

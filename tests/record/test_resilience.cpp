@@ -4,6 +4,7 @@
 #include <QtTest>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -231,6 +232,59 @@ private Q_SLOTS:
         }
         { Recorder next{file}; }
         QVERIFY(is_whole(file, run, 4, RunState::stopped));
+        QCOMPARE(left_files(file), 0);
+    }
+
+    /// What the record had of iterations that are done anew is gone once it has what was kept beside it: where the same
+    /// recorder takes that in, and where the next one does.
+    void going_back_is_made_up_for_data() {
+        QTest::addColumn<bool>("by_the_next");
+        QTest::newRow("by the same") << false;
+        QTest::newRow("by the next") << true;
+    }
+    void going_back_is_made_up_for() {
+        QFETCH(bool, by_the_next);
+        const auto file = fresh();
+        auto recorder = std::make_unique<Recorder>(file, RecorderLimits{.memory_bytes = 1 << 18});
+        const RunId run = recorder->begin({.name = "went back", .iterations = 20});
+        record_iterations(*recorder, run, 0, 15);
+        recorder->plan(run, 12, "{}", "old");
+        QVERIFY(recorder->flush(patient));
+        {
+            const Lock lock{file};
+            record_iterations(*recorder, run, 15, 16);
+            const auto go_back = [&](int to, int from) {
+                recorder->go_back(run, {.iterations_done = to, .machine_s = 1.0 * to});
+                recorder->metric(run, {0, to, "lost_iterations", 1.0 * (from - to), 30, 1.0 * to, 1});
+            };
+            go_back(10, 16);
+            record_iterations(*recorder, run, 10, 12);
+            QVERIFY(eventually([&] { return !recorder->health().writable; }));
+            record_iterations(*recorder, run, 12, 15);  // more than memory keeps
+            QVERIFY(eventually([&] { return !recorder->health().spill.empty(); }));
+            go_back(11, 15);
+            record_iterations(*recorder, run, 11, 13);
+            QCOMPARE(Reader{file}.run(run)->iterations_done, 15);  // as it was, until it can be written
+            if (by_the_next) {
+                recorder->finish(run, RunState::finished, {.iterations_done = 13}, "{}");
+                recorder.reset();
+            }
+        }
+        if (recorder) {
+            QVERIFY(recorder->flush(patient));
+            recorder->finish(run, RunState::finished, {.iterations_done = 13}, "{}");
+        }
+        Recorder next{file};
+        Reader reader{file};
+        QCOMPARE(reader.run(run)->iterations_done, 13);
+        QVERIFY(reader.plan_changes(run).empty());
+        std::map<int, int> losses, spans;
+        for (const auto& metric : reader.metrics(run))
+            if (metric.name == "loss") ++losses[metric.iteration];
+        for (const auto& span : reader.spans(run)) ++spans[span.iteration];
+        QCOMPARE(losses.size(), std::size_t{13});
+        QCOMPARE(spans.size(), std::size_t{13});
+        for (int i = 0; i < 13; ++i) QVERIFY(losses[i] == 1 && spans[i] == spans_each);
         QCOMPARE(left_files(file), 0);
     }
 
