@@ -65,6 +65,36 @@ std::vector<Loss> losses_of(const std::vector<Metric>& metrics) {
     return losses;
 }
 
+std::vector<LostTime> lost_times_of(const std::vector<Metric>& metrics) {
+    std::map<int, double> begins_s;  // of each iteration, for the last time
+    std::map<int, int> again;
+    const auto ended = ended_iterations(metrics);
+    for (const auto& metric : metrics) {
+        if (metric.name != "lost_iterations") continue;
+        again[metric.iteration] += static_cast<int>(metric.value);
+        begins_s[metric.iteration] = metric.network_s;  // it has not ended yet
+    }
+    for (const auto& [iteration, one] : ended) begins_s[iteration] = one.end_s - one.last_s;
+    std::vector<LostTime> lost;
+    for (const auto& [iteration, begin_s] : begins_s) {
+        const auto previous = ended.find(iteration - 1);
+        if (previous == ended.end() && iteration > 0) continue;  // it is not known where that ended
+        const double since_s = iteration > 0 ? previous->second.end_s : 0;
+        if (begin_s - since_s <= tolerance(begin_s)) continue;
+        LostTime time{since_s, begin_s, iteration};
+        if (const auto found = again.find(iteration); found != again.end()) {
+            time.why = LostTime::Why::went_back;
+            time.iterations_again = found->second;
+        }
+        lost.push_back(time);
+    }
+    for (const auto& loss : losses_of(metrics))
+        for (auto& time : lost)
+            if (time.why == LostTime::Why::waited && loss.begun_again && loss.iteration == time.iteration)
+                time.why = LostTime::Why::begun_again;
+    return lost;
+}
+
 LossAccount account_losses(const std::vector<Metric>& metrics, double predicted_s) {
     LossAccount account;
     std::set<int> disturbed, begun_again;

@@ -25,6 +25,21 @@ struct Loss {
 /// By time, from the metrics in the order in which they were recorded.
 std::vector<Loss> losses_of(const std::vector<Metric>& metrics);
 
+/// Network time from the run's start in which no iteration ran that counts: from the end of one to where the next one
+/// was begun for the last time.
+struct LostTime {
+    enum class Why { begun_again, went_back, waited };
+
+    double begin_s = 0, end_s = 0;
+    int iteration = 0;  ///< that comes after it
+    Why why = Why::waited;
+    int iterations_again = 0;  ///< went_back: done before, and done again
+    bool operator==(const LostTime&) const = default;
+};
+
+/// By time, from the metrics in the order in which they were recorded.
+std::vector<LostTime> lost_times_of(const std::vector<Metric>& metrics);
+
 /// What all losses of a run did to it.
 struct LossAccount {
     int nodes = 0;       ///< lost, each time counted

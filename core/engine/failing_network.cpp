@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "core/base/index.h"
 
@@ -107,14 +108,13 @@ void FailingNetwork::lose(int iteration, const TrainingCommand::Loss& loss, doub
 }
 
 std::nullopt_t FailingNetwork::go_back(int iteration, double from_s, double restore_s, std::string why) {
-    const auto& back = remembered_.value();
+    auto& back = remembered_.value();
     for (std::size_t stage = 0; stage < back.stages.size(); ++stage)
         for (const NodeIndex node : survival_.base().stages[stage])
             if (!back.stages[stage].weights.empty()) compute_.set_state(node, back.stages[stage]);
     compute_.set_residuals(back.residuals);
-    setback_ = {back.position, iteration - back.position.iterations_done, from_s + restore_s - back.position.network_s,
-                std::move(why)};
-    setback_.position.network_s = from_s + restore_s;
+    const double lost_s = from_s + restore_s - std::exchange(back.position.network_s, from_s + restore_s);
+    setback_ = {back.position, iteration - back.position.iterations_done, lost_s, std::move(why)};
     return std::nullopt;
 }
 

@@ -66,6 +66,25 @@ private Q_SLOTS:
         QCOMPARE(account_losses(metrics, 10).recovery_s, 6.0);
     }
 
+    void time_between_iterations_is_lost() {
+        using Why = LostTime::Why;
+        const auto lost = lost_times_of(disturbed());
+        QVERIFY(lost == (std::vector<LostTime>{{22, 30, 2, Why::begun_again}}));
+        // Back from the fourth to the second, twice, and a wait of 3 s before the third.
+        auto metrics = std::vector{metric("iteration_s", 0, 10, 10), metric("lost_iterations", 1, 2, 40),
+                                   metric("lost_network_s", 1, 30, 40)};
+        QVERIFY(lost_times_of(metrics) == (std::vector<LostTime>{{10, 40, 1, Why::went_back, 2}}));
+        metrics.push_back(metric("lost_iterations", 1, 1, 55));
+        for (const auto& one : {metric("iteration_s", 1, 10, 65), metric("iteration_s", 2, 10, 78)})
+            metrics.push_back(one);
+        QVERIFY(lost_times_of(metrics) ==
+                (std::vector<LostTime>{{10, 55, 1, Why::went_back, 3}, {65, 68, 2, Why::waited}}));
+        // The first of all, and one whose predecessor another run has.
+        QVERIFY(lost_times_of({metric("iteration_s", 0, 8, 10)}) == (std::vector<LostTime>{{0, 2, 0, Why::waited}}));
+        QVERIFY(lost_times_of({metric("iteration_s", 5, 8, 100)}).empty());
+        QVERIFY(lost_times_of({metric("iteration_s", 0, 0.1, 0.1), metric("iteration_s", 1, 0.2, 0.1 + 0.2)}).empty());
+    }
+
     void the_account_sums_up() {
         const auto account = account_losses(disturbed(), 99);
         QCOMPARE(account.nodes, 4);

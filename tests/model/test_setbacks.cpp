@@ -106,6 +106,18 @@ private Q_SLOTS:
         for (int node = 0; node < 8; ++node) QVERIFY(disturbed.compute.state(node) == calm.compute.state(node));
     }
 
+    /// Each setback has lost what the one before has not.
+    void who_goes_back_twice_loses_the_sum() {
+        auto experiment = experiment_for();
+        for (int k = 0; k < 2; ++k)
+            experiment.failures.push_back({.kind = FailureKind::coordinator_loss, .at_iteration = lost_in});
+        const Trained disturbed(experiment), calm(experiment_for());
+        const auto& heard = disturbed.heard;
+        QCOMPARE(heard.setbacks.size(), std::size_t{2});
+        const double lost_s = heard.setbacks[0].lost_s + heard.setbacks[1].lost_s;
+        QVERIFY(std::abs(heard.ended_s - calm.heard.ended_s - lost_s) < 1e-9);
+    }
+
     /// After a crash those who are left go back too, and the losses stay the same up to the order of sums.
     void restart_without_a_node() {
         auto experiment = with_stage_lost("2", StageRebuild::disk);

@@ -146,6 +146,31 @@ private Q_SLOTS:
         QTRY_COMPARE_WITH_TIMEOUT(iterations(), 4, patient_ms);
     }
 
+    /// It may have come farther than before when somebody looks: the number of iterations tells nothing.
+    void iterations_that_are_done_again_are_shown_once() {
+        record(5);
+        Reader reader(file_);
+        RunLoader loader(reader, run_);
+        read_all(loader, reader, run_);
+        recorder_->go_back(run_, {3, false, 1});
+        recorder_->metric(run_, {0, 3, "lost_iterations", 2, 7 * length(), 1, 1});
+        const double begin_s = 7 * length();
+        for (int i = 3; i < 8; ++i) {
+            const double at_s = begin_s + (i - 3) * length();
+            recorder_->spans(run_, i, at_s, planned_->timeline.spans);
+            recorder_->metric(run_, {0, i, "iteration_s", length(), at_s + length(), 1, 1});
+            recorder_->iteration_done(run_, i + 1, 1);
+        }
+        QVERIFY(recorder_->flush(patient));
+        read_all(loader, reader, run_);
+        const auto data = loader.snapshot();
+        QCOMPARE(data->lanes->span_count(), 8 * spans_each());
+        QCOMPARE(data->explained_iterations, 8);
+        QCOMPARE(data->metrics.size(), std::size_t{9});
+        QVERIFY(data->lanes->lost_at(5 * length()) != nullptr);
+        QVERIFY(data->lanes->lost_at(2.5 * length()) == nullptr);
+    }
+
     void of_a_long_run_the_newest_come_first() {
         const int iterations = static_cast<int>(240'000 / planned_->timeline.spans.size());
         record(iterations);

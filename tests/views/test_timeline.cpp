@@ -331,6 +331,40 @@ private Q_SLOTS:
         QCOMPARE(view.selected_gap()->end_s, 32.0);
     }
 
+    void time_that_is_lost_is_red_over_all_lanes() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(1200, 100);
+        const auto data = with_losses();
+        data->set_lost_times({{20, 22, 2, LostTime::Why::begun_again}, {32, 32.05, 3, LostTime::Why::waited}});
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const auto red_share = [&](double from_s, double to_s, int lane) {
+            const QImage picture = view.grab().toImage();
+            int red = 0, all = 0;
+            for (double x = view.place_of(from_s, lane).x() + 1; x < view.place_of(to_s, lane).x() - 1; ++x, ++all) {
+                const QColor c = picture.pixelColor(static_cast<int>(x), static_cast<int>(view.place_of(0, lane).y()));
+                red += c.red() > c.green() + 15 && c.red() > c.blue() + 10;
+            }
+            return static_cast<double>(red) / std::max(all, 1);
+        };
+        QVERIFY2(red_share(20, 22, 1) == 1, "b was there, and did nothing that counts");
+        QVERIFY2(red_share(10.5, 19.5, 1) == 0, "before it is as ever");
+        QVERIFY(data->lost_at(21) != nullptr && data->lost_at(19.99) == nullptr && data->lost_at(22) == nullptr);
+        const auto words = [](const LostTime& lost) {
+            return describe_lost_time(lost).join('\n').replace(QChar(0x2009), ' ');
+        };
+        QVERIFY2(words(data->lost_times()[0]).startsWith("Iteration 3 was begun again: lost 2.00 s\n"),
+                 qPrintable(words(data->lost_times()[0])));
+        const QString back = words({10, 55, 1, LostTime::Why::went_back, 3});
+        QVERIFY2(back.contains("before iteration 2: lost 45.0 s") && back.contains("3 iterations are done again"),
+                 qPrintable(back));
+        zoom.show(20, 22);
+        QVERIFY2(red_share(20.1, 20.5, 1) == 1, "and so from near");
+    }
+
     void a_hundred_thousand_spans_are_quick() {
         TimeZoom zoom;
         TimelineView view(zoom);

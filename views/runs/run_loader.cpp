@@ -32,9 +32,14 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
 
 bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
     const auto metrics = data_.metrics.size();
+    const bool looked_before = found_ || metrics > 0;
     data_.info = info;
     take_plan_changes(reader);
-    take_metrics(reader);
+    if (take_metrics(reader) && looked_before) {
+        *this = RunLoader(reader, info.id);
+        poll(reader, info, more);
+        return true;
+    }
     find_chunks(reader);
     auto evaluation = reader.evaluation(data_.info.id);
     bool added = data_.metrics.size() != metrics || evaluation != data_.evaluation;
@@ -49,13 +54,18 @@ bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
     return added;
 }
 
-void RunLoader::take_metrics(Reader& reader) {
+/// Whether the training went back to a checkpoint since the last look: what was read of iterations that are done anew
+/// has left the record.
+bool RunLoader::take_metrics(Reader& reader) {
+    bool went_back = false;
     for (auto& metric : reader.metrics(data_.info.id, last_metric_)) {
         last_metric_ = std::max(last_metric_, metric.row);
         data_.network_s = std::max(data_.network_s, metric.network_s);
         if (metric.name == "iteration_s") ends_s_[metric.iteration] = metric.network_s;
+        went_back = went_back || metric.name == "lost_iterations";
         data_.metrics.push_back(std::move(metric));
     }
+    return went_back;
 }
 
 /// Cuts what was recorded since the last call into chunks of whole iterations.
@@ -148,6 +158,7 @@ std::shared_ptr<const RunData> RunLoader::snapshot() const {
     }
     lanes->set_parts(std::move(parts));
     lanes->set_losses(losses_of(data_.metrics));
+    lanes->set_lost_times(lost_times_of(data_.metrics));
     data->lanes = std::move(lanes);
     data->explained_iterations = idle.iterations;
     for (std::size_t c = 0; c < idle_causes; ++c)

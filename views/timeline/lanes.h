@@ -93,6 +93,9 @@ public:
     /// When nodes were lost in the run, and what was done about it.
     void set_losses(std::vector<Loss> losses) { losses_ = std::move(losses); }
     const std::vector<Loss>& losses() const { return losses_; }
+    /// When nothing ran that counts, by time.
+    void set_lost_times(std::vector<LostTime> times) { lost_times_ = std::move(times); }
+    const std::vector<LostTime>& lost_times() const { return lost_times_; }
     void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
     /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
     void add(const Span& span, int iteration, double offset_s, std::int64_t row);
@@ -126,6 +129,8 @@ public:
     std::optional<Outage> outage_at(int lane, double time) const;
     /// The loss that began an outage; null: none is recorded.
     const Loss* loss_of(const Outage& outage) const;
+    /// The stretch that holds this time in which nothing ran that counts; null: there is none.
+    const LostTime* lost_at(double time) const;
     const LaneSpan* work_at(int lane, double time) const;
     const LaneGap* gap_at(int lane, double time) const;
     /// The transfer whose time is nearest to containing `time`.
@@ -159,6 +164,7 @@ private:
     double start_s_ = std::numeric_limits<double>::infinity(), extent_s_ = 0;
     std::size_t count_ = 0;
     std::vector<Loss> losses_;
+    std::vector<LostTime> lost_times_;
     std::int64_t least_row_ = std::numeric_limits<std::int64_t>::max(), most_row_ = -1;
     std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_,
         dirty_down_;  ///< [lane]: earliest start added since `finish`

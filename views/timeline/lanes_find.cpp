@@ -60,6 +60,12 @@ const Loss* TimelineData::loss_of(const Outage& outage) const {
     return found;
 }
 
+const LostTime* TimelineData::lost_at(double time) const {
+    for (const auto& lost : lost_times_)
+        if (lost.begin_s <= time && time < lost.end_s) return &lost;
+    return nullptr;
+}
+
 const LaneSpan* TimelineData::transfer_at(int lane, double time) const {
     if (lane < 0 || static_cast<std::size_t>(lane) >= lanes_.size()) return nullptr;
     const LaneSpan* best = nullptr;

@@ -38,6 +38,7 @@ void TimelinePainter::draw() {
     list_.PushClipRect({0, static_cast<float>(stack_.top)}, {right, bottom}, true);
     const int first = std::max(0, static_cast<int>(stack_.scroll / stack_.height));
     const int last = std::min(stack_.count - 1, static_cast<int>((stack_.scroll + bottom) / stack_.height));
+    lost_times(first, last);
     for (int i = first; i <= last; ++i) lane(i);
     area();
     selection();
@@ -160,6 +161,30 @@ void TimelinePainter::outages(int index, double top, double bottom) {
         box(left, top + 2, left + width, bottom - 2, packed(theme_.surface));
         text(left + 4, (top + bottom - 13) / 2, theme_.bad, lost_word);
     });
+}
+
+/// Under the lanes, over all of them: nothing ran that counts.
+void TimelinePainter::lost_times(int first, int last) {
+    if (last < first) return;
+    const double top = std::max(stack_.lane_top(first), stack_.top), bottom = stack_.lane_top(last + 1);
+    list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(stack_.top)},
+                       {static_cast<float>(scale_.right), static_cast<float>(bottom)}, true);
+    for (const auto& lost : view_.data_->lost_times()) {
+        if (lost.begin_s > scale_.end || lost.end_s < scale_.begin) continue;
+        const double x0 = std::max(scale_.x(lost.begin_s), scale_.left),
+                     x1 = std::min(std::max(scale_.x(lost.end_s), x0 + 1), scale_.right);
+        box(x0, top, x1, bottom, packed(outage_fill(theme_)));
+        if (x1 - x0 >= hatch_pixels)
+            add_hatch(list_, atlas_, cause_hatch(IdleCause::node_down),
+                      {static_cast<float>(std::round(x0)), static_cast<float>(top)},
+                      {static_cast<float>(std::round(x1)), static_cast<float>(bottom)}, packed(outage_ink(theme_)));
+        const std::string words = lost_time_words(lost).toStdString();
+        const double width = text_width(words) + 8, left = (x0 + x1 - width) / 2;
+        if (view_.compact_ || left < x0 + 4) continue;
+        box(left, top + 9, left + width, top + 25, packed(theme_.surface));
+        text(left + 4, top + 10, theme_.bad, words);
+    }
+    list_.PopClipRect();
 }
 
 void TimelinePainter::span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top,

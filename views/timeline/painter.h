@@ -22,6 +22,7 @@ private:
     void gaps(int index, double top, double bottom);
     void outages(int index, double top, double bottom);
     void losses();
+    void lost_times(int first, int last);
     void transfers(int index, double top);
     void selection();
     void area();

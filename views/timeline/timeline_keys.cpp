@@ -132,6 +132,39 @@ QStringList describe_loss(const Loss& loss) {
     return lines;
 }
 
+QString lost_time_words(const LostTime& lost) {
+    switch (lost.why) {
+        case LostTime::Why::begun_again: return QObject::tr("begun again");
+        case LostTime::Why::went_back: return QObject::tr("went back");
+        case LostTime::Why::waited: break;
+    }
+    return QObject::tr("no iteration");
+}
+
+QStringList describe_lost_time(const LostTime& lost) {
+    const double length_s = lost.end_s - lost.begin_s;
+    const QString when = QObject::tr("%1 of network time, from %2 to %3")
+                             .arg(duration(length_s), moment(lost.begin_s, length_s), moment(lost.end_s, length_s));
+    const int number = lost.iteration + 1;
+    switch (lost.why) {
+        case LostTime::Why::begun_again:
+            return {QObject::tr("Iteration %1 was begun again: lost %2").arg(number).arg(duration(length_s)), when,
+                    QObject::tr("What the others had done in it does not count")};
+        case LostTime::Why::went_back:
+            return {QObject::tr("Went back to the checkpoint before iteration %1: lost %2")
+                        .arg(number)
+                        .arg(duration(length_s)),
+                    when,
+                    lost.iterations_again == 0 ? QObject::tr("No whole iteration is done again")
+                    : lost.iterations_again == 1
+                        ? QObject::tr("1 iteration is done again")
+                        : QObject::tr("%1 iterations are done again").arg(lost.iterations_again)};
+        case LostTime::Why::waited: break;
+    }
+    return {QObject::tr("No iteration ran: lost %1").arg(duration(length_s)), when,
+            QObject::tr("Iteration %1 waited for nodes that came back").arg(number)};
+}
+
 /// What was lost in an iteration that was begun again has no span of that time.
 static QString since(const Outage& outage, const TimelineData& data) {
     const Loss* loss = data.loss_of(outage);

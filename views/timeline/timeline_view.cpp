@@ -183,6 +183,7 @@ QStringList TimelineView::words_at(double x, double y) const {
     if (const auto outage = data_->outage_at(lane, time)) return describe_outage(*outage, lane, *data_);
     if (const auto* gap = data_->gap_at(lane, time))
         return describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_);
+    if (const auto* lost = data_->lost_at(time)) return describe_lost_time(*lost);
     return {};
 }
 

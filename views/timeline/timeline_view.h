@@ -89,6 +89,9 @@ private:
 
 /// A loss in words: when, how soon it was known and planned again, what ran again and what was lost.
 QStringList describe_loss(const Loss& loss);
+/// What became of a stretch in which nothing ran that counts: "begun again", "went back", "no iteration".
+QString lost_time_words(const LostTime& lost);
+QStringList describe_lost_time(const LostTime& lost);
 /// "lost since 2.00 s": an outage seen from within.
 QString outage_words(const Outage& outage, const TimelineData& data);
 /// A node's outage in words, with the loss that began it.
