@@ -558,6 +558,21 @@ private Q_SLOTS:
         QVERIFY(is_named());
     }
 
+    void every_bundled_experiment_is_a_template() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        QSet<QString> opened;
+        connect(&window.design_page(), &DesignPage::template_requested, this, [&](const QString& name) {
+            if (!name.isEmpty()) opened << name + ".json";
+            QVERIFY2(!has_errors(window.document().faults()), qPrintable(name));
+        });
+        for (auto* button : window.design_page().findChildren<QPushButton*>())
+            if (button->toolTip().startsWith("Opens a copy of")) button->click();
+        const auto bundled = QDir(":/experiments").entryList();
+        QVERIFY(bundled.size() >= 6);
+        QCOMPARE(opened, QSet<QString>(bundled.begin(), bundled.end()));
+    }
+
     void theme_and_panes_are_remembered() {
         QTemporaryDir folder;
         const QString settings = folder.filePath("window.ini");

@@ -106,9 +106,13 @@ QWidget* DesignPage::palette() {
     button(tr("Region"), tr("A place whose nodes share links; takes the selected nodes in (R)"),
            [this] { canvas_->add_region_here(); });
     heading(tr("Start from"));
-    const std::pair<QString, QString> templates[] = {
-        {tr("Quick start"), "quick-start"}, {tr("One cluster"), "single-cluster"}, {tr("Authors' 18"), "authors-18"},
-        {tr("Authors' 20"), "authors-20"},  {tr("Authors' 42"), "authors-42"},     {tr("Empty"), {}}};
+    const std::pair<QString, QString> templates[] = {{tr("Quick start"), "quick-start"},
+                                                     {tr("One cluster"), "single-cluster"},
+                                                     {tr("Authors' 18"), "authors-18"},
+                                                     {tr("Authors' 20"), "authors-20"},
+                                                     {tr("Authors' 42"), "authors-42"},
+                                                     {tr("Churn"), "churn"},
+                                                     {tr("Empty"), {}}};
     for (const auto& [words, name] : templates)
         button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name),
                [this, n = name] { Q_EMIT template_requested(n); });
