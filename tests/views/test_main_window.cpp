@@ -10,6 +10,7 @@
 #include <QJsonObject>
 #include <QSplitter>
 #include <QStatusBar>
+#include <QTextDocument>
 #include <QTemporaryDir>
 #include <QMenu>
 #include <QMenuBar>
@@ -571,6 +572,37 @@ private Q_SLOTS:
         const auto bundled = QDir(":/experiments").entryList();
         QVERIFY(bundled.size() >= 6);
         QCOMPARE(opened, QSet<QString>(bundled.begin(), bundled.end()));
+    }
+
+    /// What has no room is left out whole, with a sign of it, and is in the tooltip.
+    void figures_of_the_plan_are_never_cut() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("quick-start");
+        window.document().edit("fast", [](Experiment& e) { e.pipeline.planner = "gpipe"; });
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        window.document().edit("slower", [](Experiment& e) { e.pipeline.microbatch_samples *= 2; });
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr && window.plans().previous_iteration_s() > 0,
+                                 patient_ms);
+        const auto& figures = window.design_page().figures();
+        const auto width = [&] {
+            QTextDocument text;
+            text.setDocumentMargin(0);
+            text.setDefaultFont(figures.font());
+            text.setHtml(figures.text());
+            return text.idealWidth();
+        };
+        const QChar left_out(0x2026);
+        window.resize(1024, 700);
+        QCOMPARE(window.size(), QSize(1024, 700));
+        QTRY_VERIFY(figures.text().contains(left_out));
+        QVERIFY2(width() <= figures.width(), qPrintable(figures.text()));
+        QVERIFY(figures.text().contains("gpipe: iteration") && figures.text().contains("above the bound"));
+        QVERIFY(!figures.text().contains("Sent") && figures.toolTip().contains("Sent"));
+        window.resize(1900, 800);
+        QTRY_VERIFY(figures.text().contains("Sent") && !figures.text().contains(left_out));
+        QVERIFY(width() <= figures.width());
     }
 
     void theme_and_panes_are_remembered() {

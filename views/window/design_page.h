@@ -31,7 +31,7 @@ public:
     WhyPanel& why() { return *why_; }
     /// Plan, problems, why.
     QTabWidget& bottom() { return *bottom_; }
-    const QLabel& figures() const { return plan_->figures(); }
+    const FigureLine& figures() const { return plan_->figures(); }
     QPushButton& measure_button() { return *measure_; }
     void set_measuring(bool measuring);
 

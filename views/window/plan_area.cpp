@@ -28,7 +28,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
       selection_(selection),
       failures_(failures),
       plans_(plans),
-      figures_(new QLabel),
+      figures_(new FigureLine),
       state_(new QLabel),
       timeline_(new TimelineView(zoom_, true)),
       axis_(new FailureAxis(document, selection, failures)) {
@@ -39,8 +39,6 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     column->setSpacing(0);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
-    figures_->setTextFormat(Qt::RichText);
-    figures_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     figures_->setMinimumHeight(size::row);
     figures_->setObjectName("plan_figures");
     state_->setProperty("role", "secondary");
@@ -94,10 +92,9 @@ void PlanArea::show_plan() {
                     : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
                                             : tr("Searching…"));
     if (!outcome || !outcome->has_plan) {
-        figures_->setText(
-            outcome && !outcome->faults.empty() && !busy
-                ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what).toHtmlEscaped())
-                : tr("The plan's figures appear here"));
+        figures_->show_words(outcome && !outcome->faults.empty() && !busy
+                                 ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what))
+                                 : tr("The plan's figures appear here"));
         timeline_->set_data(nullptr);
         timeline_->set_empty_text(busy ? tr("Planning…")
                                        : tr("One lane a node appears here once the experiment can be planned"));
@@ -116,21 +113,27 @@ void PlanArea::show_plan() {
 void PlanArea::show_figures(const PlanOutcome& outcome) {
     const Score& s = outcome.score;
     const bool old = plans_.is_outdated();
-    QStringList parts{figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"),
-                             QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
-                      figure(tr("Bound"), duration(s.lower_bound_seconds)),
-                      tr("%1 above the bound").arg(percent(s.gap)), figure(tr("Idle"), percent(s.idle_fraction))};
-    if (!plans_.is_busy()) parts << figure(tr("Sent"), quantity(s.bytes, "B"));  // room for the search's progress
+    std::vector<FigureLine::Figure> figures;
+    const auto show = [&](const QString& html, int rank) {
+        // Figures of the plan before the edit stay readable, but pale, until the next one is there.
+        figures.push_back(
+            {old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), html) : html, rank});
+    };
+    show(figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"),
+                QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
+         0);
+    show(figure(tr("Bound"), duration(s.lower_bound_seconds)), 4);
+    show(tr("%1 above the bound").arg(percent(s.gap)), 1);
+    show(figure(tr("Idle"), percent(s.idle_fraction)), 3);
+    show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
     if (plans_.previous_iteration_s() > 0 && !old)
-        parts << figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1));
+        show(figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1)), 2);
     if (!s.violations.empty())
-        parts << QStringLiteral("<span style='color:%1'>%2</span>")
-                     .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped());
-    // Figures of the plan before the edit stay readable, but pale, until the next one is there.
-    const QString words = parts.join("&nbsp;&nbsp; ");
-    figures_->setText(old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), words)
-                          : words);
-    figures_->setToolTip(
+        show(QStringLiteral("<span style='color:%1'>%2</span>")
+                 .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped()),
+             0);
+    figures_->show_figures(
+        std::move(figures),
         old ? tr("Of the experiment before the last edit")
             : tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
 }

@@ -5,6 +5,7 @@
 #include "views/failures/failure_axis.h"
 #include "views/plan/plan_service.h"
 #include "views/timeline/timeline_view.h"
+#include "views/window/figure_line.h"
 
 namespace skippipe {
 
@@ -18,7 +19,7 @@ public:
 
     TimelineView& timeline() { return *timeline_; }
     FailureAxis& axis() { return *axis_; }
-    const QLabel& figures() const { return *figures_; }
+    const FigureLine& figures() const { return *figures_; }
     /// The plan as the service has it now.
     void show_plan();
 
@@ -35,7 +36,8 @@ private:
     FailureEditor& failures_;
     PlanService& plans_;
     TimeZoom zoom_;
-    QLabel *figures_, *state_;
+    FigureLine* figures_;
+    QLabel* state_;
     TimelineView* timeline_;
     FailureAxis* axis_;
 };

@@ -30,7 +30,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     row->setSpacing(size::gap);
     name_->setProperty("role", "name");
     name_->setAccessibleName(tr("Name of the experiment"));
-    name_->setMinimumWidth(160);
+    name_->setMinimumWidth(96);
     state_->setProperty("role", "secondary");
     skip_words_->setProperty("role", "secondary");
     skip_->setObjectName("skip_ratio");
@@ -103,7 +103,7 @@ void TopBar::follow() {
         name_->setCursorPosition(0);
     }
     const bool saved = !document_.file().empty() && !document_.is_modified();
-    state_->setText(document_.file_has_faults() ? tr("file has faults")
+    state_->setText(document_.file_has_faults() ? tr("has faults")
                     : saved                     ? tr("saved")
                     : document_.is_modified()   ? tr("edited")
                                                 : tr("template"));
