@@ -238,6 +238,17 @@ void run_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit) 
     release(node, state, visit);
 }
 
+void MicrobatchState::begin(const std::vector<NodeIndex>& nodes) {
+    path = nodes;
+    visits.resize(path.size());
+    for (auto* steps : {&submitted, &arrived}) steps->resize(2 * path.size() + 1);
+    inputs.resize(2 * path.size() + 1);
+    for (std::size_t hop = 0; hop < path.size(); ++hop) {
+        visits[hop].node = path[hop];
+        visits[hop].hop = static_cast<int>(hop);
+    }
+}
+
 void give_up(NodeState& node, Visit& visit) {
     if (!visit.held) return;
     node.activations.give(std::exchange(visit.activations, {}));

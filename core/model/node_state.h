@@ -73,6 +73,8 @@ struct MicrobatchState {
     std::optional<TaskGraph::Id> last_task;
 
     int length() const { return static_cast<int>(path.size()); }
+    /// Nothing has run yet, and these are the nodes.
+    void begin(const std::vector<NodeIndex>& nodes);
     /// The step of an operation at a hop.
     int step_of(OpKind kind, int hop) const {
         return kind == OpKind::L ? length() : kind == OpKind::F ? hop : 2 * length() - hop;

@@ -122,15 +122,7 @@ void TorchCompute::follow(const RankSchedule& schedule) {
 
 void TorchCompute::Implementation::take_path(int microbatch, MicrobatchState& state,
                                              const std::vector<NodeIndex>& path) {
-    state.path = path;
-    state.visits.resize(path.size());
-    state.inputs.resize(2 * path.size() + 1);
-    state.submitted.resize(2 * path.size() + 1);
-    state.arrived.resize(2 * path.size() + 1);
-    for (std::size_t hop = 0; hop < path.size(); ++hop) {
-        state.visits[hop].node = path[hop];
-        state.visits[hop].hop = static_cast<int>(hop);
-    }
+    state.begin(path);
     state.residuals = &residuals[microbatch];
     state.keeps_inputs = keeps_inputs;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A node of a run that goes on is made to fail by `skippipe fail`.
+// A node of a run that goes on is made to fail, by `skippipe fail` or by the document under the wall clock.
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -81,10 +81,14 @@ private Q_SLOTS:
         QVERIFY2(down_s > 1 && down_s < 40, qPrintable(QString::number(down_s)));
     }
 
-    /// There a node is lost with its rank (tests/run/test_rank_failures.cpp, test_rank_loss.cpp); other failures are
-    /// refused.
-    void what_the_wall_clock_cannot_do_is_refused() {
+    /// The rank of a node is killed in the iteration that the document says, and started again when it is back.
+    void the_document_kills_a_rank() {
         auto document = quick_start(16, {{"clock", "wall"}, {"transport", "gloo"}, {"ranks", 4}});
+        document["failures"] =
+            QJsonArray{QJsonObject{{"kind", "crash"}, {"target", "n9"}, {"at_iteration", 2}, {"rejoin_after_s", 2}}};
+        const auto out = told({"run", write("wall.json", document)}, 0);
+        QVERIFY2(out.contains("\"lost_ranks\":[3]"), out);
+        QVERIFY2(out.contains("\"joined_ranks\":[3]"), out);
         document["failures"] = QJsonArray{QJsonObject{{"kind", "slow-down"}, {"target", "n9"}, {"at_iteration", 2}}};
         QVERIFY(told({"run", write("slow.json", document)}, 2).contains("wall clock"));
     }

@@ -163,7 +163,7 @@ private:
         MicrobatchState state;
         set_tokens(batches_.batch(iteration_, path.microbatch), torch::kCPU, state.tokens, state.targets);
         state.token_count = state.tokens.numel();
-        for (const int node : path.nodes) state.visits.push_back({.node = node});
+        state.begin(path.nodes);
         const auto node = [&](std::size_t hop) -> NodeState& {
             return nodes_[static_cast<std::size_t>(path.nodes[hop])];
         };
