@@ -54,14 +54,15 @@ void Run::listen() {
 
 void Run::look_after_ranks() {
     if (auto fault = ranks_.lost_rank()) return fail({*fault});
+    const double limit_s = silence_.has_spoken() ? job_.silence_limit_s : job_.first_word_limit_s;
     if (silence_.lasts(job_.silence_warning_s))
         warn({"worker", fmt::format("has said nothing for {:.0f} s", job_.silence_warning_s),
               "it may be stopped (SIGSTOP), or the machine has no time for it",
-              fmt::format("Let it go on (kill -CONT); after {:.0f} s the run is ended", job_.silence_limit_s),
+              fmt::format("Let it go on (kill -CONT); after {:.0f} s the run is ended", limit_s),
               Fault::Severity::warning});
-    if (silence_.seconds() > job_.silence_limit_s)
-        fail({{"worker", fmt::format("has said nothing for {:.0f} s", job_.silence_limit_s),
-               "the run cannot go on without it", "If it was stopped by hand, start the run again"}});
+    if (silence_.seconds() > limit_s)
+        fail({{"worker", fmt::format("has said nothing for {:.0f} s", limit_s), "the run cannot go on without it",
+               "If it was stopped by hand, start the run again"}});
 }
 
 void Run::fail(Faults faults) {

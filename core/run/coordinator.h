@@ -39,6 +39,8 @@ struct RunJob {
     bool calibrate = false;        ///< wall clock: keep the cost model true, and plan again when it drifts
     double silence_warning_s = 5;  ///< a worker that says nothing for so long is told of
     double silence_limit_s = 30;   ///< and after so long is ended
+    /// The same before its first word: a cold disk or a busy machine takes its time to load LibTorch.
+    double first_word_limit_s = 180;
 };
 
 /// The job as its workers read it.

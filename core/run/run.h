@@ -19,7 +19,9 @@ public:
     void heard() {
         since_ = std::chrono::steady_clock::now();
         told_ = false;
+        has_spoken_ = true;
     }
+    bool has_spoken() const { return has_spoken_; }
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count(); }
     /// True once each time that it lasts so long.
     bool lasts(double limit_s) {
@@ -29,7 +31,7 @@ public:
 
 private:
     std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-    bool told_ = false;
+    bool told_ = false, has_spoken_ = false;
 };
 
 /// Every message of a run's ranks goes to the record, every command of people to its ranks.

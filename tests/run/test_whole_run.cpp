@@ -320,13 +320,23 @@ private Q_SLOTS:
         QVERIFY(outcome.info.error.find("another build") != std::string::npos);
     }
 
-    /// A worker that was stopped says nothing: it is told of, then ended.
+    /// A worker that was stopped says nothing: it is told of, then ended; before its first word it has more time.
+    void a_silent_worker_is_noticed_data() {
+        QTest::addColumn<bool>("speaks");
+        QTest::addColumn<double>("least_s");
+        QTest::newRow("after its first word") << true << 0.5;
+        QTest::newRow("before it") << false << 1.5;
+    }
     void a_silent_worker_is_noticed() {
+        QFETCH(bool, speaks);
+        QFETCH(double, least_s);
         auto job = job_of(1, Clock::virtual_time);
-        job.silence_warning_s = 0.5;
-        job.silence_limit_s = 1.5;
+        job.silence_warning_s = 0.2;
+        job.silence_limit_s = 0.5;
+        job.first_word_limit_s = 1.5;
         struct Silent final : RankGroup {
-            bool said = false;
+            explicit Silent(bool speaks) : said(!speaks) {}
+            bool said;
             Read read(protocol::Message& message, double timeout_s) override {
                 if (std::exchange(said, true)) {
                     QTest::qSleep(static_cast<int>(timeout_s * 1000));
@@ -338,8 +348,10 @@ private Q_SLOTS:
             bool send(const protocol::Command&) override { return true; }
             std::optional<Fault> lost_rank() override { return std::nullopt; }
             std::string wait(double) override { return "was killed by signal 9"; }
-        } silent;
+        } silent(speaks);
         int warnings = 0;
+        QElapsedTimer timer;
+        timer.start();
         RunProgress progress;
         progress.warned = [&](const Fault&) { ++warnings; };
         Recorder recorder(job.record);
@@ -347,6 +359,7 @@ private Q_SLOTS:
         QCOMPARE(outcome.state, RunState::failed);
         QCOMPARE(warnings, 1);
         QVERIFY(outcome.info.error.find("said nothing") != std::string::npos);
+        QVERIFY(timer.elapsed() > 1000 * least_s);
     }
 };
 
