@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     const auto begin = [&] {
         if (!options.planner.empty())
             window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });
-        if (options.launch && options.screenshot.empty()) QTimer::singleShot(0, &window, &MainWindow::launch);
+        if (options.launch && options.screenshot.empty()) window.launch();
     };
     if (options.file.empty()) {
         window.open_template("quick-start");
