@@ -356,6 +356,9 @@ private Q_SLOTS:
         const auto words = [](const LostTime& lost) {
             return describe_lost_time(lost).join('\n').replace(QChar(0x2009), ' ');
         };
+        QCOMPARE(view.words_at(view.place_of(21, 1)), describe_lost_time(data->lost_times()[0]));
+        QVERIFY2(view.words_at(view.place_of(21, 0)).front().startsWith("a lost since"), "who was not there says so");
+        QVERIFY(view.words_at(view.place_of(15, 1)).isEmpty());
         QVERIFY2(words(data->lost_times()[0]).startsWith("Iteration 3 was begun again: lost 2.00 s\n"),
                  qPrintable(words(data->lost_times()[0])));
         const QString back = words({10, 55, 1, LostTime::Why::went_back, 3});

@@ -159,8 +159,8 @@ void TimelineView::click(double x, double y) {
         selected_gap_ = *gap;
 }
 
-/// What the card under the mouse says; nothing there: empty.
-QStringList TimelineView::words_at(double x, double y) const {
+QStringList TimelineView::words_at(QPointF place) const {
+    const double x = place.x(), y = place.y();
     const LaneStack lanes = stack();
     if (x < scale().left) return {};
     if (y < lanes.top) {
@@ -188,7 +188,7 @@ QStringList TimelineView::words_at(double x, double y) const {
 }
 
 void TimelineView::hover(double x, double y) {
-    const QStringList lines = words_at(x, y);
+    const QStringList lines = words_at({x, y});
     if (lines.isEmpty()) return;
     ImGui::BeginTooltip();
     for (const auto& line : lines) ImGui::TextUnformatted(line.toUtf8().constData());

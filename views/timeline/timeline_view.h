@@ -43,6 +43,8 @@ public:
     const std::optional<TimelineArea>& area() const { return area_; }
     /// Where a time and a lane are drawn, in widget coordinates; for tests and other views.
     QPointF place_of(double seconds, int lane) const;
+    /// What the card under the mouse says there, in widget coordinates; nothing there: empty.
+    QStringList words_at(QPointF place) const;
     int height_for_all_lanes() const;
     /// In which a compact one's lanes are just high enough for their names.
     int height_for_named_lanes() const;
@@ -62,7 +64,6 @@ private:
     void handle_mouse();
     void click(double x, double y);
     void hover(double x, double y);
-    QStringList words_at(double x, double y) const;
     void go(TimelineData::Place place);
     void bring_into_sight(const TimelineData::Place& place);
     void clear_selection();
