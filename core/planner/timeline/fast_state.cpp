@@ -41,7 +41,8 @@ void FastState::prepare_hops() {
             const Hop& hop = problem.hop(a, b);
             if (a == b || hop.line == no_line) continue;
             auto& way_out_s = shortest_way_out_s_[a];
-            way_out_s = std::min(way_out_s, idle_way_s(hop, hop.seconds_per_backward));
+            way_out_s =
+                std::min(way_out_s, idle_way_s(hop, std::min(hop.seconds_per_forward, hop.seconds_per_backward)));
         }
     for (NodeIndex a = 0; a < problem.nodes(); ++a)
         for (NodeIndex b = 0; b < problem.nodes(); ++b) {

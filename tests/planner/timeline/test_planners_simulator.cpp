@@ -9,6 +9,7 @@
 #include "core/planner/timeline/simulator.h"
 #include "plugins/planners/all.h"
 #include "plugins/planners/common/dispatch_order.h"
+#include "tests/engine/random_plans.h"
 #include "tests/planner/authors.h"
 #include "tests/planner/random_problems.h"
 
@@ -52,6 +53,14 @@ private Q_SLOTS:
             plan.order.clear();
             plan.split_backward = !plan.split_backward;
             compare(problem, plan, "dispatch, seed " + std::to_string(seed));
+        }
+    }
+
+    /// Activations that are smaller than gradients, and the other way round, on hops of all kinds.
+    void messages_of_two_sizes() {
+        for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+            const auto [problem, plan] = seed % 3 == 0 ? examples::uneven_plan(seed) : examples::random_plan(seed);
+            compare(problem, plan, "seed " + std::to_string(seed));
         }
     }
 
