@@ -57,7 +57,8 @@ private:
     std::string words(const Wait& wait) const {
         const std::string place = wait.cause == WaitCause::link ? line(wait.line) : node(wait.node);
         return fmt::format("{} on {}, {}, {} ({})", to_string(Operation{wait.operation, 0}).substr(0, 1), place,
-                           to_string(wait.cause), format_seconds(wait.seconds()), fmt::join(wait.others, ", "));
+                           to_string(wait.cause), format_seconds(wait.seconds()),
+                           wait.others.empty() ? "a reduction" : fmt::format("{}", fmt::join(wait.others, ", ")));
     }
 
     std::string chain() const {

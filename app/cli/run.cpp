@@ -30,6 +30,9 @@ void check_executable(const Experiment& e) {
     if (how.transport == Transport::nccl)
         refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA",
                "Set it to \"gloo\", or to \"local\" with one rank");
+    if (e.costs.all_reduce == AllReduceRule::planned)
+        refuse("/costs/all_reduce", "planned reductions cannot be run yet", "the engine sums gradients in a ring",
+               "Set costs.all_reduce to \"charged\"; `plan`, `score` and the window know planned reductions");
     if (how.ranks > 1 && how.clock == Clock::virtual_time)
         refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
                "the drawn network's time passes in one process",

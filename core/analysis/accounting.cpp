@@ -27,13 +27,14 @@ NodeIndex next_in_ring(const std::vector<NodeIndex>& ring, NodeIndex node) {
 std::map<int, LineBytes> bytes_of_lines(const Problem& problem, const Plan& plan, const Timeline& timeline) {
     std::map<int, LineBytes> lines;
     for (const auto& span : timeline.spans) {
-        if (span.bytes == 0 || !(is_transfer(span.kind) || span.kind == SpanKind::all_reduce)) continue;
-        const NodeIndex to = is_transfer(span.kind) ? span.to_node : next_in_ring(plan.stages[span.stage], span.node);
+        if (span.bytes == 0 || !(is_on_line(span.kind) || span.kind == SpanKind::all_reduce)) continue;
+        const NodeIndex to = is_on_line(span.kind) ? span.to_node : next_in_ring(plan.stages[span.stage], span.node);
         if (to < 0 || !problem.reachable(span.node, to)) continue;
         auto& line = lines[problem.hop(span.node, to).line];
         if (span.kind == SpanKind::transfer_forward) line.forward_bytes += span.bytes;
         if (span.kind == SpanKind::transfer_backward) line.backward_bytes += span.bytes;
-        if (span.kind == SpanKind::all_reduce) line.all_reduce_bytes += span.bytes;
+        if (span.kind == SpanKind::all_reduce || span.kind == SpanKind::transfer_reduction)
+            line.all_reduce_bytes += span.bytes;
     }
     for (auto& [number, line] : lines) line.name = problem.line_names[static_cast<std::size_t>(number)];
     return lines;

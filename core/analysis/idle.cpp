@@ -146,9 +146,9 @@ void cut_gap(const SpanIndex& index, const Span& next, bool first, double at_s, 
 }
 
 /// Idle after the last operation, or all along: drain (or `unused`), all-reduce, step, and the barrier.
-void cut_tail(const SpanIndex& index, StageIndex stage, IdleCause otherwise, Cutter& cut) {
-    const auto [reduce_start, reduce_end] = index.all_reduce(stage);
-    const auto [step_start, step_end] = index.step(stage);
+void cut_tail(const SpanIndex& index, NodeIndex node, StageIndex stage, IdleCause otherwise, Cutter& cut) {
+    const auto [reduce_start, reduce_end] = index.all_reduce(stage, node);
+    const auto [step_start, step_end] = index.step(stage, node);
     cut.until(reduce_start, otherwise);
     cut.until(reduce_end, IdleCause::all_reduce);
     cut.until(step_start, otherwise);
@@ -167,7 +167,7 @@ void explain_node(const SpanIndex& index, NodeIndex node, StageIndex stage, Idle
         at = std::max(at, busy[i]->end_s);
     }
     Cutter tail{report.gaps, node, at, index.end_s()};
-    cut_tail(index, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
+    cut_tail(index, node, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
 }
 
 /// What lies within the time that a node was down has that for its cause.

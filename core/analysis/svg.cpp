@@ -115,7 +115,7 @@ public:
     std::string text() {
         head();
         lanes();
-        for (const Span* span : spans_) is_transfer(span->kind) ? line(*span) : box(*span);
+        for (const Span* span : spans_) is_on_line(span->kind) ? line(*span) : box(*span);
         axis();
         legend();
         return out_ + "</svg>\n";

@@ -54,7 +54,7 @@ std::string fault_of(const Span& span, const SpanLimits& limits) {
     };
     if (auto fault = outside("node", span.node, 0, limits.nodes); !fault.empty()) return fault;
     if (auto fault = outside("stage", span.stage, 0, limits.stages); !fault.empty()) return fault;
-    if (is_transfer(span.kind)) {
+    if (is_on_line(span.kind)) {
         if (auto fault = outside("receiving node", span.to_node, 0, limits.nodes); !fault.empty()) return fault;
     } else if (span.to_node != -1) {
         return "a receiver of what is no transfer";

@@ -34,7 +34,8 @@ constexpr auto names_of(LinkRule*) {
     return std::to_array<EnumName<LinkRule>>({{LinkRule::shared, "shared"}, {LinkRule::unlimited, "unlimited"}});
 }
 constexpr auto names_of(AllReduceRule*) {
-    return std::to_array<EnumName<AllReduceRule>>({{AllReduceRule::charged, "charged"}, {AllReduceRule::free, "free"}});
+    return std::to_array<EnumName<AllReduceRule>>(
+        {{AllReduceRule::charged, "charged"}, {AllReduceRule::free, "free"}, {AllReduceRule::planned, "planned"}});
 }
 constexpr auto names_of(WireType*) {
     return std::to_array<EnumName<WireType>>(
@@ -236,7 +237,9 @@ void describe(V& v, T& c) {
     v("overhead_s", c.overhead_s, Info{.doc = "Added to every transfer", .unit = "s", .min = 0, .max = 1e5});
     v("step_seconds", c.step_seconds, Info{.doc = "Optimizer step of a stage", .unit = "s", .min = 0, .max = 1e6});
     v("links", c.links, Info{.doc = "Messages queue for a shared line, or lines carry everything at once"});
-    v("all_reduce", c.all_reduce, Info{.doc = "Charge the gradient all-reduce of each stage, or count it as free"});
+    v("all_reduce", c.all_reduce,
+      Info{.doc = "Charge the gradient all-reduce of each stage as a ring, count it as free, or plan it as transfers "
+                  "over the lines"});
     v("wire", c.wire,
       Info{.doc = "Type of activations and gradients on the network; int8 has a scale a token, and what it rounds away "
                   "is added to the next message"});

@@ -101,7 +101,8 @@ struct Pipeline {
 };
 
 enum class LinkRule { shared, unlimited };
-enum class AllReduceRule { charged, free };
+/// charged: as a ring in the order of the stage, beside everything else. planned: transfers that the plan names.
+enum class AllReduceRule { charged, free, planned };
 enum class WireType { fp32, bf16, int8 };
 
 struct Costs {

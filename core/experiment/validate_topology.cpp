@@ -105,7 +105,7 @@ void check_matrix(Checker& check) {
 
 /// Why a node without links matters for this document; empty where nothing is ever sent.
 bool sends_anything(const Experiment& experiment) {
-    return experiment.pipeline.stages > 1 || experiment.costs.all_reduce == AllReduceRule::charged;
+    return experiment.pipeline.stages > 1 || experiment.costs.all_reduce != AllReduceRule::free;
 }
 
 void check_reach(Checker& check) {

@@ -64,7 +64,7 @@ CREATE TABLE spans (             -- what took network time; clustered by run, `r
     run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
     row INTEGER NOT NULL,
     iteration INTEGER NOT NULL,
-    kind INTEGER NOT NULL,               -- 0 forward, 1 loss, 2 backward, 3 input gradient, 4 weight gradient, 5 transfer forward, 6 transfer backward, 7 all-reduce, 8 step
+    kind INTEGER NOT NULL,               -- 0 forward, 1 loss, 2 backward, 3 input gradient, 4 weight gradient, 5 transfer forward, 6 transfer backward, 7 all-reduce, 8 step, 9 down, 10 transfer of a reduction
     node INTEGER NOT NULL,
     to_node INTEGER NOT NULL,            -- transfers; -1: none
     stage INTEGER NOT NULL,

@@ -70,6 +70,7 @@ std::pair<Problem, Plan> random_case(Rng& rng) {
     auto problem = examples::toy(ids, stages, length, 8);
     problem.shared_links = rng.below(2) == 0;
     problem.charge_all_reduce = rng.below(2) == 0;
+    problem.plan_reductions = !problem.charge_all_reduce && rng.below(2) == 0;
     problem.step_seconds = rng.uniform();
     for (auto& hop : problem.hops) {
         hop.latency_s = rng.uniform();

@@ -52,7 +52,8 @@ QString numbers(const std::vector<MicrobatchIndex>& microbatches) {
 }
 
 QString sentence(const Wait& wait, const Problem& problem) {
-    const QString others = numbers(wait.others), operation = words_of(to_string(Operation{wait.operation, 0})).left(1);
+    const QString others = wait.others.empty() ? QObject::tr("a reduction") : numbers(wait.others),
+                  operation = words_of(to_string(Operation{wait.operation, 0})).left(1);
     const QString node = wait.node < 0 ? QString{} : words_of(problem.node_ids[static_cast<std::size_t>(wait.node)]);
     switch (wait.cause) {
         case WaitCause::link:

@@ -56,7 +56,7 @@ void TimelineData::add(const Span& span, int iteration, double offset_s, std::in
         dirty_work_[index] = std::min(dirty_work_[index], item.start_s);
         if (lanes_[index].stage < 0) lanes_[index].stage = span.stage;
         ++count_;
-    } else if (is_transfer(span.kind)) {
+    } else if (is_on_line(span.kind)) {
         lanes_[index].transfers.push_back(item);
         dirty_transfers_[index] = std::min(dirty_transfers_[index], item.start_s);
         ++count_;

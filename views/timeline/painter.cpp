@@ -259,7 +259,7 @@ void TimelinePainter::selection() {
     };
     if (const auto* span = view_.selected_.span) {
         const double top = stack_.lane_top(view_.selected_.lane);
-        if (is_transfer(span->kind))
+        if (is_on_line(span->kind))
             frame(span->start_s, span->end_s, top + 1, top + 6);
         else
             frame(span->start_s, span->end_s, top + (view_.compact_ ? 1 : 7), top + stack_.height - 3);

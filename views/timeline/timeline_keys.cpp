@@ -98,8 +98,8 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
     QString title =
         QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
     if (!title.isEmpty()) title[0] = title[0].toUpper();
-    title += is_transfer(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node))
-                                    : QObject::tr(" on %1").arg(name(lane));
+    title += is_on_line(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node))
+                                   : QObject::tr(" on %1").arg(name(lane));
     QStringList lines{title};
     if (span.microbatch >= 0)
         lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);

@@ -80,7 +80,8 @@ struct ChainPiece {
     Start start = Start::input;
     OpKind operation = OpKind::F;  ///< compute
     NodeIndex node = -1;           ///< compute: that runs it; transfers: that sends
-    int line = no_line;            ///< transfers; all-reduce: the slowest edge of the ring
+    int line = no_line;            ///< transfers; all-reduce: the slowest edge of the ring, or where it is planned
+                                   ///< that of one of its transfers
     MicrobatchIndex microbatch = -1;
     StageIndex stage = -1;  ///< all-reduce and step
     double start_s = 0, end_s = 0;
@@ -102,7 +103,8 @@ struct LinkShare {
     std::vector<int> lines;
     std::string name;  ///< "Oregon <-> LA", or "Oregon -> LA" where there is one direction only
     double queue_s = 0, latency_s = 0, transfer_s = 0;
-    double all_reduce_s = 0;  ///< where it holds the slowest edge of the ring that ends the iteration
+    double all_reduce_s = 0;  ///< where it holds the slowest edge of the ring that ends the iteration, or planned
+                              ///< transfers that do
 
     double seconds() const { return queue_s + latency_s + transfer_s + all_reduce_s; }
     bool operator==(const LinkShare&) const = default;

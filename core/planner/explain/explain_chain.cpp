@@ -18,8 +18,8 @@ public:
         : ways_(ways), plan_(plan), timeline_(timeline) {}
 
     std::vector<ChainPiece> walk() {
-        const StageIndex stage = last_stage();
-        for (const Span* operation = add_stage_end(stage); operation != nullptr;) operation = add_operation(*operation);
+        const Span* cause = ways_.problem().plan_reductions ? add_last_step() : add_stage_end(last_stage());
+        while (cause != nullptr) cause = is_compute(cause->kind) ? add_operation(*cause) : add_transfer(*cause);
         std::reverse(chain_.begin(), chain_.end());
         return std::move(chain_);
     }
@@ -31,11 +31,18 @@ private:
         if (end_s > start_s) chain_.push_back(piece);
     }
 
-    /// The stage that has stepped last.
-    StageIndex last_stage() const {
+    const Span& last_step() const {
         for (const auto& span : timeline_.spans)
-            if (span.kind == SpanKind::step && span.end_s == timeline_.iteration_s) return span.stage;
+            if (span.kind == SpanKind::step && span.end_s == timeline_.iteration_s) return span;
         throw std::logic_error("no stage steps at the end of the iteration");
+    }
+    StageIndex last_stage() const { return last_step().stage; }
+
+    /// The step of the node that steps last, where reductions are planned; what brought the last sum.
+    const Span* add_last_step() {
+        const Span& step = last_step();
+        add({.kind = Kind::step, .start = Start::before, .stage = step.stage}, step.start_s, step.end_s);
+        return ways_.reduction_cause(step.node, step.start_s);
     }
 
     /// Step and all-reduce; the last operation on any of the stage's nodes.
@@ -72,19 +79,21 @@ private:
         const Span* before = ways_.before(operation);
         if (!before) piece.start = Start::release;
         add(piece, operation.start_s, operation.end_s);
-        return transfer ? &add_transfer(*transfer) : before;
+        return transfer ? transfer : before;
     }
 
-    /// Adds its way over the line, and what the line sent before it where it had to wait; returns the operation that
-    /// handed the first of them over.
-    const Span& add_transfer(const Span& arrived) {
+    /// Adds its way over the line, and what the line sent before it where it had to wait; returns what let the first of
+    /// them be handed over. All of it is all-reduce where a planned reduction is what travels.
+    const Span* add_transfer(const Span& arrived) {
         const Span* transfer = &arrived;
         const auto piece = [&](Kind kind, Start start) {
-            return ChainPiece{.kind = kind,
+            const bool reduces = transfer->kind == SpanKind::transfer_reduction;
+            return ChainPiece{.kind = reduces ? Kind::all_reduce : kind,
                               .start = start,
                               .node = transfer->node,
                               .line = ways_.line(*transfer),
-                              .microbatch = transfer->microbatch};
+                              .microbatch = transfer->microbatch,
+                              .stage = reduces ? transfer->stage : StageIndex(-1)};
         };
         // Where the line does not queue, what it occupies is only a share of the way; it is told first all the same.
         add(piece(Kind::latency, Start::before), sent_s(*transfer), transfer->end_s);
@@ -92,7 +101,9 @@ private:
         for (;; kind = Kind::queue) {
             const bool waited = transfer->start_s > transfer->ready_s;
             add(piece(kind, waited ? Start::line : Start::input), transfer->start_s, sent_s(*transfer));
-            if (!waited) return ways_.sender(*transfer);
+            if (!waited)
+                return is_transfer(transfer->kind) ? &ways_.sender(*transfer)
+                                                   : ways_.reduction_cause(transfer->node, transfer->ready_s);
             const Span* previous = ways_.previous_on_line(*transfer);
             if (!previous || sent_s(*previous) != transfer->start_s)
                 throw std::logic_error("a transfer waited for a line that was free");

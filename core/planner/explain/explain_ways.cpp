@@ -26,11 +26,12 @@ Ways::Ways(const Problem& problem, const Plan& plan, const Timeline& timeline)
       index_(problem, timeline),
       operations_(plan.paths.size() * at(2 * length_ + 1)),
       transfers_(operations_.size()),
-      weight_gradient_s_(plan.paths.size()) {
+      weight_gradient_s_(plan.paths.size()),
+      reduction_arrivals_(problem.node_ids.size()) {
     for (ReleaseIndex path = 0; path < count(); ++path) path_of_.emplace(plan.paths[at(path)].microbatch, path);
     if (problem.shared_links) on_line_.resize(problem.line_names.size());
     for (const auto& span : timeline.spans)
-        if (is_compute(span.kind) || is_transfer(span.kind)) add(span);
+        if (is_compute(span.kind) || is_on_line(span.kind)) add(span);
     if (std::find(operations_.begin(), operations_.end(), nullptr) != operations_.end())
         throw std::logic_error("the timeline lacks operations of the plan");
 }
@@ -52,6 +53,9 @@ Ways::Place Ways::place(const Span& span) const {
 }
 
 void Ways::add(const Span& span) {
+    if (problem_.shared_links && is_on_line(span.kind))
+        on_line_[at(line(span))].push_back(&span);  // a line sends in the order handed over, and so are the spans
+    if (span.kind == SpanKind::transfer_reduction) return reduction_arrivals_[span.to_node].push_back(&span);
     const auto [path, step] = place(span);
     if (span.kind == SpanKind::weight_gradient) {
         weight_gradient_s_[path] += span.end_s - span.start_s;
@@ -59,8 +63,6 @@ void Ways::add(const Span& span) {
         operations_[slot(path, step)] = &span;
     } else {
         transfers_[slot(path, step)] = &span;
-        if (problem_.shared_links)
-            on_line_[at(line(span))].push_back(&span);  // a line sends in the order handed over, and so are the spans
     }
 }
 
@@ -98,8 +100,17 @@ const Span* Ways::previous_on_line(const Span& transfer) const {
     return here == sent.begin() || here == sent.end() ? nullptr : *std::prev(here);
 }
 
+const Span* Ways::reduction_cause(NodeIndex node, double time_s) const {
+    const auto& busy = index_.busy(node);
+    if (!busy.empty() && busy.back()->end_s == time_s) return busy.back();
+    for (const Span* arrival : reduction_arrivals_[node])
+        if (arrival->end_s == time_s) return arrival;
+    return nullptr;
+}
+
 double Ways::occupied_s(const Span& transfer) const {
     const Hop& hop = problem_.hop(transfer.node, transfer.to_node);
+    if (transfer.kind == SpanKind::transfer_reduction) return transfer.bytes / hop.bandwidth_bytes_per_s;
     return (transfer.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward) *
            problem_.relative_size(transfer.microbatch);
 }
@@ -154,7 +165,7 @@ std::vector<Wait> Ways::line_waits(const Span& transfer) const {
     std::vector<MicrobatchIndex> ahead;
     for (const Span* other = previous_on_line(transfer);
          other && other->start_s + occupied_s(*other) > transfer.ready_s; other = previous_on_line(*other))
-        ahead.push_back(other->microbatch);
+        if (other->microbatch >= 0) ahead.push_back(other->microbatch);
     for (auto other = ahead.rbegin(); other != ahead.rend(); ++other) add_other(wait.others, *other);
     return {wait};
 }

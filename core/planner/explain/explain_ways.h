@@ -37,6 +37,9 @@ public:
     /// The transfer that the line sent last before this one (`links: shared`); null where there is none.
     const Span* previous_on_line(const Span& transfer) const;
     int line(const Span& transfer) const { return problem_.hop(transfer.node, transfer.to_node).line; }
+    /// Where reductions are planned, what let a node hand on its part or a sum, or have all sums, just then: its last
+    /// operation, or a transfer that arrived; null at the start of the iteration.
+    const Span* reduction_cause(NodeIndex node, double time_s) const;
     /// Seconds that the transfer occupies its line.
     double occupied_s(const Span& transfer) const;
 
@@ -62,7 +65,8 @@ private:
     std::unordered_map<MicrobatchIndex, ReleaseIndex> path_of_;
     std::vector<const Span*> operations_, transfers_;  ///< [path x steps]
     PerRelease<double> weight_gradient_s_;
-    std::vector<std::vector<const Span*>> on_line_;  ///< transfers of each line in the order it sends them
+    std::vector<std::vector<const Span*>> on_line_;         ///< transfers of each line in the order it sends them
+    PerNode<std::vector<const Span*>> reduction_arrivals_;  ///< transfers of planned reductions, by receiver
 };
 
 std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan);

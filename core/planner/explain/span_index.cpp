@@ -12,13 +12,6 @@ bool usable(const Span& span, int nodes) {
            std::isfinite(span.end_s) && span.start_s >= 0 && span.end_s >= span.start_s;
 }
 
-void widen(std::map<StageIndex, std::pair<double, double>>& ranges, const Span& span) {
-    const auto [entry, fresh] = ranges.try_emplace(span.stage, span.start_s, span.end_s);
-    if (fresh) return;
-    entry->second.first = std::min(entry->second.first, span.start_s);
-    entry->second.second = std::max(entry->second.second, span.end_s);
-}
-
 /// The last of `spans` (sorted by end) that ended no later than this; null where there is none.
 const Span* last_ended(const std::vector<const Span*>* spans, double time_s) {
     if (!spans) return nullptr;
@@ -36,7 +29,10 @@ auto* found(const Map& map, const Key& key) {
 }  // namespace
 
 SpanIndex::SpanIndex(const Problem& problem, const Timeline& timeline)
-    : busy_(problem.node_ids.size()), holdings_(problem.node_ids.size()), memory_(problem.memory) {
+    : planned_(problem.plan_reductions),
+      busy_(problem.node_ids.size()),
+      holdings_(problem.node_ids.size()),
+      memory_(problem.memory) {
     memory_.resize(problem.node_ids.size(), unlimited_memory);
     if (std::isfinite(timeline.iteration_s)) end_s_ = std::max(0.0, timeline.iteration_s);
     for (const auto& span : timeline.spans)
@@ -121,8 +117,15 @@ bool SpanIndex::memory_is_full(NodeIndex node, double time_s) const {
     return limit != unlimited_memory && begun - ended >= limit;
 }
 
-std::pair<double, double> SpanIndex::range(const Ranges& ranges, StageIndex stage) {
-    const auto* one = found(ranges, stage);
+void SpanIndex::widen(Ranges& ranges, const Span& span) const {
+    const auto [entry, fresh] = ranges.try_emplace(key(span.stage, span.node), span.start_s, span.end_s);
+    if (fresh) return;
+    entry->second.first = std::min(entry->second.first, span.start_s);
+    entry->second.second = std::max(entry->second.second, span.end_s);
+}
+
+std::pair<double, double> SpanIndex::range(const Ranges& ranges, StageIndex stage, NodeIndex node) const {
+    const auto* one = found(ranges, key(stage, node));
     return one ? *one : std::pair{0.0, 0.0};
 }
 

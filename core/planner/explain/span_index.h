@@ -35,23 +35,32 @@ public:
     std::vector<WaitInterval> wait_intervals(const Span& operation) const;
     /// True where the node holds as many microbatches as it may (TC1), seconds from the iteration's start.
     bool memory_is_full(NodeIndex node, double time_s) const;
-    /// Start and end over the stage's nodes; both 0 where the stage has none.
-    std::pair<double, double> all_reduce(StageIndex stage) const { return range(all_reduce_, stage); }
-    std::pair<double, double> step(StageIndex stage) const { return range(step_, stage); }
+    /// Start and end over the stage's nodes, or where reductions are planned of that one node; both 0 where there is
+    /// none.
+    std::pair<double, double> all_reduce(StageIndex stage, NodeIndex node = -1) const {
+        return range(all_reduce_, stage, node);
+    }
+    std::pair<double, double> step(StageIndex stage, NodeIndex node = -1) const { return range(step_, stage, node); }
     /// End of the iteration: as the timeline says, but no earlier than the last span.
     double end_s() const { return end_s_; }
 
 private:
-    using Ranges = std::map<StageIndex, std::pair<double, double>>;
+    using Ranges = std::map<std::pair<StageIndex, NodeIndex>, std::pair<double, double>>;
     using Key = std::pair<MicrobatchIndex, NodeIndex>;
     struct Holding {
         std::vector<double> from, to;  ///< sorted each on its own: held = those begun minus those ended
     };
 
-    static std::pair<double, double> range(const Ranges& ranges, StageIndex stage);
+    /// One for all nodes of a stage, unless reductions are planned.
+    std::pair<StageIndex, NodeIndex> key(StageIndex stage, NodeIndex node) const {
+        return {stage, planned_ ? node : NodeIndex(-1)};
+    }
+    std::pair<double, double> range(const Ranges& ranges, StageIndex stage, NodeIndex node) const;
+    void widen(Ranges& ranges, const Span& span) const;
     void add(const Span& span);
     void hold();
 
+    bool planned_;  ///< reductions are
     PerNode<std::vector<const Span*>> busy_;
     std::map<Key, std::vector<const Span*>> operations_, arrivals_;  ///< by start, by arrival
     PerNode<Holding> holdings_;

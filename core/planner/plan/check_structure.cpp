@@ -120,17 +120,51 @@ void check_order(const Problem& problem, const Plan& plan, Violations& found) {
 
 void check_rings(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found) {
     if (!problem.charge_all_reduce) return;
-    std::set<StageIndex> visited;
-    for (const auto& path : plan.paths)
-        for (const NodeIndex node : path.nodes) visited.insert(stage_of[node]);
-    for (const StageIndex stage : visited) {
+    const auto visited = visited_stages(plan, stage_of);
+    for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage) {
         const auto& ring = plan.stages[stage];
-        for (std::size_t i = 0; ring.size() > 1 && i < ring.size(); ++i) {
+        for (std::size_t i = 0; visited[stage] != 0 && ring.size() > 1 && i < ring.size(); ++i) {
             const NodeIndex from = ring[i], to = ring[(i + 1) % ring.size()];
             if (!problem.reachable(from, to))
                 found.push_back({"reach", fmt::format("all-reduce of stage {}: no line from {} to {}", stage,
                                                       id(problem, from), id(problem, to))});
         }
+    }
+}
+
+PerStage<char> visited_stages(const Plan& plan, const PerNode<StageIndex>& stage_of) {
+    PerStage<char> visited(plan.stages.size(), 0);
+    for (const auto& path : plan.paths)
+        for (const NodeIndex node : path.nodes) visited[stage_of[node]] = 1;
+    return visited;
+}
+
+void check_reductions(const Problem& problem, const Plan& plan, const PerStage<char>& visited, Violations& found) {
+    if (!problem.plan_reductions) return;
+    const auto say = [&](StageIndex stage, const char* rule, const std::string& what) {
+        found.push_back({rule, fmt::format("reduction of stage {}: {}", stage, what)});
+    };
+    if (!plan.reductions.empty() && plan.reductions.size() != plan.stages.size())
+        return found.push_back({"structure", fmt::format("reductions of {} stages, the plan has {}",
+                                                         plan.reductions.size(), plan.stages.size())});
+    for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage) {
+        const auto& nodes = plan.stages[stage];
+        const int replicas = static_cast<int>(nodes.size());
+        const bool given = !plan.reductions.empty() && !plan.reductions[stage].empty();
+        const Pieces pieces = given ? plan.reductions[stage] : default_pieces(replicas);
+        if (const auto fault = fault_of(pieces, replicas); !fault.empty()) {
+            say(stage, "structure", fault);
+            continue;
+        }
+        std::set<std::pair<int, int>> missing;
+        for (const Piece& piece : pieces)
+            visit_transfers(piece, replicas, [&](int from, int to) {
+                if (visited[stage] != 0 && !problem.reachable(nodes[at(from)], nodes[at(to)]))
+                    missing.insert({from, to});
+            });
+        for (const auto& [from, to] : missing)
+            say(stage, "reach",
+                fmt::format("no line from {} to {}", id(problem, nodes[at(from)]), id(problem, nodes[at(to)])));
     }
 }
 
@@ -158,6 +192,7 @@ std::vector<Violation> check_structure(const Problem& problem, const Plan& plan)
         found.push_back({"structure", "the paths are not all of one length of at least 1"});
     if (found.empty()) check_order(problem, plan, found);
     if (found.empty()) check_rings(problem, plan, stage_of, found);
+    if (found.empty()) check_reductions(problem, plan, visited_stages(plan, stage_of), found);
     return found;
 }
 

@@ -28,6 +28,12 @@ void check_order(const Problem& problem, const Plan& plan, Violations& found);
 /// Charged all-reduces have their lines.
 void check_rings(const Problem& problem, const Plan& plan, const PerNode<StageIndex>& stage_of, Violations& found);
 
+/// Planned reductions: pieces that add up, trees of the stage's nodes, and lines for their transfers. Call after the
+/// checks of stages and paths.
+void check_reductions(const Problem& problem, const Plan& plan, const PerStage<char>& visited, Violations& found);
+/// Of each stage, whether a path visits it.
+PerStage<char> visited_stages(const Plan& plan, const PerNode<StageIndex>& stage_of);
+
 /// Whether data nodes start as many microbatches each.
 enum class Shares { equal, any };
 /// What a timeline has of a plan.

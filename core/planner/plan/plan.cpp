@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/experiment/json_reader.h"
+#include "core/planner/plan/reduction_file.h"
 
 namespace skippipe {
 
@@ -20,6 +21,12 @@ Json ids_of(const Problem& problem, const std::vector<NodeIndex>& nodes) {
     Json ids = Json::array();
     for (const NodeIndex node : nodes) ids.push_back(problem.node_ids[node]);
     return ids;
+}
+
+std::vector<std::string_view> node_names(const Problem& problem, const std::vector<NodeIndex>& nodes) {
+    std::vector<std::string_view> names;
+    for (const NodeIndex node : nodes) names.push_back(problem.node_ids[node]);
+    return names;
 }
 
 std::optional<Operation> parse_operation(std::string_view text) {
@@ -52,8 +59,12 @@ public:
             const auto step = reader_.into(key);
             member(key, value);
         }
+        if (const auto found = json.find("reductions"); found != json.end()) {
+            const auto step = reader_.into("reductions");
+            reductions(*found);  // whatever comes first in the file, they name nodes of the stages
+        }
         unknown_keys(json, {"format", "planner", "seed", "steps", "experiment_hash", "split_backward", "stages",
-                            "blocks", "paths", "order", "note", "experiment"});
+                            "blocks", "paths", "order", "reductions", "note", "experiment"});
         for (const char* key : {"stages", "paths"})
             if (!json.contains(key)) {
                 const auto step = reader_.into(key);
@@ -180,6 +191,19 @@ private:
         }
     }
 
+    void reductions(const Json& value) {
+        if (!list(value, "The pieces of each stage's reduction")) return;
+        if (value.size() != plan_.stages.size())
+            return reader_.fault(
+                fmt::format("reductions of {} stages, the plan has {}", value.size(), plan_.stages.size()),
+                "each stage sums its own gradient",
+                "Give a list of pieces for every stage; an empty one is the direct exchange");
+        for (std::size_t s = 0; s < value.size(); ++s) {
+            const auto step = reader_.into(s);
+            plan_.reductions.push_back(read_pieces(reader_, value[s], node_names(problem_, plan_.stages[s])));
+        }
+    }
+
     void read_operations(const Json& value, std::vector<Operation>& operations) {
         for (std::size_t i = 0; i < value.size(); ++i) {
             const auto step = reader_.into(i);
@@ -237,6 +261,11 @@ Json to_json(const Plan& plan, const Problem& problem, const Json& experiment) {
             for (const auto& operation : plan.order[n]) operations.push_back(to_string(operation));
             order[problem.node_ids[n]] = std::move(operations);
         }
+    }
+    if (!plan.reductions.empty()) {
+        Json& reductions = json["reductions"] = Json::array();
+        for (std::size_t s = 0; s < plan.reductions.size(); ++s)
+            reductions.push_back(to_json(plan.reductions[s], node_names(problem, plan.stages[s])));
     }
     if (!plan.note.empty()) json["note"] = plan.note;
     if (!experiment.is_null()) json["experiment"] = experiment;

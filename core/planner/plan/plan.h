@@ -9,6 +9,7 @@
 #include "core/base/fault.h"
 #include "core/base/index.h"
 #include "core/planner/plan/problem.h"
+#include "core/planner/plan/reduction.h"
 
 namespace skippipe {
 
@@ -44,6 +45,7 @@ struct Plan {
     PerStage<int> blocks;
     std::vector<Path> paths;                ///< in release order
     PerNode<std::vector<Operation>> order;  ///< empty: dispatch decides
+    PerStage<Pieces> reductions;            ///< where they are planned; a stage without any has default_pieces
     std::string note;                       ///< what the planner has to say ("throttled by M = 3")
 
     bool operator==(const Plan&) const = default;

@@ -141,6 +141,7 @@ void set_costs(const Experiment& experiment, Problem& problem) {
     problem.step_seconds = costs.step_seconds;
     problem.shared_links = costs.links == LinkRule::shared && !matrix;
     problem.charge_all_reduce = costs.all_reduce == AllReduceRule::charged && !matrix;
+    problem.plan_reductions = costs.all_reduce == AllReduceRule::planned && !matrix;
     const auto tokens = static_cast<std::int64_t>(experiment.pipeline.microbatch_samples) * experiment.model.sequence;
     const auto model_bytes = static_cast<double>(wire_bytes(costs.wire, tokens, experiment.model.width));
     problem.forward_bytes = costs.forward_bytes.value_or(model_bytes);

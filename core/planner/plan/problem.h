@@ -57,7 +57,8 @@ struct Problem {
     std::vector<Hop> hops;                ///< [from * nodes + to]
     std::vector<std::string> line_names;  ///< "A->B", by line number
     bool shared_links = true;
-    bool charge_all_reduce = true;
+    bool charge_all_reduce = true;  ///< as a ring, in contention with nothing
+    bool plan_reductions = false;   ///< as transfers that the plan names; then it is not charged
     bool balance_data_nodes = true;
     bool split_backward = false;
     Constraints constraints;

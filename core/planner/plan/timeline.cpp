@@ -19,6 +19,7 @@ std::string_view to_string(SpanKind kind) {
         case SpanKind::all_reduce: return "all-reduce";
         case SpanKind::step: return "step";
         case SpanKind::down: return "down";
+        case SpanKind::transfer_reduction: return "transfer-reduction";
     }
     return "?";
 }
@@ -78,6 +79,15 @@ void finish_iteration(const Problem& problem, const Plan& plan, const PerStage<d
         timeline.iteration_s = std::max(timeline.iteration_s, stepped_s);
     }
     for (const auto& span : timeline.spans) timeline.bytes += span.bytes;
+}
+
+void finish_planned_iteration(const Plan& plan, Timeline& timeline) {
+    timeline.iteration_s = timeline.makespan_s;
+    for (const auto& stage : plan.stages) timeline.used_nodes += static_cast<int>(stage.size());
+    for (const auto& span : timeline.spans) {
+        timeline.iteration_s = std::max(timeline.iteration_s, span.end_s);
+        timeline.bytes += span.bytes;
+    }
 }
 
 }  // namespace skippipe

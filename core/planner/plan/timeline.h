@@ -19,22 +19,27 @@ enum class SpanKind : std::uint8_t {
     transfer_backward,
     all_reduce,
     step,
-    down  // the node was not there
+    down,               // the node was not there
+    transfer_reduction  // of a part or sum of a gradient, where reductions are planned
 };
-inline constexpr SpanKind last_span_kind = SpanKind::down;
+inline constexpr SpanKind last_span_kind = SpanKind::transfer_reduction;
 
 std::string_view to_string(SpanKind kind);
 inline bool is_compute(SpanKind kind) { return kind <= SpanKind::weight_gradient; }
 /// What an operation's span shows.
 OpKind operation_kind(SpanKind compute);
+/// Of a microbatch.
 inline bool is_transfer(SpanKind kind) {
     return kind == SpanKind::transfer_forward || kind == SpanKind::transfer_backward;
 }
+/// Whatever goes over a line.
+inline bool is_on_line(SpanKind kind) { return is_transfer(kind) || kind == SpanKind::transfer_reduction; }
 
 /// Something that took network time, seconds from the iteration's start.
 /// Compute: ready_s = arrival of its input, start_s..end_s = on the node.
 /// Transfer: ready_s = handed over, start_s = the line begins to send, end_s = arrival.
-/// All-reduce and step: of `stage` on `node`. Down: start_s..end_s, a node of `stage` that was lost.
+/// All-reduce and step: of `stage` on `node`; a planned all-reduce from the node's own part being there until it has
+/// the sum, which transfers bring. Down: start_s..end_s, a node of `stage` that was lost.
 struct Span {
     SpanKind kind = SpanKind::forward;
     NodeIndex node = -1;
@@ -42,7 +47,7 @@ struct Span {
     StageIndex stage = -1;
     MicrobatchIndex microbatch = -1;
     double ready_s = 0, start_s = 0, end_s = 0;
-    double bytes = 0;  ///< transfers, all-reduce
+    double bytes = 0;  ///< transfers, charged all-reduce
     bool operator==(const Span&) const = default;
 };
 
@@ -63,9 +68,12 @@ struct Timeline {
     }
 };
 
-/// All-reduce and optimizer step of each stage after its last operation; adds their spans, iteration_s and bytes.
-/// `last_end_s`: end of the stage's last operation, negative where no microbatch visited it.
+/// Charged all-reduce and optimizer step of each stage after its last operation; adds their spans, iteration_s and
+/// bytes. `last_end_s`: end of the stage's last operation, negative where no microbatch visited it.
 void finish_iteration(const Problem& problem, const Plan& plan, const PerStage<double>& last_end_s, Timeline& timeline);
+
+/// Of a timeline that has the spans of planned reductions: iteration_s, bytes and used nodes.
+void finish_planned_iteration(const Plan& plan, Timeline& timeline);
 
 /// The totals of a timeline that has spans alone, as gathered from many places or read from a record: iteration_s (no
 /// shorter than it says already), makespan_s, busy_s, bytes and used_nodes.

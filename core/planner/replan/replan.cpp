@@ -227,6 +227,9 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
 Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& request) {
     const PlannedProblem planned(given, plan.blocks);
     const Problem& problem = planned.get();
+    if (problem.plan_reductions)
+        throw InputError("/costs/all_reduce", "planned reductions", "a rest of an iteration is planned without them",
+                         "Set costs.all_reduce to \"charged\" or \"free\"");
     check(problem, request.changes);
     check_start(problem, plan, request.progress);
     ReplanState state(problem, plan, request);

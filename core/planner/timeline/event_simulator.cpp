@@ -139,7 +139,7 @@ inline void EventSimulator::hand_over(NodeIndex from, std::uint32_t operation, d
     if (wakes) set_event(to, earlier(events_[at(to)], with_payload(key, to)));
 }
 
-template <bool Ordered, bool Local, bool Record>
+template <bool Ordered, bool Local, bool Record, bool Reduce>
 inline void EventSimulator::handle(NodeIndex node, EventKey now) {
     auto& state = nodes_[node];
     if (state.busy) {
@@ -155,12 +155,15 @@ inline void EventSimulator::handle(NodeIndex node, EventKey now) {
         state.held -= step > length_ && (weight || !splits) ? 1 : 0;
         if (!weight && step < 2 * length_) hand_over<Ordered, Record>(node, operation + 1, now_s);
         if (splits && !weight && step > length_) ready_at_once<Ordered>(node, operation | weight_gradient_bit, now_s);
+        if constexpr (Reduce)
+            if (--state.operations_left == 0) own_part_there(node, now_s);
     }
     dispatch<Ordered, Local>(node, now);
 }
 
-template <bool Ordered, bool Local, bool Record>
+template <bool Ordered, bool Local, bool Record, bool Reduce>
 bool EventSimulator::loop(double cutoff_s) {
+    if constexpr (Reduce) start_idle_replicas();
     for (ReleaseIndex i = 0; i < flat_->count(); ++i) {
         const NodeIndex node = flat_->path(i)[0];
         if (!nodes_[node].busy) dispatch<Ordered, Local>(node, make_key(0, static_cast<std::uint32_t>(i), 0));
@@ -168,33 +171,44 @@ bool EventSimulator::loop(double cutoff_s) {
     const EventKey cutoff = make_key(cutoff_s, 0, 0);
     while (true) {
         const EventKey now = least(group_events_.data(), group_events_.size());
+        if constexpr (Reduce) {
+            if (!reduction_events_.empty() && reduction_events_.front() < now) {
+                if (reduction_events_.front() >= cutoff) return false;
+                handle_reduction();
+                continue;
+            }
+        }
         if (now >= cutoff) break;
-        handle<Ordered, Local, Record>(NodeIndex(payload_of(now)), now);
+        handle<Ordered, Local, Record, Reduce>(NodeIndex(payload_of(now)), now);
     }
     return operations_left_ == 0;
 }
 
 bool EventSimulator::simulate(double cutoff_s, PerNode<double>& node_end_s) {
     const bool ordered = !flat_->order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
-    const bool done = record    ? (ordered ? loop<true, true, true>(cutoff_s) : loop<false, true, true>(cutoff_s))
-                      : ordered ? loop<true, true, false>(cutoff_s)
-                      : local   ? loop<false, true, false>(cutoff_s)
-                                : loop<false, false, false>(cutoff_s);
+    const bool done =
+        stages_ != nullptr
+            ? record ? (ordered ? loop<true, true, true, true>(cutoff_s) : loop<false, true, true, true>(cutoff_s))
+                     : (ordered ? loop<true, true, false, true>(cutoff_s) : loop<false, true, false, true>(cutoff_s))
+        : record  ? (ordered ? loop<true, true, true, false>(cutoff_s) : loop<false, true, true, false>(cutoff_s))
+        : ordered ? loop<true, true, false, false>(cutoff_s)
+        : local   ? loop<false, true, false, false>(cutoff_s)
+                  : loop<false, false, false, false>(cutoff_s);
     node_end_s.resize(nodes_.size());
     for (NodeIndex n = 0; n < problem_.nodes(); ++n) node_end_s[n] = nodes_[n].last_end_s;
     return done;
 }
 
-bool EventSimulator::run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, double cutoff_s,
-                         PerNode<double>& node_end_s) {
-    prepare(flat, relative_sizes);
+bool EventSimulator::run(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
+                         const PerRelease<double>& relative_sizes, double cutoff_s, PerNode<double>& node_end_s) {
+    prepare(flat, stages, relative_sizes);
     return simulate(cutoff_s, node_end_s);
 }
 
-bool EventSimulator::record(const FlatPlan& flat, const PerRelease<double>& relative_sizes, Timeline& timeline,
-                            PerNode<double>& node_end_s) {
+bool EventSimulator::record(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
+                            const PerRelease<double>& relative_sizes, Timeline& timeline, PerNode<double>& node_end_s) {
     record_ = &timeline;
-    prepare(flat, relative_sizes);
+    prepare(flat, stages, relative_sizes);
     const bool complete = simulate(std::numeric_limits<double>::infinity(), node_end_s);
     record_ = nullptr;
     if (!complete) describe_blocked(timeline);

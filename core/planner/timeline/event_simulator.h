@@ -7,6 +7,7 @@
 #include "core/planner/plan/timeline.h"
 #include "core/planner/timeline/event_key.h"
 #include "core/planner/timeline/flat_plan.h"
+#include "core/planner/timeline/reduction_machine.h"
 
 namespace skippipe {
 
@@ -15,18 +16,23 @@ namespace skippipe {
 ///
 /// One event a node suffices: the end of what it runs, or, while it is free, the arrival that could start something. An
 /// arrival at a busy node starts nothing and creates no event, so it need not be one; numbers, and with them ties, stay
-/// those of the full event list.
+/// those of the full event list. Arrivals of planned reductions, which start nothing either but hand over more, are
+/// events of their own.
 class EventSimulator {
 public:
     explicit EventSimulator(const Problem& problem);
 
-    /// Simulates a plan. `relative_sizes`: empty where all are alike. Gives the end of each node's last
-    /// operation, negative where nothing ran. False where it deadlocks or would reach `cutoff_s`.
-    bool run(const FlatPlan& flat, const PerRelease<double>& relative_sizes, double cutoff_s,
-             PerNode<double>& node_end_s);
-    /// The same without cutoff; adds compute and transfer spans, busy_s, and what is blocked where it deadlocks.
-    bool record(const FlatPlan& flat, const PerRelease<double>& relative_sizes, Timeline& timeline,
-                PerNode<double>& node_end_s);
+    /// Simulates a plan. `stages`: their nodes, for planned reductions; `relative_sizes`: empty where all are alike.
+    /// Gives the end of each node's last operation, negative where nothing ran. False where it deadlocks or would reach
+    /// `cutoff_s`.
+    bool run(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
+             const PerRelease<double>& relative_sizes, double cutoff_s, PerNode<double>& node_end_s);
+    /// The same without cutoff; adds spans of operations, transfers and planned reductions, busy_s, and what is blocked
+    /// where it deadlocks.
+    bool record(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
+                const PerRelease<double>& relative_sizes, Timeline& timeline, PerNode<double>& node_end_s);
+    /// After a run that was done: when the last node had the sums of its planned reductions.
+    double reduced_s() const { return reduced_s_; }
 
 private:
     /// Waiting operations of a node, sorted, in a slice of a shared array that ends with a key later than all.
@@ -40,15 +46,17 @@ private:
         std::uint32_t running = 0;
         double duration_s[3] = {};  ///< of each kind (kind_of_step)
         double ready_s = 0, started_s = 0, last_end_s = -1;
+        int operations_left = 0;  ///< where reductions are planned
     };
 
-    void prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes);
+    void prepare(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
+                 const PerRelease<double>& relative_sizes);
     void prepare_nodes();
     void prepare_order();
     bool simulate(double cutoff_s, PerNode<double>& node_end_s);
-    template <bool Ordered, bool Local, bool Record>
+    template <bool Ordered, bool Local, bool Record, bool Reduce>
     bool loop(double cutoff_s);
-    template <bool Ordered, bool Local, bool Record>
+    template <bool Ordered, bool Local, bool Record, bool Reduce>
     void handle(NodeIndex node, EventKey now);
     template <bool Ordered, bool Local>
     void dispatch(NodeIndex node, EventKey now);
@@ -66,6 +74,12 @@ private:
                ((step & weight_gradient_bit) != 0 ? 1 : 0);
     }
     void record_operation(NodeIndex node, double now_s);
+    void prepare_reductions(const PerStage<std::vector<NodeIndex>>& stages);
+    void start_idle_replicas();
+    void own_part_there(NodeIndex node, double now_s);
+    void handle_reduction();
+    void hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot, double now_s);
+    void sums_there(NodeIndex node, double now_s);
     std::string name_of(std::uint32_t operation) const;
     void describe_blocked(Timeline& timeline) const;
 
@@ -87,6 +101,11 @@ private:
     PerNode<int> visits_;
     std::uint32_t number_ = 0;
     int operations_left_ = 0;
+    // Planned reductions:
+    const PerStage<std::vector<NodeIndex>>* stages_ = nullptr;
+    ReductionMachine reductions_;
+    std::vector<EventKey> reduction_events_;  ///< a heap, earliest first
+    double reduced_s_ = 0;
 };
 
 }  // namespace skippipe

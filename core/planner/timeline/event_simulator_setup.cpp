@@ -21,7 +21,8 @@ EventSimulator::EventSimulator(const Problem& problem) : problem_(problem) {
     visits_.resize(at(problem.nodes()));
 }
 
-void EventSimulator::prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes) {
+void EventSimulator::prepare(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
+                             const PerRelease<double>& relative_sizes) {
     flat_ = &flat;
     sizes_ = &relative_sizes;
     sized_ = !relative_sizes.empty();
@@ -40,6 +41,8 @@ void EventSimulator::prepare(const FlatPlan& flat, const PerRelease<double>& rel
     number_ = static_cast<std::uint32_t>(count);
     operations_left_ = count * steps + (split_ ? count * length_ : 0);
     if (!flat.order.empty()) prepare_order();
+    stages_ = problem_.plan_reductions ? &stages : nullptr;
+    if (stages_ != nullptr) prepare_reductions(stages);
 }
 
 void EventSimulator::prepare_nodes() {

@@ -18,6 +18,13 @@ FlatPlan flatten(const Problem& problem, const Plan& plan) {
         flat.microbatches.push_back(path.microbatch);
         flat.nodes.insert(flat.nodes.end(), path.nodes.begin(), path.nodes.end());
     }
+    if (problem.plan_reductions) {
+        flat.reductions = plan.reductions;
+        flat.reductions.resize(plan.stages.size());
+        for (StageIndex s = 0; at(s) < plan.stages.size(); ++s)
+            if (flat.reductions[s].empty())
+                flat.reductions[s] = default_pieces(static_cast<int>(plan.stages[s].size()));
+    }
     if (plan.order.empty()) return flat;
     flat.order = packed_order(flat, plan.order);
     flat.order.resize(at(problem.nodes()));

@@ -17,6 +17,7 @@ struct FlatPlan {
     PerNode<StageIndex> stage_of;  ///< -1: left out
     /// Binding order of each node as packed operations (see pack); empty: dispatch decides.
     PerNode<std::vector<std::uint32_t>> order;
+    PerStage<Pieces> reductions;  ///< where they are planned, of every stage; else empty
 
     int count() const { return static_cast<int>(microbatches.size()); }
     NodeIndex* path(ReleaseIndex index) { return nodes.data() + static_cast<std::ptrdiff_t>(index) * length; }

@@ -2,6 +2,8 @@
 // What operations and transfers take (docs/semantics.md), in the order of additions that counts to the last bit: every
 // simulation of the planner's side adds like this.
 #pragma once
+#include <vector>
+
 #include "core/planner/plan/problem.h"
 
 namespace skippipe {
@@ -51,6 +53,21 @@ constexpr double take_line(double handed_s, double transfer_s, double& line_free
 /// When a message arrives that has left a shared line.
 constexpr double shared_arrival_seconds(double line_free_s, double latency_s, double overhead_s) {
     return line_free_s + latency_s + overhead_s;
+}
+
+/// When a line begins to carry something, and when that arrives.
+struct Transfer {
+    double start_s = 0, arrival_s = 0;
+};
+
+/// Of a part or sum of a gradient that is handed over at `now_s`. `line_free_s`: of every line, where they are shared.
+inline Transfer carry(const Problem& problem, const Hop& hop, double bytes, double now_s,
+                      std::vector<double>& line_free_s) {
+    const double transfer_s = bytes / hop.bandwidth_bytes_per_s;
+    if (!problem.shared_links) return {now_s, arrival_seconds(now_s, hop.latency_s, problem.overhead_s, transfer_s)};
+    double& free_s = line_free_s[static_cast<std::size_t>(hop.line)];
+    const double start_s = take_line(now_s, transfer_s, free_s);
+    return {start_s, shared_arrival_seconds(free_s, hop.latency_s, problem.overhead_s)};
 }
 
 }  // namespace skippipe

@@ -28,9 +28,11 @@ void Simulator::set_relative_sizes(const FlatPlan& flat) {
         relative_sizes_.push_back(problem_.relative_size(microbatch));
 }
 
-bool Simulator::simulate(const FlatPlan& flat, double cutoff_s) {
+bool Simulator::simulate(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages, double cutoff_s) {
     fast_done_ = false;
     set_relative_sizes(flat);
+    if (problem_.plan_reductions && problem_.shared_links)  // in the same queues as the microbatches
+        return exact().run(flat, stages, relative_sizes_, cutoff_s, node_end_s_);
     if (flat.order.empty() && !flat.split_backward && flat.length > 1) {
         if (!fast_) fast_.emplace(problem_);
         const auto outcome = fast_->run(flat, relative_sizes_, cutoff_s, node_end_s_);
@@ -38,7 +40,7 @@ bool Simulator::simulate(const FlatPlan& flat, double cutoff_s) {
     }
     if (!flat.order.empty() && dedicated_lines())
         return bound_orders().run(flat, relative_sizes_, lines_of(problem_.shared_links), cutoff_s, node_end_s_);
-    return exact().run(flat, relative_sizes_, cutoff_s, node_end_s_);
+    return exact().run(flat, stages, relative_sizes_, cutoff_s, node_end_s_);
 }
 
 void Simulator::set_stage_ends(const FlatPlan& flat) {
@@ -52,11 +54,22 @@ void Simulator::set_stage_ends(const FlatPlan& flat) {
     }
 }
 
+/// After simulate(): when the last node has its sums.
+double Simulator::reduced_s(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages) {
+    if (problem_.shared_links) return exact_->reduced_s();
+    if (!lone_reduction_) lone_reduction_.emplace(problem_);
+    return lone_reduction_->end_s(stages, flat.reductions, node_end_s_);
+}
+
 SimulatedTimes Simulator::times(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages, double cutoff_s) {
-    const bool done = simulate(flat, cutoff_s);
+    const bool done = simulate(flat, stages, cutoff_s);
     set_stage_ends(flat);
     if (!done || !(makespan_s_ < cutoff_s)) return {};
     SimulatedTimes result{makespan_s_, makespan_s_};
+    if (problem_.plan_reductions) {
+        result.iteration_s = std::max(makespan_s_, reduced_s(flat, stages) + problem_.step_seconds);
+        return result;
+    }
     for (StageIndex s = 0; s < problem_.stages; ++s)
         if (stage_end_s_[s] >= 0)
             result.iteration_s =
@@ -70,10 +83,13 @@ Timeline Simulator::timeline(const FlatPlan& flat, const Plan& plan) {
     set_relative_sizes(flat);
     Timeline timeline;
     timeline.spans.reserve(at(flat.count()) * at(flat.length) * 5);
-    timeline.complete = exact().record(flat, relative_sizes_, timeline, node_end_s_);
+    timeline.complete = exact().record(flat, plan.stages, relative_sizes_, timeline, node_end_s_);
     set_stage_ends(flat);
     timeline.makespan_s = makespan_s_;
-    finish_iteration(problem_, plan, stage_end_s_, timeline);
+    if (problem_.plan_reductions)
+        finish_planned_iteration(plan, timeline);
+    else
+        finish_iteration(problem_, plan, stage_end_s_, timeline);
     return timeline;
 }
 

@@ -10,6 +10,7 @@
 #include "core/planner/timeline/event_simulator.h"
 #include "core/planner/timeline/fast_simulator.h"
 #include "core/planner/timeline/flat_plan.h"
+#include "core/planner/timeline/lone_reduction.h"
 
 namespace skippipe {
 
@@ -22,14 +23,16 @@ struct SimulatedTimes {
 /// Asks the simulator that is quickest for a plan; all give the same times to the last bit:
 /// - dispatch by arrival, no split, every hop to another node: FastSimulator;
 /// - bound orders on lines with one sender each: BoundOrders;
-/// - all else, and whole timelines: EventSimulator.
+/// - all else, whole timelines, and planned reductions on shared lines: EventSimulator.
+/// Where lines are unlimited planned reductions disturb nothing: LoneReduction adds them.
 /// Reuses its memory from call to call; one a thread. Keeps a reference to the problem.
 class Simulator {
 public:
     explicit Simulator(const Problem& problem) : problem_(problem) {}
 
-    /// Times of a plan; stops early, with infinite times, as soon as the makespan is sure to reach `cutoff_s`.
-    /// `stages`: nodes of each stage in ring order, for the all-reduce.
+    /// Times of a plan; stops early, with infinite times, as soon as the makespan is sure to reach `cutoff_s`; with
+    /// planned reductions on shared lines as soon as the iteration is. `stages`: nodes of each stage in ring order, for
+    /// the all-reduce.
     SimulatedTimes times(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
                          double cutoff_s = std::numeric_limits<double>::infinity());
 
@@ -52,7 +55,8 @@ public:
     bool follow_orders(const FlatPlan& flat, double cutoff_s, const double* after_s, double* start_s);
 
 private:
-    bool simulate(const FlatPlan& flat, double cutoff_s);
+    bool simulate(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages, double cutoff_s);
+    double reduced_s(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages);
     void set_relative_sizes(const FlatPlan& flat);
     void set_stage_ends(const FlatPlan& flat);
     bool dedicated_lines();
@@ -63,6 +67,7 @@ private:
     std::optional<EventSimulator> exact_;  ///< each once it is needed
     std::optional<FastSimulator> fast_;
     std::optional<BoundOrders> bound_orders_;
+    std::optional<LoneReduction> lone_reduction_;
     std::optional<bool> dedicated_lines_;
     PerRelease<double> relative_sizes_;  ///< where microbatches differ in size; else empty
     PerNode<double> node_end_s_;

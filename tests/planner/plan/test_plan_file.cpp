@@ -46,6 +46,45 @@ private Q_SLOTS:
         QVERIFY(!to_json(sample_plan(), problem_, nullptr).contains("experiment"));
     }
 
+    void reductions_survive_their_file() {
+        Plan plan = sample_plan();
+        plan.reductions = {{}, {star_piece(2, 1, 0.25), {0.75, PieceForm::exchange, 0, {}, {}}}};
+        Faults faults;
+        const Json json = parse_json(to_json(plan, problem_, nullptr).dump(), faults);
+        QCOMPARE(json["reductions"][1][0].dump(),
+                 R"({"share":0.25,"form":"tree","root":"d","up":{"c":"d"},"down":{"c":"d"}})");
+        const Plan again = parse_plan(json, problem_, faults);
+        QVERIFY2(faults.empty(), samples::listed(faults).c_str());
+        QVERIFY(again == plan);
+    }
+
+    void broken_reductions_are_refused() {
+        const auto fault = [&](const char* reductions, const char* pointer) {
+            Json json = to_json(sample_plan(), problem_, nullptr);
+            json["reductions"] = Json::parse(reductions);
+            Faults faults;
+            parse_plan(json, problem_, faults);
+            const auto* found = samples::find(faults, pointer);
+            return found ? found->what : "no fault at " + std::string(pointer) + ": " + samples::listed(faults);
+        };
+        const auto says = [](const std::string& what, const char* part) {
+            return what.find(part) != std::string::npos;
+        };
+        QVERIFY(says(fault("[[]]", "/reductions"), "1 stages, the plan has 2"));
+        QVERIFY(says(fault(R"([[{"share": 0.5, "form": "exchange"}], []])", "/reductions/0"), "add up to 0.5"));
+        QVERIFY(says(fault(R"([[{"share": 1, "root": "c", "up": {}, "down": {}}], []])", "/reductions/0/0/root"),
+                     "not of this stage"));
+        QVERIFY(says(fault(R"([[{"share": 1, "root": "a", "up": {}, "down": {"b": "a"}}], []])", "/reductions/0"),
+                     "no tree"));
+        QVERIFY(
+            says(fault(R"([[{"share": 1, "root": "a", "up": {"b": "b"}, "down": {"b": "a"}}], []])", "/reductions/0"),
+                 "no tree"));
+        QVERIFY(says(fault(R"([[{"share": 0, "form": "exchange"}], []])", "/reductions/0/0/share"), "0"));
+        QVERIFY(says(fault(R"([[{"share": 1, "form": "ring"}], []])", "/reductions/0/0/form"), "ring"));
+        QVERIFY(
+            says(fault(R"([[{"share": 1, "form": "exchange", "roots": 1}], []])", "/reductions/0/0/roots"), "roots"));
+    }
+
     void stages_and_paths_are_enough() {
         Faults faults;
         const Json json =
