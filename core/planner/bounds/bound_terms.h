@@ -32,6 +32,12 @@ private:
     struct Edge {
         double latency_s, bandwidth_bytes_per_s;  ///< latency with the overhead
     };
+    /// What a node can send to others: the shortest latency, with the overhead, and the bandwidth of its k + 1 fastest
+    /// ways together.
+    struct Sending {
+        double latency_s = infinite;
+        std::vector<double> bandwidth_bytes_per_s;
+    };
 
     Bounds with_data_nodes(int count) const;
 
@@ -81,6 +87,11 @@ private:
     /// one, so that its slowest edge is at least the r-th of all candidates' fastest edges.
     double shortest_reduce_s(StageIndex stage, int r) const;
 
+    /// The same where reductions are planned: from the end of any of its nodes' last operation on. The others need that
+    /// node's part of every piece, or a sum with it: it sends all of the gradient at least once.
+    double shortest_reduction_s(StageIndex stage, int r) const;
+    Sending sending(NodeIndex node, const std::vector<NodeIndex>& others) const;
+
     /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the
     /// one before.
     PerNode<std::vector<Edge>> best_edges() const;
@@ -121,6 +132,8 @@ private:
     double all_holds_s_ = 0, longest_hold_s_ = 0;
     /// Where an all-reduce takes time and placement is free.
     std::shared_ptr<const PerNode<std::vector<Edge>>> edges_;
+    /// Where reductions are planned and placement is free: of each node, to all others.
+    std::shared_ptr<const PerNode<Sending>> sendings_;
     int data_nodes_ = -1;  ///< as many are assumed
     double reduce_s_ = 0;  ///< of stage 0 with them, at least
 };

@@ -8,6 +8,7 @@
 #include "core/base/fault.h"
 #include "core/base/index.h"
 #include "core/planner/plan/paths.h"
+#include "plugins/planners/common/reduction_starts.h"
 
 namespace skippipe::planners {
 
@@ -78,6 +79,13 @@ void check_reach(const Problem& problem, const PlanCandidate& candidate) {
             visited[candidate.schedule.stage_of[path[hop]]] = true;
         }
     }
+    for (StageIndex s = 0; problem.plan_reductions && at(s) < candidate.stages.size(); ++s) {
+        const auto& nodes = candidate.stages[s];
+        for (const Piece& piece : candidate.schedule.reductions[s])
+            if (visited[s])
+                visit_transfers(piece, static_cast<int>(nodes.size()),
+                                [&](int from, int to) { need(nodes[at(from)], nodes[at(to)]); });
+    }
     if (!problem.charge_all_reduce) return;
     for (StageIndex s = 0; at(s) < candidate.stages.size(); ++s)
         for (std::size_t i = 0; visited[s] && i < candidate.stages[s].size(); ++i)
@@ -115,6 +123,8 @@ bool fits_everywhere(const Problem& problem, const PlanCandidate& candidate) {
 }
 
 bool has_ring_lines(const Problem& problem, const PlanCandidate& candidate) {
+    for (StageIndex s = 0; problem.plan_reductions && at(s) < candidate.stages.size(); ++s)
+        if (!has_reduction_lines(problem, candidate.stages[s], candidate.schedule.reductions[s])) return false;
     if (!problem.charge_all_reduce) return true;
     for (const auto& ring : candidate.stages)
         for (std::size_t k = 0; ring.size() > 1 && k < ring.size(); ++k)

@@ -16,9 +16,9 @@ void check_reach(const Problem& problem, const PlanCandidate& candidate);
 bool fits_stages(const Problem& problem, const FlatPlan& schedule, ReleaseIndex index);
 /// Whether every two neighbours on a path have lines both ways.
 bool has_lines(const Problem& problem, const FlatPlan& schedule, ReleaseIndex index);
-/// Whether charged all-reduces have their lines.
+/// Whether all-reduces, charged or planned, have their lines.
 bool has_ring_lines(const Problem& problem, const PlanCandidate& candidate);
-/// Whether all paths are allowed, and they and charged all-reduces have their lines.
+/// Whether all paths are allowed, and they and all-reduces have their lines.
 bool fits_everywhere(const Problem& problem, const PlanCandidate& candidate);
 
 }  // namespace skippipe::planners

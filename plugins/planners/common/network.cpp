@@ -41,12 +41,19 @@ Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
 }
 
 void order_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage) {
-    if (!problem.charge_all_reduce || ring.size() < 3) return;
+    if (problem.charge_all_reduce) best_ring(problem, ring, stage);
+}
+
+void best_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage) {
+    if (ring.size() < 3) return;
     const auto cost_s = [&](const std::vector<NodeIndex>& order) {
-        double missing_s = 0;
+        double missing_s = 0, slowest_s = 0;
         for (std::size_t i = 0; i < order.size(); ++i)
-            if (!problem.reachable(order[i], order[(i + 1) % order.size()])) missing_s += unreachable_s;
-        return missing_s > 0 ? missing_s : all_reduce_seconds(problem, order, stage);
+            if (problem.reachable(order[i], order[(i + 1) % order.size()]))
+                slowest_s = std::max(slowest_s, ring_edge_seconds(problem, order, i, stage));
+            else
+                missing_s += unreachable_s;
+        return missing_s > 0 ? missing_s : slowest_s;
     };
     if (ring.size() > 7) {
         auto greedy = ring;

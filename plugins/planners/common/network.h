@@ -23,7 +23,10 @@ private:
     std::vector<double> round_s_;
 };
 
-/// The order of a stage's nodes that makes its all-reduce shortest (all orders up to 7 nodes, else nearest neighbours).
+/// The order of a stage's nodes that makes a ring's slowest edge shortest (all orders up to 7 nodes, else nearest
+/// neighbours).
+void best_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage);
+/// The same where a ring is charged; else they stay as they are.
 void order_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage);
 
 }  // namespace skippipe::planners

@@ -5,6 +5,7 @@
 
 #include "core/base/index.h"
 #include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/common/reduction_starts.h"
 
 namespace skippipe::planners {
 
@@ -26,7 +27,8 @@ bool operator==(const PlanCandidate& a, const PlanCandidate& b) {
     return a.stages == b.stages && a.blocks == b.blocks && a.schedule.length == b.schedule.length &&
            a.schedule.split_backward == b.schedule.split_backward &&
            a.schedule.microbatches == b.schedule.microbatches && a.schedule.nodes == b.schedule.nodes &&
-           a.schedule.stage_of == b.schedule.stage_of && a.schedule.order == b.schedule.order;
+           a.schedule.stage_of == b.schedule.stage_of && a.schedule.order == b.schedule.order &&
+           a.schedule.reductions == b.schedule.reductions;
 }
 
 PerStage<int> stage_sizes(const Problem& problem) {
@@ -49,7 +51,17 @@ PlanCandidate make_candidate(const Problem& problem, const Placement& stages, in
         for (const NodeIndex node : stages[s]) schedule.stage_of[node] = s;
     for (MicrobatchIndex m = 0; m < problem.microbatches; ++m) schedule.microbatches.push_back(m);
     schedule.nodes.assign(at(problem.microbatches) * at(length), -1);
+    choose_reductions(problem, candidate);
     return candidate;
+}
+
+void choose_reductions(const Problem& problem, PlanCandidate& candidate) {
+    candidate.schedule.reductions.clear();
+    if (!problem.plan_reductions) return;
+    const PlannedProblem planned(problem, candidate.blocks);
+    ReductionChoice choice(planned.get());
+    for (StageIndex s = 0; at(s) < candidate.stages.size(); ++s)
+        candidate.schedule.reductions.push_back(choice.best(candidate.stages[s], s));
 }
 
 PlanCandidate candidate_of(const Problem& problem, const Plan& plan) {
@@ -66,6 +78,7 @@ Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std
     plan.split_backward = candidate.schedule.split_backward;
     plan.stages = candidate.stages;
     plan.blocks = candidate.blocks;
+    plan.reductions = candidate.schedule.reductions;
     for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i) {
         const NodeIndex* path = candidate.schedule.path(i);
         plan.paths.push_back(

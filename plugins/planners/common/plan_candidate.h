@@ -20,6 +20,9 @@ struct PlanCandidate {
 
 bool operator==(const PlanCandidate& a, const PlanCandidate& b);
 
+/// Where reductions are planned: each stage's shortest start (ReductionChoice), for a placement that is complete.
+void choose_reductions(const Problem& problem, PlanCandidate& candidate);
+
 /// Nodes of each stage: as asked for, or the default.
 PerStage<int> stage_sizes(const Problem& problem);
 

@@ -7,6 +7,7 @@
 #include "core/base/index.h"
 #include "core/base/rng.h"
 #include "core/planner/plan/paths.h"
+#include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/common/network.h"
 
 namespace skippipe::planners::joint {
@@ -23,7 +24,7 @@ public:
         if (problem_.charge_all_reduce)
             for (StageIndex s = 0; s < problem_.stages; ++s) order_ring(problem_, stages[s], s);
         candidate_ = make_candidate(problem_, stages, problem_.path_length);
-        if (!rings_exist()) return {};
+        if (!has_ring_lines(problem_, candidate_)) return {};
         visits_.assign(at(problem_.stages), 0);
         cap_ =
             problem_.constraints.uniform_execution ? problem_.visits_cap(problem_.path_length) : problem_.microbatches;
@@ -39,14 +40,6 @@ public:
 
 private:
     bool both(NodeIndex a, NodeIndex b) const { return problem_.reachable(a, b) && problem_.reachable(b, a); }
-
-    bool rings_exist() const {
-        if (!problem_.charge_all_reduce) return true;
-        for (const auto& ring : candidate_.stages)
-            for (std::size_t k = 0; ring.size() > 1 && k < ring.size(); ++k)
-                if (!problem_.reachable(ring[k], ring[(k + 1) % ring.size()])) return false;
-        return true;
-    }
 
     bool extend(ReleaseIndex index, int hop, PathProgress progress) {
         NodeIndex* path = candidate_.schedule.path(index);

@@ -29,7 +29,7 @@ constexpr double hottest = 3.75, coldest = 0.6;
 
 /// Where times follow a graph, small problems apart: those are better begun anew often.
 bool JointSearch::uses_replicas(double plain_end) const {
-    if (!has_dedicated_lines(problem_) || operations() < 100 || operations() >= large) return false;
+    if (!follows_a_graph(problem_) || operations() < 100 || operations() >= large) return false;
     if (first_.by_clock())
         return request_.seconds * plain_end * std::min(request_.threads, ReplicaExchange::replicas) >=
                least_core_seconds * scale();

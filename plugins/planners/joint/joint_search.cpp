@@ -31,8 +31,8 @@ SearchShares JointSearch::shares_of(const Problem& problem, double operations) {
     if (operations < 100) return {20, uneven ? 0.3 : 0.5, 0.5, 1.3, 3e8 / operations};
     // Where times follow a graph, a step on the orders costs a fifth of one on the paths, and takes the iteration
     // further; large problems have more orders than there are steps to improve them.
-    return has_dedicated_lines(problem) && operations < large ? SearchShares{2, 0.1, 0.35, 1.05, 3e8 / operations}
-                                                              : SearchShares{2, 0.85, 0.85, 1.05, 3e7 / operations};
+    return follows_a_graph(problem) && operations < large ? SearchShares{2, 0.1, 0.35, 1.05, 3e8 / operations}
+                                                          : SearchShares{2, 0.85, 0.85, 1.05, 3e7 / operations};
 }
 
 /// As long a search for every problem: a step costs about as much as the operations of a timeline.

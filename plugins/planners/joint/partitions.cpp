@@ -113,7 +113,7 @@ Problem part_of(const Problem& problem, const std::vector<NodeIndex>& nodes, con
     }
     part.microbatches = problem.microbatches / partitions;
     part.stage_sizes = sizes;
-    part.charge_all_reduce = false;  // stages reach beyond the partition
+    part.charge_all_reduce = part.plan_reductions = false;  // stages reach beyond the partition
     return part;
 }
 
@@ -164,6 +164,7 @@ PlanCandidate merge_partitions(const Problem& problem, const std::vector<Partiti
         first += candidate.schedule.count();
     }
     for (StageIndex s = 0; at(s) < whole.stages.size(); ++s) order_ring(problem, whole.stages[s], s);
+    choose_reductions(problem, whole);
     return whole;
 }
 

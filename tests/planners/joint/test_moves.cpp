@@ -27,6 +27,8 @@ class TestMoves : public QObject {
     static Problem problem_of(std::uint64_t seed) {
         auto problem = examples::random_problem(seed, {.most_nodes = 14, .missing_lines = seed % 4 == 0 ? 0.05 : 0.0});
         problem.split_backward = seed % 3 == 0;
+        problem.plan_reductions = seed % 6 == 1;
+        problem.charge_all_reduce = problem.charge_all_reduce && !problem.plan_reductions;
         return seed % 5 < 2 ? examples::uneven(problem, seed / 5) : problem;
     }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/planner/plan/reduction.h"
 
 namespace skippipe::planners::joint {
 
@@ -59,6 +60,7 @@ public:
     /// Before a vector is changed as a whole: none of its numbers goes through set(). The same for its order of a node.
     void keep(std::vector<NodeIndex>& ring) { rings_.keep(ring); }
     bool keep(std::vector<std::uint32_t>& order) { return orders_.keep(order); }
+    void keep(Pieces& pieces) { reductions_.keep(pieces); }
     /// The k-th order that this move has kept.
     const std::vector<std::uint32_t>& order_before(std::size_t k) const { return orders_.before(k); }
 
@@ -68,11 +70,13 @@ public:
         numbers_.clear();
         rings_.undo();
         orders_.undo();
+        reductions_.undo();
     }
     void clear() {
         numbers_.clear();
         rings_.clear();
         orders_.clear();
+        reductions_.clear();
     }
 
 private:
@@ -83,6 +87,7 @@ private:
     std::vector<Number> numbers_;
     KeptVectors<NodeIndex> rings_;
     KeptVectors<std::uint32_t> orders_;
+    KeptVectors<Piece> reductions_;
 };
 
 }  // namespace skippipe::planners::joint

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "plugins/planners/joint/anneal/vary_reduction.h"
 
 namespace skippipe::planners::joint {
 
@@ -25,6 +26,7 @@ SearchState::SearchState(const Problem& problem, const PlanCandidate& start)
       visits_cap_(problem.constraints.uniform_execution ? problem.visits_cap(start.schedule.length)
                                                         : start.schedule.count()) {
     if (own_) own_->set_blocks(start.blocks);
+    if (problem_.plan_reductions) reductions_.emplace(problem_);
 }
 
 bool SearchState::visits_have_slack() const {
@@ -57,6 +59,36 @@ void SearchState::move_blocks(StageIndex from, StageIndex to, int count) {
 
 void SearchState::swap_microbatches(ReleaseIndex i, ReleaseIndex j) {
     journal_.swap(candidate_.schedule.microbatches[i], candidate_.schedule.microbatches[j]);
+}
+
+bool SearchState::vary_reduction(StageIndex stage, Rng& rng) {
+    const auto& nodes = ring(stage);
+    const auto replicas = static_cast<int>(nodes.size());
+    if (replicas < 2) return false;
+    Pieces& pieces = candidate_.schedule.reductions[stage];
+    constexpr int one_in_starts = 12;
+    const bool starts_anew = pick(rng, one_in_starts) == 0;
+    journal_.keep(pieces);
+    if (!starts_anew) return vary(pieces, replicas, rng);
+    const auto starts = reduction_starts(problem_, nodes, stage);
+    if (starts.empty()) return false;
+    pieces = starts[pick<std::size_t>(rng, starts.size())];
+    return true;
+}
+
+void SearchState::refit_reduction(StageIndex stage) {
+    if (!reductions_ || stage < 0) return;
+    constexpr std::size_t most_replicas = 16;  // looking for starts takes longer than a timeline then
+    const auto& nodes = ring(stage);
+    Pieces& pieces = candidate_.schedule.reductions[stage];
+    const bool fits = fault_of(pieces, static_cast<int>(nodes.size())).empty() && pieces.empty() == (nodes.size() < 2);
+    if (fits && (nodes.size() < 2 || nodes.size() > most_replicas)) return;
+    Pieces best = reductions_->best(nodes, stage);
+    if (fits && has_reduction_lines(problem_, nodes, pieces) &&
+        reductions_->lone_s(nodes, stage, pieces) <= reductions_->lone_s(nodes, stage, best))
+        return;
+    journal_.keep(pieces);
+    pieces = std::move(best);
 }
 
 void SearchState::undo_candidate() {

@@ -7,6 +7,7 @@
 
 #include "core/base/rng.h"
 #include "plugins/planners/common/plan_candidate.h"
+#include "plugins/planners/common/reduction_starts.h"
 #include "plugins/planners/joint/anneal/journal.h"
 
 namespace skippipe::planners::joint {
@@ -15,6 +16,9 @@ namespace skippipe::planners::joint {
 struct AnnealingCost {
     double iteration_s = 0, mean_end_s = 0;
 };
+
+/// Whether, once orders are bound, times are sums and maxima along a graph: nothing on a line waits for another node's.
+inline bool follows_a_graph(const Problem& problem) { return has_dedicated_lines(problem) && !problem.plan_reductions; }
 
 /// 0 .. n - 1.
 template <typename Number = int>
@@ -46,6 +50,9 @@ public:
     /// Whether CC2 lets any path visit another stage than it does.
     bool visits_have_slack() const;
 
+    /// Where reductions are planned: a stage's pieces at one place, or its best start, or any. False: nothing changed.
+    bool vary_reduction(StageIndex stage, Rng& rng);
+
     /// Whether the journal has kept what this candidate is derived from in step with it: visits.
     std::string inconsistency() const;
 
@@ -56,6 +63,9 @@ protected:
     void move_blocks(StageIndex from, StageIndex to, int count);
     /// Two microbatches take each other's path and position in the release order.
     void swap_microbatches(ReleaseIndex i, ReleaseIndex j);
+    /// After other nodes came to a stage: its pieces stay where that is no longer than the best start of these nodes;
+    /// where their number is another, it is the best start.
+    void refit_reduction(StageIndex stage);
     void undo_candidate();
     void accept_candidate();
 
@@ -66,9 +76,21 @@ protected:
 private:
     std::optional<Problem> own_;  ///< where blocks are planned
     const Problem& problem_;
+    std::optional<ReductionChoice> reductions_;  ///< where they are planned
     PerStage<int> visits_;
     int visits_cap_ = 0;
 };
+
+/// Proposes another way to sum a stage's gradient.
+template <class State>
+bool propose_reduction(State& state, Rng& rng) {
+    return state.vary_reduction(pick<StageIndex>(rng, state.candidate().stages.size()), rng) && state.lines_fit();
+}
+/// How often that is drawn.
+template <class State>
+int reduction_weight(const State& state) {
+    return state.problem().plan_reductions ? 4 : 0;
+}
 
 /// Proposes that two microbatches of different sizes take each other's path and position.
 template <class State>

@@ -36,4 +36,7 @@ constinit const OrderMove exchange_sizes{
     [](const OrderState& state) { return state.count() > 1 && state.problem().sizes.size() > 1 ? 3 : 0; },
     propose_sizes<OrderState>};
 
+constinit const OrderMove change_reduction{"change reduction", reduction_weight<OrderState>,
+                                           propose_reduction<OrderState>};
+
 }  // namespace skippipe::planners::joint::order_moves

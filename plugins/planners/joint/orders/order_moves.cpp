@@ -5,8 +5,9 @@ namespace skippipe::planners::joint {
 
 std::vector<const OrderMove*> all_order_moves() {
     using namespace order_moves;
-    return {&shift,          &shift_critical, &exchange_in_place, &exchange_in_time, &reorder,       &exchange_stages,
-            &change_sibling, &change_stage,   &exchange_nodes,    &move_blocks,      &exchange_sizes};
+    return {&shift,          &shift_critical,  &exchange_in_place, &exchange_in_time,
+            &reorder,        &exchange_stages, &change_sibling,    &change_stage,
+            &exchange_nodes, &move_blocks,     &exchange_sizes,    &change_reduction};
 }
 
 }  // namespace skippipe::planners::joint

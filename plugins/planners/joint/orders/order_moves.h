@@ -17,7 +17,7 @@ extern const OrderMove exchange_in_place, exchange_in_time, exchange_stages;
 // visits.cpp
 extern const OrderMove reorder, change_sibling, change_stage;
 // nodes.cpp
-extern const OrderMove exchange_nodes, move_blocks, exchange_sizes;
+extern const OrderMove exchange_nodes, move_blocks, exchange_sizes, change_reduction;
 
 }  // namespace order_moves
 

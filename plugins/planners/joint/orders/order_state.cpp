@@ -19,7 +19,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 OrderState::OrderState(const Problem& of, const PlanCandidate& start)
-    : SearchState(of, start), times_(problem(), start), exact_(has_dedicated_lines(of)), simulator_(problem()) {
+    : SearchState(of, start), times_(problem(), start), exact_(follows_a_graph(of)), simulator_(problem()) {
     change_.journal = &journal_;
     change_.blocks = true;
 }
@@ -90,12 +90,15 @@ void OrderState::swap_nodes(NodeIndex u, NodeIndex v) {
     journal_.swap(schedule.stage_of[u], schedule.stage_of[v]);
     std::swap(schedule.order[u], schedule.order[v]);
     change_.nodes = {u, v};
+    refit_reduction(stage_of(u));
+    refit_reduction(stage_of(v));
 }
+
+bool OrderState::lines_fit() const { return has_ring_lines(problem(), candidate_); }
 
 bool OrderState::nodes_fit(NodeIndex u, NodeIndex v) const {
     const auto unfit = [&](ReleaseIndex index) { return !has_lines(problem(), schedule(), index); };
-    if (std::any_of(change_.paths.begin(), change_.paths.end(), unfit) || !has_ring_lines(problem(), candidate_))
-        return false;
+    if (std::any_of(change_.paths.begin(), change_.paths.end(), unfit) || !lines_fit()) return false;
     return holds(u) && holds(v);
 }
 

@@ -55,6 +55,8 @@ public:
     void swap_nodes(NodeIndex u, NodeIndex v);
     /// After swap_nodes: whether both have memory for their orders, and every path and ring its lines.
     bool nodes_fit(NodeIndex u, NodeIndex v) const;
+    /// Whether reductions have their lines.
+    bool lines_fit() const;
     void move_blocks(StageIndex from, StageIndex to, int count);
     void swap_microbatches(ReleaseIndex i, ReleaseIndex j);
 

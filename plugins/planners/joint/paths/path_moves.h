@@ -15,7 +15,7 @@ extern const PathMove exchange_hops, reorder, exchange_data_nodes, change_siblin
 // releases.cpp
 extern const PathMove exchange_paths, move_path, exchange_sizes;
 // stages.cpp
-extern const PathMove exchange_nodes, turn_ring, move_blocks;
+extern const PathMove exchange_nodes, turn_ring, move_blocks, change_reduction;
 // resize.cpp
 extern const PathMove resize;
 

@@ -106,6 +106,8 @@ void PathState::swap_nodes(NodeIndex u, NodeIndex v) {
     put(u, stage_v, position_[v]);
     journal_.swap(candidate_.schedule.stage_of[u], candidate_.schedule.stage_of[v]);
     journal_.swap(position_[u], position_[v]);
+    refit_reduction(stage_u);
+    refit_reduction(stage_v);
 }
 
 void PathState::swap_in_ring(StageIndex stage, int a, int b) {
@@ -131,6 +133,7 @@ void PathState::leave_stage(NodeIndex node, Rng& rng) {
     set_positions(stage);
     for (NodeIndex& visited : candidate_.schedule.nodes)
         if (visited == node) journal_.set(visited, ring[pick<std::size_t>(rng, ring.size())]);
+    refit_reduction(stage);
 }
 
 void PathState::enter_stage(NodeIndex node, StageIndex stage, Rng& rng) {
@@ -141,6 +144,7 @@ void PathState::enter_stage(NodeIndex node, StageIndex stage, Rng& rng) {
     set_positions(stage);
     for (NodeIndex& visited : candidate_.schedule.nodes)
         if (stage_of(visited) == stage && pick(rng, ring.size()) == 0) journal_.set(visited, node);
+    refit_reduction(stage);
 }
 
 }  // namespace skippipe::planners::joint

@@ -53,4 +53,7 @@ constinit const PathMove turn_ring{"turn ring", [](const PathState& state) { ret
 constinit const PathMove move_blocks{
     "move blocks", [](const PathState& state) { return state.may_move_blocks() ? 4 : 0; }, propose_blocks};
 
+constinit const PathMove change_reduction{"change reduction", reduction_weight<PathState>,
+                                          propose_reduction<PathState>};
+
 }  // namespace skippipe::planners::joint::path_moves
