@@ -50,11 +50,11 @@ void LinkShaper::vary(int line, double deviation, std::uint64_t seed) {
         lines_.erase(line);
 }
 
-double LinkShaper::factor(int from_node, int to_node, bool backward, int iteration, int microbatch) const {
+double LinkShaper::factor(int from_node, int to_node, Message message, int iteration, int number) const {
     double factor = 1;
     const auto draw = [&](const Variation& variation) {
         factor *= drawn_factor(variation.deviation, variation.seed,
-                               {from_node, to_node, backward ? 1 : 0, iteration, microbatch});
+                               {from_node, to_node, static_cast<int>(message), iteration, number});
     };
     if (all_.deviation > 0) draw(all_);
     if (lines_.empty()) return factor;
@@ -67,10 +67,21 @@ double LinkShaper::factor(int from_node, int to_node, bool backward, int iterati
 TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
                                 int microbatch) {
     const Hop& hop = problem_.hop(NodeIndex(from_node), NodeIndex(to_node));
-    const double times = factor(from_node, to_node, backward, iteration, microbatch);
+    const double times =
+        factor(from_node, to_node, backward ? Message::backward : Message::forward, iteration, microbatch);
     const double occupied_s = times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) *
                               problem_.relative_size(MicrobatchIndex(microbatch));
-    const double latency_s = times * hop.latency_s;
+    return carry(hop, times * hop.latency_s, occupied_s, handed_over_s);
+}
+
+TransferTimes LinkShaper::shape_reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
+                                          int number) {
+    const Hop& hop = problem_.hop(NodeIndex(from_node), NodeIndex(to_node));
+    const double times = factor(from_node, to_node, Message::reduction, iteration, number);
+    return carry(hop, times * hop.latency_s, times * (bytes / hop.bandwidth_bytes_per_s), handed_over_s);
+}
+
+TransferTimes LinkShaper::carry(const Hop& hop, double latency_s, double occupied_s, double handed_over_s) {
     if (!problem_.shared_links)
         return {handed_over_s, handed_over_s, handed_over_s + latency_s + problem_.overhead_s + occupied_s};
     LineBook& book = shared_ && across_[static_cast<std::size_t>(hop.line)] ? *shared_ : own_;

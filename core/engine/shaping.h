@@ -67,13 +67,18 @@ public:
     /// From now on transfers over the line vary, as with `jitter`; a deviation of 0: no longer.
     void vary(int line, double deviation, std::uint64_t seed);
     TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
+    /// Of so many bytes of a planned reduction; `number` is the transfer's within the iteration.
+    TransferTimes shape_reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
+                                  int number);
 
 private:
     struct Variation {
         double deviation = 0;
         std::uint64_t seed = 0;
     };
-    double factor(int from_node, int to_node, bool backward, int iteration, int microbatch) const;
+    enum class Message : std::uint8_t { forward, backward, reduction };
+    double factor(int from_node, int to_node, Message message, int iteration, int number) const;
+    TransferTimes carry(const Hop& hop, double latency_s, double occupied_s, double handed_over_s);
 
     const Problem& problem_;
     Variation all_;

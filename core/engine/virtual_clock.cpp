@@ -9,11 +9,14 @@
 #include "core/base/index.h"
 #include "core/engine/costs.h"
 #include "core/engine/trainer.h"
+#include "core/planner/timeline/flat_plan.h"
 
 namespace skippipe {
 
 VirtualClock::VirtualClock(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute)
-    : problem_(problem), schedule_(schedule), compute_(compute), network_(problem), lines_(network_) {}
+    : problem_(problem), schedule_(schedule), compute_(compute), network_(problem), lines_(network_) {
+    if (problem.plan_reductions) pieces_ = flatten(problem, schedule.plan).reductions;
+}
 
 void VirtualClock::push(const Event& event) {
     queue_.push_back(event);
@@ -35,6 +38,7 @@ void VirtualClock::begin_iteration(int iteration, std::vector<Span>& spans) {
     queue_.clear();
     admitted_later_.clear();
     now_s_ = 0;
+    if (problem_.plan_reductions) begin_reductions();
 }
 
 void VirtualClock::release(int node, const Operation& operation, std::uint64_t number) {
@@ -92,13 +96,18 @@ void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s
         push({times.arrival_s, send.number, NodeInput::Kind::arrive, send.to, send.operation, from_node});
 }
 
-std::optional<NodeEvent> VirtualClock::next(std::uint64_t&) {
+std::optional<NodeEvent> VirtualClock::next(std::uint64_t& next_number) {
     if (admission_) run_admitted(now_s_);
-    if (queue_.empty()) return std::nullopt;
-    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>{});
-    const Event event = queue_.back();
-    queue_.pop_back();
-    now_s_ = event.time_s;
+    Event event;
+    do {
+        if (problem_.plan_reductions) start_reductions(next_number);
+        if (queue_.empty()) return std::nullopt;
+        std::pop_heap(queue_.begin(), queue_.end(), std::greater<>{});
+        event = queue_.back();
+        queue_.pop_back();
+        now_s_ = event.time_s;
+        if (event.slot) reduction_arrived(event, next_number);
+    } while (event.slot);
     NodeEvent happened{.kind = event.kind,
                        .node = event.node,
                        .operation = event.operation,
@@ -113,12 +122,16 @@ std::optional<NodeEvent> VirtualClock::next(std::uint64_t&) {
         happened.start_s = running.start_s;
         happened.end_s = event.time_s;
         last_end_s_[at(stage_of_[at(event.node)])] = event.time_s;
+        if (problem_.plan_reductions && --operations_left_[at(event.node)] == 0) part_ready_ = NodeIndex(event.node);
     }
     return happened;
 }
 
 std::vector<StageSum> VirtualClock::finish_iteration(Timeline& timeline) {
-    skippipe::finish_iteration(network_, schedule_.plan, last_end_s_, timeline);
+    if (problem_.plan_reductions)
+        finish_planned_iteration(schedule_.plan, timeline);
+    else
+        skippipe::finish_iteration(network_, schedule_.plan, last_end_s_, timeline);
     if (timeline.complete) return reduce();
     compute_.wait();
     return std::vector<StageSum>(stages_.size());

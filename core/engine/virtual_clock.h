@@ -11,6 +11,7 @@
 
 #include "core/engine/driver.h"
 #include "core/engine/shaping.h"
+#include "core/planner/timeline/reduction_machine.h"
 
 namespace skippipe {
 
@@ -71,7 +72,8 @@ private:
         NodeInput::Kind kind = NodeInput::Kind::arrive;
         int node = 0;
         Operation operation;
-        int from = -1;  ///< arrive: who sent it; -1: a first forward
+        int from = -1;                      ///< arrive: who sent it; -1: a first forward
+        std::optional<std::uint32_t> slot;  ///< of a planned reduction, whose part or sum arrives
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
         }
@@ -89,6 +91,14 @@ private:
     void run(const ComputeTask& task, const NodeAction& action, double now_s);
     void run_admitted(double now_s);
     void push(const Event& event);
+    // Planned reductions (virtual_clock_reductions.cpp).
+    void begin_reductions();
+    void start_reductions(std::uint64_t& next_number);
+    void own_part_there(NodeIndex node, std::uint64_t& next_number);
+    void reduction_arrived(const Event& event, std::uint64_t& next_number);
+    void hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot,
+                        std::uint64_t& next_number);
+    void sums_there(NodeIndex node);
     int line_of(int from, int to) const { return problem_.hop(NodeIndex(from), NodeIndex(to)).line; }
 
     const Problem& problem_;
@@ -111,6 +121,12 @@ private:
     const Durations* durations_ = nullptr;
     Admission* admission_ = nullptr;
     std::deque<Waiting> admitted_later_;
+    PerStage<Pieces> pieces_;  ///< where reductions are planned
+    ReductionMachine reductions_;
+    PerNode<int> operations_left_;
+    PerNode<double> own_part_s_;
+    bool reductions_begun_ = false;
+    NodeIndex part_ready_ = -1;  ///< its last operation has just ended; what it hands on has not been handed over
 };
 
 /// A plan's iterations under the virtual clock in this process: driver, clock and schedule together.

@@ -10,6 +10,7 @@
 #include "core/planner/timeline/executed_order.h"
 #include "core/planner/plan/validator.h"
 #include "tests/engine/random_plans.h"
+#include "tests/planner/random_reductions.h"
 
 using namespace skippipe;
 
@@ -22,8 +23,8 @@ Timeline execute(const Problem& problem, const Plan& plan) {
 
 std::vector<Span> sorted(std::vector<Span> spans) {
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-        return std::tie(a.start_s, a.kind, a.node, a.to_node, a.microbatch) <
-               std::tie(b.start_s, b.kind, b.node, b.to_node, b.microbatch);
+        return std::tie(a.start_s, a.kind, a.node, a.to_node, a.microbatch, a.end_s) <
+               std::tie(b.start_s, b.kind, b.node, b.to_node, b.microbatch, b.end_s);
     });
     return spans;
 }
@@ -69,6 +70,29 @@ private Q_SLOTS:
             QVERIFY2(violations.empty(), violations.empty() ? "" : violations.front().what.c_str());
         }
         QVERIFY2(complete > 500 && split > 50, "the random plans must exercise what they claim to");
+    }
+
+    /// With planned reductions too, which pass the same queues as the messages.
+    void reductions_equal_the_evaluators() {
+        int complete = 0, shared = 0;
+        for (std::uint64_t seed = 0; seed < 600; ++seed) {
+            auto [problem, plan] = seed < 400 ? examples::random_plan(seed) : examples::uneven_plan(seed);
+            problem.plan_reductions = true;
+            problem.charge_all_reduce = false;
+            Rng rng(seed, 3);
+            if (seed % 4 != 0) plan.reductions = examples::random_reductions(plan, rng);
+            const auto expected = evaluate(problem, plan), executed = execute(problem, plan);
+            QCOMPARE(executed.complete, expected.complete);
+            if (!expected.complete) continue;
+            ++complete;
+            shared += problem.shared_links ? 1 : 0;
+            QVERIFY2(
+                executed.iteration_s == expected.iteration_s && executed.bytes == expected.bytes,
+                qPrintable(
+                    QString("seed %1: %2 against %3").arg(seed).arg(executed.iteration_s).arg(expected.iteration_s)));
+            QVERIFY2(sorted(executed.spans) == sorted(expected.spans), qPrintable(QString("seed %1").arg(seed)));
+        }
+        QVERIFY2(complete > 300 && shared > 100, "the random plans must exercise what they claim to");
     }
 
     /// A plan whose order is bound to the one it took runs in the same time, in both.

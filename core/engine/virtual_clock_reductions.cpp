@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Planned reductions under the virtual clock: over the lines of the drawn network, in the queues of the messages.
+#include <algorithm>
+
+#include "core/base/index.h"
+#include "core/engine/virtual_clock.h"
+
+namespace skippipe {
+
+void VirtualClock::begin_reductions() {
+    reductions_.prepare(problem_, stages_, pieces_);
+    operations_left_.assign(at(problem_.nodes()), 0);
+    own_part_s_.assign(at(problem_.nodes()), 0.0);
+    for (const auto& path : schedule_.plan.paths)
+        for (std::size_t hop = 0; hop < path.nodes.size(); ++hop)
+            operations_left_[path.nodes[hop]] += (schedule_.plan.split_backward ? 3 : 2) + (hop == 0 ? 1 : 0);
+    reductions_begun_ = false;
+    part_ready_ = -1;
+}
+
+/// Before an event: what the one before has made ready. A node hands on what its last operation gave before its part.
+void VirtualClock::start_reductions(std::uint64_t& next_number) {
+    if (!std::exchange(reductions_begun_, true))
+        for (const auto& stage : stages_) {
+            const auto idle = [&](const NodeIndex node) { return operations_left_[node] == 0; };
+            if (std::all_of(stage.begin(), stage.end(), idle)) continue;
+            for (const NodeIndex node : stage)
+                if (idle(node)) own_part_there(node, next_number);
+        }
+    if (const NodeIndex node = std::exchange(part_ready_, NodeIndex(-1)); node >= 0) own_part_there(node, next_number);
+}
+
+void VirtualClock::own_part_there(NodeIndex node, std::uint64_t& next_number) {
+    own_part_s_[node] = now_s_;
+    reductions_.own_part(
+        node,
+        [&](NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot) {
+            hand_over_part(from, to, stage, bytes, slot, next_number);
+        },
+        [&](NodeIndex whole) { sums_there(whole); });
+}
+
+void VirtualClock::reduction_arrived(const Event& event, std::uint64_t& next_number) {
+    reductions_.arrived(
+        *event.slot,
+        [&](NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot) {
+            hand_over_part(from, to, stage, bytes, slot, next_number);
+        },
+        [&](NodeIndex whole) { sums_there(whole); });
+}
+
+void VirtualClock::hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot,
+                                  std::uint64_t& next_number) {
+    const auto times = lines_.shape_reduction(from, to, bytes, now_s_, iteration_, static_cast<int>(slot));
+    spans_->push_back(
+        {SpanKind::transfer_reduction, from, to, stage, -1, now_s_, times.start_s, times.arrival_s, bytes});
+    push({.time_s = times.arrival_s, .number = next_number++, .node = to, .from = from, .slot = slot});
+}
+
+void VirtualClock::sums_there(NodeIndex node) {
+    const StageIndex stage = stage_of_[node];
+    const double begin_s = own_part_s_[node];
+    spans_->push_back({SpanKind::all_reduce, node, -1, stage, -1, begin_s, begin_s, now_s_, 0});
+    spans_->push_back({SpanKind::step, node, -1, stage, -1, now_s_, now_s_, now_s_ + problem_.step_seconds, 0});
+}
+
+}  // namespace skippipe
