@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures of the planners, one JSON line each. `bench_planner [--long | --blocks | --growth | --ten-minutes |
-// --timelines]`; --long adds the 30 s search, --blocks prints what planning blocks gives alone, --growth is the table
-// from 10 to 2,000 nodes, --ten-minutes is what ten minutes of search find (half an hour in all), --timelines is how
-// fast plans are evaluated.
+// --timelines | --reductions]`; --long adds the 30 s search, --blocks prints what planning blocks gives alone, --growth
+// is the table from 10 to 2,000 nodes, --ten-minutes is what ten minutes of search find (half an hour in all),
+// --timelines is how fast plans are evaluated, --reductions what planning them gives.
 #include <cstring>
 
 #include "tests/benchmarks/bench_planner/figures.h"
@@ -30,6 +30,10 @@ int main(int argc, char** argv) {
         for (const auto sizes : {Sizes::authors, Sizes::any}) joint_after(authors, registry, 600, sizes, 1);
         return 0;
     }
+    if (argc > 1 && std::strcmp(argv[1], "--reductions") == 0) {
+        reductions(registry);
+        return 0;
+    }
     rates(authors, registry);
     for (const auto sizes : {Sizes::authors, Sizes::any}) {
         joint_after(authors, registry, 5, sizes);
@@ -40,6 +44,7 @@ int main(int argc, char** argv) {
     planned_blocks(authors, registry);
     growth(authors, registry);
     replanning(authors);
+    reductions(registry);
     large(authors, registry, 200, 1000, longer ? 20 : 5, 1);
     large(authors, registry, 1000, 5000, 10, 10);
 }

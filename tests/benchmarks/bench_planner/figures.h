@@ -55,6 +55,10 @@ void planned_blocks(const authors::Authors& authors, const PlannerRegistry& regi
 void large(const authors::Authors& authors, const PlannerRegistry& registry, int nodes, int microbatches,
            double seconds, double goal_s);
 
+// reductions.cpp
+/// Iterations with planned reductions over those with the charged ring.
+void reductions(const PlannerRegistry& registry);
+
 // replanning.cpp
 /// A node of stage 1 dies in the middle of an iteration.
 void replanning(const authors::Authors& authors);

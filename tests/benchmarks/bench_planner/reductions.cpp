@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What planning reductions gives against the charged ring.
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/experiment/io.h"
+#include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/common/network.h"
+#include "tests/benchmarks/bench_planner/figures.h"
+#include "tests/planner/random_problems.h"
+
+namespace skippipe::bench {
+
+namespace {
+
+Problem planned(Problem problem) {
+    problem.plan_reductions = true;
+    problem.charge_all_reduce = false;
+    return problem;
+}
+
+Plan joint_plan(const Problem& problem, const PlannerRegistry& registry, std::int64_t steps, std::uint64_t seed) {
+    PlanRequest request;
+    request.seed = seed;
+    request.steps = steps;
+    request.threads = 2;
+    return registry.find("skippipe-joint")->plan(problem, request);
+}
+
+double iteration_s(const Problem& problem, const PlannerRegistry& registry, std::int64_t steps, std::uint64_t seed) {
+    return evaluate(problem, joint_plan(problem, registry, steps, seed)).iteration_s;
+}
+
+/// A plan's paths with the charged ring, each ring in its best order.
+double with_rings_s(const Problem& charged, Plan plan) {
+    for (StageIndex s = 0; at(s) < plan.stages.size(); ++s) planners::best_ring(charged, plan.stages[s], s);
+    return evaluate(charged, plan).iteration_s;
+}
+
+void first_plan(const Problem& problem, const PlannerRegistry& registry) {
+    const double begin_s = wall_s();
+    double first_s = 0;
+    PlanRequest request;
+    request.steps = 1000;
+    request.progress = [&](const PlanProgress& progress) {
+        if (first_s == 0 && progress.best_iteration_s > 0) first_s = wall_s() - begin_s;
+    };
+    registry.find("skippipe-joint")->plan(problem, request);
+    print({"first plan with planned reductions, quick start", "s", first_s, "goal", 0.1, 1, "search", 1});
+}
+
+void random_networks(const PlannerRegistry& registry) {
+    std::vector<double> ratios;
+    for (std::uint64_t seed = 1; ratios.size() < 200; ++seed) {
+        auto problem = examples::random_problem(seed);
+        problem.charge_all_reduce = true;
+        try {
+            const double charged_s = iteration_s(problem, registry, 20'000, seed);
+            ratios.push_back(iteration_s(planned(problem), registry, 20'000, seed) / charged_s);
+        } catch (const InputError&) {
+            continue;  // no plan
+        }
+    }
+    std::sort(ratios.begin(), ratios.end());
+    const auto longer = std::count_if(ratios.begin(), ratios.end(), [](double ratio) { return ratio > 1 + 1e-9; });
+    print({"iteration with planned reductions, random networks, median", "x", ratios[ratios.size() / 2], "charged", 1,
+           2, "search", 200});
+    print({"iteration with planned reductions, random networks, worst", "x", ratios.back(), "charged; goal 1", 1, 2,
+           "search", 200});
+    print({"random networks on which planned reductions are longer", "", static_cast<double>(longer), "goal", 0, 2,
+           "search", 200});
+}
+
+}  // namespace
+
+void reductions(const PlannerRegistry& registry) {
+    const auto quick_start = make_problem(
+        load_experiment(std::string(SKIPPIPE_SOURCE_DIR) + "/resources/experiments/quick-start.json").experiment);
+    first_plan(planned(quick_start), registry);
+    std::optional<Plan> own;  // of the quick start as it is
+    for (const auto& [times, goal] : {std::pair{1.0, 0.74}, {20.0, 0.64}, {200.0, 0.57}}) {
+        Problem problem = quick_start;
+        problem.charge_all_reduce = true;
+        problem.plan_reductions = false;
+        for (double& bytes : problem.gradient_bytes) bytes *= times;
+        const double begin_s = wall_s();
+        const Plan charged = joint_plan(problem, registry, 0, 1);
+        const double middle_s = wall_s();
+        const Plan plan = joint_plan(planned(problem), registry, 0, 1);
+        const double end_s = wall_s(), planned_s = evaluate(planned(problem), plan).iteration_s,
+                     charged_s = evaluate(problem, charged).iteration_s;
+        if (!own) own = charged;
+        const auto tell = [&](const char* what, double against_s, const char* baseline) {
+            print({fmt::format("{}, gradients x {:g}", what, times), "s", planned_s, baseline, against_s, 2, "search",
+                   1});
+        };
+        tell("iteration with planned reductions, quick start", charged_s, "planned for the charged ring");
+        tell("the same", with_rings_s(problem, *own), "charged ring on the quick start's own paths");
+        tell("the same", with_rings_s(problem, plan), "charged ring on its own paths");
+        tell("the same", goal * with_rings_s(problem, *own), "goal: that share of the ring on the quick start's paths");
+        print({fmt::format("time of that search, gradients x {:g}", times), "s", end_s - middle_s, "charged",
+               middle_s - begin_s, 2, "search", 1});
+    }
+    random_networks(registry);
+}
+
+}  // namespace skippipe::bench
