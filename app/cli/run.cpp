@@ -30,9 +30,12 @@ void check_executable(const Experiment& e) {
     if (how.transport == Transport::nccl)
         refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA",
                "Set it to \"gloo\", or to \"local\" with one rank");
-    if (e.costs.all_reduce == AllReduceRule::planned)
-        refuse("/costs/all_reduce", "planned reductions cannot be run yet", "the engine sums gradients in a ring",
-               "Set costs.all_reduce to \"charged\"; `plan`, `score` and the window know planned reductions");
+    if (e.costs.all_reduce == AllReduceRule::planned && how.clock == Clock::wall)
+        refuse("/costs/all_reduce", "planned reductions under the wall clock", "ranks sum gradients in Gloo's ring",
+               "Set execution.clock to \"virtual\", or costs.all_reduce to \"charged\"");
+    if (e.costs.all_reduce == AllReduceRule::planned && !e.failures.empty())
+        refuse("/failures", "failures with planned reductions", "a rest of an iteration is planned without them",
+               "Remove the failures, or set costs.all_reduce to \"charged\"");
     if (how.ranks > 1 && how.clock == Clock::virtual_time)
         refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
                "the drawn network's time passes in one process",

@@ -2,8 +2,10 @@
 #include "core/model/reduction.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/model/optimizer.h"
+#include "core/model/piece_sum.h"
 
 namespace skippipe {
 
@@ -17,6 +19,7 @@ struct Chunk {
     NodeState* node;  ///< null: all copies together
     std::int64_t begin, size;
     double squares = 0;
+    const Piece* piece = nullptr;  ///< that sums it; null: copy after copy
 };
 
 bool on_cpu(const NodeState& node) { return node.stage.device().is_cpu(); }
@@ -29,12 +32,38 @@ void append_chunks(std::vector<Chunk>& chunks, std::size_t stage, NodeState* nod
     for (; begin < end; begin += step) chunks.push_back({stage, node, begin, std::min(step, end - begin)});
 }
 
+/// All of a stage's gradient, piece by piece: each has its share of the values, in their order.
+void append_reduction(std::vector<Chunk>& chunks, const StageCopies& stage) {
+    const auto values = stage.nodes.front()->stage.size();
+    if (stage.pieces.empty()) return append_chunks(chunks, 0, nullptr, 0, values, chunk_elements);
+    std::int64_t begin = 0;
+    double shares = 0;
+    for (const Piece& piece : stage.pieces) {
+        shares += piece.share;
+        const bool last = &piece == &stage.pieces.back();
+        const auto end =
+            last ? values : std::min<std::int64_t>(values, std::llround(static_cast<double>(values) * shares));
+        const auto first = chunks.size();
+        append_chunks(chunks, 0, nullptr, begin, end, chunk_elements);
+        for (auto chunk = first; chunk < chunks.size(); ++chunk) chunks[chunk].piece = &piece;
+        begin = std::max(begin, static_cast<std::int64_t>(end));
+    }
+}
+
 float* data(const torch::Tensor& flat, const Chunk& chunk) { return flat.data_ptr<float>() + chunk.begin; }
+
+void add_piece(const StageCopies& stage, const Chunk& chunk, float* sum) {
+    std::vector<const float*> parts;
+    for (const auto* node : stage.nodes)
+        parts.push_back(node->tokens > 0 ? data(node->stage.gradient(), chunk) : nullptr);
+    sum_piece(*chunk.piece, parts, static_cast<std::size_t>(chunk.size), sum);
+}
 
 void reduce_on_cpu(const StageCopies& stage, bool adds, bool divides, Chunk& chunk) {
     const auto size = static_cast<std::size_t>(chunk.size);
     float* sum = data(stage.nodes.front()->stage.gradient(), chunk);
-    for (std::size_t copy = 1; adds && copy < stage.nodes.size(); ++copy)
+    if (adds && chunk.piece != nullptr) add_piece(stage, chunk, sum);
+    for (std::size_t copy = 1; adds && chunk.piece == nullptr && copy < stage.nodes.size(); ++copy)
         if (stage.nodes[copy]->tokens > 0)
             kernels::sum_into(sum, data(stage.nodes[copy]->stage.gradient(), chunk), size);
     if (!divides) return;
@@ -72,7 +101,7 @@ double reduce_gradient(StageCopies& stage, ReductionPass pass, TaskGraph& graph)
     const bool adds = pass != ReductionPass::divide, divides = pass != ReductionPass::add;
     if (!all_on_cpu(stage)) return reduce_on_device(stage, adds, divides);
     std::vector<Chunk> chunks;
-    append_chunks(chunks, 0, nullptr, 0, stage.nodes.front()->stage.size(), chunk_elements);
+    append_reduction(chunks, stage);
     graph.for_each(chunks.size(), [&](std::size_t i) { reduce_on_cpu(stage, adds, divides, chunks[i]); });
     double squared = 0;
     for (const auto& chunk : chunks) squared += chunk.squares;

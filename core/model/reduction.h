@@ -6,6 +6,7 @@
 
 #include "core/model/node_state.h"
 #include "core/engine/task_graph.h"
+#include "core/planner/plan/reduction.h"
 #include "kernels/vector.h"
 
 namespace skippipe {
@@ -14,6 +15,7 @@ namespace skippipe {
 struct StageCopies {
     std::vector<NodeState*> nodes;
     std::int64_t tokens = 0;  ///< V(s)'s; 0: the stage does not step
+    Pieces pieces;            ///< where reductions are planned, how all copies are summed; empty: in their order
 };
 
 /// What of a reduction is done in one pass over the first copy's gradient.

@@ -93,6 +93,9 @@ struct TorchCompute::Implementation {
                 copies.nodes.push_back(&node(index));
                 copies.tokens += node(index).tokens;
             }
+        if (experiment.costs.all_reduce == AllReduceRule::planned && !schedule.plan.reductions.empty() &&
+            copies.nodes.size() == schedule.plan.stages[at(stage)].size())
+            copies.pieces = schedule.plan.reductions[at(stage)];
         return copies;
     }
 

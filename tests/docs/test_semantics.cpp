@@ -135,6 +135,8 @@ private Q_SLOTS:
                 "data": {"path": "", "files": [{"path": "corpus.txt", "weight": 3}, {"path": "rows.txt", "weight": 1}],
                          "validation_samples": 7},
                 "training": {"iterations": 6, "clip": "per-stage", "clip_norm": 0.3}})");
+        QTest::newRow("planned reductions")
+            << QByteArray(R"({"costs": {"all_reduce": "planned"}, "training": {"iterations": 4}})");
         QTest::newRow("full pipeline, several epochs, bf16, recompute, no clipping") << QByteArray(
             R"({"pipeline": {"skip_ratio": 0, "planner": "1f1b"}, "costs": {"wire": "bf16"},
                 "data": {"path": "rows.txt", "validation_fraction": 0.2},
