@@ -75,6 +75,16 @@ Plan JointSearch::plan(const std::string& planner) {
     return make_plan(problem_, best_.candidate, planner, request_, first_.by_clock() ? done_ : steps_, best_.note);
 }
 
+void JointSearch::begin_besides(const Plan& plan) {
+    if (!fits_as_start(problem_, plan)) return;
+    PlanCandidate given = candidate_of(problem_, plan);
+    if (const double given_s = iteration_s(problem_, given); given_s < best_s_) take(given, given_s);
+    given.schedule.order.clear();
+    if (!std::isfinite(iteration_s(problem_, given))) return;  // its order alone kept it from a deadlock
+    besides_ = given;
+    starts_.push_back(std::move(given));
+}
+
 /// Takes over a given plan where it is better.
 void JointSearch::take_warm_start() {
     PlanCandidate given = candidate_of(problem_, *request_.warm_start);

@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,17 @@ struct SearchShares {
 
 class JointSearch {
 public:
-    /// Keeps references. Throws InputError where no plan can exist.
+    /// Has a first plan then. Keeps references. Throws InputError where no plan can exist.
     JointSearch(const Problem& problem, const PlanRequest& request);
 
+    /// Begins with this plan as well. Before plan().
+    void begin_besides(const Plan& plan);
+    /// Iteration of the best plan so far.
+    double best_s() const { return best_s_; }
+
     Plan plan(const std::string& planner);
+
+    static constexpr double start_end = 0.1;  ///< of the time and the progress: the first plan
 
 private:
     /// A part of the time, of the whole request, and of the steps.
@@ -45,8 +53,6 @@ private:
     static constexpr double usual_operations = 270;
     /// From so many on, partitions are planned first.
     static constexpr double large = 1500;
-
-    static constexpr double start_end = 0.1;  ///< of the time
 
     void take_warm_start();
     bool sizes_are_open() const;
@@ -95,7 +101,8 @@ private:
     std::int64_t steps_, done_ = 0;
     std::vector<PlanCandidate> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth
                                          ///< it, some with stages of other sizes
-    PlanCandidate paths_;                ///< the best without a bound order
+    std::optional<PlanCandidate> besides_;  ///< the last of them, also where sizes were chosen
+    PlanCandidate paths_;                   ///< the best without a bound order
     double paths_s_;
 };
 

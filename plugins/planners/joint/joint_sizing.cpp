@@ -43,6 +43,7 @@ void JointSearch::choose_sizes(const Budget& budget, std::int64_t steps) {
     starts_ = by_promise(problem_, std::move(starts_));
     const double first_s = iteration_s(problem_, starts_.front());
     while (starts_.size() > 2 && iteration_s(problem_, starts_.back()) > first_s * near_size) starts_.pop_back();
+    if (besides_) starts_.push_back(*besides_);
 }
 
 }  // namespace skippipe::planners::joint
