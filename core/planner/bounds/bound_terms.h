@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // For the files of the lower bounds alone.
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -14,6 +15,21 @@ namespace skippipe::bounds {
 
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+/// What a node can send, or receive: the shortest latency, with the overhead, and the bandwidth of its k + 1 fastest
+/// lines together.
+struct Sending {
+    double latency_s = infinite;
+    std::vector<double> bandwidth_bytes_per_s;
+
+    /// So many bytes take no less, over at most so many lines; infinite where there is none.
+    double least_s(double bytes, std::size_t lines = static_cast<std::size_t>(-1)) const {
+        if (bandwidth_bytes_per_s.empty()) return infinite;
+        return latency_s + bytes / bandwidth_bytes_per_s[std::min(bandwidth_bytes_per_s.size(), lines) - 1];
+    }
+};
+/// Of each node, to all others.
+PerNode<Sending> sendings(const Problem& problem);
 
 /// Shared figures of all bounds; where placement is free, whatever it could be at best.
 class Bounds {
@@ -31,12 +47,6 @@ private:
     enum class By { path, memory };
     struct Edge {
         double latency_s, bandwidth_bytes_per_s;  ///< latency with the overhead
-    };
-    /// What a node can send to others: the shortest latency, with the overhead, and the bandwidth of its k + 1 fastest
-    /// ways together.
-    struct Sending {
-        double latency_s = infinite;
-        std::vector<double> bandwidth_bytes_per_s;
     };
 
     Bounds with_data_nodes(int count) const;
@@ -90,7 +100,6 @@ private:
     /// The same where reductions are planned: from the end of any of its nodes' last operation on. The others need that
     /// node's part of every piece, or a sum with it: it sends all of the gradient at least once.
     double shortest_reduction_s(StageIndex stage, int r) const;
-    Sending sending(NodeIndex node, const std::vector<NodeIndex>& others) const;
 
     /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the
     /// one before.

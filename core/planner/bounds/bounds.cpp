@@ -32,13 +32,8 @@ Bounds::Bounds(const Problem& problem, int length, const Totals& totals)
     hold();
     if (problem.charge_all_reduce && problem.placement.empty())
         edges_ = std::make_shared<const PerNode<std::vector<Edge>>>(best_edges());
-    if (problem.plan_reductions && problem.placement.empty()) {
-        std::vector<NodeIndex> all(at(n));
-        std::iota(all.begin(), all.end(), NodeIndex(0));
-        PerNode<Sending> sendings;
-        for (const NodeIndex node : all) sendings.push_back(sending(node, all));
-        sendings_ = std::make_shared<const PerNode<Sending>>(std::move(sendings));
-    }
+    if (problem.plan_reductions && problem.placement.empty())
+        sendings_ = std::make_shared<const PerNode<Sending>>(sendings(problem));
 }
 
 LowerBound Bounds::best(double effort) const {

@@ -21,4 +21,9 @@ LowerBound lower_bound(const Problem& problem, int length);
 /// whatever its paths and orders.
 LowerBound placed_bound(const Problem& problem, const Plan& plan);
 
+/// No pieces sum the stage's gradient over these nodes in less, seconds, if all parts are there at once and nothing
+/// else uses the lines: each node's part has to reach the farthest other one, each sends all of the gradient at least
+/// once, and each receives it.
+double lone_reduction_bound_s(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage);
+
 }  // namespace skippipe

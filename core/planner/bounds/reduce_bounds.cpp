@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -11,6 +12,64 @@
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe::bounds {
+
+namespace {
+
+enum class Way { in, out };
+
+/// From a node to others, or to it. Pairs that share a line carry no more than the fastest of them.
+Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex>& others, Way way) {
+    Sending sends;
+    std::map<int, double> rate_of_line;
+    for (const NodeIndex other : others) {
+        const Hop& hop = way == Way::out ? problem.hop(node, other) : problem.hop(other, node);
+        if (other == node || hop.line == no_line) continue;
+        sends.latency_s = std::min(sends.latency_s, hop.latency_s + problem.overhead_s);
+        double& rate = rate_of_line[hop.line];
+        rate = std::max(rate, hop.bandwidth_bytes_per_s);
+    }
+    auto& rates = sends.bandwidth_bytes_per_s;
+    for (const auto& [line, rate] : rate_of_line) rates.push_back(rate);
+    std::sort(rates.begin(), rates.end(), std::greater<>());
+    std::partial_sum(rates.begin(), rates.end(), rates.begin());
+    return sends;
+}
+
+/// Of each of these nodes, latency and overhead to the farthest other one, over any of them.
+std::vector<double> farthest_s(const Problem& problem, const std::vector<NodeIndex>& nodes) {
+    const std::size_t r = nodes.size();
+    std::vector<double> away_s(r * r, infinite);
+    for (std::size_t a = 0; a < r; ++a)
+        for (std::size_t b = 0; b < r; ++b)
+            if (a == b)
+                away_s[a * r + b] = 0;
+            else if (problem.reachable(nodes[a], nodes[b]))
+                away_s[a * r + b] = problem.hop(nodes[a], nodes[b]).latency_s + problem.overhead_s;
+    for (std::size_t over = 0; over < r; ++over)
+        for (std::size_t a = 0; a < r; ++a)
+            for (std::size_t b = 0; b < r; ++b)
+                away_s[a * r + b] = std::min(away_s[a * r + b], away_s[a * r + over] + away_s[over * r + b]);
+    std::vector<double> farthest;
+    for (std::size_t a = 0; a < r; ++a)
+        farthest.push_back(*std::max_element(away_s.begin() + static_cast<std::ptrdiff_t>(a * r),
+                                             away_s.begin() + static_cast<std::ptrdiff_t>((a + 1) * r)));
+    return farthest;
+}
+
+/// Unlimited lines carry any number of small pieces at once.
+double occupying_bytes(const Problem& problem, StageIndex stage) {
+    return problem.shared_links ? problem.gradient_bytes[stage] : 0;
+}
+
+}  // namespace
+
+PerNode<Sending> sendings(const Problem& problem) {
+    std::vector<NodeIndex> all(at(problem.nodes()));
+    std::iota(all.begin(), all.end(), NodeIndex(0));
+    PerNode<Sending> sendings;
+    for (const NodeIndex node : all) sendings.push_back(ways(problem, node, all, Way::out));
+    return sendings;
+}
 
 double Bounds::shortest_reduce_s(StageIndex stage, int r) const {
     if (problem_.plan_reductions) return shortest_reduction_s(stage, r);
@@ -31,32 +90,18 @@ double Bounds::shortest_reduce_s(StageIndex stage, int r) const {
 
 double Bounds::shortest_reduction_s(StageIndex stage, int r) const {
     if (r <= 1) return 0;
-    // Unlimited lines carry any number of small pieces at once.
-    const double bytes = problem_.shared_links ? problem_.gradient_bytes[stage] : 0;
+    const double bytes = occupying_bytes(problem_, stage);
     double least_s = infinite;
-    const auto look = [&](const Sending& sends) {
-        if (sends.bandwidth_bytes_per_s.empty()) return;
-        const auto fastest = std::min(sends.bandwidth_bytes_per_s.size(), at(r) - 1) - 1;
-        least_s = std::min(least_s, sends.latency_s + bytes / sends.bandwidth_bytes_per_s[fastest]);
-    };
-    if (sendings_) std::for_each(sendings_->begin(), sendings_->end(), look);
-    if (!problem_.placement.empty())
-        for (const NodeIndex node : problem_.placement[stage]) look(sending(node, problem_.placement[stage]));
-    return least_s < infinite ? least_s : 0;
-}
-
-Bounds::Sending Bounds::sending(NodeIndex node, const std::vector<NodeIndex>& others) const {
-    Sending sends;
-    for (const NodeIndex other : others) {
-        if (other == node || !problem_.reachable(node, other)) continue;
-        const Hop& hop = problem_.hop(node, other);
-        sends.latency_s = std::min(sends.latency_s, hop.latency_s + problem_.overhead_s);
-        sends.bandwidth_bytes_per_s.push_back(hop.bandwidth_bytes_per_s);
+    if (sendings_)
+        for (const Sending& sends : *sendings_) least_s = std::min(least_s, sends.least_s(bytes, at(r) - 1));
+    if (!problem_.placement.empty()) {
+        const auto& nodes = problem_.placement[stage];
+        const auto farthest = farthest_s(problem_, nodes);
+        for (std::size_t k = 0; k < nodes.size(); ++k)
+            least_s =
+                std::min(least_s, std::max(farthest[k], ways(problem_, nodes[k], nodes, Way::out).least_s(bytes)));
     }
-    auto& rates = sends.bandwidth_bytes_per_s;
-    std::sort(rates.begin(), rates.end(), std::greater<>());
-    std::partial_sum(rates.begin(), rates.end(), rates.begin());
-    return sends;
+    return least_s < infinite ? least_s : 0;
 }
 
 PerNode<std::vector<Bounds::Edge>> Bounds::best_edges() const {
@@ -79,3 +124,19 @@ PerNode<std::vector<Bounds::Edge>> Bounds::best_edges() const {
 }
 
 }  // namespace skippipe::bounds
+
+namespace skippipe {
+
+double lone_reduction_bound_s(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage) {
+    using namespace bounds;
+    if (nodes.size() < 2) return 0;
+    const double bytes = occupying_bytes(problem, stage);
+    const auto farthest = farthest_s(problem, nodes);
+    double bound_s = *std::max_element(farthest.begin(), farthest.end());
+    for (const NodeIndex node : nodes)
+        for (const Way way : {Way::in, Way::out})
+            bound_s = std::max(bound_s, ways(problem, node, nodes, way).least_s(bytes));
+    return bound_s * (1 - 1e-12);
+}
+
+}  // namespace skippipe

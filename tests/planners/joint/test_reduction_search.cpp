@@ -79,6 +79,7 @@ private Q_SLOTS:
                 QVERIFY(fault_of(pieces, static_cast<int>(nodes.size())).empty());
                 QVERIFY(has_reduction_lines(problem, sorted, pieces));
                 least_s = std::min(least_s, choice.lone_s(sorted, 0, pieces));
+                QVERIFY(lone_reduction_bound_s(problem, sorted, 0) <= choice.lone_s(sorted, 0, pieces));
             }
             if (std::isinf(least_s)) continue;  // these nodes do not reach each other
             const auto best = choice.best(nodes, 0);
