@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/runs/launcher.h"
 
-#include <csignal>
 #include <cerrno>
+#include <csignal>
+#include <utility>
 
 #include <QCoreApplication>
 #include <QDateTime>
@@ -67,7 +68,7 @@ QString Launcher::program() {
 }
 
 void Launcher::launch(const Document& document, std::shared_ptr<const PlanOutcome> planned) {
-    prepare([experiment = document.experiment(), of = document.file(), planned, folder = folder_] {
+    prepare([experiment = document.experiment(), of = document.file(), planned = std::move(planned), folder = folder_] {
         const auto file = freeze(experiment, of, planned.get(), folder);
         return Job{{"run", QString::fromStdString(file.string())}, std::filesystem::path{file} += ".log"};
     });
