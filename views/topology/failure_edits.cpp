@@ -31,8 +31,9 @@ void add_lines(const Topology& topology, std::vector<std::string>& targets) {
     std::set<std::string> drawn;
     for (const auto& link : topology.links)
         for (const auto& [from, to] : {std::pair{link.from, link.to}, {link.to, link.from}}) {
-            if (!has_matrix && index.is_line(from, to) && drawn.insert(from + "->" + to).second)
-                targets.push_back(from + "->" + to);
+            std::string line = from;
+            line.append("->").append(to);
+            if (!has_matrix && index.is_line(from, to) && drawn.insert(line).second) targets.push_back(std::move(line));
             if (!link.both_ways) break;
         }
     std::size_t pairs = 0;
