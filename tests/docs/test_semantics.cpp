@@ -99,6 +99,8 @@ private Q_SLOTS:
         make("sizes", json(R"({"pipeline": {"microbatch_sizes": [2, 1]}, "costs": {"wire": "int8", "overhead_s": 0.01,
                                 "step_seconds": 0.1}, "model": {"kv_heads": 1}, "training": {"recompute": true}})"));
         QTest::newRow("sizes, int8, overhead, recompute") << file("sizes.json");
+        make("planned", json(R"({"costs": {"all_reduce": "planned", "overhead_s": 0.01, "step_seconds": 0.1}})"));
+        QTest::newRow("planned reductions") << file("planned.json");
         make("free", json(R"({"costs": {"links": "unlimited", "all_reduce": "free", "backward_factor": 2},
                                "pipeline": {"constraints": {"memory": "ignore"}}})"));
         QTest::newRow("unlimited, free, memory ignored") << file("free.json");

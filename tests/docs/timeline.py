@@ -22,6 +22,7 @@ class Problem:
         matrix = topology.get("hop_matrix_s")
         self.shared = self.costs.get("links", "shared") == "shared" and not matrix
         self.charged = self.costs.get("all_reduce", "charged") == "charged" and not matrix
+        self.planned = self.costs.get("all_reduce") == "planned" and not matrix
         self.overhead_s = 0 if matrix else self.costs.get("overhead_s", 0)
         self.backward_factor = self.costs.get("backward_factor", 1.5)
         if experiment.get("training", {}).get("recompute"):
@@ -118,6 +119,11 @@ class Timeline:
         self.ready = {node: [] for node in problem.nodes}
         self.busy, self.held, self.line_free = set(), dict.fromkeys(problem.nodes, 0), {}
         self.events, self.number, self.ran, self.makespan_s, self.stage_end = [], 0, 0, 0, {}
+        self.left = dict.fromkeys(problem.nodes, 0)
+        for path in self.paths.values():
+            for node in path:
+                self.left[node] += (3 if self.split else 2) + (node == path[0])
+        self.reductions = Reductions(self) if problem.planned else None
 
     def take_number(self):
         self.number += 1
@@ -126,8 +132,13 @@ class Timeline:
     def run(self):
         for path in self.plan["paths"]:
             heapq.heappush(self.events, (0.0, self.take_number(), "arrive", path["nodes"][0], ("F", path["microbatch"])))
+        if self.reductions:
+            self.reductions.start()
         while self.events:
             now, number, event, node, operation = heapq.heappop(self.events)
+            if event in ("part", "sum"):
+                self.reductions.arrive(now, event, node, operation)
+                continue
             if event == "arrive":
                 self.ready[node].append((now, number, operation))
             else:
@@ -136,6 +147,8 @@ class Timeline:
         length = len(self.plan["paths"][0]["nodes"])
         if self.ran != len(self.paths) * (2 * length + 1 + (length if self.split else 0)):
             return None
+        if self.reductions:
+            return self.makespan_s, max(self.makespan_s, *self.reductions.stepped_s)
         end_s = self.makespan_s
         for stage, last_s in self.stage_end.items():
             reduced_s = last_s + self.problem.all_reduce_s(stage, self.plan["stages"][stage])
@@ -165,18 +178,25 @@ class Timeline:
             self.transfer(now, node, following[1], (following[0], microbatch))
         if kind == "I":
             self.ready[node].append((now, self.take_number(), ("W", microbatch)))
+        self.left[node] -= 1
+        if self.reductions and self.left[node] == 0:
+            self.reductions.own_part(now, node)
 
     def transfer(self, now, source, target, operation):
         problem = self.problem
-        latency_s, bandwidth, line = problem.hops[source, target]
         message = problem.backward_bytes if operation[0] in "BI" else problem.forward_bytes
-        occupied_s = message / bandwidth * problem.size(operation[1])
+        occupied_s = message / problem.hops[source, target][1] * problem.size(operation[1])
+        self.carry(now, source, target, occupied_s, "arrive", operation)
+
+    def carry(self, now, source, target, occupied_s, event, what):
+        problem = self.problem
+        latency_s, _, line = problem.hops[source, target]
         if problem.shared:
             self.line_free[line] = max(now, self.line_free.get(line, 0.0)) + occupied_s
             arrival = self.line_free[line] + latency_s + problem.overhead_s
         else:
             arrival = now + latency_s + problem.overhead_s + occupied_s
-        heapq.heappush(self.events, (arrival, self.take_number(), "arrive", target, operation))
+        heapq.heappush(self.events, (arrival, self.take_number(), event, target, what))
 
     def dispatch(self, now, node):
         if node in self.busy:
@@ -198,6 +218,67 @@ class Timeline:
         self.busy.add(node)
         end = now + self.problem.seconds(kind, microbatch, node)
         heapq.heappush(self.events, (end, self.take_number(), "end", node, chosen[2]))
+
+
+class Reductions:
+    """Heading Reductions as transfers. A piece is named by its stage and its place in the plan."""
+
+    def __init__(self, timeline):
+        self.timeline, self.stages, self.problem = timeline, timeline.plan["stages"], timeline.problem
+        given = timeline.plan.get("reductions") or [[] for _ in self.stages]
+        self.pieces = [own or self.direct(nodes) for own, nodes in zip(given, self.stages)]
+        self.parts, self.sums, self.stepped_s = {}, {}, []
+
+    @staticmethod
+    def direct(nodes):
+        others = lambda root: {node: root for node in nodes if node != root}
+        star = lambda root: {"share": 1 / len(nodes), "root": root, "up": others(root), "down": others(root)}
+        return [star(root) for root in nodes] if len(nodes) > 1 else []
+
+    def start(self):
+        for nodes in self.stages:
+            if any(self.timeline.left[node] for node in nodes):
+                for node in nodes:
+                    if self.timeline.left[node] == 0:
+                        self.own_part(0.0, node)
+
+    def after(self, nodes, node):
+        place = nodes.index(node)
+        return nodes[place + 1 :] + nodes[:place]
+
+    def own_part(self, now, node):
+        stage = self.problem.stage_of[node]
+        nodes, pieces = self.stages[stage], self.pieces[stage]
+        if not pieces:
+            self.stepped_s.append(now + self.problem.costs.get("step_seconds", 0))
+        for k in range(len(pieces)):
+            piece = (nodes.index(node) + 1 + k) % len(pieces)
+            if pieces[piece].get("form") == "exchange":
+                for other in self.after(nodes, node):
+                    self.send(now, node, other, "part", stage, piece)
+            self.arrive(now, "part", node, (stage, piece, node))
+
+    def send(self, now, source, target, event, stage, piece):
+        occupied_s = self.pieces[stage][piece]["share"] * self.problem.gradient_bytes(stage) / self.problem.hops[source, target][1]
+        self.timeline.carry(now, source, target, occupied_s, event, (stage, piece, source))
+
+    def arrive(self, now, event, node, what):
+        stage, number, source = what
+        piece, nodes = self.pieces[stage][number], self.stages[stage]
+        exchange = piece.get("form") == "exchange"
+        if event == "part":
+            parts = self.parts.setdefault((stage, number, node), set())
+            parts.add(source)
+            if parts != {node} | {other for other in nodes if exchange or piece["up"].get(other) == node}:
+                return
+            if not exchange and node != piece["root"]:
+                return self.send(now, node, piece["up"][node], "part", stage, number)
+        for other in [] if exchange else self.after(nodes, node):
+            if piece["down"].get(other) == node:
+                self.send(now, node, other, "sum", stage, number)
+        self.sums[node] = self.sums.get(node, 0) + 1
+        if self.sums[node] == len(self.pieces[stage]):
+            self.stepped_s.append(now + self.problem.costs.get("step_seconds", 0))
 
 
 def main():
