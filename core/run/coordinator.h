@@ -2,6 +2,7 @@
 // One run from its start to its end: obeys its ranks' messages and people's commands, and is the record's only writer.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -52,14 +53,15 @@ struct RunOutcome {
     RunState state = RunState::failed;
     RunInfo info;
     std::array<double, idle_causes> idle_by_cause{};
-    double bits_per_byte = 0;                ///< last validation
-    std::int64_t peak_memory_bytes = 0;      ///< of the worker
-    std::vector<Difference> differences;     ///< wall clock: predicted against measured, of the first iterations and of
-                                             ///< some later ones
-    std::vector<PlanChange> plan_changes;    ///< what it went over to
-    int nodes_lost = 0, begun_again = 0;     ///< losses it went on after; iterations that had to be begun again
-    int went_back = 0, lost_iterations = 0;  ///< to a checkpoint; iterations that were done twice for it
-    Faults faults;                           ///< why it failed
+    double bits_per_byte = 0;              ///< last validation
+    std::int64_t peak_memory_bytes = 0;    ///< of the worker
+    std::vector<Difference> differences;   ///< wall clock: predicted against measured, of the first iterations and of
+                                           ///< some later ones
+    std::vector<PlanChange> plan_changes;  ///< what it went over to
+    int nodes_lost = 0, begun_again = 0;   ///< losses it went on after; iterations that had to be begun again
+    int went_back = 0;                     ///< to a checkpoint
+    std::int64_t lost_iterations = 0;      ///< that were done twice for it
+    Faults faults;                         ///< why it failed
 };
 
 /// Hears how a run goes, for a terminal or a script. Any may be empty.

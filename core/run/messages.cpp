@@ -146,6 +146,14 @@ struct Writer {
     json operator()(const Failed& m) const { return {{"type", "failed"}, {"faults", write(m.faults)}}; }
 };
 
+/// A number of things, or which of them: whatever is added to it stays a number.
+int count(const json& v) {
+    constexpr std::int64_t most = 1'000'000'000;
+    if (const auto value = v.get<std::int64_t>(); v.is_number_integer() && value >= 0 && value <= most)
+        return static_cast<int>(value);
+    throw std::out_of_range("counts " + v.dump());
+}
+
 Message read(const json& v) {
     const auto type = v.at("type").get<std::string>();
     if (type == "listening") return Listening{v.at("port")};
@@ -157,13 +165,13 @@ Message read(const json& v) {
         return m;
     }
     if (type == "validated")
-        return Validated{v.at("iterations_done"),
+        return Validated{count(v.at("iterations_done")),
                          v.at("network_s"),
                          v.at("machine_s"),
                          v.at("tokens"),
                          {v.at("loss"), v.at("bits_per_byte")}};
     if (type == "iterated") {
-        Iterated m{v.at("iteration"),
+        Iterated m{count(v.at("iteration")),
                    v.at("offset_s"),
                    v.at("iteration_s"),
                    v.at("machine_s"),
@@ -175,26 +183,29 @@ Message read(const json& v) {
         return m;
     }
     if (type == "recovered")
-        return Recovered{v.at("iteration"),
-                         v.at("offset_s"),
-                         {v.at("nodes").get<std::vector<int>>(), v.at("lost_s"), v.at("detected_s"),
-                          v.at("redone_forwards"), v.at("redone_backwards"), v.at("lost_gradients"), v.at("dropped"),
-                          v.at("lost_work_s"), v.at("replanning_s"), v.at("changes").get<std::vector<std::string>>(),
-                          read_faults(v.at("abandoned")), v.at("links").get<std::vector<std::string>>()}};
+        return Recovered{
+            count(v.at("iteration")),
+            v.at("offset_s"),
+            {v.at("nodes").get<std::vector<int>>(), v.at("lost_s"), v.at("detected_s"), count(v.at("redone_forwards")),
+             count(v.at("redone_backwards")), count(v.at("lost_gradients")), count(v.at("dropped")),
+             v.at("lost_work_s"), v.at("replanning_s"), v.at("changes").get<std::vector<std::string>>(),
+             read_faults(v.at("abandoned")), v.at("links").get<std::vector<std::string>>()}};
     if (type == "went back")
-        return WentBack{{v.at("done"), v.at("validated"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {}},
-                        v.at("lost"),
-                        v.at("lost_s"),
-                        v.at("why")};
-    if (type == "plan switched") return PlanSwitched{v.at("iteration"), v.at("plan"), v.at("why")};
+        return WentBack{
+            {count(v.at("done")), v.at("validated"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {}},
+            count(v.at("lost")),
+            v.at("lost_s"),
+            v.at("why")};
+    if (type == "plan switched") return PlanSwitched{count(v.at("iteration")), v.at("plan"), v.at("why")};
     if (type == "regrouped")
-        return Regrouped{{v.at("iterations_done"), v.at("lost"), v.at("joined"), v.at("nodes_lost"),
+        return Regrouped{{count(v.at("iterations_done")), v.at("lost"), v.at("joined"), v.at("nodes_lost"),
                           v.at("nodes_joined"), v.at("how"), v.at("lost_work_s"), v.at("detection_s"), v.at("quiet_s"),
                           v.at("meeting_s"), v.at("planning_s"), v.at("connecting_s"), v.at("fetching_s"),
                           v.at("plan")}};
     if (type == "paused") return Paused{v.at("paused")};
     if (type == "checkpointed")
-        return Checkpointed{v.at("iterations_done"), v.at("folder"), v.at("bytes"), v.at("held_s"), v.at("seconds")};
+        return Checkpointed{count(v.at("iterations_done")), v.at("folder"), v.at("bytes"), v.at("held_s"),
+                            v.at("seconds")};
     if (type == "warned") {
         Warned m{read_fault(v.at("fault"))};
         m.fault.severity = Fault::Severity::warning;
