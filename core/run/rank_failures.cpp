@@ -28,6 +28,13 @@ NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem
             back.is_null() ? std::numeric_limits<double>::infinity() : back.get<double>()};
 }
 
+std::optional<Fault> cannot_lose(const Experiment& experiment) {
+    if (experiment.costs.all_reduce != AllReduceRule::planned) return std::nullopt;
+    return Fault{"/costs/all_reduce", "no node of a run with planned reductions can be made to fail",
+                 "a rest of an iteration is planned without them",
+                 "Let nodes fail in a run whose costs.all_reduce is \"charged\" or \"free\""};
+}
+
 RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,
                            PerStage<std::vector<NodeIndex>> stages, std::vector<int> rank_of)
     : experiment_(experiment),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@ struct NodeLoss {
 /// What a command asks for: {"node": "n3", "back_after_s": 60}; null: never. Throws InputError where it is none of this
 /// run.
 NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem, const std::vector<int>& rank_of);
+
+/// Why no node of such a run can be made to fail; nothing where it can.
+std::optional<Fault> cannot_lose(const Experiment& experiment);
 
 /// Nodes that the document's failures lose under the wall clock, by killing their ranks, when it is time.
 class RankFailures {

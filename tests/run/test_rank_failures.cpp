@@ -75,6 +75,13 @@ private Q_SLOTS:
                                 R"({"node": "c", "back_after_s": -1})", R"({"node": "c", "back_after_s": "soon"})"})
             QVERIFY_THROWS_EXCEPTION(InputError, loss_of_command(bad, problem_, ranks));
     }
+
+    void who_cannot_lose_a_node_is_told() {
+        Experiment experiment;
+        QVERIFY(!cannot_lose(experiment));
+        experiment.costs.all_reduce = AllReduceRule::planned;
+        QCOMPARE(cannot_lose(experiment)->pointer, std::string("/costs/all_reduce"));
+    }
 };
 
 QTEST_APPLESS_MAIN(TestRankFailures)
