@@ -32,7 +32,7 @@ std::optional<Fault> cannot_lose(const Experiment& experiment) {
     if (experiment.costs.all_reduce != AllReduceRule::planned) return std::nullopt;
     return Fault{"/costs/all_reduce", "no node of a run with planned reductions can be made to fail",
                  "a rest of an iteration is planned without them",
-                 "Let nodes fail in a run whose costs.all_reduce is \"charged\" or \"free\""};
+                 R"(Let nodes fail in a run whose costs.all_reduce is "charged" or "free")"};
 }
 
 RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,
