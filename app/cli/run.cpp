@@ -32,7 +32,7 @@ void check_executable(const Experiment& e) {
                "Set it to \"gloo\", or to \"local\" with one rank");
     if (e.costs.all_reduce == AllReduceRule::planned && how.clock == Clock::wall)
         refuse("/costs/all_reduce", "planned reductions under the wall clock", "ranks sum gradients in Gloo's ring",
-               "Set execution.clock to \"virtual\", or costs.all_reduce to \"charged\"");
+               R"(Set execution.clock to "virtual", or costs.all_reduce to "charged")");
     if (e.costs.all_reduce == AllReduceRule::planned && !e.failures.empty())
         refuse("/failures", "failures with planned reductions", "a rest of an iteration is planned without them",
                "Remove the failures, or set costs.all_reduce to \"charged\"");

@@ -67,12 +67,14 @@ private:
 
     bool place_of(const std::string& id, int& place) {
         const auto found = std::find(ids_.begin(), ids_.end(), id);
-        place = static_cast<int>(found - ids_.begin());
-        if (found == ids_.end())
+        if (found == ids_.end()) {
             reader_.fault(fmt::format("node {} is not of this stage", in_quotes(id)),
                           "a stage's gradient is summed by its own nodes",
                           fmt::format("Name one of {}", fmt::join(ids_, ", ")));
-        return found != ids_.end();
+            return false;
+        }
+        place = static_cast<int>(found - ids_.begin());
+        return true;
     }
 
     bool tree(const Json& value, int root, std::vector<int>& parents) {
