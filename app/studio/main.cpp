@@ -20,7 +20,8 @@
 namespace {
 
 struct Options {
-    std::string file, theme, renderer = "auto", planner, record, screenshot, view = "topology", size = "1280x800";
+    std::string file, theme, renderer = "auto", planner, record, screenshot, view = "topology", size = "1280x800",
+                             select;
     long long run = 0;
     double scale = 1;
     bool launch = false;
@@ -41,6 +42,8 @@ void describe(CLI::App& app, Options& o) {
     app.add_option("--size", o.size, "Size of the screenshot")->check([](const std::string& text) {
         return skippipe::parse_size(text).isValid() ? std::string{} : "WIDTHxHEIGHT is needed, each 200 to 8000";
     });
+    app.add_option("--select", o.select,
+                   "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER or reduction");
     app.add_option("--scale", o.scale, "Pixels a point in the screenshot")->check(CLI::Range(0.5, 4.0));
 }
 
@@ -48,7 +51,7 @@ void describe(CLI::App& app, Options& o) {
 int draw(skippipe::MainWindow& window, const Options& options) {
     const QString problem = skippipe::take_screenshot(
         window, {QString::fromStdString(options.screenshot), QString::fromStdString(options.view), options.run,
-                 skippipe::parse_size(options.size)});
+                 skippipe::parse_size(options.size), QString::fromStdString(options.select)});
     if (!problem.isEmpty()) std::fprintf(stderr, "%s\n", problem.toUtf8().constData());
     return problem.isEmpty() ? 0 : 2;
 }

@@ -132,8 +132,11 @@ private:
     double y(int node) const { return top_px + lane_px * lane_of_[static_cast<std::size_t>(node)]; }
     double bottom_px() const { return top_px + lane_px * static_cast<double>(lanes_.size()); }
     int legend_columns() const { return std::max(1, static_cast<int>((width_px_ - 2 * margin_px) / 90)); }
-    int legend_rows() const {
-        return (static_cast<int>(plan_.stages.size()) + legend_columns() - 1) / legend_columns() + 2;
+    int stage_rows() const { return (static_cast<int>(plan_.stages.size()) + legend_columns() - 1) / legend_columns(); }
+    int legend_rows() const { return stage_rows() + (has_reductions() ? 3 : 2); }
+    bool has_reductions() const {
+        return std::any_of(spans_.begin(), spans_.end(),
+                           [](const Span* span) { return span->kind == SpanKind::transfer_reduction; });
     }
 
     template <class... Values>
@@ -206,11 +209,23 @@ private:
         add("</g>\n");
     }
 
-    /// A transfer: thin, above its sender's lane.
+    /// A transfer: thin, above its sender's lane; a reduction's nearest to the lane.
     void line(const Span& span) {
-        const double left = x(span.start_s);
-        rectangle(left, y(span.node) + 2, std::max(x(span.end_s) - left, 0.5), 2,
+        const double left = x(span.start_s), width = std::max(x(span.end_s) - left, 0.5);
+        if (span.kind == SpanKind::transfer_reduction) {
+            add("<g><title>{}</title>",
+                escaped(fmt::format("reduction of stage {}, {} to {}, {}: {} to {}", static_cast<int>(span.stage),
+                                    problem_.node_ids[at(span.node)], name_of(span.to_node), format_si(span.bytes, "B"),
+                                    format_seconds(span.start_s), format_seconds(span.end_s))));
+            rectangle(left, y(span.node) + 4, width, 2, palette::reduction);
+            add("</g>\n");
+            return;
+        }
+        rectangle(left, y(span.node) + 2, width, 2,
                   shade(stage_colour(span.stage), span.kind == SpanKind::transfer_forward ? 0.2 : -0.3));
+    }
+    std::string name_of(NodeIndex node) const {
+        return node >= 0 && node < problem_.nodes() ? problem_.node_ids[at(node)] : "?";
     }
 
     void axis() {
@@ -234,11 +249,15 @@ private:
             swatch(left, top, stage, 0);
             words(left + 24, top + 13, 11, palette::text, "start", fmt::format("Stage {}", stage));
         }
-        at += legend_row_px * (legend_rows() - 2);
+        at += legend_row_px * stage_rows();
         words(margin_px, at + 13, 11, palette::faint_text, "start",
               "Plain: forward. Darker: backward. Lighter: loss, weight gradient.");
         words(margin_px, at + legend_row_px + 9, 11, palette::faint_text, "start",
               "Pale: idle. Grey, half height: all-reduce, optimizer. Thin lines: transfers.");
+        if (!has_reductions()) return;
+        rectangle(margin_px, at + 2 * legend_row_px + 4, 18, 2, palette::reduction);
+        words(margin_px + 24, at + 2 * legend_row_px + 9, 11, palette::faint_text, "start",
+              "Transfers of reductions: parts and sums of gradients");
     }
 
     const Problem& problem_;

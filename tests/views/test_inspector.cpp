@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The inspector shows what is selected, and what is typed there is in the document.
+#include <QLabel>
 #include <QLineEdit>
 #include <QtTest>
 
@@ -62,6 +63,22 @@ private Q_SLOTS:
         QCOMPARE(document.experiment().topology.links[0].latency_s, 0.25);
         document.edit("Elsewhere", [](Experiment& changed) { changed.topology.links[0].latency_s = 0.5; });
         QVERIFY2(latency->text().startsWith("500") || latency->text().startsWith("0.5"), qPrintable(latency->text()));
+    }
+
+    void the_rule_for_gradients_says_what_it_means() {
+        Document document;
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        const auto* words = inspector.widget()->findChild<QLabel*>("all_reduce_words");
+        QVERIFY(words != nullptr);
+        QVERIFY2(words->text().contains("ring"), qPrintable(words->text()));
+        document.edit("Plan", [](Experiment& e) { e.costs.all_reduce = AllReduceRule::planned; });
+        QVERIFY2(words->text().contains("transfers"), qPrintable(words->text()));
+        document.edit("Matrix", [](Experiment& e) { e.topology.hop_matrix_s = {{0}}; });
+        QVERIFY2(words->text().contains("no bandwidth"), qPrintable(words->text()));
+        document.edit("Free", [](Experiment& e) { e.costs.all_reduce = AllReduceRule::free; });
+        QVERIFY2(words->text().contains("no cost"), qPrintable(words->text()));
     }
 
     void labels_say_what_a_field_is() {

@@ -31,6 +31,26 @@ private Q_SLOTS:
                     }
     }
 
+    void waits_and_reductions_have_hues_of_their_own() {
+        for (const Theme* t : {&Theme::light(), &Theme::dark_theme()}) {
+            std::vector<QColor> own(t->waits.begin(), t->waits.end());
+            own.push_back(t->reduction);
+            for (const auto& eyes : {science::normal, science::protanopia, science::deuteranopia, science::tritanopia})
+                for (std::size_t a = 0; a < own.size(); ++a) {
+                    const auto seen = science::lab(own[a], eyes);
+                    const auto apart = [&](const QColor& other, double least) {
+                        const double distance = science::ciede2000(seen, science::lab(other, eyes));
+                        QVERIFY2(distance >= least,
+                                 qPrintable(QString("%1 and %2: %3").arg(own[a].name(), other.name()).arg(distance)));
+                    };
+                    for (std::size_t b = a + 1; b < own.size(); ++b) apart(own[b], 9);
+                    for (const QColor& other : {t->bad, t->text_2}) apart(other, 9);
+                    for (const QColor& stage : t->stages) apart(stage, own[a] == t->reduction ? 12 : 6.5);
+                }
+            for (const QColor& colour : own) QVERIFY2(contrast(colour, t->surface) >= 3, qPrintable(colour.name()));
+        }
+    }
+
     void contrasts_are_enough() {
         for (const Theme* t : {&Theme::light(), &Theme::dark_theme()}) {
             for (const QColor& back : {t->surface, t->surface_2})

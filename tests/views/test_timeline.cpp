@@ -74,6 +74,21 @@ std::shared_ptr<TimelineData> with_losses() {
     return rest;
 }
 
+/// a holds stage 0; b and c hold stage 1 and sum its 12 bytes at c: b is done at 12 s, c at 10 s.
+std::shared_ptr<TimelineData> with_reduction() {
+    auto data = std::make_shared<TimelineData>();
+    data->set_lanes({"a", "b", "c"});
+    data->add(Span{SpanKind::forward, 0, -1, 0, 0, 0, 0, 2, 0}, 0, 0, 0);
+    data->add(Span{SpanKind::backward, 1, -1, 1, 0, 8, 8, 12, 0}, 0, 0, 1);
+    data->add(Span{SpanKind::backward, 2, -1, 1, 1, 7, 7, 10, 0}, 0, 0, 2);
+    data->add(Span{SpanKind::transfer_reduction, 1, 2, 1, -1, 12, 12, 15, 12}, 0, 0, 3);
+    data->add(Span{SpanKind::transfer_reduction, 2, 1, 1, -1, 15, 15.5, 18.5, 12}, 0, 0, 4);
+    data->set_reductions(
+        std::make_shared<PlannedReductions>(PlannedReductions{{{0}, {1, 2}}, {{}, {star_piece(2, 1, 1)}}, {0, 12}}));
+    data->finish();
+    return data;
+}
+
 struct Seen {
     std::size_t exact = 0, folded = 0, folds = 0;
     double busy_s = 0;
@@ -266,6 +281,39 @@ private Q_SLOTS:
         const double width = zoom.end() - zoom.begin();
         QTest::keyClick(&view, Qt::Key_W);
         QVERIFY(zoom.end() - zoom.begin() < width);
+    }
+
+    void a_reduction_has_a_hue_and_says_what_it_carries() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(800, 200);
+        const auto data = with_reduction();
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const auto on_line = [&](double seconds, int lane) {
+            return QPointF(view.place_of(seconds, lane).x(),
+                           view.place_of(0, lane).y() - lane_height * 0.6 + transfer_row(SpanKind::transfer_reduction));
+        };
+        QCOMPARE(view.grab().toImage().pixelColor(on_line(13, 1).toPoint()), theme().reduction);
+        const auto card = [&](double seconds, int lane) {
+            return view.words_at(on_line(seconds, lane)).join('\n').replace(QChar(0x2009), ' ');
+        };
+        for (const char* words : {"Reduction of stage 1, b to c", "piece 1 of 1, 100 % of the gradient, by a tree",
+                                  "the part of b", "iteration 1", "12.0 B", "3.00 s, from"})
+            QVERIFY2(card(13, 1).contains(words), qPrintable(card(13, 1)));
+        QVERIFY2(card(16, 2).contains("the result, on its way back: the sum of b, c"), qPrintable(card(16, 2)));
+        QVERIFY2(card(16, 2).contains("500 ms in the line's queue"), qPrintable(card(16, 2)));
+        QTest::mouseClick(&view, Qt::LeftButton, {}, on_line(16, 2).toPoint());
+        QTRY_VERIFY(view.selected().span != nullptr);
+        QCOMPARE(view.selected().span->kind, SpanKind::transfer_reduction);
+        QCOMPARE(data->longest_reduction(0, 20).span, view.selected().span);  // its queue counts
+        QCOMPARE(data->statistics(1, 1, 0, 20).bytes, 12.0);
+        QSignalSpy spy(&view, &TimelineView::stage_activated);
+        QTest::mouseClick(&view, Qt::LeftButton, {}, QPoint(16, qRound(view.place_of(0, 1).y())));
+        QTRY_COMPARE(spy.count(), 1);
+        QCOMPARE(spy.front().front().toInt(), 1);
     }
 
     void an_outage_lasts_over_iterations() {

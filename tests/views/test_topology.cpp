@@ -165,6 +165,59 @@ private Q_SLOTS:
         QCOMPARE(inside("node-2"), theme().stage(0));
     }
 
+    void a_stages_reduction_is_drawn_and_told() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {200.0 * i, 0});
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyView view(document, selection, false);
+        view.resize(800, 300);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowActive(&view));
+        Plan plan;
+        plan.stages = {{0}, {1, 2}};
+        auto& scene = view.scene_model();
+        scene.show_plan(&plan, {"node-1", "node-2", "node-3"});
+        StageReduction none, pair;
+        none.stage = 0;
+        pair.stage = 1;
+        pair.planned = true;
+        pair.edges = {{1, 2, 1, 0, 1e6, 0.25}, {2, 1, 0, 1, 1e6, 0.5}};
+        pair.slowest = 1;
+        scene.show_reductions({none, pair});
+        const auto coloured = [&](const QColor& colour) {
+            const QImage seen = view.viewport()->grab().toImage();
+            int count = 0;
+            for (int y = 0; y < seen.height(); ++y)
+                for (int x = 0; x < seen.width(); ++x) count += seen.pixelColor(x, y) == colour;
+            return count;
+        };
+        QCOMPARE(coloured(theme().reduction), 0);
+        QVERIFY(scene.reduction_words().isEmpty());
+        selection.select({.stage = 1});
+        QVERIFY2(coloured(theme().reduction) > 200, "an arrow up, as wide as all of the gradient");
+        QVERIFY2(coloured(theme().warning) > 100, "the slowest edge is marked");
+        const QString words = scene.reduction_words().replace(QChar(0x2009), ' ');
+        QVERIFY2(words.contains("stage 1") && words.contains("node-3 to node-2, 500 ms"), qPrintable(words));
+        selection.select({.stage = 0});
+        QCOMPARE(coloured(theme().reduction), 0);
+        QVERIFY(scene.reduction_words().contains("no gradient"));
+
+        // By key: the stage of the selected node, and again none; another selection ends it.
+        view.setFocus();
+        selection.select({.nodes = {"node-2"}});
+        QTest::keyClick(&view, Qt::Key_G);
+        QCOMPARE(selection.now().stage, std::optional<int>(1));
+        QTest::keyClick(&view, Qt::Key_G);
+        QVERIFY(!selection.now().stage);
+        selection.select({});
+        QTest::keyClick(&view, Qt::Key_G);
+        QCOMPARE(selection.now().stage, std::optional<int>(1));
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.mapFromScene(place(view, "node-1")));
+        QVERIFY(!selection.now().stage && selection.now().nodes.contains("node-1"));
+    }
+
     void a_frame_of_a_drag_shows_what_a_whole_frame_shows() {
         Document document;
         Experiment e;

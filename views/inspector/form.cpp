@@ -223,7 +223,15 @@ void FormRows::refresh(const char* key, bool value) {
     if (auto* box = qobject_cast<QCheckBox*>(editor(key))) box->setChecked(value);
 }
 
-void FormRows::add_note(QWidget* note) { rows_->addRow(note); }
+void FormRows::add_note(QWidget* note, const std::string& below) {
+    int row = -1;
+    if (auto* editor = FormRows::editor(below)) {
+        QFormLayout::ItemRole role{};
+        for (QWidget* at = editor; at != this && row < 0; at = at->parentWidget())
+            rows_->getWidgetPosition(at, &row, &role);
+    }
+    row < 0 ? rows_->addRow(note) : rows_->insertRow(row + 1, note);
+}
 
 QWidget* FormRows::editor(const std::string& key) const {
     const auto it = editors_.find(key);

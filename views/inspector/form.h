@@ -37,8 +37,8 @@ public:
     /// Fills a row anew, unless the user is in it.
     void refresh(const char* key, const QString& value);
     void refresh(const char* key, bool value);
-    /// Words under the rows.
-    void add_note(QWidget* note);
+    /// Words under the row of that field, or under all rows.
+    void add_note(QWidget* note, const std::string& below = {});
     /// The editor of a field; null where it has none.
     QWidget* editor(const std::string& key) const;
 

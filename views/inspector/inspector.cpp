@@ -57,6 +57,23 @@ QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners) {
         .arg(pipeline.stages);
 }
 
+QString all_reduce_words(const Experiment& experiment) {
+    if (!experiment.topology.hop_matrix_s.empty() && experiment.costs.all_reduce != AllReduceRule::free)
+        return QObject::tr("A hop matrix has no bandwidth to sum gradients over: they are summed for free");
+    switch (experiment.costs.all_reduce) {
+        case AllReduceRule::charged:
+            return QObject::tr(
+                "Each stage sums its gradients round a ring of its nodes, once all of them are done, "
+                "beside all other traffic");
+        case AllReduceRule::free: return QObject::tr("Gradients are summed at no cost: what pipelines alone take");
+        case AllReduceRule::planned:
+            return QObject::tr(
+                "Parts and sums of gradients are transfers over the same lines as activations; the "
+                "planner chooses who sends what to whom. Under the virtual clock, without failures");
+    }
+    return {};
+}
+
 Inspector::Inspector(Document& document, SelectionModel& selection, FailureEditor& failures,
                      const PlannerRegistry& planners, QWidget* parent)
     : QScrollArea(parent), document_(document), selection_(selection), failures_(failures), planners_(planners) {
@@ -230,12 +247,23 @@ void Inspector::show_experiment() {
     show_model();
     section(tr("Training"), new Form<Training>(document_, "training", [](auto& e) { return &e.training; }), false);
     section(tr("Data"), new Form<DataSpec>(document_, "data", [](auto& e) { return &e.data; }), false);
-    section(tr("Costs"), new Form<Costs>(document_, "costs", [](auto& e) { return &e.costs; }), false);
+    show_costs();
     section(tr("Inside a region"),
             new Form<WithinRegion>(document_, "within_region", [](auto& e) { return &e.topology.within_region; }),
             false);
     section(tr("Execution"), new Form<Execution>(document_, "execution", [](auto& e) { return &e.execution; }), false);
     show_failures();
+}
+
+void Inspector::show_costs() {
+    auto* form = new Form<Costs>(document_, "costs", [](auto& e) { return &e.costs; });
+    auto* words = words_label({}, "small");
+    words->setObjectName("all_reduce_words");
+    const auto say = [this, words] { words->setText(all_reduce_words(document_.experiment())); };
+    connect(&document_, &Document::changed, words, say);
+    say();
+    form->add_note(words, "all_reduce");
+    section(tr("Costs"), form, false);
 }
 
 void Inspector::show_model() {

@@ -31,6 +31,7 @@ private:
     void show_failures();
     void show_failure(std::size_t index);
     void show_recovery();
+    void show_costs();
     void show_model();
     QWidget* section(const QString& title, QWidget* content, bool open = true);
     QString key_of_selection() const;
@@ -45,6 +46,8 @@ private:
 
 /// What a skip ratio really drops: "4 of 6 stages a microbatch: drops 33.3 % of them", or why it cannot be.
 QString skip_words(int stages, double skip_ratio);
+/// What the experiment's rule for summing gradients means, in a sentence.
+QString all_reduce_words(const Experiment& experiment);
 /// The same, or that the chosen planner ignores the skip ratio.
 QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners);
 

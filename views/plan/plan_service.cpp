@@ -30,9 +30,11 @@ PlanRequest request_for(const Experiment& experiment) {
     return request;
 }
 
-std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Timeline& timeline, const IdleReport& idle) {
+std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Plan& plan, const Timeline& timeline,
+                                             const IdleReport& idle) {
     auto lanes = std::make_shared<TimelineData>();
     lanes->set_lanes(problem.node_ids);
+    lanes->set_reductions(planned_reductions(problem, plan));
     for (std::size_t i = 0; i < timeline.spans.size(); ++i)
         lanes->add(timeline.spans[i], 0, 0, static_cast<std::int64_t>(i));
     for (const auto& gap : idle.gaps) lanes->add(gap, 0);
@@ -51,7 +53,7 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
         outcome->timeline = evaluate(outcome->problem, outcome->plan);
         outcome->idle = explain_idle(outcome->problem, outcome->plan, outcome->timeline);
         outcome->score = score(outcome->problem, outcome->plan);
-        outcome->lanes = lanes_of(outcome->problem, outcome->timeline, outcome->idle);
+        outcome->lanes = lanes_of(outcome->problem, outcome->plan, outcome->timeline, outcome->idle);
         outcome->has_plan = true;
     } catch (const InputError& error) {
         outcome->faults = error.faults();
@@ -153,6 +155,8 @@ void PlanService::start() {
         const auto best = make_plan(experiment, *planner, request);
         if (stop.stop_requested()) return;
         best->refined = true;
+        if (best->has_plan && best->timeline.complete && experiment.topology.hop_matrix_s.empty())
+            best->other_reductions = other_reductions(best->problem, best->plan, best->timeline);
         hand_over(best, true);
         // Worked out once the plan is on its way to the screen.
         QMetaObject::invokeMethod(

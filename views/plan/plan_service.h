@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include "core/analysis/idle.h"
+#include "core/analysis/reductions.h"
 #include "core/planner/explain/explain.h"
 #include "core/planner/planner.h"
 #include "views/timeline/lanes.h"
@@ -25,7 +26,8 @@ struct PlanOutcome {
     IdleReport idle;
     Score score;
     std::shared_ptr<const TimelineData> lanes;
-    Faults faults;  ///< why there is no plan
+    std::vector<ReductionWhatIf> other_reductions;  ///< of the refined answer
+    Faults faults;                                  ///< why there is no plan
     bool has_plan = false;
     bool refined = false;  ///< false: the quick first answer
 };
@@ -88,6 +90,7 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
 /// an end.
 std::shared_ptr<const Explanation> explain_outcome(const PlanOutcome& outcome, std::stop_token stop);
 /// Lanes of one executed plan: its spans and its gaps by cause.
-std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Timeline& timeline, const IdleReport& idle);
+std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Plan& plan, const Timeline& timeline,
+                                             const IdleReport& idle);
 
 }  // namespace skippipe

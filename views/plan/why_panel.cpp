@@ -8,6 +8,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "core/experiment/describe.h"
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/theme/numbers.h"
@@ -192,7 +193,29 @@ void WhyPanel::show_what_ifs(const Explanation& why) {
                             : same                                          ? theme().text_2
                                                                             : theme().good);
     }
+    for (const auto& other : outcome_->other_reductions) show_other_reduction(other);
     what_ifs_->clearSelection();
+}
+
+void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {
+    const int row = what_ifs_->rowCount();
+    what_ifs_->insertRow(row);
+    const QString words = other.rule == AllReduceRule::planned
+                              ? tr("Gradients planned as transfers, exchanged directly")
+                          : other.rule == AllReduceRule::charged ? tr("Gradients charged as a ring")
+                                                                 : tr("Gradients summed for free");
+    put(*what_ifs_, row, 0, words)
+        ->setToolTip(tr("%1: iteration %2 instead of %3 (costs, all-reduce: %4)")
+                         .arg(words, duration(other.iteration_s), duration(outcome_->timeline.iteration_s),
+                              QString::fromStdString(std::string{name_of(other.rule)})));
+    const bool same = std::abs(other.change) < no_change;
+    auto* item = put(*what_ifs_, row, 1,
+                     !other.complete ? tr("deadlock")
+                     : same          ? tr("no change")
+                                     : change(other.change));
+    item->setForeground(!other.complete || other.change > no_change ? theme().bad
+                        : same                                      ? theme().text_2
+                                                                    : theme().good);
 }
 
 void WhyPanel::show_microbatch() {

@@ -35,6 +35,7 @@ protected:
 private:
     void show_explanation();
     void show_nothing(const QString& why);
+    void show_other_reduction(const ReductionWhatIf& other);
     void show_what_ifs(const Explanation& why);
     void show_microbatch();
     void choose_what_if(int row);

@@ -28,6 +28,7 @@ RunStretch::RunStretch(const RunData& run) {
     const auto stages = stage_of_nodes(run.plan, run.problem->nodes());
     for (int node = 0; node < run.problem->nodes(); ++node)
         lanes_.set_stage(node, stages[static_cast<std::size_t>(node)]);
+    lanes_.set_reductions(planned_reductions(*run.problem, run.plan));
 }
 
 void RunStretch::add(const RecordedSpan& row) {

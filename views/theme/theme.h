@@ -12,7 +12,7 @@ class QApplication;
 
 namespace skippipe {
 
-inline constexpr int stage_colours = 8;
+inline constexpr int stage_colours = 8, wait_colours = 7;
 
 struct Theme {
     bool dark = false;
@@ -21,6 +21,8 @@ struct Theme {
     QColor accent, on_accent;
     QColor good, warning, bad;
     std::array<QColor, stage_colours> stages;
+    QColor reduction;                        ///< gradients being summed
+    std::array<QColor, wait_colours> waits;  ///< activation, gradient, link, memory, collision, order, optimizer
 
     /// The colour of a stage (or of the n-th run); beyond eight they repeat, see `hatched`.
     QColor stage(int index) const;

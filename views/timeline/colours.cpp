@@ -6,14 +6,14 @@ namespace skippipe {
 QColor cause_colour(const Theme& t, IdleCause cause) {
     switch (cause) {
         case IdleCause::fill_drain: return t.text_2;
-        case IdleCause::activation: return t.stages[0];
-        case IdleCause::gradient: return t.stages[3];
-        case IdleCause::link: return t.stages[2];
-        case IdleCause::memory: return t.stages[6];
-        case IdleCause::collision: return t.stages[5];
-        case IdleCause::order: return t.stages[4];
-        case IdleCause::all_reduce: return t.stages[7];
-        case IdleCause::optimizer: return t.stages[1];
+        case IdleCause::activation: return t.waits[0];
+        case IdleCause::gradient: return t.waits[1];
+        case IdleCause::link: return t.waits[2];
+        case IdleCause::memory: return t.waits[3];
+        case IdleCause::collision: return t.waits[4];
+        case IdleCause::order: return t.waits[5];
+        case IdleCause::optimizer: return t.waits[6];
+        case IdleCause::all_reduce: return t.reduction;
         case IdleCause::node_down: return t.bad;
         case IdleCause::unused: return mix(t.surface, t.text_2, 0.6);
     }
@@ -36,6 +36,7 @@ int cause_hatch(IdleCause cause) {
 }
 
 QColor span_colour(const Theme& t, const LaneSpan& span, int lane_stage, ColourBy by) {
+    if (span.kind == SpanKind::transfer_reduction) return t.reduction;
     if (by == ColourBy::cause) return mix(t.surface, t.text_2, 0.75);
     if (by == ColourBy::microbatch) return span.microbatch < 0 ? t.text_2 : t.stage(span.microbatch % stage_colours);
     const QColor base = t.stage(span.stage >= 0 ? span.stage : lane_stage);

@@ -3,6 +3,7 @@
 #pragma once
 #include <cmath>
 
+#include "core/planner/plan/timeline.h"
 #include "views/theme/numbers.h"
 
 namespace skippipe {
@@ -36,5 +37,17 @@ struct LaneStack {
         return value < 0 || most <= 0 ? 0 : value > most ? most : value;
     }
 };
+
+/// Transfers are thin lines above a lane's work, a row a kind: pixels below the lane's top.
+inline constexpr double work_row = 7;
+inline double transfer_row(SpanKind kind) {
+    return kind == SpanKind::transfer_forward ? 2 : kind == SpanKind::transfer_backward ? 4 : work_row - 2;
+}
+/// The kind whose row is at that height below a lane's top.
+inline SpanKind transfer_kind_at(double below_top) {
+    return below_top < 4                                            ? SpanKind::transfer_forward
+           : below_top < transfer_row(SpanKind::transfer_reduction) ? SpanKind::transfer_backward
+                                                                    : SpanKind::transfer_reduction;
+}
 
 }  // namespace skippipe

@@ -44,6 +44,8 @@ void TimelineData::add(const Span& span, int iteration, double offset_s, std::in
                         row,
                         span.microbatch,
                         iteration,
+                        static_cast<float>(span.bytes),
+                        static_cast<float>(span.start_s - span.ready_s),
                         static_cast<std::int16_t>(span.stage),
                         static_cast<std::int16_t>(span.to_node),
                         span.kind};

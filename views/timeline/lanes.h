@@ -13,15 +13,18 @@
 
 #include "core/analysis/idle.h"
 #include "core/analysis/losses.h"
+#include "core/analysis/reductions.h"
 #include "core/planner/plan/timeline.h"
 
 namespace skippipe {
 
-/// 40 bytes. Times are network seconds from the run's start.
+/// 48 bytes. Times are network seconds from the run's start.
 struct LaneSpan {
     double start_s = 0, end_s = 0;
     std::int64_t row = 0;
     int microbatch = -1, iteration = 0;
+    float bytes = 0;    ///< of what goes over a line
+    float queue_s = 0;  ///< from being ready (its input there, handed over) until it began
     std::int16_t stage = -1, to_node = -1;
     SpanKind kind = SpanKind::forward;
 };
@@ -74,7 +77,17 @@ struct AreaStatistics {
     double busy_s = 0;
     std::array<double, idle_causes> idle_s{};
     std::size_t spans = 0, transfers = 0;
+    double bytes = 0;  ///< of those transfers, whole
 };
+
+/// How a plan sums gradients, where that is planned.
+struct PlannedReductions {
+    PerStage<std::vector<NodeIndex>> stages;
+    PerStage<Pieces> pieces;
+    PerStage<double> gradient_bytes;
+};
+/// Null where reductions are not planned.
+std::shared_ptr<const PlannedReductions> planned_reductions(const Problem& problem, const Plan& plan);
 
 /// Spans and gaps of a stretch of time, one lane a node. It is filled, finished, and then only read: whoever shows it
 /// holds a pointer to const. A run that grows is a row of such stretches, `parts`, that follow each other in time and
@@ -96,6 +109,9 @@ public:
     /// When nothing ran that counts, by time.
     void set_lost_times(std::vector<LostTime> times) { lost_times_ = std::move(times); }
     const std::vector<LostTime>& lost_times() const { return lost_times_; }
+    /// Null: they are not planned, and no transfer is one of a reduction.
+    void set_reductions(std::shared_ptr<const PlannedReductions> reductions) { reductions_ = std::move(reductions); }
+    const PlannedReductions* reductions() const { return reductions_.get(); }
     void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
     /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
     void add(const Span& span, int iteration, double offset_s, std::int64_t row);
@@ -133,8 +149,8 @@ public:
     const LostTime* lost_at(double time) const;
     const LaneSpan* work_at(int lane, double time) const;
     const LaneGap* gap_at(int lane, double time) const;
-    /// The transfer whose time is nearest to containing `time`.
-    const LaneSpan* transfer_at(int lane, double time) const;
+    /// The latest transfer under way at that time, of that kind if there is one.
+    const LaneSpan* transfer_at(int lane, double time, SpanKind preferred = SpanKind::transfer_forward) const;
     AreaStatistics statistics(int first_lane, int last_lane, double begin, double end) const;
 
     struct Place {
@@ -146,6 +162,10 @@ public:
     /// Neighbour in the lane, or along the microbatch's way (transfers are its hops too); `step` is -1 or +1.
     Place neighbour_in_lane(const Place& from, int step) const;
     Place neighbour_hop(const Place& from, int step) const;
+    /// What a transfer of a planned reduction carries; nothing where the plan has no such transfer.
+    std::optional<ReductionCargo> cargo(const Place& place) const;
+    /// The longest transfer of a reduction that begins in begin..end, from being handed over to its arrival.
+    Place longest_reduction(double begin, double end) const;
 
 private:
     /// Parts that reach into begin..end, this one last.
@@ -165,6 +185,7 @@ private:
     std::size_t count_ = 0;
     std::vector<Loss> losses_;
     std::vector<LostTime> lost_times_;
+    std::shared_ptr<const PlannedReductions> reductions_;
     std::int64_t least_row_ = std::numeric_limits<std::int64_t>::max(), most_row_ = -1;
     std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_,
         dirty_down_;  ///< [lane]: earliest start added since `finish`

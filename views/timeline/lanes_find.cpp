@@ -66,14 +66,16 @@ const LostTime* TimelineData::lost_at(double time) const {
     return nullptr;
 }
 
-const LaneSpan* TimelineData::transfer_at(int lane, double time) const {
+const LaneSpan* TimelineData::transfer_at(int lane, double time, SpanKind preferred) const {
     if (lane < 0 || static_cast<std::size_t>(lane) >= lanes_.size()) return nullptr;
     const LaneSpan* best = nullptr;
     each_part(time, time, [&](const TimelineData& part) {
         const Lane& l = part.lanes_[static_cast<std::size_t>(lane)];
         const auto first = std::upper_bound(l.reach.begin(), l.reach.end(), time) - l.reach.begin();
         for (auto i = static_cast<std::size_t>(first); i < l.transfers.size() && l.transfers[i].start_s <= time; ++i)
-            if (l.transfers[i].end_s > time) best = &l.transfers[i];
+            if (l.transfers[i].end_s > time &&
+                (best == nullptr || l.transfers[i].kind == preferred || best->kind != preferred))
+                best = &l.transfers[i];
     });
     return best;
 }
@@ -90,7 +92,8 @@ AreaStatistics TimelineData::statistics(int first_lane, int last_lane, double be
                 if (const double s = overlap(span.start_s, span.end_s, begin, end); s > 0) sum.busy_s += s, ++sum.spans;
             for (const auto& gap : lane.gaps)
                 sum.idle_s[static_cast<std::size_t>(gap.cause)] += overlap(gap.start_s, gap.end_s, begin, end);
-            for (const auto& span : lane.transfers) sum.transfers += overlap(span.start_s, span.end_s, begin, end) > 0;
+            for (const auto& span : lane.transfers)
+                if (overlap(span.start_s, span.end_s, begin, end) > 0) sum.bytes += span.bytes, ++sum.transfers;
         }
     });
     return sum;

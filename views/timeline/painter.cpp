@@ -108,12 +108,12 @@ void TimelinePainter::lane(int index) {
     lane_name(index, top);
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(std::max(top, stack_.top))},
                        {static_cast<float>(scale_.right), static_cast<float>(top + stack_.height)}, true);
-    const double bar_top = view_.compact_ ? top + 1 : top + 7,
+    const double bar_top = view_.compact_ ? top + 1 : top + work_row,
                  bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
     gaps(index, bar_top, bar_bottom);
     outages(index, bar_top, bar_bottom);
     work(index, bar_top, bar_bottom);
-    if (!view_.compact_) transfers(index, top + 2);
+    if (!view_.compact_) transfers(index, top);
     list_.PopClipRect();
     if (!view_.compact_)
         box(0, top + stack_.height - 1, scale_.right, top + stack_.height,
@@ -230,13 +230,17 @@ void TimelinePainter::transfers(int index, double top) {
     const auto line = [&](const LaneSpan& span, double begin, double end) {
         const double x0 = std::max(scale_.x(begin), scale_.left),
                      x1 = std::min(std::max(scale_.x(end), x0 + 1), scale_.right);
-        const bool back = span.kind == SpanKind::transfer_backward;
+        const double row = top + transfer_row(span.kind);
+        if (span.kind == SpanKind::transfer_reduction) {
+            const QColor own = span_colour(theme_, span, lane.stage, view_.colour_by_);
+            return box(x0, row, x1, row + 2, packed(microbatch ? mix(theme_.surface, own, 0.35) : own));
+        }
         const bool strong = microbatch && span.microbatch == *microbatch;
         const QColor calm = view_.colour_by_ == ColourBy::microbatch
                                 ? span_colour(theme_, span, lane.stage, view_.colour_by_)
                                 : theme_.text_2;
         const QColor colour = strong ? theme_.accent : mix(theme_.surface, calm, microbatch ? 0.35 : 0.8);
-        box(x0, top + (back ? 2 : 0), x1, top + (back ? 2 : 0) + (strong ? 2 : 1), packed(colour));
+        box(x0, row, x1, row + (strong ? 2 : 1), packed(colour));
     };
     view_.data_->visit_transfers(
         index, scale_.begin, scale_.end, fold_pixels / pps,
@@ -260,12 +264,12 @@ void TimelinePainter::selection() {
     if (const auto* span = view_.selected_.span) {
         const double top = stack_.lane_top(view_.selected_.lane);
         if (is_on_line(span->kind))
-            frame(span->start_s, span->end_s, top + 1, top + 6);
+            frame(span->start_s, span->end_s, top + transfer_row(span->kind) - 1, top + transfer_row(span->kind) + 3);
         else
-            frame(span->start_s, span->end_s, top + (view_.compact_ ? 1 : 7), top + stack_.height - 3);
+            frame(span->start_s, span->end_s, top + (view_.compact_ ? 1 : work_row), top + stack_.height - 3);
     } else if (view_.selected_gap_ && view_.selected_lane_ >= 0) {
         const double top = stack_.lane_top(view_.selected_lane_);
-        frame(view_.selected_gap_->start_s, view_.selected_gap_->end_s, top + (view_.compact_ ? 1 : 7),
+        frame(view_.selected_gap_->start_s, view_.selected_gap_->end_s, top + (view_.compact_ ? 1 : work_row),
               top + stack_.height - 3);
     }
 }

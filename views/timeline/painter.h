@@ -6,6 +6,7 @@ namespace skippipe {
 
 inline constexpr double lane_height = 28, compact_lane_height = 18;
 inline constexpr double axis_height = 22, names_width = 132, compact_names_width = 52, least_named_lane = 9;
+inline constexpr double stage_chip_end = 27;
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
 
 /// Draws a timeline's data into ImGui's list; knows nothing of events.

@@ -98,15 +98,48 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
     QString title =
         QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
     if (!title.isEmpty()) title[0] = title[0].toUpper();
+    if (span.kind == SpanKind::transfer_reduction) title = QObject::tr("Reduction of stage %1").arg(span.stage);
     title += is_on_line(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node))
                                    : QObject::tr(" on %1").arg(name(lane));
     QStringList lines{title};
     if (span.microbatch >= 0)
         lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
-    if (span.stage >= 0) lines << QObject::tr("stage %1").arg(span.stage);
+    if (span.kind == SpanKind::transfer_reduction) {
+        lines << describe_cargo({lane, &span}, data) << QObject::tr("iteration %1").arg(span.iteration + 1);
+    } else if (span.stage >= 0) {
+        lines << QObject::tr("stage %1").arg(span.stage);
+    }
+    if (is_on_line(span.kind) && span.bytes > 0) lines << quantity(span.bytes, "B");
+    if (span.queue_s > 1e-6 * (span.end_s - span.start_s))
+        lines << (is_on_line(span.kind) ? QObject::tr("%1 in the line's queue before that")
+                                        : QObject::tr("ready %1 before it began"))
+                     .arg(duration(span.queue_s));
     lines << QObject::tr("%1, from %2 to %3")
                  .arg(duration(span.end_s - span.start_s), moment(span.start_s, span.end_s - span.start_s),
                       moment(span.end_s, span.end_s - span.start_s));
+    return lines;
+}
+
+QStringList describe_cargo(const TimelineData::Place& place, const TimelineData& data) {
+    const auto cargo = data.cargo(place);
+    if (!cargo) return {};
+    const auto& reductions = *data.reductions();
+    const StageIndex stage(place.span->stage);
+    const auto pieces = std::max<std::size_t>(reductions.pieces[stage].size(), 1);
+    QStringList lines;
+    if (reductions.pieces[stage].empty())
+        lines << QObject::tr("%1 of the gradient, by direct exchange").arg(percent(cargo->share));
+    else
+        lines << QObject::tr("piece %1 of %2, %3 of the gradient, by %4")
+                     .arg(cargo->piece + 1)
+                     .arg(pieces)
+                     .arg(percent(cargo->share),
+                          cargo->form == PieceForm::tree ? QObject::tr("a tree") : QObject::tr("exchange"));
+    QStringList names;
+    for (const NodeIndex node : cargo->summed) names << QString::fromStdString(data.lanes()[at(node)].name);
+    lines << (cargo->result       ? QObject::tr("the result, on its way back: the sum of %1").arg(names.join(", "))
+              : names.size() == 1 ? QObject::tr("the part of %1").arg(names.front())
+                                  : QObject::tr("the partial sum of %1").arg(names.join(", ")));
     return lines;
 }
 
@@ -216,7 +249,10 @@ QStringList describe_area(const TimelineArea& area) {
     QStringList lines{QObject::tr("%1 to %2, %3 lanes")
                           .arg(duration(area.begin), duration(area.end))
                           .arg(area.last_lane - area.first_lane + 1),
-                      QObject::tr("%1 operations, %2 transfers").arg(sum.spans).arg(sum.transfers),
+                      QObject::tr("%1 operations, %2 transfers of %3")
+                          .arg(sum.spans)
+                          .arg(sum.transfers)
+                          .arg(quantity(sum.bytes, "B")),
                       QObject::tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)))};
     for (std::size_t c = 0; c < idle_causes; ++c) {
         const auto words = describe(static_cast<IdleCause>(c));

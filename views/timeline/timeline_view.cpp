@@ -143,13 +143,18 @@ void TimelineView::click(double x, double y) {
     clear_selection();
     if (lane < 0) return;
     if (x < scale().left) {
-        Q_EMIT lane_activated(lane);
+        const int stage = data_->lanes()[static_cast<std::size_t>(lane)].stage;
+        if (!compact_ && x < stage_chip_end && stage >= 0)
+            Q_EMIT stage_activated(stage);
+        else
+            Q_EMIT lane_activated(lane);
         return;
     }
     const double time = scale().time(x);
     selected_lane_ = lane;
-    const bool above = !compact_ && y < lanes.lane_top(lane) + 7;
-    if (above) selected_ = {lane, data_->transfer_at(lane, time)};
+    const double below_top = y - lanes.lane_top(lane);
+    const bool above = !compact_ && below_top < work_row;
+    if (above) selected_ = {lane, data_->transfer_at(lane, time, transfer_kind_at(below_top))};
     if (selected_.span == nullptr) selected_ = {lane, data_->work_at(lane, time)};
     if (selected_.span != nullptr)
         selected_row_ = selected_.span->row;
@@ -176,8 +181,10 @@ QStringList TimelineView::words_at(QPointF place) const {
     const int lane = lanes.lane_at(y);
     if (lane < 0) return {};
     const double time = scale().time(x);
-    const bool above = !compact_ && y < lanes.lane_top(lane) + 7;
-    if (const auto* span = above ? data_->transfer_at(lane, time) : data_->work_at(lane, time))
+    const double below_top = y - lanes.lane_top(lane);
+    const bool above = !compact_ && below_top < work_row;
+    if (const auto* span =
+            above ? data_->transfer_at(lane, time, transfer_kind_at(below_top)) : data_->work_at(lane, time))
         return describe_span(*span, lane, *data_);
     if (above) return {};
     if (const auto outage = data_->outage_at(lane, time)) return describe_outage(*outage, lane, *data_);

@@ -45,13 +45,16 @@ public:
     QPointF place_of(double seconds, int lane) const;
     /// What the card under the mouse says there, in widget coordinates; nothing there: empty.
     QStringList words_at(QPointF place) const;
+    /// Selects a span of the data and brings it into sight; none: nothing happens.
+    void go(TimelineData::Place place);
     int height_for_all_lanes() const;
     /// In which a compact one's lanes are just high enough for their names.
     int height_for_named_lanes() const;
 
 Q_SIGNALS:
-    void selected_changed();        ///< span, gap or area
-    void lane_activated(int lane);  ///< a name was clicked
+    void selected_changed();          ///< span, gap or area
+    void lane_activated(int lane);    ///< a name was clicked
+    void stage_activated(int stage);  ///< the number before a name was
 
 protected:
     void draw(ImDrawList& list) override;
@@ -64,7 +67,6 @@ private:
     void handle_mouse();
     void click(double x, double y);
     void hover(double x, double y);
-    void go(TimelineData::Place place);
     void bring_into_sight(const TimelineData::Place& place);
     void clear_selection();
     void step_lane(int step);
@@ -99,6 +101,8 @@ QString outage_words(const Outage& outage, const TimelineData& data);
 QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data);
 /// A span in words, one fact a line: what a tooltip and the selection panel say.
 QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data);
+/// What a transfer of a planned reduction carries; nothing where that is not known.
+QStringList describe_cargo(const TimelineData::Place& place, const TimelineData& data);
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data);
 /// An area's sums in words.
 QStringList describe_area(const TimelineArea& area);

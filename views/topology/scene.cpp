@@ -106,6 +106,7 @@ void TopologyScene::rebuild() {
         addItem(link);
     }
     addItem(way_ = new PathItem);
+    addItem(reduction_ = new ReductionItem);
     syncing_ = false;
     move_to_document();
     show_faults();
@@ -125,6 +126,7 @@ void TopologyScene::move_to_document() {
     for (auto& [id, item] : regions_) item->follow_nodes();
     place_labels();
     way_->follow_nodes();
+    reduction_->follow_nodes();
     setSceneRect(sceneRect() |
                  itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
 }
@@ -231,6 +233,7 @@ void TopologyScene::show_stages() {
         item->left_out = has_plan_ && item->stage < 0;
     }
     show_way();
+    show_reduction();
     show_failures();
 }
 
@@ -275,6 +278,7 @@ void TopologyScene::show_selection() {
     for (auto* link : links_) link->setSelected(s.links.count(link->key()) > 0);
     syncing_ = false;
     show_way();
+    show_reduction();
 }
 
 void TopologyScene::read_selection() {
@@ -284,6 +288,7 @@ void TopologyScene::read_selection() {
     s.regions.clear();
     s.links.clear();
     s.failure.reset();
+    s.stage.reset();
     for (auto& [id, item] : nodes_)
         if (item->isSelected()) s.nodes.insert(id);
     for (auto& [id, item] : regions_)
@@ -355,7 +360,8 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
 
 void TopologyScene::helpEvent(QGraphicsSceneHelpEvent* event) {
     for (auto* item : items(event->scenePos()))
-        if (const QString tip = tip_for(item); !tip.isEmpty()) {
+        if (const QString tip = item == reduction_ ? reduction_->words_at(event->scenePos()) : tip_for(item);
+            !tip.isEmpty()) {
             QToolTip::showText(event->screenPos(), tip, event->widget());
             return;
         }

@@ -10,6 +10,7 @@
 #include "views/document/selection_model.h"
 #include "core/planner/plan/plan.h"
 #include "views/topology/items.h"
+#include "views/topology/reduction_item.h"
 
 namespace skippipe {
 
@@ -24,6 +25,15 @@ public:
 
     /// Stage colours and the way of the selected microbatch come from this plan; `ids` names its nodes.
     void show_plan(const Plan* plan, const std::vector<std::string>& ids);
+    /// How each stage of that plan sums its gradient; that of the selected stage is drawn.
+    void show_reductions(std::vector<StageReduction> reductions);
+    /// The stage's reduction in a sentence; no stage selected: empty.
+    QString reduction_words() const;
+    /// Selects the stage of the selected node, to see how its gradient is summed; a second time: none. Without such a
+    /// node the next stage that sums.
+    void toggle_reduction();
+    /// The stage of a node in the plan; -1: none.
+    int stage_of(const std::string& id) const;
     /// Nodes that are lost at the time that is shown, each with the words for it; all others are there.
     void show_down(std::map<std::string, QString> down);
     NodeItem* node(const std::string& id) const;
@@ -63,6 +73,8 @@ private:
     QStringList failure_lines(const std::vector<std::size_t>& failures) const;
     void show_stages();
     void show_way();
+    void show_reduction();
+    const StageReduction* selected_reduction() const;
     NodeItem* node_at(QPointF place) const;
     void drag_nodes(QPointF to, bool snap);
     void mark_down();
@@ -76,6 +88,8 @@ private:
     std::map<std::string, RegionItem*> regions_;
     std::vector<LinkItem*> links_;
     PathItem* way_ = nullptr;
+    ReductionItem* reduction_ = nullptr;
+    std::vector<StageReduction> reductions_;  ///< by stage
     std::map<std::string, int> stages_;
     std::map<std::string, QString> down_;
     std::vector<Path> paths_;

@@ -82,6 +82,7 @@ void TopologyScene::drag_nodes(QPointF to, bool snap) {
         node->setPos(at);
     }
     way_->follow_nodes();
+    reduction_->follow_nodes();
 }
 
 std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
@@ -94,7 +95,7 @@ std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
         found.insert({node->region, node->region->label});
         found.insert(node->region->links.begin(), node->region->links.end());
     }
-    found.insert(way_);
+    found.insert({way_, reduction_});
     std::vector<QGraphicsItem*> moving(found.begin(), found.end());
     std::stable_sort(moving.begin(), moving.end(),
                      [](const auto* a, const auto* b) { return a->zValue() < b->zValue(); });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <QAction>
@@ -24,6 +25,7 @@ namespace skippipe {
 namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4;
 constexpr double copy_offset = 40;
+constexpr int most_words_width = 420;
 constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
 }  // namespace
 
@@ -52,6 +54,9 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     });
     connect(&document, &Document::replaced, this, [this] { fit(); });
     connect(&document, &Document::changed, viewport(), qOverload<>(&QWidget::update));
+    connect(&selection, &SelectionModel::changed, this, [this] {
+        if (words_shown_ != scene_.reduction_words()) viewport()->update();
+    });
     connect(&scene_, &TopologyScene::drag_changed, this, &TopologyView::begin_or_end_drag);
     connect(&scene_, &TopologyScene::empty_place_double_clicked, this, &TopologyView::add_node_at);
     make_actions();
@@ -68,6 +73,7 @@ void TopologyView::make_actions() {
     };
     add(tr("Fit everything"), QKeySequence(Qt::Key_Home), &TopologyView::fit);
     add(tr("Centre the selection"), QKeySequence(Qt::Key_F), &TopologyView::center_selection);
+    add(tr("Reduction of the stage"), QKeySequence(Qt::Key_G), [this] { scene_.toggle_reduction(); });
     if (!scene_.is_editable()) return;
     add(tr("Add node"), QKeySequence(Qt::Key_N), &TopologyView::add_node_here);
     add(tr("Add region"), QKeySequence(Qt::Key_R), &TopologyView::add_region_here);
@@ -350,7 +356,7 @@ void TopologyView::resizeEvent(QResizeEvent* event) {
 }
 
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
-    if (!document_.experiment().topology.nodes.empty()) return;
+    if (!document_.experiment().topology.nodes.empty()) return draw_reduction_words(painter);
     painter->resetTransform();
     painter->setPen(theme().text_2);
     painter->setFont(body_font());
@@ -358,6 +364,54 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
                               ? tr("No nodes yet\nDouble-click to add one, drag from its rim to link it")
                               : tr("The network of the chosen run is drawn here");
     painter->drawText(QRectF(QPointF(0, 0), viewport()->size()), Qt::AlignCenter, words);
+}
+
+void TopologyView::add_reduction_entry(const Selection& subject, QMenu& menu) {
+    if (subject.nodes.size() != 1) return;
+    const int stage = scene_.stage_of(*subject.nodes.begin());
+    if (stage < 0) return;
+    auto* entry = menu.addAction(tr("Reduction of stage %1").arg(stage));
+    entry->setObjectName("show_reduction");
+    entry->setToolTip(tr("Draws how the stage's replicas sum their gradients (G)"));
+    connect(entry, &QAction::triggered, this, [this] { scene_.toggle_reduction(); });
+    menu.addSeparator();
+}
+
+/// What is drawn of the selected stage, on a ground of its own.
+void TopologyView::draw_reduction_words(QPainter* painter) {
+    words_shown_ = scene_.reduction_words();
+    if (words_shown_.isEmpty()) return;
+    painter->save();
+    painter->resetTransform();
+    painter->setFont(small_font());
+    const QSize room = viewport()->size() - QSize(2 * size::gap, 2 * size::gap);
+    QRect box = painter->fontMetrics().boundingRect(QRect({}, QSize(std::min(room.width(), most_words_width), 200)),
+                                                    Qt::AlignLeft | Qt::TextWordWrap, words_shown_);
+    box = quietest_corner(box.size() + QSize(2 * size::gap, 2 * size::unit));
+    painter->setPen(QPen(theme().line, 1));
+    painter->setBrush(theme().surface_2);
+    painter->drawRoundedRect(box, size::radius, size::radius);
+    painter->setPen(theme().text);
+    painter->drawText(box.adjusted(size::gap, size::unit, -size::gap, -size::unit), Qt::AlignLeft | Qt::TextWordWrap,
+                      words_shown_);
+    painter->restore();
+}
+
+/// The corner of the view in which a box covers the fewest nodes.
+QRect TopologyView::quietest_corner(QSize box) const {
+    const int right = viewport()->width() - size::gap - box.width(),
+              bottom = viewport()->height() - size::gap - box.height();
+    QRect best;
+    qsizetype least = std::numeric_limits<qsizetype>::max();
+    for (const QPoint corner :
+         {QPoint(size::gap, bottom), QPoint(size::gap, size::gap), QPoint(right, bottom), QPoint(right, size::gap)}) {
+        const QRect there(corner, box);
+        const auto items = scene_.items(mapToScene(there));
+        const auto covered =
+            std::count_if(items.begin(), items.end(), [](const auto* item) { return item->type() == node_item; });
+        if (covered < least) best = there, least = covered;
+    }
+    return best;
 }
 
 }  // namespace skippipe

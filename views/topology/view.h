@@ -33,6 +33,8 @@ public:
     void tidy_up();
     /// Links every two of the selected nodes that no link joins yet.
     void link_selected();
+    /// Offers to draw how the stage of a node sums its gradient, where it does.
+    void add_reduction_entry(const Selection& subject, QMenu& menu);
     /// Puts the selected nodes into a region of their own.
     void group_selected();
 
@@ -67,12 +69,15 @@ private:
         std::vector<QGraphicsItem*> areas, links, high;  ///< what moves: under `below`, over it, over `above`
     };
     void draw_still(Still& still);
+    void draw_reduction_words(QPainter* painter);
+    QRect quietest_corner(QSize box) const;
 
     Document& document_;
     SelectionModel& selection_;
     TopologyScene scene_;
     QTimer sharp_again_;
     std::optional<Still> still_;
+    QString words_shown_;  ///< of the selected stage's reduction
     QPoint pan_from_;
     bool panning_ = false, fitted_ = false, user_moved_ = false;
 };

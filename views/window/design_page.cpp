@@ -10,6 +10,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "core/analysis/reductions.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -77,6 +78,13 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(&plan_->axis(), &FailureAxis::edit_requested, inspector_, &Inspector::enter);
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->center_selection(); });
+    stages_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    connect(stages_, &QTableWidget::itemSelectionChanged, this, [this] {
+        Selection s = selection_.now();
+        const auto rows = stages_->selectionModel()->selectedRows();
+        s.stage = rows.isEmpty() ? std::nullopt : std::optional{rows.front().row()};
+        selection_.select(s);
+    });
     show_problems();
     show_plan();
 }
@@ -153,6 +161,7 @@ void DesignPage::show_plan() {
         stages_->setRowCount(0);
     } else {
         canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
+        canvas_->scene_model().show_reductions(reductions_of(outcome->problem, outcome->plan));
         show_stages(*outcome);
         show_matrix();
     }
@@ -226,6 +235,7 @@ void DesignPage::changeEvent(QEvent* event) {
 void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
     failures_.fill_menu(subject, menu);
     menu.addSeparator();
+    canvas_->add_reduction_entry(subject, menu);
     const QStringList wanted =
         subject.nodes.empty() ? QStringList{tr("Delete")} : QStringList{tr("Copy"), tr("Duplicate"), tr("Delete")};
     for (auto* action : canvas_->actions())

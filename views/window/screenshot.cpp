@@ -66,6 +66,27 @@ QString show_runs(MainWindow& window, const Screenshot& shot) {
     return {};
 }
 
+/// Selects what the picture is to show. Returns what went wrong, or nothing.
+QString select(MainWindow& window, const QString& what) {
+    const QString kind = what.section(':', 0, 0), name = what.section(':', 1);
+    bool is_number = false;
+    const int number = name.toInt(&is_number);
+    Selection selection;
+    if (kind == "node")
+        selection.nodes.insert(name.toStdString());
+    else if (kind == "stage" && is_number)
+        selection.stage = number;
+    else if (kind == "microbatch" && is_number)
+        selection.microbatch = number;
+    else if (kind == "reduction" && name.isEmpty())
+        return window.watch_page().show_longest_reduction(), QString{};
+    else
+        return QObject::tr("\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER or reduction")
+            .arg(what);
+    window.selection().select(selection);
+    return {};
+}
+
 }  // namespace
 
 QSize parse_size(const std::string& text) {
@@ -94,6 +115,8 @@ QString take_screenshot(MainWindow& window, const Screenshot& shot) {
     } else if (const QString problem = show_runs(window, shot); !problem.isEmpty()) {
         return problem;
     }
+    if (const QString problem = shot.select.isEmpty() ? QString{} : select(window, shot.select); !problem.isEmpty())
+        return problem;
     // Two rounds of events: layouts settle in the first, what they trigger in the second.
     for (int round = 0; round < 4; ++round) QApplication::processEvents();
     const QPixmap picture = window.grab();

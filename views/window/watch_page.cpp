@@ -22,6 +22,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       idle_(new IdlePanel),
       failures_(new FailurePanel),
       loss_key_(new LossKey),
+      reduction_key_(new ReductionKey),
       timeline_(new TimelineView(zoom_)),
       spans_(new SpanTable(this)),
       span_view_(new QTableView),
@@ -78,9 +79,14 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(&zoom_, &TimeZoom::changed, this, &WatchPage::show_down);
     connect(&network_document_, &Document::replacing, &network_selection_, &SelectionModel::clear);
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
-        if (timeline_->selected_lane() < 0 && !timeline_->area()) selection_.clear();
+        share_selection();
         show_selected();
         show_down();
+    });
+    connect(timeline_, &TimelineView::stage_activated, this, [this](int stage) {
+        Selection s = selection_.now();
+        s.stage = s.stage == stage ? std::nullopt : std::optional{stage};
+        selection_.select(s);
     });
     connect(timeline_, &TimelineView::lane_activated, this, [this](int lane) {
         selection_.select({.nodes = {timeline_->data()->lanes()[static_cast<std::size_t>(lane)].name}});
@@ -90,6 +96,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
         Selection s = selection_.now();
         s.nodes = network_selection_.now().nodes;
         s.links = network_selection_.now().links;
+        s.stage = network_selection_.now().stage;
         selection_.select(s);
     });
     connect(network_, &TopologyView::menu_wanted, this, &WatchPage::fill_menu);
@@ -124,6 +131,7 @@ QWidget* WatchPage::timeline_area() {
     connect(one, &QPushButton::clicked, this, &WatchPage::show_one_iteration);
     row->addWidget(runs_);
     row->addWidget(run_words_, 1);
+    row->addWidget(reduction_key_);
     row->addWidget(loss_key_);
     row->addWidget(resume_);
     row->addWidget(colour_);
@@ -147,6 +155,7 @@ QWidget* WatchPage::timeline_area() {
             show_selected();
         }
     });
+    connect(reduction_key_, &QAbstractButton::clicked, this, &WatchPage::show_longest_reduction);
     details_->addTab(selected_, tr("Selection"));
     details_->addTab(span_view_, tr("Table"));
     details_->addTab(log_, tr("Log"));

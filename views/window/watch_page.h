@@ -13,6 +13,7 @@
 #include "views/runs/failure_panel.h"
 #include "views/runs/run_feed.h"
 #include "views/runs/run_log.h"
+#include "views/timeline/reduction_key.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
 
@@ -44,6 +45,8 @@ public:
     /// What the run said, and how it is shown.
     RunLog& log() { return *log_; }
     void show_log();
+    /// Selects the longest transfer of a reduction in sight; where there is none there, of the run.
+    void show_longest_reduction();
     /// The button that lets an interrupted run go on; `hindrance`: why nothing can start now.
     QPushButton& resume_button() { return *resume_; }
     void set_hindrance(const QString& hindrance);
@@ -78,6 +81,7 @@ private:
     void show_idle();
     void show_selected();
     void follow_selection();
+    void share_selection();
 
     RunFeed& feed_;
     SelectionModel& selection_;
@@ -89,6 +93,7 @@ private:
     IdlePanel* idle_;
     FailurePanel* failures_;
     LossKey* loss_key_;
+    ReductionKey* reduction_key_;
     TimelineView* timeline_;
     SpanTable* spans_;
     QTableView* span_view_;

@@ -52,6 +52,7 @@ void WatchPage::fail_now(const std::string& node, std::optional<double> back_aft
 
 void WatchPage::fill_menu(const Selection& subject, QMenu& menu) {
     if (subject.nodes.size() != 1) return;
+    network_->add_reduction_entry(subject, menu);
     const std::string node = *subject.nodes.begin();
     if (const QString why = why_not_fail(); !why.isEmpty()) {
         // The reason stands in the entry too: nobody rests on what is off.

@@ -63,6 +63,7 @@ void WatchPage::refresh() {
     empty_->setVisible(run_ <= 0);
     log_->read();
     show_failures();
+    reduction_key_->setVisible(data != nullptr && data->lanes->reductions() != nullptr);
     if (data == nullptr) {
         timeline_->set_data(nullptr);
         run_words_->setText(run_ > 0 ? tr("Reading run %1…").arg(run_) : QString{});
@@ -101,6 +102,8 @@ void WatchPage::show_network(const RunData& run) {
     network_document_.start_new(run.experiment);
     network_->scene_model().show_plan(run.problem ? &run.plan : nullptr,
                                       run.problem ? run.problem->node_ids : PerNode<std::string>{});
+    network_->scene_model().show_reductions(run.problem ? reductions_of(*run.problem, run.plan)
+                                                        : std::vector<StageReduction>{});
     network_->fit();
 }
 

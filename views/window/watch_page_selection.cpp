@@ -78,14 +78,33 @@ void WatchPage::show_selected() {
               << tr("Keys: W S zoom, A D pan, [ ] along the microbatch");
     }
     selected_->setText(lines.join('\n'));
-    if (data != nullptr && timeline_->selected_lane() >= 0) {
+    if (data != nullptr && timeline_->selected_lane() >= 0)
         spans_->show_lane(shown_ ? shown_->lanes : nullptr, timeline_->selected_lane());
-        Selection s = selection_.now();
-        s.nodes = {data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name};
-        s.microbatch =
-            place.span != nullptr && place.span->microbatch >= 0 ? std::optional{place.span->microbatch} : std::nullopt;
-        selection_.select(s);
-    }
+}
+
+/// What is selected in the timeline is selected everywhere: its node, its microbatch, or the stage that it reduces.
+void WatchPage::share_selection() {
+    const auto* data = timeline_->data();
+    if (timeline_->selected_lane() < 0 && !timeline_->area()) selection_.clear();
+    if (data == nullptr || timeline_->selected_lane() < 0) return;
+    const Lane& lane = data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())];
+    const auto* span = timeline_->selected().span;
+    const auto& gap = timeline_->selected_gap();
+    Selection s = selection_.now();
+    s.nodes = {lane.name};
+    s.microbatch = span != nullptr && span->microbatch >= 0 ? std::optional{span->microbatch} : std::nullopt;
+    const bool reduces =
+        span != nullptr ? span->kind == SpanKind::transfer_reduction : gap && gap->cause == IdleCause::all_reduce;
+    s.stage = reduces && lane.stage >= 0 ? std::optional{lane.stage} : std::nullopt;
+    selection_.select(s);
+}
+
+void WatchPage::show_longest_reduction() {
+    const auto* data = timeline_->data();
+    if (data == nullptr) return;
+    auto place = data->longest_reduction(zoom_.begin(), zoom_.end());
+    if (place.span == nullptr) place = data->longest_reduction(0, data->extent_s());
+    if (place.span != nullptr) timeline_->go(place);
 }
 
 void WatchPage::follow_selection() {
@@ -93,6 +112,7 @@ void WatchPage::follow_selection() {
     s.nodes = selection_.now().nodes;
     s.links = selection_.now().links;
     s.microbatch = selection_.now().microbatch;
+    s.stage = selection_.now().stage;
     network_selection_.select(s);
     timeline_->set_marked(s.nodes, s.microbatch);
     show_idle();
