@@ -12,6 +12,7 @@
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
 #include "core/experiment/describe.h"
+#include "core/experiment/counts.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
@@ -36,6 +37,9 @@ void check_executable(const Experiment& e) {
     if (e.costs.all_reduce == AllReduceRule::planned && !e.failures.empty())
         refuse("/failures", "failures with planned reductions", "a rest of an iteration is planned without them",
                "Remove the failures, or set costs.all_reduce to \"charged\"");
+    if (queues_at_uplinks(e) && !e.failures.empty())
+        refuse("/failures", "failures with uplinks or downlinks", "a rest of an iteration is planned without them",
+               "Remove the failures, or the nodes' up_bytes_per_s and down_bytes_per_s");
     if (how.ranks > 1 && how.clock == Clock::virtual_time)
         refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
                "the drawn network's time passes in one process",

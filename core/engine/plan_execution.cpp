@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/plan_execution.h"
 
+#include <algorithm>
+
 #include "core/base/index.h"
 #include "core/engine/virtual_clock.h"
 #include "core/engine/wall_clock.h"
@@ -9,10 +11,12 @@ namespace skippipe {
 
 namespace {
 
-/// Lines that nodes of several ranks send over.
-std::vector<bool> lines_across_ranks(const Problem& problem, const RankSchedule& schedule) {
+/// Queues that nodes of several ranks hand to: lines, and downlinks wherever there are any.
+std::vector<bool> queues_across_ranks(const Problem& problem, const RankSchedule& schedule) {
     std::vector<int> sender(problem.line_names.size(), -1);
-    std::vector<bool> across(problem.line_names.size(), false);
+    std::vector<bool> across(queue_count(problem), false);
+    if (problem.has_uplinks())
+        std::fill(across.end() - static_cast<std::ptrdiff_t>(problem.node_ids.size()), across.end(), true);
     for (const auto& path : schedule.plan.paths)
         for (std::size_t i = 0; i < path.nodes.size(); ++i)
             for (const NodeIndex to : {path.nodes[(i + 1) % path.nodes.size()],
@@ -38,8 +42,8 @@ PlanExecution::PlanExecution(const Experiment& experiment, const Problem& proble
     } else {
         if (how.shape_links)
             shaper_ = std::make_unique<LinkShaper>(drawn, how.link_jitter, experiment.seed,
-                                                   lines_across_ranks(drawn, schedule_),
-                                                   transport.line_book(drawn.line_names.size()));
+                                                   queues_across_ranks(drawn, schedule_),
+                                                   transport.line_book(queue_count(drawn)));
         auto wall = std::make_unique<WallClock>(drawn, schedule_, compute, transport, shaper_.get());
         wall_ = wall.get();
         events_ = std::move(wall);

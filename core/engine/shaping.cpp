@@ -2,7 +2,9 @@
 #include "core/engine/shaping.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/base/index.h"
 #include "core/planner/timeline/jitter.h"
 
 namespace skippipe {
@@ -13,6 +15,10 @@ double drawn_factor(double deviation, std::uint64_t seed, std::initializer_list<
     std::vector<double> factors(1);
     draw_lognormal(deviation, rng, factors);
     return factors.front();
+}
+
+std::size_t queue_count(const Problem& problem) {
+    return problem.line_names.size() + (problem.has_uplinks() ? 2 * problem.node_ids.size() : 0);
 }
 
 void LocalLineBook::reset() {
@@ -39,8 +45,8 @@ LinkShaper::LinkShaper(const Problem& problem, double jitter, std::uint64_t seed
       all_{jitter, seed},
       across_(std::move(across)),
       shared_(std::move(shared)),
-      own_(problem.line_names.size()) {
-    across_.resize(problem.line_names.size());
+      own_(queue_count(problem)) {
+    across_.resize(queue_count(problem));
 }
 
 void LinkShaper::vary(int line, double deviation, std::uint64_t seed) {
@@ -64,29 +70,88 @@ double LinkShaper::factor(int from_node, int to_node, Message message, int itera
     return factor;
 }
 
-TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
-                                int microbatch) {
+/// `line_s`, `bytes`: without the factor `times`, by which the drawn network is slower.
+ShapedTransfer LinkShaper::transfer(int from_node, int to_node, double line_s, double bytes, double times,
+                                    double handed_over_s) const {
+    const NodeIndex from(from_node), to(to_node);
+    ShapedTransfer transfer{.from_node = from_node,
+                            .to_node = to_node,
+                            .latency_s = times * problem_.hop(from, to).latency_s,
+                            .line_s = times * line_s,
+                            .times = {.handed_over_s = handed_over_s}};
+    if (!problem_.has_uplinks()) return transfer;
+    const double up = problem_.up_bytes_per_s[from], down = problem_.down_bytes_per_s[to];
+    if (std::isfinite(up)) {
+        transfer.uplink_s = times * (bytes / up);
+        transfer.next = ShapedTransfer::Queue::uplink;
+    }
+    if (std::isfinite(down)) transfer.downlink_s = times * (bytes / down);
+    return transfer;
+}
+
+ShapedTransfer LinkShaper::message(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
+                                   int microbatch) const {
     const Hop& hop = problem_.hop(NodeIndex(from_node), NodeIndex(to_node));
     const double times =
         factor(from_node, to_node, backward ? Message::backward : Message::forward, iteration, microbatch);
-    const double occupied_s = times * (backward ? hop.seconds_per_backward : hop.seconds_per_forward) *
-                              problem_.relative_size(MicrobatchIndex(microbatch));
-    return carry(hop, times * hop.latency_s, occupied_s, handed_over_s);
+    const double size = problem_.relative_size(MicrobatchIndex(microbatch));
+    auto sent = transfer(from_node, to_node, backward ? hop.seconds_per_backward : hop.seconds_per_forward,
+                         backward ? problem_.backward_bytes : problem_.forward_bytes, times, handed_over_s);
+    sent.line_s *= size;
+    if (sent.uplink_s > 0) sent.uplink_s *= size;
+    if (sent.downlink_s > 0) sent.downlink_s *= size;
+    return sent;
 }
 
-TransferTimes LinkShaper::shape_reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
-                                          int number) {
+ShapedTransfer LinkShaper::reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
+                                     int number) const {
     const Hop& hop = problem_.hop(NodeIndex(from_node), NodeIndex(to_node));
     const double times = factor(from_node, to_node, Message::reduction, iteration, number);
-    return carry(hop, times * hop.latency_s, times * (bytes / hop.bandwidth_bytes_per_s), handed_over_s);
+    return transfer(from_node, to_node, bytes / hop.bandwidth_bytes_per_s, bytes, times, handed_over_s);
 }
 
-TransferTimes LinkShaper::carry(const Hop& hop, double latency_s, double occupied_s, double handed_over_s) {
-    if (!problem_.shared_links)
-        return {handed_over_s, handed_over_s, handed_over_s + latency_s + problem_.overhead_s + occupied_s};
-    LineBook& book = shared_ && across_[static_cast<std::size_t>(hop.line)] ? *shared_ : own_;
-    const double start_s = book.reserve(hop.line, handed_over_s, occupied_s);
-    return {handed_over_s, start_s, start_s + occupied_s + latency_s + problem_.overhead_s};
+double LinkShaper::reserve(std::size_t queue, double earliest_s, double occupied_s) {
+    LineBook& book = shared_ && across_[queue] ? *shared_ : own_;
+    return book.reserve(static_cast<int>(queue), earliest_s, occupied_s);
+}
+
+std::optional<double> LinkShaper::enter(ShapedTransfer& sent, double now_s) {
+    using Queue = ShapedTransfer::Queue;
+    const NodeIndex from(sent.from_node), to(sent.to_node);
+    const std::size_t lines = problem_.line_names.size();
+    auto& times = sent.times;
+    // What leaves a queue at `free_s` and is then on its way.
+    const auto arrives = [&](double free_s) {
+        times.arrival_s = std::max(times.arrival_s, free_s + sent.latency_s + problem_.overhead_s);
+    };
+    if (!problem_.shared_links) {
+        times.start_s = now_s;
+        times.arrival_s = now_s + sent.latency_s + problem_.overhead_s + sent.line_s;
+        return std::nullopt;
+    }
+    if (sent.next == Queue::uplink) {
+        const double begins_s = reserve(lines + at(from), now_s, sent.uplink_s);
+        arrives(begins_s + sent.uplink_s);
+        sent.next = Queue::line;
+        return begins_s;
+    }
+    if (sent.next == Queue::line) {
+        times.start_s = reserve(static_cast<std::size_t>(problem_.hop(from, to).line), now_s, sent.line_s);
+        arrives(times.start_s + sent.line_s);
+        sent.next = Queue::downlink;
+        if (sent.downlink_s < 0) return std::nullopt;
+        return times.start_s + sent.latency_s + problem_.overhead_s;
+    }
+    const double begins_s = reserve(lines + problem_.node_ids.size() + at(to), now_s, sent.downlink_s);
+    times.arrival_s = std::max(times.arrival_s, begins_s + sent.downlink_s);
+    return std::nullopt;
+}
+
+TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
+                                int microbatch) {
+    auto sent = message(from_node, to_node, backward, handed_over_s, iteration, microbatch);
+    for (auto now_s = enter(sent, handed_over_s); now_s;) now_s = enter(sent, *now_s);
+    return sent.times;
 }
 
 }  // namespace skippipe

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/planner/plan/problem.h"
@@ -19,6 +20,17 @@ struct TransferTimes {
     double handed_over_s = 0;
     double start_s = 0;  ///< the line begins to carry it
     double arrival_s = 0;
+};
+
+/// A transfer on its way through up to three queues.
+struct ShapedTransfer {
+    enum class Queue : std::uint8_t { uplink, line, downlink };
+
+    int from_node = 0, to_node = 0;
+    double latency_s = 0;                               ///< without the overhead
+    double uplink_s = -1, line_s = 0, downlink_s = -1;  ///< that it occupies each; negative: there is no such queue
+    Queue next = Queue::line;                           ///< where its head is, or comes to next
+    TransferTimes times;                                ///< arrival_s once it has passed the last
 };
 
 /// When each line is free; a line is booked by every rank that sends over it.
@@ -43,6 +55,9 @@ private:
     std::vector<double> free_s_;
 };
 
+/// Queues of a problem: its lines, and where there are uplinks every node's uplink, then every node's downlink.
+std::size_t queue_count(const Problem& problem);
+
 /// Times of transfers: docs/semantics.md, Lines; the engine's one rule of them, under either clock; with jitter every
 /// transfer's latency and occupancy are multiplied by a lognormal factor of mean 1 that seed, iteration and the
 /// transfer's number fix.
@@ -62,14 +77,22 @@ public:
         own_.reset();
         lines_.clear();
     }
-    /// When each line that this process alone sends over is free.
+    /// When each queue that this process alone hands to is free.
     std::vector<double> free_s() const { return own_.free_s(); }
     /// From now on transfers over the line vary, as with `jitter`; a deviation of 0: no longer.
     void vary(int line, double deviation, std::uint64_t seed);
+    /// A message whose head is at its first queue, but has not entered it.
+    ShapedTransfer message(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
+                           int microbatch) const;
+    /// The same of so many bytes of a planned reduction; `number` is the transfer's within the iteration.
+    ShapedTransfer reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
+                             int number) const;
+    /// The head enters its next queue, after all that entered it before. Returns when it comes to the one after;
+    /// nothing where there is none, and its times hold.
+    std::optional<double> enter(ShapedTransfer& transfer, double now_s);
+    /// A message that enters all its queues at the hand-over, before any that is handed over later: where only one
+    /// queue is, as it is; else what a real clock, which cannot wait for heads, books.
     TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
-    /// Of so many bytes of a planned reduction; `number` is the transfer's within the iteration.
-    TransferTimes shape_reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
-                                  int number);
 
 private:
     struct Variation {
@@ -78,7 +101,9 @@ private:
     };
     enum class Message : std::uint8_t { forward, backward, reduction };
     double factor(int from_node, int to_node, Message message, int iteration, int number) const;
-    TransferTimes carry(const Hop& hop, double latency_s, double occupied_s, double handed_over_s);
+    ShapedTransfer transfer(int from_node, int to_node, double line_s, double bytes, double times,
+                            double handed_over_s) const;
+    double reserve(std::size_t queue, double earliest_s, double occupied_s);
 
     const Problem& problem_;
     Variation all_;

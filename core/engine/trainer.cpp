@@ -149,7 +149,8 @@ private:
 
     /// By hand, between two iterations. Whoever trains without failures of the document goes on as one with them.
     void lose(const TrainingCommand::Loss& loss) {
-        const bool possible = experiment_.execution.clock == Clock::virtual_time && !problem_.plan_reductions;
+        const bool possible =
+            experiment_.execution.clock == Clock::virtual_time && !problem_.plan_reductions && !problem_.has_uplinks();
         if (!possible || loss.node < 0 || loss.node >= problem_.nodes()) return;
         if (!network_) {
             execution_.reset();

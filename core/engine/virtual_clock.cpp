@@ -36,6 +36,7 @@ void VirtualClock::begin_iteration(int iteration, std::vector<Span>& spans) {
     running_.assign(at(problem_.nodes()), {});
     last_end_s_.assign(at(problem_.stages), -1.0);
     queue_.clear();
+    passing_.clear();
     admitted_later_.clear();
     now_s_ = 0;
     if (problem_.plan_reductions) begin_reductions();
@@ -86,14 +87,39 @@ void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s
     const bool backward = is_backward(send.operation.kind);
     const MicrobatchIndex microbatch = send.operation.microbatch;
     const auto measured_s = durations_ ? durations_->transfer_s(from_node, send.to, send.operation) : std::nullopt;
-    const auto times = measured_s ? TransferTimes{now_s, now_s, now_s + *measured_s}
-                                  : lines_.shape(from_node, send.to, backward, now_s, iteration_, microbatch);
-    spans_->push_back(
-        {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, NodeIndex(from_node), NodeIndex(send.to),
-         stage_of_[at(send.to)], microbatch, now_s, times.start_s, times.arrival_s,
-         (backward ? problem_.backward_bytes : problem_.forward_bytes) * problem_.relative_size(microbatch)});
-    if (lost_[at(send.to)] == 0 && !cut_.contains(line_of(from_node, send.to)))
-        push({times.arrival_s, send.number, NodeInput::Kind::arrive, send.to, send.operation, from_node});
+    const Span span{
+        .kind = backward ? SpanKind::transfer_backward : SpanKind::transfer_forward,
+        .node = NodeIndex(from_node),
+        .to_node = NodeIndex(send.to),
+        .stage = stage_of_[at(send.to)],
+        .microbatch = microbatch,
+        .ready_s = now_s,
+        .start_s = now_s,
+        .end_s = now_s + measured_s.value_or(0),
+        .bytes = (backward ? problem_.backward_bytes : problem_.forward_bytes) * problem_.relative_size(microbatch)};
+    Event arrival{.number = send.number, .node = send.to, .operation = send.operation, .from = from_node};
+    if (!measured_s)
+        return carry(lines_.message(from_node, send.to, backward, now_s, iteration_, microbatch), arrival, span);
+    spans_->push_back(span);
+    arrival.time_s = span.end_s;
+    if (reaches(arrival)) push(arrival);
+}
+
+void VirtualClock::carry(const ShapedTransfer& transfer, const Event& arrival, const Span& span) {
+    passing_.push_back({transfer, arrival, span});
+    enter_next_queue(passing_.size() - 1, span.ready_s);
+}
+
+void VirtualClock::enter_next_queue(std::size_t index, double now_s) {
+    auto& [transfer, arrival, span] = passing_[index];
+    if (const auto next_s = lines_.enter(transfer, now_s))
+        return push(
+            {.time_s = *next_s, .number = arrival.number, .node = arrival.node, .from = arrival.from, .head = index});
+    span.start_s = transfer.times.start_s;
+    span.end_s = arrival.time_s = transfer.times.arrival_s;
+    spans_->push_back(span);
+    if (reaches(arrival)) push(arrival);
+    if (index + 1 == passing_.size()) passing_.pop_back();
 }
 
 std::optional<NodeEvent> VirtualClock::next(std::uint64_t& next_number) {
@@ -106,8 +132,11 @@ std::optional<NodeEvent> VirtualClock::next(std::uint64_t& next_number) {
         event = queue_.back();
         queue_.pop_back();
         now_s_ = event.time_s;
-        if (event.slot) reduction_arrived(event, next_number);
-    } while (event.slot);
+        if (event.head)
+            enter_next_queue(*event.head, event.time_s);
+        else if (event.slot)
+            reduction_arrived(event, next_number);
+    } while (event.slot || event.head);
     NodeEvent happened{.kind = event.kind,
                        .node = event.node,
                        .operation = event.operation,

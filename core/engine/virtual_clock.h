@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/engine/driver.h"
 #include "core/engine/shaping.h"
 #include "core/planner/timeline/reduction_machine.h"
@@ -74,6 +75,7 @@ private:
         Operation operation;
         int from = -1;                      ///< arrive: who sent it; -1: a first forward
         std::optional<std::uint32_t> slot;  ///< of a planned reduction, whose part or sum arrives
+        std::optional<std::size_t> head;    ///< of a transfer of passing_: at its next queue
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
         }
@@ -88,6 +90,19 @@ private:
         NodeAction action;
     };
 
+    /// Handed over, but still to pass queues, where there are uplinks.
+    struct Passing {
+        ShapedTransfer transfer;
+        Event arrival;  ///< without its time
+        Span span;      ///< without what the queues say
+    };
+
+    /// Puts the head into its first queue, and the arrival into the event queue once it is known.
+    void carry(const ShapedTransfer& transfer, const Event& arrival, const Span& span);
+    bool reaches(const Event& arrival) const {
+        return lost_[at(arrival.node)] == 0 && !cut_.contains(line_of(arrival.from, arrival.node));
+    }
+    void enter_next_queue(std::size_t passing, double now_s);
     void run(const ComputeTask& task, const NodeAction& action, double now_s);
     void run_admitted(double now_s);
     void push(const Event& event);
@@ -116,6 +131,7 @@ private:
     std::vector<Running> running_;             ///< of each node
     PerStage<double> last_end_s_;
     std::vector<Event> queue_;  ///< a heap, earliest first
+    std::vector<Passing> passing_;
     std::vector<Span>* spans_ = nullptr;
     double now_s_ = 0;  ///< of the last event
     const Durations* durations_ = nullptr;

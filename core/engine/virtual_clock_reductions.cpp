@@ -51,10 +51,9 @@ void VirtualClock::reduction_arrived(const Event& event, std::uint64_t& next_num
 
 void VirtualClock::hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot,
                                   std::uint64_t& next_number) {
-    const auto times = lines_.shape_reduction(from, to, bytes, now_s_, iteration_, static_cast<int>(slot));
-    spans_->push_back(
-        {SpanKind::transfer_reduction, from, to, stage, -1, now_s_, times.start_s, times.arrival_s, bytes});
-    push({.time_s = times.arrival_s, .number = next_number++, .node = to, .from = from, .slot = slot});
+    const Event arrival{.number = next_number++, .node = to, .from = from, .slot = slot};
+    carry(lines_.reduction(from, to, bytes, now_s_, iteration_, static_cast<int>(slot)), arrival,
+          {SpanKind::transfer_reduction, from, to, stage, -1, now_s_, now_s_, now_s_, bytes});
 }
 
 void VirtualClock::sums_there(NodeIndex node) {

@@ -84,6 +84,13 @@ int most_samples(const Pipeline& pipeline) {
     return sizes.empty() ? pipeline.microbatch_samples : *std::max_element(sizes.begin(), sizes.end());
 }
 
+bool queues_at_uplinks(const Experiment& experiment) {
+    const auto& topology = experiment.topology;
+    return experiment.costs.links == LinkRule::shared && topology.hop_matrix_s.empty() &&
+           std::any_of(topology.nodes.begin(), topology.nodes.end(),
+                       [](const Node& node) { return node.up_bytes_per_s || node.down_bytes_per_s; });
+}
+
 std::int64_t head_rows(const ModelSpec& model, std::int64_t tokens) {
     constexpr std::int64_t logits = 1 << 18, least_rows = 256;
     return std::clamp<std::int64_t>(std::max(logits / model.vocabulary, least_rows), 1, tokens);

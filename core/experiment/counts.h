@@ -28,6 +28,9 @@ int most_samples(const Pipeline& pipeline);
 /// its siblings may have to run it again (docs/engine.md, Nodes that are lost).
 bool keeps_inputs(const Experiment& experiment);
 
+/// Whether messages queue for uplinks or downlinks of nodes: some node has one, and lines are shared.
+bool queues_at_uplinks(const Experiment& experiment);
+
 /// Tokens of a microbatch whose logits stage 0 has in memory at once: 2^18 logits, but 256 tokens at the least. A
 /// matrix product first brings the whole head into the order that its inner loop reads, and the head's gradient is read
 /// and written once for each such piece: with few tokens that costs more than the product. The memory is 64 / D of what

@@ -118,6 +118,18 @@ void describe(V& v, T& n) {
            .max = 1e6});
     v("memory_bytes", n.memory_bytes,
       Info{.doc = "Memory of the device", .unit = "B", .min = 0, .max = 1e18, .above_min = true});
+    v("up_bytes_per_s", n.up_bytes_per_s,
+      Info{.doc = "Uplink that all it sends passes, one message after the other; absent: no limit",
+           .unit = "B/s",
+           .min = 0,
+           .max = 1e15,
+           .above_min = true});
+    v("down_bytes_per_s", n.down_bytes_per_s,
+      Info{.doc = "Downlink that all it receives passes, one message after the other; absent: no limit",
+           .unit = "B/s",
+           .min = 0,
+           .max = 1e15,
+           .above_min = true});
     v("device", n.device, Info{.doc = "Where its tensors live: cpu, cuda or cuda:N"});
     v("rank", n.rank,
       Info{.doc = "Process that hosts it under the wall clock; absent: dealt out in order", .min = 0, .max = 4095});
@@ -329,6 +341,9 @@ void describe(V& v, T& t) {
       Info{.doc = "Checkpoints of a run that are kept, the newest; a second one is there should the newest be damaged",
            .min = 1,
            .max = 1e6});
+    v("gradient_wire", t.gradient_wire,
+      Info{.doc = "Type of the gradients that replicas sum, on the network: fp32 is exact; bf16 and int8 are refused, "
+                  "as no engine has them yet"});
 }
 
 template <class V, PartOf<Failure> T>

@@ -26,6 +26,7 @@ struct Node {
     std::string device = "cpu";                   ///< "cpu", "cuda", "cuda:1": where its tensors live
     std::optional<int> rank;  ///< process that hosts it under the wall clock; absent: dealt out in order
     double x = 0, y = 0;
+    std::optional<double> up_bytes_per_s, down_bytes_per_s;  ///< of its uplink and its downlink; absent: no limit
     bool operator==(const Node&) const = default;
 };
 
@@ -157,6 +158,7 @@ struct Training {
     bool recompute = false;       ///< nodes keep a stage's input only and compute its forward again before the backward
     int checkpoint_every = 0;     ///< iterations; 0: none
     int keep_checkpoints = 2;     ///< the newest of a run
+    WireType gradient_wire = WireType::fp32;  ///< of gradients that replicas sum
     bool operator==(const Training&) const = default;
 };
 

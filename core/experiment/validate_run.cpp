@@ -109,6 +109,14 @@ void check_checkpoints(Checker& check) {
                  "after the loss of the coordinator training goes back to the last checkpoint");
 }
 
+/// No other type is there yet to sum gradients in.
+void check_gradient_wire(Checker& check) {
+    const auto wire = check.experiment.training.gradient_wire;
+    if (wire == WireType::fp32 || !check.sound("/training/gradient_wire")) return;
+    check.error("/training/gradient_wire", fmt::format("gradients cannot be summed in {}", in_quotes(name_of(wire))),
+                "neither the engine nor its ranks round them", R"(Set it to "fp32", or leave it out)");
+}
+
 void check_data(Checker& check) {
     const auto& data = check.experiment.data;
     for (const char* field : {"/data/source", "/data/path", "/data/files", "/data/tokenizer", "/data/text_field"})
@@ -141,6 +149,7 @@ void check_data(Checker& check) {
 
 void check_run(Checker& check) {
     check_data(check);
+    check_gradient_wire(check);
     const auto& recovery = check.experiment.recovery;
     if (check.sound("/recovery/deadline_s") && recovery.deadline_s <= recovery.heartbeat_s)
         check.error(

@@ -97,6 +97,12 @@ void check_matrix(Checker& check) {
                         fmt::format("{} from a node to itself", number_text(matrix[i][i])), "nothing is sent there",
                         "Set it to 0");
     }
+    for (std::size_t i = 0; i < nodes && !check.full(); ++i)
+        for (const auto& [key, rate] : {std::pair("/up_bytes_per_s", topology.nodes[i].up_bytes_per_s),
+                                        std::pair("/down_bytes_per_s", topology.nodes[i].down_bytes_per_s)})
+            if (rate && check.sound(member("nodes", i, key)))
+                check.warning(member("nodes", i, key), fmt::format("{} B/s have no effect", number_text(*rate)),
+                              "the hop matrix gives the whole time of each transfer", "Leave it out");
     if (check.experiment.costs.overhead_s != 0)
         check.warning("/costs/overhead_s",
                       fmt::format("{} s has no effect", number_text(check.experiment.costs.overhead_s)),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/index.h"
+#include "core/experiment/counts.h"
 
 namespace skippipe {
 
@@ -29,6 +30,10 @@ NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem
 }
 
 std::optional<Fault> cannot_lose(const Experiment& experiment) {
+    if (queues_at_uplinks(experiment))
+        return Fault{"/topology/nodes", "no node of a run with uplinks or downlinks can be made to fail",
+                     "a rest of an iteration is planned without them",
+                     "Let nodes fail in a run whose nodes have no up_bytes_per_s and no down_bytes_per_s"};
     if (experiment.costs.all_reduce != AllReduceRule::planned) return std::nullopt;
     return Fault{"/costs/all_reduce", "no node of a run with planned reductions can be made to fail",
                  "a rest of an iteration is planned without them",

@@ -101,6 +101,19 @@ private Q_SLOTS:
         QTest::newRow("sizes, int8, overhead, recompute") << file("sizes.json");
         make("planned", json(R"({"costs": {"all_reduce": "planned", "overhead_s": 0.01, "step_seconds": 0.1}})"));
         QTest::newRow("planned reductions") << file("planned.json");
+        for (const char* reduce : {"planned", "charged"}) {
+            const auto name = QStringLiteral("uplinks-%1").arg(reduce);
+            auto changes = json(R"({"topology": {"nodes": [
+                {"id": "a", "region": "west", "seconds_per_sample_per_block": 0.01, "up_bytes_per_s": 2e5},
+                {"id": "b", "region": "west", "seconds_per_sample_per_block": 0.012, "down_bytes_per_s": 3e5},
+                {"id": "c", "region": "east", "seconds_per_sample_per_block": 0.02},
+                {"id": "d", "region": "east", "seconds_per_sample_per_block": 0.02, "up_bytes_per_s": 1e5,
+                 "down_bytes_per_s": 4e5},
+                {"id": "e", "region": "east", "seconds_per_sample_per_block": 0.01, "up_bytes_per_s": 2e5}]}})");
+            changes["costs"] = QJsonObject{{"all_reduce", reduce}};
+            make(name, changes);
+            QTest::newRow(qPrintable(name)) << file(name + ".json");
+        }
         make("free", json(R"({"costs": {"links": "unlimited", "all_reduce": "free", "backward_factor": 2},
                                "pipeline": {"constraints": {"memory": "ignore"}}})"));
         QTest::newRow("unlimited, free, memory ignored") << file("free.json");

@@ -36,6 +36,9 @@ class Problem:
         self.backward_bytes = self.costs.get("backward_bytes", self.forward_bytes)
         self.model = model
         self.hops = {}  # (from, to): latency, bandwidth, line
+        unlimited = float("inf")
+        self.up = {n: unlimited if matrix else node.get("up_bytes_per_s", unlimited) for n, node in self.nodes.items()}
+        self.down = {n: unlimited if matrix else node.get("down_bytes_per_s", unlimited) for n, node in self.nodes.items()}
         self.matrix_hops(matrix) if matrix else self.link_hops(topology)
 
     def matrix_hops(self, matrix):
@@ -105,7 +108,7 @@ class Problem:
         share, slowest = self.gradient_bytes(stage) / len(ring), 0
         for a, b in zip(ring, ring[1:] + ring[:1]):
             latency_s, bandwidth, _ = self.hops[a, b]
-            slowest = max(slowest, latency_s + self.overhead_s + share / bandwidth)
+            slowest = max(slowest, latency_s + self.overhead_s + share / min(self.up[a], bandwidth, self.down[b]))
         return 2 * (len(ring) - 1) * slowest
 
 
@@ -117,7 +120,7 @@ class Timeline:
         self.paths = {path["microbatch"]: path["nodes"] for path in plan["paths"]}
         self.order = {node: list(items) for node, items in plan.get("order", {}).items()}
         self.ready = {node: [] for node in problem.nodes}
-        self.busy, self.held, self.line_free = set(), dict.fromkeys(problem.nodes, 0), {}
+        self.busy, self.held, self.free = set(), dict.fromkeys(problem.nodes, 0), {}
         self.events, self.number, self.ran, self.makespan_s, self.stage_end = [], 0, 0, 0, {}
         self.left = dict.fromkeys(problem.nodes, 0)
         for path in self.paths.values():
@@ -136,6 +139,9 @@ class Timeline:
             self.reductions.start()
         while self.events:
             now, number, event, node, operation = heapq.heappop(self.events)
+            if event == "head":
+                self.head(now, number, node, *operation)
+                continue
             if event in ("part", "sum"):
                 self.reductions.arrive(now, event, node, operation)
                 continue
@@ -185,18 +191,35 @@ class Timeline:
     def transfer(self, now, source, target, operation):
         problem = self.problem
         message = problem.backward_bytes if operation[0] in "BI" else problem.forward_bytes
-        occupied_s = message / problem.hops[source, target][1] * problem.size(operation[1])
-        self.carry(now, source, target, occupied_s, "arrive", operation)
+        self.carry(now, source, target, message, problem.size(operation[1]), "arrive", operation)
 
-    def carry(self, now, source, target, occupied_s, event, what):
-        problem = self.problem
-        latency_s, _, line = problem.hops[source, target]
-        if problem.shared:
-            self.line_free[line] = max(now, self.line_free.get(line, 0.0)) + occupied_s
-            arrival = self.line_free[line] + latency_s + problem.overhead_s
+    def carry(self, now, source, target, message, size, event, what):
+        """Hands over size times message bytes."""
+        problem, number = self.problem, self.take_number()
+        latency_s, bandwidth, line = problem.hops[source, target]
+        on_way = lambda free: free + latency_s + problem.overhead_s
+        if not problem.shared:
+            rate = min(bandwidth, problem.up[source], problem.down[target])
+            heapq.heappush(self.events, (on_way(now) + message / rate * size, number, event, target, what))
+            return
+        uplink = ("up", source), problem.up[source], (lambda begins: begins), on_way
+        queues = [uplink] if problem.up[source] < float("inf") else []
+        queues.append((("line", line), bandwidth, on_way, on_way))
+        if problem.down[target] < float("inf"):
+            queues.append((("down", target), problem.down[target], None, lambda free: free))
+        self.head(now, number, target, queues, message, size, 0.0, event, what)
+
+    def head(self, now, number, target, queues, message, size, arrival, event, what):
+        """The head is at a queue: (name, bytes/s, when it comes to the next one, when what leaves it has arrived)."""
+        (queue, rate, following, arrives), *rest = queues
+        begins = max(now, self.free.get(queue, 0.0))
+        self.free[queue] = begins + message / rate * size
+        arrival = max(arrival, arrives(self.free[queue]))
+        if rest:
+            operation = rest, message, size, arrival, event, what
+            heapq.heappush(self.events, (following(begins), number, "head", target, operation))
         else:
-            arrival = now + latency_s + problem.overhead_s + occupied_s
-        heapq.heappush(self.events, (arrival, self.take_number(), event, target, what))
+            heapq.heappush(self.events, (arrival, number, event, target, what))
 
     def dispatch(self, now, node):
         if node in self.busy:
@@ -259,8 +282,8 @@ class Reductions:
             self.arrive(now, "part", node, (stage, piece, node))
 
     def send(self, now, source, target, event, stage, piece):
-        occupied_s = self.pieces[stage][piece]["share"] * self.problem.gradient_bytes(stage) / self.problem.hops[source, target][1]
-        self.timeline.carry(now, source, target, occupied_s, event, (stage, piece, source))
+        message = self.pieces[stage][piece]["share"] * self.problem.gradient_bytes(stage)
+        self.timeline.carry(now, source, target, message, 1, event, (stage, piece, source))
 
     def arrive(self, now, event, node, what):
         stage, number, source = what

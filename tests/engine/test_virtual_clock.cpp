@@ -72,27 +72,30 @@ private Q_SLOTS:
         QVERIFY2(complete > 500 && split > 50, "the random plans must exercise what they claim to");
     }
 
-    /// With planned reductions too, which pass the same queues as the messages.
+    /// With planned reductions and uplinks too, which pass the same queues as the messages.
     void reductions_equal_the_evaluators() {
-        int complete = 0, shared = 0;
+        int complete = 0, shared = 0, uplinks = 0;
         for (std::uint64_t seed = 0; seed < 600; ++seed) {
             auto [problem, plan] = seed < 400 ? examples::random_plan(seed) : examples::uneven_plan(seed);
             problem.plan_reductions = true;
             problem.charge_all_reduce = false;
             Rng rng(seed, 3);
+            if (problem.shared_links && seed % 3 != 0) problem = examples::with_uplinks(problem, rng);
+            if (seed % 5 == 0) problem.plan_reductions = false;
             if (seed % 4 != 0) plan.reductions = examples::random_reductions(plan, rng);
             const auto expected = evaluate(problem, plan), executed = execute(problem, plan);
             QCOMPARE(executed.complete, expected.complete);
             if (!expected.complete) continue;
             ++complete;
             shared += problem.shared_links ? 1 : 0;
+            uplinks += problem.has_uplinks() ? 1 : 0;
             QVERIFY2(
                 executed.iteration_s == expected.iteration_s && executed.bytes == expected.bytes,
                 qPrintable(
                     QString("seed %1: %2 against %3").arg(seed).arg(executed.iteration_s).arg(expected.iteration_s)));
             QVERIFY2(sorted(executed.spans) == sorted(expected.spans), qPrintable(QString("seed %1").arg(seed)));
         }
-        QVERIFY2(complete > 300 && shared > 100, "the random plans must exercise what they claim to");
+        QVERIFY2(complete > 300 && shared > 100 && uplinks > 60, "the random plans must exercise what they claim to");
     }
 
     /// A plan whose order is bound to the one it took runs in the same time, in both.

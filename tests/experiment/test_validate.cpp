@@ -153,6 +153,10 @@ const std::vector<Case>& faulty() {
              e.costs.gradient_bytes = {1, 2, 3};
          }},
         {"text without a path", "/data/path", [](Experiment& e) { e.data.source = DataSource::text; }},
+        {"gradients in int8", "/training/gradient_wire",
+         [](Experiment& e) { e.training.gradient_wire = WireType::int8; }},
+        {"gradients in bf16", "/training/gradient_wire",
+         [](Experiment& e) { e.training.gradient_wire = WireType::bf16; }},
         {"crash of a stranger", "/failures/0/target", [](Experiment& e) { e.failures[0].target = "west"; }},
         {"cut of no link", "/failures/0/target",
          [](Experiment& e) {
@@ -193,6 +197,7 @@ const std::vector<Case>& faulty() {
 const std::vector<std::pair<const char*, Change>>& fine() {
     static const std::vector<std::pair<const char*, Change>> cases = {
         {"unchanged", [](Experiment&) {}},
+        {"an uplink", [](Experiment& e) { e.topology.nodes[0].up_bytes_per_s = 1e6; }},
         {"unbalanced data nodes",
          [](Experiment& e) {
              e.pipeline.microbatches = 5;

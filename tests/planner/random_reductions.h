@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Seeded pieces of every form.
 #pragma once
+#include <limits>
+
 #include "core/base/rng.h"
 #include "core/planner/plan/plan.h"
 
@@ -33,6 +35,18 @@ inline PerStage<Pieces> random_reductions(const Plan& plan, Rng& rng) {
         for (int k = 0; k < count; ++k) reductions[s].push_back(random_piece(replicas, 1.0 / count, rng));
     }
     return reductions;
+}
+
+/// Uplinks and downlinks of two nodes in three, often of equal rates, that messages and gradients wait for.
+inline Problem with_uplinks(Problem problem, Rng& rng) {
+    const bool ties = rng.below(2) == 0;
+    const auto amount = [&] { return ties ? static_cast<double>(rng.below(3)) : 3 * rng.uniform(); };
+    for (auto* rates : {&problem.up_bytes_per_s, &problem.down_bytes_per_s})
+        for (int n = 0; n < problem.nodes(); ++n)
+            rates->push_back(rng.below(3) == 0 ? std::numeric_limits<double>::infinity() : ties ? 1 : 0.2 + amount());
+    problem.forward_bytes = amount();
+    problem.backward_bytes = amount();
+    return problem;
 }
 
 }  // namespace skippipe::examples

@@ -56,6 +56,17 @@ public:
                    topology_.within_region.bandwidth_bytes_per_s);
     }
 
+    void set_uplinks() {
+        const auto rates = [&](std::optional<double> Node::*of) {
+            PerNode<double> bytes_per_s;
+            for (const auto& node : topology_.nodes)
+                bytes_per_s.push_back((node.*of).value_or(std::numeric_limits<double>::infinity()));
+            return bytes_per_s;
+        };
+        problem_.up_bytes_per_s = rates(&Node::up_bytes_per_s);
+        problem_.down_bytes_per_s = rates(&Node::down_bytes_per_s);
+    }
+
 private:
     const std::string& id(NodeIndex node) const { return problem_.node_ids[node]; }
     Hop& hop_of(NodeIndex a, NodeIndex b) { return problem_.hops[at(a) * problem_.node_ids.size() + at(b)]; }
@@ -66,6 +77,10 @@ private:
     }
 
     void set(NodeIndex a, NodeIndex b, double latency_s, double bandwidth, int line) {
+        if (!problem_.shared_links) {
+            bandwidth = std::min(bandwidth, topology_.nodes[at(a)].up_bytes_per_s.value_or(bandwidth));
+            bandwidth = std::min(bandwidth, topology_.nodes[at(b)].down_bytes_per_s.value_or(bandwidth));
+        }
         hop_of(a, b) = {latency_s, bandwidth, problem_.forward_bytes / bandwidth, problem_.backward_bytes / bandwidth,
                         line};
     }
@@ -218,6 +233,7 @@ Problem make_problem(const Experiment& experiment) {
     set_pipeline(experiment, problem);
     set_costs(experiment, problem);
     HopBuilder hops(experiment.topology, problem);
+    if (queues_at_uplinks(experiment)) hops.set_uplinks();
     if (experiment.topology.hop_matrix_s.empty())
         hops.from_links();
     else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The experiment as numbers: what planners, evaluator and engine compute with. The rules are in docs/semantics.md.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -56,6 +57,9 @@ struct Problem {
            gradient_bytes_besides = 0;    ///< for set_blocks: of any stage, and of stage 0 besides
     std::vector<Hop> hops;                ///< [from * nodes + to]
     std::vector<std::string> line_names;  ///< "A->B", by line number
+    /// Of uplinks and downlinks, infinite where a node has none. Empty where no node has any, and where lines are
+    /// unlimited: there a hop's bandwidth is the least of the three.
+    PerNode<double> up_bytes_per_s, down_bytes_per_s;
     bool shared_links = true;
     bool charge_all_reduce = true;  ///< as a ring, in contention with nothing
     bool plan_reductions = false;   ///< as transfers that the plan names; then it is not charged
@@ -68,6 +72,13 @@ struct Problem {
 
     int nodes() const { return static_cast<int>(node_ids.size()); }
     const Hop& hop(NodeIndex from, NodeIndex to) const { return hops[at(from) * node_ids.size() + at(to)]; }
+    /// Some node's messages queue for an uplink or a downlink.
+    bool has_uplinks() const { return !up_bytes_per_s.empty(); }
+    /// What a transfer that has everything to itself passes in a second: the least of uplink, line and downlink.
+    double alone_bytes_per_s(NodeIndex from, NodeIndex to) const {
+        const double line = hop(from, to).bandwidth_bytes_per_s;
+        return has_uplinks() ? std::min({line, up_bytes_per_s[from], down_bytes_per_s[to]}) : line;
+    }
     bool reachable(NodeIndex from, NodeIndex to) const { return hop(from, to).line != no_line; }
 
     double samples_of(MicrobatchIndex microbatch) const {

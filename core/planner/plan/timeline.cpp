@@ -44,9 +44,10 @@ void add_totals(const Plan& plan, Timeline& timeline) {
 
 double ring_edge_seconds(const Problem& problem, const std::vector<NodeIndex>& ring, std::size_t edge,
                          StageIndex stage) {
-    const Hop& hop = problem.hop(ring[edge], ring[(edge + 1) % ring.size()]);
+    const NodeIndex from = ring[edge], to = ring[(edge + 1) % ring.size()];
+    const Hop& hop = problem.hop(from, to);
     return hop.latency_s + problem.overhead_s +
-           (problem.gradient_bytes[stage] / static_cast<int>(ring.size())) / hop.bandwidth_bytes_per_s;
+           (problem.gradient_bytes[stage] / static_cast<int>(ring.size())) / problem.alone_bytes_per_s(from, to);
 }
 
 double all_reduce_seconds(const Problem& problem, const std::vector<NodeIndex>& ring, StageIndex stage) {

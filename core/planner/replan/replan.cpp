@@ -230,6 +230,9 @@ Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& reque
     if (problem.plan_reductions)
         throw InputError("/costs/all_reduce", "planned reductions", "a rest of an iteration is planned without them",
                          "Set costs.all_reduce to \"charged\" or \"free\"");
+    if (problem.has_uplinks())
+        throw InputError("/topology/nodes", "uplinks or downlinks", "a rest of an iteration is planned without them",
+                         R"(Leave up_bytes_per_s and down_bytes_per_s out, or set costs.links to "unlimited")");
     check(problem, request.changes);
     check_start(problem, plan, request.progress);
     ReplanState state(problem, plan, request);

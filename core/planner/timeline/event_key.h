@@ -13,6 +13,7 @@ inline EventKey make_key(double time_s, std::uint32_t number, std::uint32_t payl
     return EventKey{std::bit_cast<std::uint64_t>(time_s)} << 64 | static_cast<std::uint64_t>(number) << 32 | payload;
 }
 inline double time_of(EventKey key) { return std::bit_cast<double>(static_cast<std::uint64_t>(key >> 64)); }
+inline std::uint32_t number_of(EventKey key) { return static_cast<std::uint32_t>(key >> 32); }
 inline std::uint32_t payload_of(EventKey key) { return static_cast<std::uint32_t>(key); }
 inline EventKey with_payload(EventKey key, NodeIndex node) {
     return (key & ~EventKey{0xFFFFFFFFu}) | static_cast<std::uint32_t>(node);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/planner/timeline/event_simulator.h"
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "core/base/index.h"
@@ -103,12 +105,36 @@ inline void EventSimulator::ready_at_once(NodeIndex node, std::uint32_t operatio
     }
 }
 
-template <bool Ordered, bool Record>
+template <bool Ordered>
+inline void EventSimulator::deliver(NodeIndex to, std::uint32_t operation, EventKey key) {
+    const int step = packed_step(operation);
+    auto& target = nodes_[to];
+    if constexpr (Ordered) {
+        order_keys_[slot(operation)] = key;
+        const auto& order = flat_->order[to];
+        if (target.busy || at(target.order_next) >= order.size() || order[at(target.order_next)] != operation) return;
+    } else {
+        insert(step < length_ ? target.forward : target.other, key);
+    }
+    const bool wakes = !target.busy && (step >= length_ || target.held < target.memory);
+    if (wakes) set_event(to, earlier(events_[at(to)], with_payload(key, to)));
+}
+
+template <bool Ordered, bool Record, bool Transit>
 inline void EventSimulator::hand_over(NodeIndex from, std::uint32_t operation, double now_s) {
     const ReleaseIndex index = packed_index(operation);
     const int step = packed_step(operation);
     const NodeIndex to = route_[at(index * (2 * length_ + 1) + step)];
     if (to == from) return ready_at_once<Ordered>(to, operation, now_s);
+    if constexpr (Transit) {
+        if (problem_.has_uplinks()) {
+            const auto passage = passage_of(problem_, from, to, step, length_, sized_ ? (*sizes_)[index] : 1);
+            const std::uint32_t number = number_++, at_queue = begin_passage(passage, operation, false, now_s);
+            if (enter_next_queue(at_queue, number, now_s))
+                deliver<Ordered>(to, operation, make_key(passing_[at_queue].passage.arrival_s, number, operation));
+            return;
+        }
+    }
     const Hop& hop = problem_.hop(from, to);
     const bool forwards = comes_forward(step, length_);
     double transfer_s = transfer_seconds(hop, step, length_);
@@ -126,20 +152,24 @@ inline void EventSimulator::hand_over(NodeIndex from, std::uint32_t operation, d
             {forwards ? SpanKind::transfer_forward : SpanKind::transfer_backward, from, to, flat_->stage_of[to],
              flat_->microbatches[index], now_s, start_s, arrival_s,
              (forwards ? problem_.forward_bytes : problem_.backward_bytes) * (sized_ ? (*sizes_)[index] : 1)});
-    const EventKey key = make_key(arrival_s, number_++, operation);
-    auto& target = nodes_[to];
-    if constexpr (Ordered) {
-        order_keys_[slot(operation)] = key;
-        const auto& order = flat_->order[to];
-        if (target.busy || at(target.order_next) >= order.size() || order[at(target.order_next)] != operation) return;
-    } else {
-        insert(step < length_ ? target.forward : target.other, key);
-    }
-    const bool wakes = !target.busy && (step >= length_ || target.held < target.memory);
-    if (wakes) set_event(to, earlier(events_[at(to)], with_payload(key, to)));
+    deliver<Ordered>(to, operation, make_key(arrival_s, number_++, operation));
 }
 
-template <bool Ordered, bool Local, bool Record, bool Reduce>
+/// What was handed over with that slot is there, or a head is at its next queue.
+template <bool Ordered>
+void EventSimulator::handle_transit() {
+    std::pop_heap(transit_events_.begin(), transit_events_.end(), std::greater<>{});
+    const EventKey now = transit_events_.back();
+    transit_events_.pop_back();
+    if ((payload_of(now) & head_bit) == 0) return part_or_sum_there(now);
+    const std::uint32_t index = payload_of(now) & ~head_bit, number = number_of(now);
+    if (!enter_next_queue(index, number, time_of(now))) return;
+    const Passing& passing = passing_[index];
+    const EventKey key = make_key(passing.passage.arrival_s, number, passing.payload);
+    passing.reduction ? push_transit(key) : deliver<Ordered>(passing.passage.to, passing.payload, key);
+}
+
+template <bool Ordered, bool Local, bool Record, bool Transit>
 inline void EventSimulator::handle(NodeIndex node, EventKey now) {
     auto& state = nodes_[node];
     if (state.busy) {
@@ -153,17 +183,18 @@ inline void EventSimulator::handle(NodeIndex node, EventKey now) {
         --operations_left_;
         const bool splits = Local && split_;
         state.held -= step > length_ && (weight || !splits) ? 1 : 0;
-        if (!weight && step < 2 * length_) hand_over<Ordered, Record>(node, operation + 1, now_s);
+        if (!weight && step < 2 * length_) hand_over<Ordered, Record, Transit>(node, operation + 1, now_s);
         if (splits && !weight && step > length_) ready_at_once<Ordered>(node, operation | weight_gradient_bit, now_s);
-        if constexpr (Reduce)
-            if (--state.operations_left == 0) own_part_there(node, now_s);
+        if constexpr (Transit)
+            if (stages_ != nullptr && --state.operations_left == 0) own_part_there(node, now_s);
     }
     dispatch<Ordered, Local>(node, now);
 }
 
-template <bool Ordered, bool Local, bool Record, bool Reduce>
+template <bool Ordered, bool Local, bool Record, bool Transit>
 bool EventSimulator::loop(double cutoff_s) {
-    if constexpr (Reduce) start_idle_replicas();
+    if constexpr (Transit)
+        if (stages_ != nullptr) start_idle_replicas();
     for (ReleaseIndex i = 0; i < flat_->count(); ++i) {
         const NodeIndex node = flat_->path(i)[0];
         if (!nodes_[node].busy) dispatch<Ordered, Local>(node, make_key(0, static_cast<std::uint32_t>(i), 0));
@@ -171,15 +202,15 @@ bool EventSimulator::loop(double cutoff_s) {
     const EventKey cutoff = make_key(cutoff_s, 0, 0);
     while (true) {
         const EventKey now = least(group_events_.data(), group_events_.size());
-        if constexpr (Reduce) {
-            if (!reduction_events_.empty() && reduction_events_.front() < now) {
-                if (reduction_events_.front() >= cutoff) return false;
-                handle_reduction();
+        if constexpr (Transit) {
+            if (!transit_events_.empty() && transit_events_.front() < now) {
+                if (transit_events_.front() >= cutoff) return false;
+                handle_transit<Ordered>();
                 continue;
             }
         }
         if (now >= cutoff) break;
-        handle<Ordered, Local, Record, Reduce>(NodeIndex(payload_of(now)), now);
+        handle<Ordered, Local, Record, Transit>(NodeIndex(payload_of(now)), now);
     }
     return operations_left_ == 0;
 }
@@ -187,7 +218,7 @@ bool EventSimulator::loop(double cutoff_s) {
 bool EventSimulator::simulate(double cutoff_s, PerNode<double>& node_end_s) {
     const bool ordered = !flat_->order.empty(), local = split_ || length_ == 1, record = record_ != nullptr;
     const bool done =
-        stages_ != nullptr
+        stages_ != nullptr || problem_.has_uplinks()
             ? record ? (ordered ? loop<true, true, true, true>(cutoff_s) : loop<false, true, true, true>(cutoff_s))
                      : (ordered ? loop<true, true, false, true>(cutoff_s) : loop<false, true, false, true>(cutoff_s))
         : record  ? (ordered ? loop<true, true, true, false>(cutoff_s) : loop<false, true, true, false>(cutoff_s))

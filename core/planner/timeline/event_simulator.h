@@ -7,6 +7,7 @@
 #include "core/planner/plan/timeline.h"
 #include "core/planner/timeline/event_key.h"
 #include "core/planner/timeline/flat_plan.h"
+#include "core/planner/timeline/passage.h"
 #include "core/planner/timeline/reduction_machine.h"
 
 namespace skippipe {
@@ -17,7 +18,7 @@ namespace skippipe {
 /// One event a node suffices: the end of what it runs, or, while it is free, the arrival that could start something. An
 /// arrival at a busy node starts nothing and creates no event, so it need not be one; numbers, and with them ties, stay
 /// those of the full event list. Arrivals of planned reductions, which start nothing either but hand over more, are
-/// events of their own.
+/// events of their own, and so are the heads of transfers that pass uplinks and downlinks.
 class EventSimulator {
 public:
     explicit EventSimulator(const Problem& problem);
@@ -54,14 +55,19 @@ private:
     void prepare_nodes();
     void prepare_order();
     bool simulate(double cutoff_s, PerNode<double>& node_end_s);
-    template <bool Ordered, bool Local, bool Record, bool Reduce>
+    /// `Transit`: there are planned reductions, or uplinks and downlinks.
+    template <bool Ordered, bool Local, bool Record, bool Transit>
     bool loop(double cutoff_s);
-    template <bool Ordered, bool Local, bool Record, bool Reduce>
+    template <bool Ordered, bool Local, bool Record, bool Transit>
     void handle(NodeIndex node, EventKey now);
     template <bool Ordered, bool Local>
     void dispatch(NodeIndex node, EventKey now);
-    template <bool Ordered, bool Record>
+    template <bool Ordered, bool Record, bool Transit>
     void hand_over(NodeIndex from, std::uint32_t operation, double now_s);
+    template <bool Ordered>
+    void deliver(NodeIndex to, std::uint32_t operation, EventKey key);
+    template <bool Ordered>
+    void handle_transit();
     template <bool Ordered>
     void ready_at_once(NodeIndex node, std::uint32_t operation, double now_s);
     void insert(Queue& queue, EventKey key);
@@ -77,9 +83,13 @@ private:
     void prepare_reductions(const PerStage<std::vector<NodeIndex>>& stages);
     void start_idle_replicas();
     void own_part_there(NodeIndex node, double now_s);
-    void handle_reduction();
+    void part_or_sum_there(EventKey now);
     void hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot, double now_s);
     void sums_there(NodeIndex node, double now_s);
+    void push_transit(EventKey key);
+    std::uint32_t begin_passage(const Passage& passage, std::uint32_t payload, bool reduction, double now_s);
+    bool enter_next_queue(std::uint32_t index, std::uint32_t number, double now_s);
+    void record_passage(std::uint32_t index);
     std::string name_of(std::uint32_t operation) const;
     void describe_blocked(Timeline& timeline) const;
 
@@ -101,10 +111,20 @@ private:
     PerNode<int> visits_;
     std::uint32_t number_ = 0;
     int operations_left_ = 0;
-    // Planned reductions:
+    // What is an event of its own on its way: where reductions are planned, and where there are uplinks.
+    struct Passing {
+        Passage passage;
+        std::uint32_t payload;  ///< an operation, or the slot of a reduction
+        bool reduction;
+        double handed_s;
+    };
+    /// In a payload: not the slot of a reduction that has arrived, but an index of passing_, whose head is at a queue.
+    static constexpr std::uint32_t head_bit = 1u << 31;
+    PassageQueues queues_;
+    std::vector<Passing> passing_;
+    std::vector<EventKey> transit_events_;  ///< a heap, earliest first
     const PerStage<std::vector<NodeIndex>>* stages_ = nullptr;
     ReductionMachine reductions_;
-    std::vector<EventKey> reduction_events_;  ///< a heap, earliest first
     double reduced_s_ = 0;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Planned reductions of a simulation: they take the lines as activations do, and no time of a node.
 #include <algorithm>
-#include <functional>
 
 #include "core/base/index.h"
 #include "core/planner/timeline/event_simulator.h"
@@ -11,7 +10,6 @@ namespace skippipe {
 
 void EventSimulator::prepare_reductions(const PerStage<std::vector<NodeIndex>>& stages) {
     reductions_.prepare(problem_, stages, flat_->reductions);
-    reduction_events_.clear();
     reduced_s_ = 0;
     for (NodeIndex n = 0; n < problem_.nodes(); ++n)
         nodes_[n].operations_left = visits_[n] * ((split_ ? 3 : 2) + (flat_->stage_of[n] == 0 ? 1 : 0));
@@ -36,10 +34,7 @@ void EventSimulator::own_part_there(NodeIndex node, double now_s) {
         [&](NodeIndex whole) { sums_there(whole, now_s); });
 }
 
-void EventSimulator::handle_reduction() {
-    std::pop_heap(reduction_events_.begin(), reduction_events_.end(), std::greater<>{});
-    const EventKey now = reduction_events_.back();
-    reduction_events_.pop_back();
+void EventSimulator::part_or_sum_there(EventKey now) {
     const double now_s = time_of(now);
     reductions_.arrived(
         payload_of(now),
@@ -51,9 +46,15 @@ void EventSimulator::handle_reduction() {
 
 void EventSimulator::hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot,
                                     double now_s) {
+    const std::uint32_t number = number_++;
+    if (problem_.has_uplinks()) {
+        const std::uint32_t index = begin_passage(passage_of(problem_, from, to, bytes), slot, true, now_s);
+        if (enter_next_queue(index, number, now_s))
+            push_transit(make_key(passing_[index].passage.arrival_s, number, slot));
+        return;
+    }
     const Transfer transfer = carry(problem_, problem_.hop(from, to), bytes, now_s, line_free_s_);
-    reduction_events_.push_back(make_key(transfer.arrival_s, number_++, slot));
-    std::push_heap(reduction_events_.begin(), reduction_events_.end(), std::greater<>{});
+    push_transit(make_key(transfer.arrival_s, number, slot));
     if (record_ != nullptr)
         record_->spans.push_back(
             {SpanKind::transfer_reduction, from, to, stage, -1, now_s, transfer.start_s, transfer.arrival_s, bytes});

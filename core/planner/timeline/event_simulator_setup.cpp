@@ -8,7 +8,7 @@
 
 namespace skippipe {
 
-EventSimulator::EventSimulator(const Problem& problem) : problem_(problem) {
+EventSimulator::EventSimulator(const Problem& problem) : problem_(problem), queues_(problem) {
     nodes_.resize(at(problem.nodes()));
     // The next event is found in two steps, the least of each group and the least of those: about 2 sqrt(n) comparisons
     // without a branch (which node is next cannot be predicted).
@@ -41,6 +41,9 @@ void EventSimulator::prepare(const FlatPlan& flat, const PerStage<std::vector<No
     number_ = static_cast<std::uint32_t>(count);
     operations_left_ = count * steps + (split_ ? count * length_ : 0);
     if (!flat.order.empty()) prepare_order();
+    transit_events_.clear();
+    passing_.clear();
+    if (problem_.has_uplinks()) queues_.clear();
     stages_ = problem_.plan_reductions ? &stages : nullptr;
     if (stages_ != nullptr) prepare_reductions(stages);
 }

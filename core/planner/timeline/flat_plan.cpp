@@ -65,6 +65,7 @@ std::vector<bool> contended_lines(const Problem& problem) {
 }
 
 bool has_dedicated_lines(const Problem& problem) {
+    if (problem.has_uplinks()) return false;
     const auto several = contended_lines(problem);
     return std::find(several.begin(), several.end(), true) == several.end();
 }

@@ -31,7 +31,8 @@ void Simulator::set_relative_sizes(const FlatPlan& flat) {
 bool Simulator::simulate(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages, double cutoff_s) {
     fast_done_ = false;
     set_relative_sizes(flat);
-    if (problem_.plan_reductions && problem_.shared_links)  // in the same queues as the microbatches
+    // Reductions are in the same queues as the microbatches; only events know who is first at a downlink.
+    if ((problem_.plan_reductions && problem_.shared_links) || problem_.has_uplinks())
         return exact().run(flat, stages, relative_sizes_, cutoff_s, node_end_s_);
     if (flat.order.empty() && !flat.split_backward && flat.length > 1) {
         if (!fast_) fast_.emplace(problem_);

@@ -23,7 +23,7 @@ struct SimulatedTimes {
 /// Asks the simulator that is quickest for a plan; all give the same times to the last bit:
 /// - dispatch by arrival, no split, every hop to another node: FastSimulator;
 /// - bound orders on lines with one sender each: BoundOrders;
-/// - all else, whole timelines, and planned reductions on shared lines: EventSimulator.
+/// - all else, whole timelines, planned reductions on shared lines, and uplinks: EventSimulator.
 /// Where lines are unlimited planned reductions disturb nothing: LoneReduction adds them.
 /// Reuses its memory from call to call; one a thread. Keeps a reference to the problem.
 class Simulator {

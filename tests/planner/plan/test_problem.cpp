@@ -64,6 +64,31 @@ private Q_SLOTS:
         QCOMPARE(p.line_names.size(), std::size_t{12});
     }
 
+    /// They queue where lines do, and are the hop's own rate where nothing queues.
+    void uplinks_and_downlinks() {
+        Experiment e = sample_;
+        QVERIFY(!make_problem(e).has_uplinks());
+        e.topology.nodes[0].up_bytes_per_s = 5e6;
+        e.topology.nodes[3].down_bytes_per_s = 1e6;
+        const Problem shared = make_problem(e);
+        QCOMPARE(shared.up_bytes_per_s, (std::vector<double>{5e6, INFINITY, INFINITY, INFINITY}));
+        QCOMPARE(shared.down_bytes_per_s, (std::vector<double>{INFINITY, INFINITY, INFINITY, 1e6}));
+        QCOMPARE(shared.hop(0, 3).bandwidth_bytes_per_s, 2e7);
+        QCOMPARE(shared.alone_bytes_per_s(0, 3), 1e6);
+        QCOMPARE(shared.alone_bytes_per_s(0, 1), 5e6);
+        QVERIFY(shared.experiment_hash != experiment_hash(sample_));
+        e.costs.links = LinkRule::unlimited;
+        const Problem unlimited = make_problem(e);
+        QVERIFY(!unlimited.has_uplinks());
+        QCOMPARE(unlimited.hop(0, 3).bandwidth_bytes_per_s, 1e6);
+        QCOMPARE(unlimited.hop(0, 2).bandwidth_bytes_per_s, 5e6);
+        QCOMPARE(unlimited.hop(0, 2).seconds_per_forward, unlimited.forward_bytes / 5e6);
+        QCOMPARE(unlimited.hop(2, 3).bandwidth_bytes_per_s, 1e6);
+        QCOMPARE(unlimited.hop(1, 2).bandwidth_bytes_per_s, 1e7);
+        e.topology.hop_matrix_s = {{0, 1, 2, 3}, {4, 0, 5, 6}, {7, 8, 0, 9}, {10, 11, 12, 0}};
+        QVERIFY(!make_problem(e).has_uplinks());
+    }
+
     void numbers_follow_the_document() {
         const Problem p = make_problem(sample_);
         QCOMPARE(p.path_length, 2);

@@ -3,6 +3,7 @@
 // has come. For tests alone, which hold the evaluator against it.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -88,13 +89,61 @@ private:
         return problem_.sizes.empty() ? seconds : seconds * problem_.relative_size(plan_.paths[at(op.path)].microbatch);
     }
 
-    /// When something arrives that occupies the line for `occupied_s`.
-    double arrival_s(int from, int to, double occupied_s) {
+    /// Of a transfer: what its head does at the queue that it has reached, one after the other.
+    struct Sent {
+        int from, to;
+        double line_s, up_s, down_s;  ///< that it occupies each; up_s, down_s < 0: there is no such queue
+        long number;
+        std::function<void()> arrived;
+        double last_s = 0;
+    };
+
+    /// At hand-over. `bytes` and `line_s` as for a microbatch of the usual size, `size` times as much it is.
+    void send(int from, int to, double bytes, double line_s, double size, long number, std::function<void()> arrived) {
         const Hop& hop = problem_.hop(NodeIndex(from), NodeIndex(to));
-        if (!problem_.shared_links) return now_ + hop.latency_s + problem_.overhead_s + occupied_s;
-        double& free_s = line_free_s_[hop.line];
-        free_s = std::max(free_s, now_) + occupied_s;
-        return free_s + hop.latency_s + problem_.overhead_s;
+        const auto rate = [](const PerNode<double>& of, int node) { return of.empty() ? INFINITY : of[at(node)]; };
+        const double up = rate(problem_.up_bytes_per_s, from), down = rate(problem_.down_bytes_per_s, to);
+        if (!problem_.shared_links) {
+            events_[{now_ + hop.latency_s + problem_.overhead_s + line_s * size, number}] = arrived;
+            return;
+        }
+        const Sent sent{from,
+                        to,
+                        line_s * size,
+                        std::isinf(up) ? -1 : bytes / up * size,
+                        std::isinf(down) ? -1 : bytes / down * size,
+                        number,
+                        std::move(arrived)};
+        sent.up_s < 0 ? at_line(sent) : at_uplink(sent);
+    }
+
+    /// Stands in line at a queue; returns when it is served.
+    double served(double& free_s, double seconds) const {
+        const double from_s = std::max(free_s, now_);
+        free_s = from_s + seconds;
+        return from_s;
+    }
+
+    void at_uplink(Sent sent) {
+        const Hop& hop = problem_.hop(NodeIndex(sent.from), NodeIndex(sent.to));
+        const double from_s = served(up_free_s_[sent.from], sent.up_s);
+        sent.last_s = up_free_s_[sent.from] + hop.latency_s + problem_.overhead_s;
+        events_[{from_s, sent.number}] = [=, this] { at_line(sent); };
+    }
+
+    void at_line(Sent sent) {
+        const Hop& hop = problem_.hop(NodeIndex(sent.from), NodeIndex(sent.to));
+        const double from_s = served(line_free_s_[hop.line], sent.line_s);
+        sent.last_s = std::max(sent.last_s, line_free_s_[hop.line] + hop.latency_s + problem_.overhead_s);
+        if (sent.down_s < 0)
+            events_[{sent.last_s, sent.number}] = sent.arrived;
+        else
+            events_[{from_s + hop.latency_s + problem_.overhead_s, sent.number}] = [=, this] { at_downlink(sent); };
+    }
+
+    void at_downlink(const Sent& sent) {
+        served(down_free_s_[sent.to], sent.down_s);
+        events_[{std::max(sent.last_s, down_free_s_[sent.to]), sent.number}] = sent.arrived;
     }
 
     void hand_over(const Op& from, const Op& to) {
@@ -105,9 +154,11 @@ private:
             return;
         }
         const Hop& hop = problem_.hop(NodeIndex(a), NodeIndex(b));
-        double occupied_s = to.kind == 'F' || to.kind == 'L' ? hop.seconds_per_forward : hop.seconds_per_backward;
-        if (!problem_.sizes.empty()) occupied_s *= problem_.relative_size(plan_.paths[at(to.path)].microbatch);
-        events_[{arrival_s(a, b, occupied_s), number}] = [=, this] { arrive(to, number); };
+        const bool forwards = to.kind == 'F' || to.kind == 'L';
+        send(a, b, forwards ? problem_.forward_bytes : problem_.backward_bytes,
+             forwards ? hop.seconds_per_forward : hop.seconds_per_backward,
+             problem_.sizes.empty() ? 1 : problem_.relative_size(plan_.paths[at(to.path)].microbatch), number,
+             [=, this] { arrive(to, number); });
     }
 
     void arrive(const Op& op, long number) {
@@ -181,7 +232,7 @@ private:
             const int c = (place + 1 + k) % pieces;
             parts_[{stage, c, place}].insert(place);
             if (pieces_of(stage)[at(c)].form == PieceForm::exchange)
-                for (int j = 0; j + 1 < r; ++j) send(stage, c, place, (place + 1 + j) % r, false);
+                for (int j = 0; j + 1 < r; ++j) hand_part(stage, c, place, (place + 1 + j) % r, false);
             look(stage, c, place);
         }
     }
@@ -199,7 +250,7 @@ private:
         if (piece.form == PieceForm::exchange || place == piece.root)
             sum(stage, c, place);
         else
-            send(stage, c, place, piece.up[at(place)], false);
+            hand_part(stage, c, place, piece.up[at(place)], false);
     }
 
     void sum(int stage, int c, int place) {
@@ -207,23 +258,23 @@ private:
         const int r = replicas(stage);
         for (int j = 0; piece.form == PieceForm::tree && j + 1 < r; ++j) {
             const int child = (place + 1 + j) % r;
-            if (child != piece.root && piece.down[at(child)] == place) send(stage, c, place, child, true);
+            if (child != piece.root && piece.down[at(child)] == place) hand_part(stage, c, place, child, true);
         }
         sums_[{stage, place}].insert(c);
         if (sums_[{stage, place}].size() == pieces_of(stage).size())
             stepped_s[plan_.stages[at(stage)][at(place)]] = now_ + problem_.step_seconds;
     }
 
-    void send(int stage, int c, int from, int to, bool whole) {
+    void hand_part(int stage, int c, int from, int to, bool whole) {
         const auto& nodes = plan_.stages[at(stage)];
         const double bytes = pieces_of(stage)[at(c)].share * problem_.gradient_bytes[at(stage)];
         const double occupied_s = bytes / problem_.hop(nodes[at(from)], nodes[at(to)]).bandwidth_bytes_per_s;
         const long number = next_number_++;
-        events_[{arrival_s(nodes[at(from)], nodes[at(to)], occupied_s), number}] = [=, this] {
+        send(nodes[at(from)], nodes[at(to)], bytes, occupied_s, 1, number, [=, this] {
             if (whole) return sum(stage, c, to);
             parts_[{stage, c, to}].insert(from);
             look(stage, c, to);
-        };
+        });
     }
 
     const Problem& problem_;
@@ -236,7 +287,7 @@ private:
     std::map<int, int> left_;                   ///< operations of each node
     std::set<int> visited_;
     std::map<int, Node> nodes_;
-    std::map<int, double> line_free_s_;
+    std::map<int, double> line_free_s_, up_free_s_, down_free_s_;
     std::map<std::tuple<int, int, int>, std::set<int>> parts_;  ///< whose parts a replica has of a piece
     std::map<std::pair<int, int>, std::set<int>> sums_;         ///< which pieces' sums it has
 };

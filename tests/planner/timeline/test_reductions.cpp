@@ -45,6 +45,9 @@ std::pair<Problem, Plan> random_case(std::uint64_t seed) {
     for (auto& bytes : problem.gradient_bytes) bytes = ties ? static_cast<double>(rng.below(4)) : 9 * rng.uniform();
     if (ties)
         for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 1;
+    if (problem.shared_links && rng.below(2) == 0) {
+        problem = examples::with_uplinks(problem, rng);
+    }
     if (rng.below(4) != 0) plan.reductions = examples::random_reductions(plan, rng);
     return {problem, plan};
 }
@@ -107,6 +110,14 @@ private Q_SLOTS:
         QCOMPARE(evaluate(example.problem, example.plan).iteration_s, 12.75);
     }
 
+    /// Both send at once, 3 s each on their uplinks, whose head has left the line long before.
+    void uplinks() {
+        auto example = two_replicas();
+        example.problem.up_bytes_per_s = {INFINITY, 2, 2};
+        example.problem.down_bytes_per_s = {INFINITY, INFINITY, INFINITY};
+        QCOMPARE(evaluate(example.problem, example.plan).iteration_s, 16.75);
+    }
+
     /// Bytes of a reduction are in the timeline's: two halves there and back, or the whole both ways.
     void bytes() {
         auto example = two_replicas();
@@ -118,13 +129,14 @@ private Q_SLOTS:
     }
 
     void random_plans() {
-        int complete = 0, ordered = 0, shared = 0;
+        int complete = 0, ordered = 0, shared = 0, uplinks = 0;
         for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
             auto [problem, plan] = random_case(seed);
             const auto where = "seed " + std::to_string(seed);
             compare(problem, plan, where, complete);
             if (QTest::currentTestFailed()) return;
             shared += problem.shared_links ? 1 : 0;
+            uplinks += problem.has_uplinks() ? 1 : 0;
             const auto timeline = evaluate(problem, plan);
             if (seed % 4 != 0 || !timeline.complete) continue;
             plan = with_executed_order(plan, problem, timeline);
@@ -136,8 +148,8 @@ private Q_SLOTS:
             if (QTest::currentTestFailed()) return;
         }
         const auto say = std::to_string(complete) + " complete, " + std::to_string(ordered) + " with an order, " +
-                         std::to_string(shared) + " on shared lines";
-        QVERIFY2(complete > 1500 && ordered > 300 && shared > 1000, say.c_str());
+                         std::to_string(shared) + " on shared lines, " + std::to_string(uplinks) + " with uplinks";
+        QVERIFY2(complete > 1500 && ordered > 300 && shared > 1000 && uplinks > 500, say.c_str());
         qInfo("%s", say.c_str());
     }
 
