@@ -6,21 +6,10 @@
 #include <map>
 #include <set>
 
+#include "core/analysis/iterations.h"
+
 namespace skippipe {
 namespace {
-
-/// Of an iteration that came to its end. Seconds of network time.
-struct Ended {
-    double end_s = 0;
-    double last_s = 0;  ///< it took, from where it was begun for the last time
-};
-
-std::map<int, Ended> ended_iterations(const std::vector<Metric>& metrics) {
-    std::map<int, Ended> ended;
-    for (const auto& metric : metrics)
-        if (metric.name == "iteration_s") ended[metric.iteration] = {metric.network_s, metric.value};
-    return ended;
-}
 
 /// Sums and differences of times, rounded.
 double tolerance(double time_s) { return 1e-9 * std::max(1.0, std::abs(time_s)); }
@@ -57,24 +46,23 @@ std::vector<Loss> losses_of(const std::vector<Metric>& metrics) {
             loss.end_s = metric.network_s + metric.value;
         }
     }
-    const auto ended = ended_iterations(metrics);
+    const auto ended = iteration_times(metrics);
     for (auto& loss : losses)
         if (const auto found = ended.find(loss.iteration); found != ended.end())
-            loss.begun_again =
-                loss.end_s <= found->second.end_s - found->second.last_s + tolerance(found->second.end_s);
+            loss.begun_again = loss.end_s <= found->second.begin_s() + tolerance(found->second.end_s);
     return losses;
 }
 
 std::vector<LostTime> lost_times_of(const std::vector<Metric>& metrics) {
     std::map<int, double> begins_s;  // of each iteration, for the last time
     std::map<int, int> again;
-    const auto ended = ended_iterations(metrics);
+    const auto ended = iteration_times(metrics);
     for (const auto& metric : metrics) {
         if (metric.name != "lost_iterations") continue;
         again[metric.iteration] += static_cast<int>(metric.value);
         begins_s[metric.iteration] = metric.network_s;  // it has not ended yet
     }
-    for (const auto& [iteration, one] : ended) begins_s[iteration] = one.end_s - one.last_s;
+    for (const auto& [iteration, one] : ended) begins_s[iteration] = one.begin_s();
     std::vector<LostTime> lost;
     for (const auto& [iteration, begin_s] : begins_s) {
         const auto previous = ended.find(iteration - 1);
@@ -111,18 +99,18 @@ LossAccount account_losses(const std::vector<Metric>& metrics, double predicted_
     account.iterations = static_cast<int>(disturbed.size());
     account.begun_again = static_cast<int>(begun_again.size());
     if (disturbed.empty()) return account;
-    const auto ended = ended_iterations(metrics);
+    const auto ended = iteration_times(metrics);
     double before_s = 0;
     int before = 0;
     for (const auto& [iteration, one] : ended)
-        if (iteration < *disturbed.begin()) before_s += one.last_s, ++before;
+        if (iteration < *disturbed.begin()) before_s += one.length_s, ++before;
     account.usual_s = before > 0 ? before_s / before : predicted_s;
     for (const int iteration : disturbed) {
         const auto found = ended.find(iteration), previous = ended.find(iteration - 1);
         if (found == ended.end()) continue;  // it goes on
         const bool is_whole = iteration == 0 || previous != ended.end();
         const double begin_s = iteration == 0 ? 0 : is_whole ? previous->second.end_s : 0;
-        const double took_s = is_whole ? found->second.end_s - begin_s : found->second.last_s;
+        const double took_s = is_whole ? found->second.end_s - begin_s : found->second.length_s;
         account.lost_s += took_s - account.usual_s;
     }
     account.lost_s = std::max(account.lost_s, 0.0);

@@ -17,6 +17,8 @@
 namespace skippipe {
 namespace {
 
+constexpr int widest_bar = 96, narrowest_bar = 20, number_width = 76;
+constexpr int least_width = 316;  ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
 /// Draws a share as a bar of its cause's colour.
@@ -43,6 +45,7 @@ QString sentence(std::string_view words) {
 
 IdlePanel::IdlePanel(QWidget* parent)
     : QWidget(parent), title_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
+    setMinimumWidth(least_width);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
     column->setSpacing(size::unit);
@@ -59,12 +62,26 @@ IdlePanel::IdlePanel(QWidget* parent)
     table_->setItemDelegateForColumn(1, new BarDelegate(table_));
     make_figures(*table_, tr("Idle time by cause"));
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    table_->horizontalHeader()->setMinimumSectionSize(40);
+    table_->horizontalHeader()->setMinimumSectionSize(narrowest_bar);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Fixed);
     table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
-    table_->setColumnWidth(1, 96);
-    table_->setColumnWidth(2, 76);
+    table_->setColumnWidth(1, widest_bar);
+    table_->setColumnWidth(2, number_width);
+}
+
+/// Words first: a bar is as wide as they leave room for.
+void IdlePanel::share_width() {
+    int words = 0;
+    for (int row = 0; row < table_->rowCount(); ++row)
+        words = std::max(words, table_->fontMetrics().horizontalAdvance(table_->item(row, 0)->text()));
+    const int room = table_->viewport()->width() - number_width - words - 3 * size::gap;
+    table_->setColumnWidth(1, std::clamp(room, narrowest_bar, widest_bar));
+}
+
+void IdlePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    share_width();
 }
 
 void IdlePanel::show_nothing(const QString& why) {
@@ -96,6 +113,7 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
         table_->setItem(row, 1, bar);
         table_->setItem(row, 2, number);
     }
+    share_width();
 }
 
 }  // namespace skippipe

@@ -21,7 +21,12 @@ public:
     void show_nothing(const QString& why);
     const QTableWidget& table() const { return *table_; }
 
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
 private:
+    void share_width();
+
     QLabel *title_, *empty_;
     QTableWidget* table_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Time to pixels and back; no widget.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "core/planner/plan/timeline.h"
@@ -48,6 +49,39 @@ inline SpanKind transfer_kind_at(double below_top) {
     return below_top < 4                                            ? SpanKind::transfer_forward
            : below_top < transfer_row(SpanKind::transfer_reduction) ? SpanKind::transfer_backward
                                                                     : SpanKind::transfer_reduction;
+}
+
+/// What stands above the lanes, from top to bottom. Pixels.
+struct TimelineBands {
+    double overview = 0, axis = 0, ruler = 0;  ///< heights; 0: there is none
+
+    double axis_top() const { return overview; }
+    double ruler_top() const { return overview + axis; }
+    double top() const { return overview + axis + ruler; }
+};
+
+struct Box {
+    double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+
+    double width() const { return x1 - x0; }
+    double height() const { return y1 - y0; }
+    bool meets(const Box& other) const { return x0 < other.x1 && other.x0 < x1 && y0 < other.y1 && other.y0 < y1; }
+};
+
+/// Where a card stands that explains something: below it, above it or beside it, in this order, wherever it fits in the
+/// room without covering it; begins near `x`. Where it fits nowhere it is as far below as there is room.
+inline Box place_card(const Box& about, double width, double height, double x, const Box& room) {
+    constexpr double apart = 6;
+    const double left = std::clamp(x, room.x0, std::max(room.x0, room.x1 - width));
+    const double high = std::clamp(about.y0, room.y0, std::max(room.y0, room.y1 - height));
+    const Box places[] = {{left, about.y1 + apart, left + width, about.y1 + apart + height},
+                          {left, about.y0 - apart - height, left + width, about.y0 - apart},
+                          {about.x1 + apart, high, about.x1 + apart + width, high + height},
+                          {about.x0 - apart - width, high, about.x0 - apart, high + height}};
+    for (const Box& place : places)
+        if (place.x0 >= room.x0 && place.x1 <= room.x1 && place.y0 >= room.y0 && place.y1 <= room.y1) return place;
+    const double low = std::max(room.y0, room.y1 - height);
+    return {left, low, left + width, low + height};
 }
 
 }  // namespace skippipe

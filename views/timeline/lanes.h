@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/analysis/idle.h"
+#include "core/analysis/iterations.h"
 #include "core/analysis/losses.h"
 #include "core/analysis/reductions.h"
 #include "core/planner/plan/timeline.h"
@@ -106,6 +107,9 @@ public:
     /// When nodes were lost in the run, and what was done about it.
     void set_losses(std::vector<Loss> losses) { losses_ = std::move(losses); }
     const std::vector<Loss>& losses() const { return losses_; }
+    /// Iterations that came to their end, by time.
+    void set_iterations(std::vector<IterationTime> iterations) { iterations_ = std::move(iterations); }
+    const std::vector<IterationTime>& iterations() const { return iterations_; }
     /// When nothing ran that counts, by time.
     void set_lost_times(std::vector<LostTime> times) { lost_times_ = std::move(times); }
     const std::vector<LostTime>& lost_times() const { return lost_times_; }
@@ -151,7 +155,13 @@ public:
     const LaneGap* gap_at(int lane, double time) const;
     /// The latest transfer under way at that time, of that kind if there is one.
     const LaneSpan* transfer_at(int lane, double time, SpanKind preferred = SpanKind::transfer_forward) const;
+    AreaStatistics statistics(const std::vector<int>& lanes, double begin, double end) const;
     AreaStatistics statistics(int first_lane, int last_lane, double begin, double end) const;
+    /// How busy these lanes were in so many equal stretches of begin..end: 0 to 1 each.
+    std::vector<float> busy_profile(const std::vector<int>& lanes, double begin, double end,
+                                    std::size_t stretches) const;
+    /// All work and transfers of the parts that reach into begin..end, lane by lane in each.
+    void visit_spans(double begin, double end, const std::function<void(int lane, const LaneSpan&)>& visit) const;
 
     struct Place {
         int lane = -1;
@@ -185,6 +195,7 @@ private:
     std::size_t count_ = 0;
     std::vector<Loss> losses_;
     std::vector<LostTime> lost_times_;
+    std::vector<IterationTime> iterations_;
     std::shared_ptr<const PlannedReductions> reductions_;
     std::int64_t least_row_ = std::numeric_limits<std::int64_t>::max(), most_row_ = -1;
     std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_,

@@ -81,12 +81,17 @@ const LaneSpan* TimelineData::transfer_at(int lane, double time, SpanKind prefer
 }
 
 AreaStatistics TimelineData::statistics(int first_lane, int last_lane, double begin, double end) const {
+    std::vector<int> lanes;
+    for (int n = std::max(first_lane, 0); n <= last_lane && static_cast<std::size_t>(n) < lanes_.size(); ++n)
+        lanes.push_back(n);
+    return statistics(lanes, begin, end);
+}
+
+AreaStatistics TimelineData::statistics(const std::vector<int>& lanes, double begin, double end) const {
     AreaStatistics sum;
-    first_lane = std::max(first_lane, 0);
-    last_lane = std::min(last_lane, static_cast<int>(lanes_.size()) - 1);
-    sum.seconds = std::max(last_lane - first_lane + 1, 0) * (end - begin);
+    sum.seconds = static_cast<double>(lanes.size()) * (end - begin);
     each_part(begin, end, [&](const TimelineData& part) {
-        for (int n = first_lane; n <= last_lane; ++n) {
+        for (const int n : lanes) {
             const Lane& lane = part.lanes_[static_cast<std::size_t>(n)];
             for (const auto& span : lane.work)
                 if (const double s = overlap(span.start_s, span.end_s, begin, end); s > 0) sum.busy_s += s, ++sum.spans;

@@ -39,35 +39,49 @@ void TimelinePainter::draw() {
     const int first = std::max(0, static_cast<int>(stack_.scroll / stack_.height));
     const int last = std::min(stack_.count - 1, static_cast<int>((stack_.scroll + bottom) / stack_.height));
     lost_times(first, last);
-    for (int i = first; i <= last; ++i) lane(i);
+    for (int i = first; i <= last; ++i) row(i);
     area();
+    way();
+    cause();
     selection();
     list_.PopClipRect();
     axis();
+    ruler();
+    overview();
 }
 
-void TimelinePainter::axis() {
-    const double step = scale_.tick_step(90);
-    box(0, 0, view_.width(), stack_.top - 1, packed(theme_.surface_2));
-    box(0, stack_.top - 1, view_.width(), stack_.top, packed(theme_.line));
-    list_.PushClipRect({static_cast<float>(scale_.left), 0},
-                       {static_cast<float>(view_.width()), static_cast<float>(view_.height())}, true);
-    for (double t = scale_.first_tick(step); t <= scale_.end; t += step) {
-        const double x = std::floor(scale_.x(t));
-        box(x, stack_.top - 5, x + 1, stack_.top, packed(theme_.text_2));
-        text(x + 4, 4, theme_.text_2, tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString());
-    }
-    losses();
+void TimelinePainter::row(int index) {
+    const LaneRow& what = view_.layout_.rows()[static_cast<std::size_t>(index)];
+    what.is_head() ? group_head(index, what.group) : lane(what.lane);
+}
+
+/// A triangle that says whether it is open, the name, and of a collapsed group how busy its lanes are together.
+void TimelinePainter::group_head(int index, int group) {
+    const LaneGroup& what = view_.layout_.groups()[static_cast<std::size_t>(group)];
+    const bool collapsed = view_.layout_.is_collapsed(group);
+    const double top = stack_.lane_top(index), middle = top + stack_.height / 2;
+    box(0, top, scale_.right, top + stack_.height - 1, packed(theme_.surface_2));
+    const auto point = [](double x, double y) { return ImVec2(static_cast<float>(x), static_cast<float>(y)); };
+    if (collapsed)
+        list_.AddTriangleFilled(point(10, middle - 5), point(16, middle), point(10, middle + 5), packed(theme_.text_2));
+    else
+        list_.AddTriangleFilled(point(8, middle - 3), point(18, middle - 3), point(13, middle + 3),
+                                packed(theme_.text_2));
+    list_.PushClipRect(point(0, top), point(collapsed ? scale_.left - 6 : scale_.right, top + stack_.height), true);
+    text(24, middle - 7, theme_.text, what.name);
+    const double name_end = 24 + text_width(what.name) + 8;
+    text(name_end, middle - 7, theme_.text_2, std::to_string(what.lanes.size()));
     list_.PopClipRect();
-    if (scale_.left > 60) text(8, 4, theme_.text_2, view_.data_ ? view_.data_->time_name() : "Network time");
-}
-
-/// On the axis: from each loss to when it was known.
-void TimelinePainter::losses() {
-    for (const auto& loss : view_.data_->losses()) {
-        if (loss.begin_s > scale_.end || loss.end_s < scale_.begin) continue;
-        const double x0 = scale_.x(loss.begin_s), x1 = std::max(scale_.x(loss.end_s), x0 + least_loss_pixels);
-        box(x0, stack_.top - loss_mark_height, x1, stack_.top, packed(theme_.bad));
+    if (!collapsed) return;
+    constexpr double step = 3;
+    const auto stretches = static_cast<std::size_t>(std::max(1.0, (scale_.right - scale_.left) / step));
+    const auto busy = view_.data_->busy_profile(what.lanes, scale_.begin, scale_.end, stretches);
+    const QColor fill = what.stage >= 0 ? theme_.stage(what.stage) : theme_.text_2;
+    const double bottom = top + stack_.height - 3, tall = stack_.height - 6;
+    for (std::size_t k = 0; k < busy.size(); ++k) {
+        if (busy[k] <= 0) continue;
+        const double x = scale_.left + static_cast<double>(k) * step;
+        box(x, bottom - busy[k] * tall, x + step, bottom, packed(fill));
     }
 }
 
@@ -104,7 +118,7 @@ void TimelinePainter::lane_name(int index, double top) {
 }
 
 void TimelinePainter::lane(int index) {
-    const double top = stack_.lane_top(index);
+    const double top = view_.lane_top(index);
     lane_name(index, top);
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(std::max(top, stack_.top))},
                        {static_cast<float>(scale_.right), static_cast<float>(top + stack_.height)}, true);
@@ -262,15 +276,18 @@ void TimelinePainter::selection() {
         }
     };
     if (const auto* span = view_.selected_.span) {
-        const double top = stack_.lane_top(view_.selected_.lane);
+        const double top = view_.lane_top(view_.selected_.lane);
         if (is_on_line(span->kind))
             frame(span->start_s, span->end_s, top + transfer_row(span->kind) - 1, top + transfer_row(span->kind) + 3);
         else
             frame(span->start_s, span->end_s, top + (view_.compact_ ? 1 : work_row), top + stack_.height - 3);
     } else if (view_.selected_gap_ && view_.selected_lane_ >= 0) {
-        const double top = stack_.lane_top(view_.selected_lane_);
+        const double top = view_.lane_top(view_.selected_lane_);
         frame(view_.selected_gap_->start_s, view_.selected_gap_->end_s, top + (view_.compact_ ? 1 : work_row),
               top + stack_.height - 3);
+    } else if (view_.selected_lost_) {
+        frame(view_.selected_lost_->begin_s, view_.selected_lost_->end_s, stack_.top + 1,
+              stack_.lane_top(stack_.count) - 1);
     }
 }
 
@@ -278,7 +295,7 @@ void TimelinePainter::area() {
     if (!view_.area_) return;
     const double x0 = std::max(scale_.x(view_.area_->begin), scale_.left),
                  x1 = std::min(scale_.x(view_.area_->end), scale_.right);
-    const double top = stack_.lane_top(view_.area_->first_lane), bottom = stack_.lane_top(view_.area_->last_lane + 1);
+    const double top = stack_.lane_top(view_.area_->first_row), bottom = stack_.lane_top(view_.area_->last_row + 1);
     box(x0, top, x1, bottom, packed(theme_.accent, 0.16));
     for (const double x : {x0, x1 - 1}) box(x, top, x + 1, bottom, packed(theme_.accent));
 }

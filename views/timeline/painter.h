@@ -4,8 +4,10 @@
 
 namespace skippipe {
 
-inline constexpr double lane_height = 28, compact_lane_height = 18;
-inline constexpr double axis_height = 22, names_width = 132, compact_names_width = 52, least_named_lane = 9;
+inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_height = 44, compact_lane_height = 18;
+inline constexpr double lane_height = usual_lane_height;
+inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
+inline constexpr double names_width = 132, compact_names_width = 52, least_named_lane = 9;
 inline constexpr double stage_chip_end = 27;
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
 
@@ -16,13 +18,23 @@ public:
     void draw();
 
 private:
+    void row(int index);
+    void group_head(int index, int group);
     void axis();
+    // painter_top.cpp
+    void ruler();
+    void overview();
+    void marks();
+    void losses();
+    // painter_links.cpp
+    void way();
+    void cause();
+    void arrow(double x0, double y0, double x1, double y1, const QColor& colour);
     void lane(int index);
     void lane_name(int index, double top);
     void work(int index, double top, double bottom);
     void gaps(int index, double top, double bottom);
     void outages(int index, double top, double bottom);
-    void losses();
     void lost_times(int first, int last);
     void transfers(int index, double top);
     void selection();

@@ -1,39 +1,51 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keys of the timeline, and spans in words.
+// Keys of the timeline.
 #include <algorithm>
 
 #include <QKeyEvent>
 
-#include "views/theme/numbers.h"
 #include "views/timeline/painter.h"
 
 namespace skippipe {
 
-void TimelineView::bring_into_sight(const TimelineData::Place& place) {
-    if (place.span->end_s < zoom_.begin() || place.span->start_s > zoom_.end()) {
-        const double width = zoom_.end() - zoom_.begin(), middle = (place.span->start_s + place.span->end_s) / 2;
-        zoom_.set_follows(false);
-        zoom_.show(middle - width / 2, middle + width / 2);
-    }
-    const LaneStack lanes = stack();
-    const double top = place.lane * lanes.height;
-    if (top < scroll_ || top + lanes.height > scroll_ + height() - lanes.top)
-        scroll_ = lanes.clamp_scroll(top - (height() - lanes.top) / 2, height());
-}
-
-void TimelineView::go(TimelineData::Place place) {
-    if (place.span == nullptr) return;
-    clear_selection();
-    selected_ = place;
-    selected_row_ = place.span->row;
-    selected_lane_ = place.lane;
-    bring_into_sight(place);
-    request_frame();
-    Q_EMIT selected_changed();
-}
-
 void TimelineView::step_lane(int step) { go(data_->neighbour_in_lane(selected_, step)); }
 void TimelineView::step_hop(int step) { go(data_->neighbour_hop(selected_, step)); }
+
+/// Centres the selection; a second time it fills the view. Nothing selected: everything.
+void TimelineView::show_selection_or_all() {
+    const double width = zoom_.end() - zoom_.begin();
+    if (selected_.span == nullptr) return zoom_.show_all();
+    const double middle = (selected_.span->start_s + selected_.span->end_s) / 2;
+    const double room = std::max(selected_.span->end_s - selected_.span->start_s, 1e-9);
+    zoom_.set_follows(false);
+    if (centred_once_)
+        zoom_.show(selected_.span->start_s - room, selected_.span->end_s + room);
+    else
+        zoom_.show(middle - width / 2, middle + width / 2);
+    centred_once_ = !centred_once_;
+}
+
+/// At the selection's begin, else in the middle of what is in sight; one that is there is taken away.
+void TimelineView::toggle_bookmark() {
+    const double time = selected_.span != nullptr ? selected_.span->start_s
+                        : selected_gap_           ? selected_gap_->start_s
+                        : area_                   ? area_->begin
+                                                  : (zoom_.begin() + zoom_.end()) / 2;
+    const double near_s = 4 / scale().pixels_per_second();
+    auto marks = bookmarks_;
+    if (std::erase_if(marks, [&](double mark) { return std::abs(mark - time) <= near_s; }) == 0) marks.push_back(time);
+    set_bookmarks(std::move(marks));
+}
+
+void TimelineView::step_bookmark(int step) {
+    const double width = zoom_.end() - zoom_.begin(), middle = zoom_.begin() + width / 2, least = width * 1e-6;
+    const double* best = nullptr;
+    for (const double& mark : bookmarks_)
+        if (step > 0 ? mark > middle + least && best == nullptr : mark < middle - least) best = &mark;
+    if (best == nullptr) return;
+    zoom_.set_follows(false);
+    zoom_.show(*best - width / 2, *best + width / 2);
+}
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
     if (!data_ || (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) {
@@ -55,23 +67,17 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Up: scroll_ = stack().clamp_scroll(scroll_ - stack().height, height()); break;
         case Qt::Key_Down: scroll_ = stack().clamp_scroll(scroll_ + stack().height, height()); break;
         case Qt::Key_Home: zoom_.show_all(); break;
-        case Qt::Key_F:
-            if (selected_.span == nullptr) {
-                zoom_.show_all();
-            } else if (const double middle = (selected_.span->start_s + selected_.span->end_s) / 2; !centred_once_) {
-                moved();
-                zoom_.show(middle - width / 2, middle + width / 2);
-            } else {
-                const double room = std::max(selected_.span->end_s - selected_.span->start_s, 1e-9);
-                moved();
-                zoom_.show(selected_.span->start_s - room, selected_.span->end_s + room);
-            }
-            centred_once_ = !centred_once_ && selected_.span != nullptr;
-            break;
+        case Qt::Key_F: show_selection_or_all(); break;
         case Qt::Key_Comma: step_lane(-1); break;
         case Qt::Key_Period: step_lane(+1); break;
         case Qt::Key_BracketLeft: step_hop(-1); break;
         case Qt::Key_BracketRight: step_hop(+1); break;
+        case Qt::Key_Return:
+        case Qt::Key_Enter: follow_cause(); break;
+        case Qt::Key_Backspace: go_back(); break;
+        case Qt::Key_B: toggle_bookmark(); break;
+        case Qt::Key_PageUp: step_bookmark(-1); break;
+        case Qt::Key_PageDown: step_bookmark(+1); break;
         case Qt::Key_Escape:
             clear_selection();
             Q_EMIT selected_changed();
@@ -79,188 +85,9 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
         default: ImGuiHost::keyPressEvent(event); return;
     }
     if (event->key() != Qt::Key_F) centred_once_ = false;
+    card_hidden_ = true;
     event->accept();
     request_frame();
-}
-
-/// A time fine enough to tell the ends of something of that length apart: "63.12 s".
-static QString moment(double seconds, double length_s) {
-    return tick(seconds, length_s > 0 ? std::min(1.0, nice_step(length_s / 100)) : 1e-3);
-}
-
-QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data) {
-    const auto name = [&](int node) {
-        return node >= 0 && static_cast<std::size_t>(node) < data.lanes().size()
-                   ? QString::fromStdString(data.lanes()[static_cast<std::size_t>(node)].name)
-                   : QObject::tr("a node outside");
-    };
-    const std::string_view kind = to_string(span.kind);
-    QString title =
-        QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
-    if (!title.isEmpty()) title[0] = title[0].toUpper();
-    if (span.kind == SpanKind::transfer_reduction) title = QObject::tr("Reduction of stage %1").arg(span.stage);
-    title += is_on_line(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node))
-                                   : QObject::tr(" on %1").arg(name(lane));
-    QStringList lines{title};
-    if (span.microbatch >= 0)
-        lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
-    if (span.kind == SpanKind::transfer_reduction) {
-        lines << describe_cargo({lane, &span}, data) << QObject::tr("iteration %1").arg(span.iteration + 1);
-    } else if (span.stage >= 0) {
-        lines << QObject::tr("stage %1").arg(span.stage);
-    }
-    if (is_on_line(span.kind) && span.bytes > 0) lines << quantity(span.bytes, "B");
-    if (span.queue_s > 1e-6 * (span.end_s - span.start_s))
-        lines << (is_on_line(span.kind) ? QObject::tr("%1 in the line's queue before that")
-                                        : QObject::tr("ready %1 before it began"))
-                     .arg(duration(span.queue_s));
-    lines << QObject::tr("%1, from %2 to %3")
-                 .arg(duration(span.end_s - span.start_s), moment(span.start_s, span.end_s - span.start_s),
-                      moment(span.end_s, span.end_s - span.start_s));
-    return lines;
-}
-
-QStringList describe_cargo(const TimelineData::Place& place, const TimelineData& data) {
-    const auto cargo = data.cargo(place);
-    if (!cargo) return {};
-    const auto& reductions = *data.reductions();
-    const StageIndex stage(place.span->stage);
-    const auto pieces = std::max<std::size_t>(reductions.pieces[stage].size(), 1);
-    QStringList lines;
-    if (reductions.pieces[stage].empty())
-        lines << QObject::tr("%1 of the gradient, by direct exchange").arg(percent(cargo->share));
-    else
-        lines << QObject::tr("piece %1 of %2, %3 of the gradient, by %4")
-                     .arg(cargo->piece + 1)
-                     .arg(pieces)
-                     .arg(percent(cargo->share),
-                          cargo->form == PieceForm::tree ? QObject::tr("a tree") : QObject::tr("exchange"));
-    QStringList names;
-    for (const NodeIndex node : cargo->summed) names << QString::fromStdString(data.lanes()[at(node)].name);
-    lines << (cargo->result       ? QObject::tr("the result, on its way back: the sum of %1").arg(names.join(", "))
-              : names.size() == 1 ? QObject::tr("the part of %1").arg(names.front())
-                                  : QObject::tr("the partial sum of %1").arg(names.join(", ")));
-    return lines;
-}
-
-QStringList describe_loss(const Loss& loss) {
-    const auto count = [](int n, const QString& one, const QString& many) { return n == 1 ? one : many.arg(n); };
-    QStringList lines{QObject::tr("%1 lost at %2, iteration %3")
-                          .arg(count(loss.nodes, QObject::tr("1 node"), QObject::tr("%1 nodes")),
-                               moment(loss.begin_s, loss.detection_s))
-                          .arg(loss.iteration + 1)};
-    lines << (loss.replanning_s > 0 ? QObject::tr("Known %1 later, planned again in %2")
-                                          .arg(duration(loss.detection_s), duration(loss.replanning_s))
-                                    : QObject::tr("Known %1 later").arg(duration(loss.detection_s)));
-    if (loss.recovery_s) lines << QObject::tr("The next iteration began %1 after").arg(duration(*loss.recovery_s));
-    if (loss.begun_again) {
-        lines << QObject::tr("The iteration was begun again");
-    } else if (!loss.recovery_s) {
-        lines << count(loss.redone_operations, QObject::tr("1 operation run again"),
-                       QObject::tr("%1 operations run again"));
-        lines << (loss.lost_gradients > 0
-                      ? count(loss.lost_gradients, QObject::tr("1 gradient lost"), QObject::tr("%1 gradients lost"))
-                      : QObject::tr("No gradient lost"));
-    }
-    return lines;
-}
-
-QString lost_time_words(const LostTime& lost) {
-    switch (lost.why) {
-        case LostTime::Why::begun_again: return QObject::tr("begun again");
-        case LostTime::Why::went_back: return QObject::tr("went back");
-        case LostTime::Why::waited: break;
-    }
-    return QObject::tr("no iteration");
-}
-
-QStringList describe_lost_time(const LostTime& lost) {
-    const double length_s = lost.end_s - lost.begin_s;
-    const QString when = QObject::tr("%1 of network time, from %2 to %3")
-                             .arg(duration(length_s), moment(lost.begin_s, length_s), moment(lost.end_s, length_s));
-    const int number = lost.iteration + 1;
-    switch (lost.why) {
-        case LostTime::Why::begun_again:
-            return {QObject::tr("Iteration %1 was begun again: lost %2").arg(number).arg(duration(length_s)), when,
-                    QObject::tr("What the others had done in it does not count")};
-        case LostTime::Why::went_back:
-            return {QObject::tr("Went back to the checkpoint before iteration %1: lost %2")
-                        .arg(number)
-                        .arg(duration(length_s)),
-                    when,
-                    lost.iterations_again == 0 ? QObject::tr("No whole iteration is done again")
-                    : lost.iterations_again == 1
-                        ? QObject::tr("1 iteration is done again")
-                        : QObject::tr("%1 iterations are done again").arg(lost.iterations_again)};
-        case LostTime::Why::waited: break;
-    }
-    return {QObject::tr("No iteration ran: lost %1").arg(duration(length_s)), when,
-            QObject::tr("Iteration %1 waited for nodes that came back").arg(number)};
-}
-
-/// What was lost in an iteration that was begun again has no span of that time.
-static QString since(const Outage& outage, const TimelineData& data) {
-    const Loss* loss = data.loss_of(outage);
-    return moment(loss != nullptr && outage.from_start ? loss->begin_s : outage.start_s, outage.end_s - outage.start_s);
-}
-
-QString outage_words(const Outage& outage, const TimelineData& data) {
-    return data.loss_of(outage) == nullptr && outage.from_start ? QObject::tr("lost before %1").arg(since(outage, data))
-                                                                : QObject::tr("lost since %1").arg(since(outage, data));
-}
-
-QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data) {
-    const QString name = QString::fromStdString(data.lanes()[static_cast<std::size_t>(lane)].name);
-    const Loss* loss = data.loss_of(outage);
-    QStringList lines{
-        outage.end_s >= data.extent_s()
-            ? QObject::tr("%1 %2, not back yet").arg(name, outage_words(outage, data))
-            : QObject::tr("%1 %2, back at %3")
-                  .arg(name, outage_words(outage, data), moment(outage.end_s, outage.end_s - outage.start_s))};
-    if (loss != nullptr) lines << describe_loss(*loss);
-    return lines;
-}
-
-QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
-    const std::string_view words = describe(gap.cause);
-    QString why = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
-    if (!why.isEmpty()) why[0] = why[0].toUpper();
-    const double length_s = gap.end_s - gap.start_s;
-    if (gap.cause == IdleCause::node_down)
-        for (int lane = 0; static_cast<std::size_t>(lane) < data.lanes().size(); ++lane)
-            if (data.lanes()[static_cast<std::size_t>(lane)].name == node)
-                if (const auto outage = data.outage_at(lane, (gap.start_s + gap.end_s) / 2))
-                    return describe_outage(*outage, lane, data);
-    QStringList lines{QObject::tr("%1 idles for %2, from %3")
-                          .arg(QString::fromStdString(node), duration(length_s), moment(gap.start_s, length_s)),
-                      why};
-    if (gap.cause == IdleCause::fill_drain)
-        lines.last() = gap.microbatch >= 0 ? QObject::tr("Filling the pipeline: nothing has reached it yet")
-                                           : QObject::tr("Draining: its work is done, others go on");
-    if (gap.other >= 0 && static_cast<std::size_t>(gap.other) < data.lanes().size())
-        lines << QObject::tr("from %1").arg(
-            QString::fromStdString(data.lanes()[static_cast<std::size_t>(gap.other)].name));
-    if (gap.microbatch >= 0) lines << QObject::tr("microbatch %1 ends the wait").arg(gap.microbatch);
-    return lines;
-}
-
-QStringList describe_area(const TimelineArea& area) {
-    const auto& sum = area.statistics;
-    QStringList lines{QObject::tr("%1 to %2, %3 lanes")
-                          .arg(duration(area.begin), duration(area.end))
-                          .arg(area.last_lane - area.first_lane + 1),
-                      QObject::tr("%1 operations, %2 transfers of %3")
-                          .arg(sum.spans)
-                          .arg(sum.transfers)
-                          .arg(quantity(sum.bytes, "B")),
-                      QObject::tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)))};
-    for (std::size_t c = 0; c < idle_causes; ++c) {
-        const auto words = describe(static_cast<IdleCause>(c));
-        if (sum.idle_s[c] > 0)
-            lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' +
-                         percent(sum.idle_s[c] / sum.seconds);
-    }
-    return lines;
 }
 
 }  // namespace skippipe

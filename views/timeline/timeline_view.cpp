@@ -5,12 +5,13 @@
 #include <cmath>
 
 #include "views/theme/numbers.h"
+#include "views/timeline/follow.h"
 #include "views/timeline/painter.h"
 
 namespace skippipe {
 
 TimelineView::TimelineView(TimeZoom& zoom, bool compact, QWidget* parent)
-    : ImGuiHost(parent), zoom_(zoom), compact_(compact) {
+    : ImGuiHost(parent), zoom_(zoom), compact_(compact), lane_height_(usual_lane_height) {
     setAccessibleName(tr("Timeline"));
     setMinimumHeight(compact ? 60 : 120);
     connect(&zoom, &TimeZoom::changed, this, [this] { request_frame(); });
@@ -22,10 +23,14 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
     data_ = std::move(data);
     if (!same) {
         clear_selection();
+        before_.clear();
+        found_.reset();
         scroll_ = 0;
     } else if (selected_row_ >= 0) {
         selected_ = data_->find(selected_row_);  // it stands elsewhere in what came now
     }
+    selection_moved();
+    lay_out();
     scroll_ = stack().clamp_scroll(scroll_, height());
     request_frame();
 }
@@ -40,11 +45,60 @@ void TimelineView::set_colour_by(ColourBy by) {
     request_frame();
 }
 
+void TimelineView::set_overview(bool on) {
+    has_overview_ = on;
+    request_frame();
+}
+
+void TimelineView::set_groups(std::vector<LaneGroup> groups) {
+    if (groups == groups_) return;
+    groups_ = std::move(groups);
+    lay_out();
+}
+
+void TimelineView::collapse_all(bool on) {
+    collapsed_.clear();
+    for (const auto& group : groups_)
+        if (on) collapsed_.insert(group.name);
+    lay_out();
+    Q_EMIT layout_changed();
+}
+
+void TimelineView::set_lane_height(double pixels) {
+    lane_height_ = pixels;
+    scroll_ = stack().clamp_scroll(scroll_, height());
+    request_frame();
+}
+
+void TimelineView::lay_out() {
+    const int lanes = data_ ? static_cast<int>(data_->lanes().size()) : 0;
+    const bool fits = std::all_of(groups_.begin(), groups_.end(), [lanes](const LaneGroup& group) {
+        return std::all_of(group.lanes.begin(), group.lanes.end(), [lanes](int lane) { return lane < lanes; });
+    });
+    layout_ = LaneLayout(lanes, fits ? groups_ : std::vector<LaneGroup>{}, collapsed_);
+    area_.reset();
+    scroll_ = stack().clamp_scroll(scroll_, height());
+    request_frame();
+}
+
 void TimelineView::set_marked(const std::set<std::string>& nodes, std::optional<int> microbatch) {
     if (nodes == marked_nodes_ && microbatch == marked_microbatch_) return;
     marked_nodes_ = nodes;
     marked_microbatch_ = microbatch;
     request_frame();
+}
+
+void TimelineView::set_found(std::shared_ptr<const FoundSpans> found) {
+    found_ = std::move(found);
+    request_frame();
+}
+
+void TimelineView::set_bookmarks(std::vector<double> bookmarks) {
+    std::sort(bookmarks.begin(), bookmarks.end());
+    if (bookmarks == bookmarks_) return;
+    bookmarks_ = std::move(bookmarks);
+    request_frame();
+    Q_EMIT bookmarks_changed();
 }
 
 TimeScale TimelineView::scale() const {
@@ -55,18 +109,30 @@ TimeScale TimelineView::scale() const {
             std::max(static_cast<double>(width()), names_width + 1)};
 }
 
+TimeScale TimelineView::overview_scale() const {
+    const TimeScale now = scale();
+    return {0, std::max(zoom_.extent(), 1e-9), now.left, now.right};
+}
+
+TimelineBands TimelineView::bands() const {
+    if (compact_) return {0, axis_height, 0};
+    const bool has_ruler = data_ && !data_->iterations().empty();
+    return {has_overview_ ? overview_height : 0, axis_height, has_ruler ? ruler_height : 0};
+}
+
 LaneStack TimelineView::stack() const {
-    const int count = data_ ? static_cast<int>(data_->lanes().size()) : 0;
-    double tall = lane_height;
-    if (compact_ && count > 0) tall = std::clamp((height() - axis_height) / count, 4.0, compact_lane_height);
-    return {axis_height, tall, scroll_, count};
+    const int count = layout_.count();
+    const double top = bands().top();
+    double tall = lane_height_;
+    if (compact_) tall = count > 0 ? std::clamp((height() - top) / count, 4.0, compact_lane_height) : lane_height;
+    return {top, tall, scroll_, count};
 }
 
 QPointF TimelineView::place_of(double seconds, int lane) const {
-    return {scale().x(seconds), stack().lane_top(lane) + stack().height * 0.6};
+    return {scale().x(seconds), lane_top(lane) + stack().height * 0.6};
 }
 
-int TimelineView::height_for_all_lanes() const { return static_cast<int>(axis_height + stack().content_height()); }
+int TimelineView::height_for_all_lanes() const { return static_cast<int>(bands().top() + stack().content_height()); }
 
 int TimelineView::height_for_named_lanes() const {
     return static_cast<int>(std::ceil(axis_height + stack().count * least_named_lane));
@@ -86,128 +152,29 @@ void TimelineView::draw(ImDrawList& list) {
     handle_mouse();
     TimelinePainter(*this, atlas(), list).draw();
     const auto& io = ImGui::GetIO();
-    if (ImGui::IsWindowHovered() && !dragging_area_ && !panning_) hover(io.MousePos.x, io.MousePos.y);
-}
-
-void TimelineView::handle_mouse() {
-    const auto& io = ImGui::GetIO();
-    const double x = io.MousePos.x, y = io.MousePos.y;
-    const TimeScale s = scale();
-    if (io.MouseWheel != 0 || io.MouseWheelH != 0) {
-        const double sideways = (io.KeyShift ? io.MouseWheel : 0) + io.MouseWheelH;
-        if (io.KeyCtrl) {
-            zoom_.set_follows(false);
-            zoom_.zoom_at(s.time(x), std::pow(0.8, io.MouseWheel));
-        } else if (sideways != 0) {
-            zoom_.set_follows(false);
-            zoom_.pan(-sideways * (s.end - s.begin) * 0.1);
-        } else {
-            scroll_ = stack().clamp_scroll(scroll_ - io.MouseWheel * 2 * stack().height, height());
-        }
-    }
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) press_ = QPointF(x, y);
-    if (press_ && ImGui::IsMouseDown(ImGuiMouseButton_Left) && std::abs(x - press_->x()) > 4 && press_->x() >= s.left) {
-        dragging_area_ = true;
-        TimelineArea area;
-        area.begin = s.time(std::clamp(std::min(x, press_->x()), s.left, s.right));
-        area.end = s.time(std::clamp(std::max(x, press_->x()), s.left, s.right));
-        const LaneStack lanes = stack();
-        const auto lane = [&](double at) {
-            return std::clamp(static_cast<int>((at - lanes.top + lanes.scroll) / lanes.height), 0, lanes.count - 1);
-        };
-        area.first_lane = lane(std::min(y, press_->y()));
-        area.last_lane = lane(std::max(y, press_->y()));
-        area_ = area;
-    }
-    if (press_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
-        if (dragging_area_)
-            area_->statistics = data_->statistics(area_->first_lane, area_->last_lane, area_->begin, area_->end);
-        else
-            click(x, y);
-        dragging_area_ = false;
-        press_.reset();
-        Q_EMIT selected_changed();
-    }
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) panning_ = true, pan_x_ = x;
-    if (panning_ && x != pan_x_) {
-        zoom_.set_follows(false);
-        zoom_.pan((pan_x_ - x) / s.pixels_per_second());
-        pan_x_ = x;
-    }
-    if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) panning_ = false;
-}
-
-void TimelineView::click(double x, double y) {
-    const LaneStack lanes = stack();
-    const int lane = lanes.lane_at(y);
-    clear_selection();
-    if (lane < 0) return;
-    if (x < scale().left) {
-        const int stage = data_->lanes()[static_cast<std::size_t>(lane)].stage;
-        if (!compact_ && x < stage_chip_end && stage >= 0)
-            Q_EMIT stage_activated(stage);
-        else
-            Q_EMIT lane_activated(lane);
-        return;
-    }
-    const double time = scale().time(x);
-    selected_lane_ = lane;
-    const double below_top = y - lanes.lane_top(lane);
-    const bool above = !compact_ && below_top < work_row;
-    if (above) selected_ = {lane, data_->transfer_at(lane, time, transfer_kind_at(below_top))};
-    if (selected_.span == nullptr) selected_ = {lane, data_->work_at(lane, time)};
-    if (selected_.span != nullptr)
-        selected_row_ = selected_.span->row;
-    else if (const auto outage = data_->outage_at(lane, time))
-        selected_gap_ = LaneGap{outage->start_s, outage->end_s, -1, -1, IdleCause::node_down};
-    else if (const auto* gap = data_->gap_at(lane, time))
-        selected_gap_ = *gap;
-}
-
-QStringList TimelineView::words_at(QPointF place) const {
-    const double x = place.x(), y = place.y();
-    const LaneStack lanes = stack();
-    if (x < scale().left) return {};
-    if (y < lanes.top) {
-        QStringList lines;
-        for (const auto& loss : data_->losses()) {
-            const double x0 = scale().x(loss.begin_s), x1 = std::max(scale().x(loss.end_s), x0 + least_loss_pixels);
-            if (x < x0 - least_loss_pixels || x > x1 + least_loss_pixels) continue;
-            if (!lines.isEmpty()) lines << QString{};
-            lines << describe_loss(loss);
-        }
-        return lines;
-    }
-    const int lane = lanes.lane_at(y);
-    if (lane < 0) return {};
-    const double time = scale().time(x);
-    const double below_top = y - lanes.lane_top(lane);
-    const bool above = !compact_ && below_top < work_row;
-    if (const auto* span =
-            above ? data_->transfer_at(lane, time, transfer_kind_at(below_top)) : data_->work_at(lane, time))
-        return describe_span(*span, lane, *data_);
-    if (above) return {};
-    if (const auto outage = data_->outage_at(lane, time)) return describe_outage(*outage, lane, *data_);
-    if (const auto* gap = data_->gap_at(lane, time))
-        return describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_);
-    if (const auto* lost = data_->lost_at(time)) return describe_lost_time(*lost);
-    return {};
-}
-
-void TimelineView::hover(double x, double y) {
-    const QStringList lines = words_at({x, y});
-    if (lines.isEmpty()) return;
-    ImGui::BeginTooltip();
-    for (const auto& line : lines) ImGui::TextUnformatted(line.toUtf8().constData());
-    ImGui::EndTooltip();
+    if (ImGui::IsWindowHovered() && drag_ == Drag::none && !panning_) hover(io.MousePos.x, io.MousePos.y);
 }
 
 void TimelineView::clear_selection() {
     selected_ = {};
     selected_row_ = -1;
     selected_gap_.reset();
+    selected_lost_.reset();
     selected_lane_ = -1;
     area_.reset();
+    selection_moved();
+}
+
+void TimelineView::selection_moved() {
+    way_.clear();
+    cause_ = {};
+    if (!data_) return;
+    if (selected_.span != nullptr) {
+        way_ = way_of(*data_, selected_);
+        cause_ = waited_for(*data_, selected_);
+    } else if (selected_gap_ && selected_lane_ >= 0) {
+        cause_ = waited_for(*data_, selected_lane_, *selected_gap_);
+    }
 }
 
 void TimelineView::select_row(std::int64_t row, bool into_sight) {
@@ -217,9 +184,64 @@ void TimelineView::select_row(std::int64_t row, bool into_sight) {
         selected_ = data_->find(row);
         selected_row_ = selected_.span != nullptr ? row : -1;
         selected_lane_ = selected_.lane;
-        if (into_sight && selected_.span != nullptr) bring_into_sight(selected_);
+        selection_moved();
+        if (into_sight && selected_.span != nullptr)
+            bring_into_sight(selected_.span->start_s, selected_.span->end_s, selected_.lane);
     }
     request_frame();
+}
+
+void TimelineView::bring_into_sight(double start_s, double end_s, int lane) {
+    if (end_s < zoom_.begin() || start_s > zoom_.end()) {
+        const double width = zoom_.end() - zoom_.begin(), middle = (start_s + end_s) / 2;
+        zoom_.set_follows(false);
+        zoom_.show(middle - width / 2, middle + width / 2);
+    }
+    const LaneStack lanes = stack();
+    const double top = layout_.row_of(lane) * lanes.height;
+    if (top < scroll_ || top + lanes.height > scroll_ + height() - lanes.top)
+        scroll_ = lanes.clamp_scroll(top - (height() - lanes.top) / 2, height());
+}
+
+void TimelineView::go(TimelineData::Place place) {
+    if (place.span == nullptr) return;
+    clear_selection();
+    selected_ = place;
+    selected_row_ = place.span->row;
+    selected_lane_ = place.lane;
+    selection_moved();
+    bring_into_sight(place.span->start_s, place.span->end_s, place.lane);
+    request_frame();
+    Q_EMIT selected_changed();
+}
+
+void TimelineView::go(const Found& found) {
+    if (!data_) return;
+    if (found.row >= 0) return go(data_->find(found.row));
+    const LaneGap* gap = data_->gap_at(found.lane, (found.start_s + found.end_s) / 2);
+    if (gap == nullptr) return;
+    clear_selection();
+    selected_gap_ = *gap;
+    selected_lane_ = found.lane;
+    selection_moved();
+    bring_into_sight(gap->start_s, gap->end_s, found.lane);
+    request_frame();
+    Q_EMIT selected_changed();
+}
+
+void TimelineView::follow_cause() {
+    if (cause_.span == nullptr) return;
+    const Spot here = spot();
+    go(cause_);
+    before_.push_back(here);
+}
+
+void TimelineView::go_back() {
+    if (before_.empty() || !data_) return;
+    const Spot last = before_.back();
+    before_.pop_back();
+    if (last.row >= 0) return go(data_->find(last.row));
+    if (last.gap) go(Found{last.lane, last.gap->start_s, last.gap->end_s, -1});
 }
 
 }  // namespace skippipe

@@ -6,7 +6,9 @@
 #include "views/document/selection.h"
 #include "views/imgui/host.h"
 #include "views/timeline/colours.h"
+#include "views/timeline/find.h"
 #include "views/timeline/geometry.h"
+#include "views/timeline/lane_layout.h"
 #include "views/timeline/lanes.h"
 #include "views/timeline/zoom.h"
 
@@ -15,7 +17,8 @@ namespace skippipe {
 /// A dragged-over area and what it holds.
 struct TimelineArea {
     double begin = 0, end = 0;
-    int first_lane = 0, last_lane = 0;
+    int first_row = 0, last_row = 0;
+    std::vector<int> lanes;  ///< those of its rows, of collapsed groups all
     AreaStatistics statistics;
 };
 
@@ -33,14 +36,37 @@ public:
     void set_empty_text(const QString& text);
     void set_colour_by(ColourBy by);
     ColourBy colour_by() const { return colour_by_; }
+    /// A strip of the whole time above, with what is in sight as a frame that can be dragged.
+    void set_overview(bool on);
+    /// Lanes in groups; none: as they come. What was collapsed by name stays so.
+    void set_groups(std::vector<LaneGroup> groups);
+    void collapse_all(bool on);
+    const LaneLayout& layout_of_lanes() const { return layout_; }
+    /// Pixels of a lane that is not compact.
+    void set_lane_height(double pixels);
+    double height_of_lane() const { return lane_height_; }
     /// Marks the lanes of these nodes, and a microbatch's spans.
     void set_marked(const std::set<std::string>& nodes, std::optional<int> microbatch);
+    /// Marks what was found, in the overview and on the axis.
+    void set_found(std::shared_ptr<const FoundSpans> found);
     /// Selects the span of that row and brings it into sight; -1: nothing.
     void select_row(std::int64_t row, bool bring_into_sight = true);
+    /// Selects what was found and brings it into sight.
+    void go(const Found& found);
     TimelineData::Place selected() const { return selected_; }
     const std::optional<LaneGap>& selected_gap() const { return selected_gap_; }
+    /// The stretch in which nothing ran that counts.
+    const std::optional<LostTime>& selected_lost() const { return selected_lost_; }
     int selected_lane() const { return selected_lane_; }
     const std::optional<TimelineArea>& area() const { return area_; }
+    /// What the selection waited for.
+    TimelineData::Place cause() const { return cause_; }
+    /// From the selection to what it waited for, and back again.
+    void follow_cause();
+    void go_back();
+    /// Instants that were marked, by time.
+    const std::vector<double>& bookmarks() const { return bookmarks_; }
+    void set_bookmarks(std::vector<double> bookmarks);
     /// Where a time and a lane are drawn, in widget coordinates; for tests and other views.
     QPointF place_of(double seconds, int lane) const;
     /// What the card under the mouse says there, in widget coordinates; nothing there: empty.
@@ -55,6 +81,8 @@ Q_SIGNALS:
     void selected_changed();          ///< span, gap or area
     void lane_activated(int lane);    ///< a name was clicked
     void stage_activated(int stage);  ///< the number before a name was
+    void bookmarks_changed();
+    void layout_changed();  ///< a group was collapsed or opened
 
 protected:
     void draw(ImDrawList& list) override;
@@ -62,31 +90,78 @@ protected:
 
 private:
     friend class TimelinePainter;
+    /// What a card says, and what it must not cover.
+    struct Card {
+        QStringList lines;
+        Box about;
+    };
+    /// Where the selection stood before a step to its cause.
+    struct Spot {
+        std::int64_t row = -1;
+        std::optional<LaneGap> gap;
+        int lane = -1;
+    };
+    enum class Drag { none, area, sight, sight_begin, sight_end };
+
     TimeScale scale() const;
+    TimeScale overview_scale() const;
+    TimelineBands bands() const;
     LaneStack stack() const;
+    double lane_top(int lane) const { return stack().lane_top(layout_.row_of(lane)); }
+    void lay_out();
+
+    // timeline_mouse.cpp
     void handle_mouse();
+    void handle_wheel(double x);
+    void press(double x, double y);
+    void drag(double x, double y);
+    void release(double x, double y);
     void click(double x, double y);
+    void click_lane(int lane, double x, double y);
+    Card card_at(QPointF place) const;
+    Card lane_card(int lane, QPointF place) const;
     void hover(double x, double y);
-    void bring_into_sight(const TimelineData::Place& place);
+
+    void bring_into_sight(double start_s, double end_s, int lane);
     void clear_selection();
+    /// After every change of the selection: finds what is drawn with it.
+    void selection_moved();
     void step_lane(int step);
     void step_hop(int step);
+    void show_selection_or_all();
+    void toggle_bookmark();
+    void step_bookmark(int step);
+    Spot spot() const { return {selected_row_, selected_gap_, selected_lane_}; }
 
     TimeZoom& zoom_;
-    bool compact_;
+    bool compact_, has_overview_ = false;
     std::shared_ptr<const TimelineData> data_;
     QString empty_text_;
     ColourBy colour_by_ = ColourBy::operation;
-    double scroll_ = 0;
+    double scroll_ = 0, lane_height_;
+    std::vector<LaneGroup> groups_;
+    std::set<std::string> collapsed_;
+    LaneLayout layout_;
     std::set<std::string> marked_nodes_;
     std::optional<int> marked_microbatch_;
     TimelineData::Place selected_;
     std::int64_t selected_row_ = -1;
     std::optional<LaneGap> selected_gap_;
+    std::optional<LostTime> selected_lost_;
     int selected_lane_ = -1;
+    TimelineData::Place cause_;             ///< of the selection
+    std::vector<TimelineData::Place> way_;  ///< of its microbatch
+    std::vector<Spot> before_;
+    std::vector<double> bookmarks_;
+    std::shared_ptr<const FoundSpans> found_;
+    mutable std::vector<float> profile_;  ///< of the overview
+    mutable std::pair<const TimelineData*, int> profile_of_{};
     std::optional<TimelineArea> area_;
     std::optional<QPointF> press_;
-    bool dragging_area_ = false, panning_ = false, centred_once_ = false;
+    QPointF mouse_;             ///< when it was last looked at
+    bool card_hidden_ = false;  ///< a key moved what is seen under a mouse that rests
+    Drag drag_ = Drag::none;
+    bool panning_ = false, centred_once_ = false;
     double pan_x_ = 0;
 };
 
@@ -95,6 +170,10 @@ QStringList describe_loss(const Loss& loss);
 /// What became of a stretch in which nothing ran that counts: "begun again", "went back", "no iteration".
 QString lost_time_words(const LostTime& lost);
 QStringList describe_lost_time(const LostTime& lost);
+/// The same with the losses that led to it: what was lost, how soon it was known and planned again.
+QStringList describe_lost_time(const LostTime& lost, const TimelineData& data);
+/// An iteration of the ruler in words.
+QStringList describe_iteration(const IterationTime& iteration);
 /// "lost since 2.00 s": an outage seen from within.
 QString outage_words(const Outage& outage, const TimelineData& data);
 /// A node's outage in words, with the loss that began it.

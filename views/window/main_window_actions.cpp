@@ -18,17 +18,25 @@ namespace skippipe {
 namespace {
 
 /// Keys that the timeline handles itself, for the sheet.
-constexpr std::pair<const char*, const char*> timeline_keys[] = {{"Zoom in, out", "W, S"},
-                                                                 {"Pan left, right", "A, D"},
-                                                                 {"Zoom at the cursor", "Ctrl+Wheel"},
-                                                                 {"Pan in time", "Shift+Wheel"},
-                                                                 {"Scroll lanes", "Wheel"},
-                                                                 {"Centre the selection, again: fit it", "F"},
-                                                                 {"Whole run", "Home"},
-                                                                 {"Previous, next in the lane", ", ."},
-                                                                 {"Previous, next hop of the microbatch", "[ ]"},
-                                                                 {"Sums of an area", "Drag"},
-                                                                 {"Clear the selection", "Esc"}};
+constexpr std::pair<const char*, const char*> timeline_keys[] = {
+    {"Zoom in, out", "W, S"},
+    {"Pan left, right", "A, D"},
+    {"Zoom at the cursor", "Ctrl+Wheel"},
+    {"Pan in time", "Shift+Wheel"},
+    {"Scroll lanes", "Wheel"},
+    {"Centre the selection, again: fit it", "F"},
+    {"Whole run", "Home"},
+    {"Previous, next in the lane", ", ."},
+    {"Previous, next hop of the microbatch", "[ ]"},
+    {"To what it waited for, and back", "Enter, Backspace"},
+    {"Set or remove a bookmark", "B"},
+    {"Previous, next bookmark", "PgUp, PgDn"},
+    {"Find", "Ctrl+F"},
+    {"Collapse or open a group", "Click its head"},
+    {"Move what is in sight", "Drag in the overview"},
+    {"One iteration", "Click its number"},
+    {"Sums of an area", "Drag"},
+    {"Clear the selection", "Esc"}};
 
 /// And those of the axis of failures.
 constexpr std::pair<const char*, const char*> failure_keys[] = {

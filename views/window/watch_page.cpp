@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/watch_page.h"
 
+#include <map>
+
 #include <QAbstractItemView>
+#include <QActionGroup>
 #include <QHeaderView>
+#include <QMenu>
 #include <QSplitter>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
+#include "views/theme/elided_label.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/timeline/painter.h"
 #include "views/timeline/span_table.h"
 
 namespace skippipe {
@@ -24,10 +31,11 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       loss_key_(new LossKey),
       reduction_key_(new ReductionKey),
       timeline_(new TimelineView(zoom_)),
+      find_(new FindBar(*timeline_)),
       spans_(new SpanTable(this)),
       span_view_(new QTableView),
       selected_(new QLabel),
-      run_words_(new QLabel),
+      run_words_(new ElidedLabel),
       log_(new RunLog(feed)),
       details_(new QTabWidget),
       follow_(new QCheckBox(tr("Follow"))),
@@ -108,25 +116,29 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     refresh();
 }
 
-QWidget* WatchPage::timeline_area() {
+QWidget* WatchPage::timeline_bar() {
     auto* bar = new QWidget;
     auto* row = new QHBoxLayout(bar);
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->setSpacing(size::gap);
     runs_->setAccessibleName(tr("Run"));
-    runs_->setMinimumWidth(200);
+    runs_->setMinimumWidth(160);
+    runs_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    runs_->setMinimumContentsLength(22);
     colour_->addItems(
         {tr("Colour by operation"), tr("Colour by stage"), tr("Colour by microbatch"), tr("Colour by cause")});
     colour_->setAccessibleName(tr("Colour by"));
     follow_->setChecked(true);
     follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
     run_words_->setProperty("role", "secondary");
+    run_words_->setMinimumWidth(40);
     resume_->setObjectName("resume_run");
     connect(resume_, &QPushButton::clicked, this, [this] { Q_EMIT resume_requested(run_); });
     auto* whole = new QPushButton(tr("Fit"));
     whole->setToolTip(tr("The whole run in sight (Home)"));
     connect(whole, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     auto* one = new QPushButton(tr("One iteration"));
+    one->setObjectName("one_iteration");
     one->setToolTip(tr("The iteration of the selection in sight, else the last whole one"));
     connect(one, &QPushButton::clicked, this, &WatchPage::show_one_iteration);
     row->addWidget(runs_);
@@ -135,10 +147,54 @@ QWidget* WatchPage::timeline_area() {
     row->addWidget(loss_key_);
     row->addWidget(resume_);
     row->addWidget(colour_);
+    row->addWidget(lanes_button());
     row->addWidget(one);
     row->addWidget(whole);
     row->addWidget(follow_);
+    return bar;
+}
 
+/// How lanes stand: in groups, how high, all of them or heads alone.
+QToolButton* WatchPage::lanes_button() {
+    auto* button = new QToolButton;
+    button->setObjectName("lanes");
+    button->setText(tr("Lanes"));
+    button->setToolTip(tr("Groups lanes, changes their height, finds spans"));
+    button->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(button);
+    const auto choices = [&](const QString& title, const auto& entries, const auto& run, int checked) {
+        menu->addSection(title);
+        auto* group = new QActionGroup(menu);
+        for (const auto& [words, value] : entries) {
+            auto* action = menu->addAction(words);
+            action->setCheckable(true);
+            action->setChecked(static_cast<int>(value) == checked);
+            group->addAction(action);
+            connect(action, &QAction::triggered, this, [run, v = value] { run(v); });
+        }
+    };
+    const std::pair<QString, Grouping> groupings[] = {
+        {tr("In no groups"), Grouping::none}, {tr("By stage"), Grouping::stage}, {tr("By region"), Grouping::region}};
+    choices(
+        tr("Group"), groupings, [this](Grouping by) { group_lanes_by(by); }, static_cast<int>(grouping_));
+    menu->addAction(tr("Collapse all groups"), this, [this] { timeline_->collapse_all(true); });
+    menu->addAction(tr("Open all groups"), this, [this] { timeline_->collapse_all(false); });
+    const std::pair<QString, double> heights[] = {
+        {tr("Low"), low_lane_height}, {tr("Usual"), usual_lane_height}, {tr("Tall"), tall_lane_height}};
+    choices(
+        tr("Height"), heights, [this](double pixels) { timeline_->set_lane_height(pixels); },
+        static_cast<int>(usual_lane_height));
+    menu->addSeparator();
+    auto* find = menu->addAction(tr("Find…"), this, [this] { find_->open(); });
+    find->setShortcut(QKeySequence::Find);
+    find->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    find->setProperty("group", tr("Timeline"));
+    addAction(find);
+    button->setMenu(menu);
+    return button;
+}
+
+QWidget* WatchPage::details() {
     details_->setDocumentMode(true);
     selected_->setWordWrap(true);
     selected_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
@@ -162,10 +218,14 @@ QWidget* WatchPage::timeline_area() {
     details_->addTab(failures_, tr("Failures"));
     details_->setUsesScrollButtons(false);  // all tabs in sight: the panel gets as wide as they are
     connect(loss_key_, &QAbstractButton::clicked, this, [this] { details_->setCurrentWidget(failures_); });
+    return details_;
+}
 
+QWidget* WatchPage::timeline_area() {
+    timeline_->set_overview(true);
     auto* across = new QSplitter(Qt::Horizontal);
     across->addWidget(timeline_);
-    across->addWidget(details_);
+    across->addWidget(details());
     across->setSizes({980, 236});
     across->setStretchFactor(0, 1);
     across->setObjectName("watch_timeline");
@@ -173,9 +233,30 @@ QWidget* WatchPage::timeline_area() {
     auto* column = new QVBoxLayout(area);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addWidget(bar);
+    column->addWidget(timeline_bar());
+    column->addWidget(find_);
     column->addWidget(across, 1);
     return area;
+}
+
+void WatchPage::group_lanes_by(Grouping grouping) {
+    grouping_ = grouping;
+    show_groups();
+}
+
+void WatchPage::show_groups() {
+    if (!shown_ || grouping_ == Grouping::none) return timeline_->set_groups({});
+    const auto& lanes = shown_->lanes->lanes();
+    if (grouping_ == Grouping::stage) {
+        std::vector<int> stages;
+        for (const auto& lane : lanes) stages.push_back(lane.stage);
+        return timeline_->set_groups(group_by_stage(stages));
+    }
+    std::map<std::string, std::string> region_of;
+    for (const auto& node : shown_->experiment.topology.nodes) region_of[node.id] = node.region;
+    std::vector<std::string> regions;
+    for (const auto& lane : lanes) regions.push_back(region_of[lane.name]);
+    timeline_->set_groups(group_lanes(regions));
 }
 
 void WatchPage::show_log() { details_->setCurrentWidget(log_); }

@@ -13,6 +13,7 @@
 #include "views/runs/failure_panel.h"
 #include "views/runs/run_feed.h"
 #include "views/runs/run_log.h"
+#include "views/timeline/find_bar.h"
 #include "views/timeline/reduction_key.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
@@ -42,6 +43,8 @@ public:
     /// What lost nodes cost the run, and the button that leads there; both only where some were lost.
     FailurePanel& failures() { return *failures_; }
     LossKey& loss_key() { return *loss_key_; }
+    /// Looks for spans and waits (Ctrl+F).
+    FindBar& find_bar() { return *find_; }
     /// What the run said, and how it is shown.
     RunLog& log() { return *log_; }
     void show_log();
@@ -63,7 +66,14 @@ Q_SIGNALS:
     void told(const QString& what);  ///< a run was told something
 
 private:
+    enum class Grouping { none, stage, region };
+
     QWidget* timeline_area();
+    QWidget* timeline_bar();
+    QWidget* details();
+    QToolButton* lanes_button();
+    void group_lanes_by(Grouping grouping);
+    void show_groups();
     void fill_menu(const Selection& subject, QMenu& menu);
 
     // watch_page_run.cpp
@@ -95,6 +105,7 @@ private:
     LossKey* loss_key_;
     ReductionKey* reduction_key_;
     TimelineView* timeline_;
+    FindBar* find_;
     SpanTable* spans_;
     QTableView* span_view_;
     QLabel *selected_, *run_words_;
@@ -105,6 +116,7 @@ private:
     QComboBox *runs_, *colour_;
     QWidget *content_, *empty_;
     QPushButton* resume_;
+    Grouping grouping_ = Grouping::none;
     QString hindrance_;
     std::optional<double> back_after_s_;  ///< what was entered last
     RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The run that is shown: read as it grows, with its network, words and losses.
 #include <algorithm>
-#include <cmath>
 
 #include <QAbstractItemView>
 #include <QSignalBlocker>
@@ -80,7 +79,8 @@ void WatchPage::refresh() {
     else if (!data->unread.empty())
         words += tr(", earlier iterations are read when you look there");
     run_words_->setText(words);
-    run_words_->setToolTip(new_plan_reasons(*data));
+    const QString reasons = new_plan_reasons(*data);
+    run_words_->setToolTip(reasons.isEmpty() ? words : words + '\n' + reasons);
     curves_->show_runs({data});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
     if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
@@ -91,6 +91,7 @@ void WatchPage::refresh() {
     }
     zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
     timeline_->set_data(data->lanes);
+    show_groups();
     want_what_is_in_sight();
     show_idle();
     show_selected();
@@ -134,20 +135,24 @@ void WatchPage::follow_resume() {
     set_resume(*resume_, run, hindrance_);
 }
 
-/// The iteration of what is selected, else the last whole one.
+/// The iteration of what is selected, else the last whole one; before the first one has ended as long as one is planned
+/// to be.
 void WatchPage::show_one_iteration() {
-    const auto data = shown_;
-    if (data == nullptr) return;
-    const double length = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
-    if (length <= 0) return;
+    if (!shown_) return;
+    const auto& iterations = shown_->lanes->iterations();
     const auto* span = timeline_->selected().span;
-    const auto* gap = timeline_->selected_gap() ? &*timeline_->selected_gap() : nullptr;
-    const double chosen = span != nullptr  ? std::floor(span->start_s / length + 1e-9)
-                          : gap != nullptr ? std::floor(gap->start_s / length + 1e-9)
-                                           : -1;
-    const double last = (chosen >= 0 ? chosen : std::max(0.0, std::floor(zoom_.extent() / length + 1e-6) - 1)) * length;
+    const bool chosen = span != nullptr || timeline_->selected_gap() || timeline_->selected_lost();
+    double begin_s = 0, length_s = shown_->info.predicted_iteration_s;
+    if (const auto* one = chosen               ? iteration_at(iterations, shown_time())
+                          : iterations.empty() ? nullptr
+                                               : &iterations.back()) {
+        begin_s = one->begin_s();
+        length_s = one->length_s;
+        if (chosen && shown_time() >= one->end_s) begin_s = one->end_s;  // the one under way, which has not ended
+    }
+    if (length_s <= 0) return;
     zoom_.set_follows(false);
-    zoom_.show(last, last + length * 1.01);
+    zoom_.show(begin_s - 0.005 * length_s, begin_s + 1.005 * length_s);
 }
 
 }  // namespace skippipe

@@ -13,6 +13,7 @@ namespace skippipe {
 double WatchPage::shown_time() const {
     if (const auto* span = timeline_->selected().span) return span->start_s;
     if (timeline_->selected_gap()) return timeline_->selected_gap()->start_s;
+    if (timeline_->selected_lost()) return timeline_->selected_lost()->begin_s;
     const double end_s = std::min(zoom_.end(), shown_->lanes->extent_s());
     return end_s - 1e-9 * std::max(1.0, end_s);  // what ends there is still shown
 }
@@ -73,10 +74,17 @@ void WatchPage::show_selected() {
     } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
         lines = describe_gap(*timeline_->selected_gap(),
                              data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
+    } else if (data != nullptr && timeline_->selected_lost()) {
+        lines = describe_lost_time(*timeline_->selected_lost(), *data);
     } else {
         lines << tr("Click a span or a gap, or drag over an area for its sums.")
-              << tr("Keys: W S zoom, A D pan, [ ] along the microbatch");
+              << tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys");
     }
+    const auto cause = timeline_->cause();
+    if (data != nullptr && cause.span != nullptr)
+        lines << QString{}
+              << tr("Waited for: %1 (Enter goes there, Backspace returns)")
+                     .arg(describe_span(*cause.span, cause.lane, *data).front());
     selected_->setText(lines.join('\n'));
     if (data != nullptr && timeline_->selected_lane() >= 0)
         spans_->show_lane(shown_ ? shown_->lanes : nullptr, timeline_->selected_lane());

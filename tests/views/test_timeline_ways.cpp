@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the timeline offers to find one's way: groups, causes, finding, the overview, bookmarks, cards.
+#include <QtTest>
+
+#include "core/planner/timeline/evaluator.h"
+#include "tests/planner/examples.h"
+#include "views/plan/plan_service.h"
+#include "views/theme/theme.h"
+#include "views/timeline/find_bar.h"
+#include "views/timeline/follow.h"
+#include "views/timeline/painter.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// The spans and gaps of an example of docs/semantics.md.
+std::shared_ptr<const TimelineData> lanes_of_example(const examples::Example& example) {
+    const Timeline timeline = evaluate(example.problem, example.plan);
+    return lanes_of(example.problem, example.plan, timeline, explain_idle(example.problem, example.plan, timeline));
+}
+
+const LaneSpan* work_at(const TimelineData& data, int lane, double time) { return data.work_at(lane, time); }
+
+/// Two iterations of 10 s on two lanes, 1 s lost between them.
+std::shared_ptr<TimelineData> two_iterations() {
+    auto data = std::make_shared<TimelineData>();
+    data->set_lanes({"a", "b"});
+    data->set_stage(1, 1);
+    std::int64_t row = 0;
+    for (int iteration = 0; iteration < 2; ++iteration)
+        for (int lane = 0; lane < 2; ++lane)
+            for (int i = 0; i < 5; ++i)
+                data->add(Span{i < 3 ? SpanKind::forward : SpanKind::backward, NodeIndex(lane), -1, StageIndex(lane),
+                               MicrobatchIndex(i), 2.0 * i, 2.0 * i, 2.0 * i + 1 + 0.1 * lane, 0},
+                          iteration, 11.0 * iteration, row++);
+    for (int lane = 0; lane < 2; ++lane)
+        data->add(IdleGap{NodeIndex(lane), IdleCause::memory, 1.5, 2, MicrobatchIndex(1)}, 0);
+    data->set_iterations({{0, 10, 10}, {1, 21, 10}});
+    data->set_lost_times({{10, 11, 1, LostTime::Why::begun_again, 0}});
+    Loss loss;
+    loss.iteration = 1;
+    loss.nodes = 1;
+    loss.begin_s = 10.25;
+    loss.end_s = 11;
+    loss.detection_s = 0.75;
+    loss.replanning_s = 0.5;
+    loss.begun_again = true;
+    data->set_losses({loss});
+    data->set_key(7);
+    data->finish();
+    return data;
+}
+
+QString plain(const QStringList& lines) { return lines.join('\n').replace(QChar(0x2009), ' '); }
+
+}  // namespace
+
+class TestTimelineWays : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void lanes_stand_in_groups() {
+        const auto groups = group_by_stage({2, 0, -1, 0});
+        QCOMPARE(groups.size(), std::size_t{3});
+        QCOMPARE(groups[0].name, std::string("Stage 0"));
+        QCOMPARE(groups[0].lanes, (std::vector<int>{1, 3}));
+        QCOMPARE(groups[2].name, std::string("Others"));
+        QCOMPARE(group_lanes({"Tokyo", "", "Oslo", "Tokyo"}).front().lanes, (std::vector<int>{0, 3}));
+
+        const LaneLayout open(4, groups, {});
+        QCOMPARE(open.count(), 7);  // three heads
+        QCOMPARE(open.row_of(1), 1);
+        QCOMPARE(open.row_of(3), 2);
+        QVERIFY(open.rows()[0].is_head());
+        const LaneLayout closed(4, groups, {"Stage 0"});
+        QCOMPARE(closed.count(), 5);
+        QCOMPARE(closed.row_of(3), 0);
+        QVERIFY(closed.is_collapsed(0) && !closed.is_collapsed(1));
+        QCOMPARE(closed.lanes_between(0, 2), (std::vector<int>{1, 3, 0}));
+        QCOMPARE(open.lanes_between(0, 2), (std::vector<int>{1, 3}));
+        const LaneLayout pinned(4, groups, {"Stage 0"}, {3});
+        QCOMPARE(pinned.row_of(3), 0);
+        QCOMPARE(pinned.lanes_between(0, 1), (std::vector<int>{3, 1}));
+        QCOMPARE(LaneLayout(3, {}, {}).row_of(2), 2);
+    }
+
+    /// Collision, from semantics.md: A: F0 2-3, F1 3-4, B0 5.5-7.5, B1 7.5-9.5; D: F0 0-1, F1 1-2, L0 4-4.5.
+    void what_was_waited_for_is_found() {
+        const auto data = lanes_of_example(examples::collision());
+        const LaneSpan* forward = work_at(*data, 1, 2.5);
+        QVERIFY(forward != nullptr && forward->microbatch == 0);
+        const auto transfer = waited_for(*data, {1, forward});
+        QVERIFY(transfer.span != nullptr);
+        QCOMPARE(transfer.span->kind, SpanKind::transfer_forward);
+        QCOMPARE(transfer.lane, 0);
+        const auto source = waited_for(*data, transfer);
+        QCOMPARE(source.span, work_at(*data, 0, 0.5));
+        QVERIFY2(waited_for(*data, source).span == nullptr, "the first operation waited for nobody");
+        QCOMPARE(way_of(*data, source).size(), std::size_t{9});  // F T F T L T B T B
+        // A idles from 4 to 5.5 for the gradient of microbatch 0, whose loss D ran from 4 to 4.5.
+        const LaneGap* gap = data->gap_at(1, 4.75);
+        QVERIFY(gap != nullptr);
+        QCOMPARE(waited_for(*data, 1, *data->gap_at(1, 5.25)).span->kind, SpanKind::transfer_backward);
+        QCOMPARE(waited_for(*data, 1, *data->gap_at(1, 4.25)).span, work_at(*data, 0, 4.25));
+        QCOMPARE(ended_by(*data, 1, *data->gap_at(1, 5.25)).span, work_at(*data, 1, 6));
+    }
+
+    /// Memory, from semantics.md: M = 1 on A, so that F1 waits there until B0 ends at 7.5.
+    void memory_names_who_holds_and_who_frees_it() {
+        const auto data = lanes_of_example(examples::memory());
+        const LaneGap* held = nullptr;
+        data->visit_gaps(1, 0, 100, 0, [&](const LaneGap& gap) {
+            if (gap.cause == IdleCause::memory && held == nullptr) held = &gap;
+        });
+        QVERIFY(held != nullptr);
+        const auto holders = memory_holders(*data, 1, *held);
+        QCOMPARE(holders.microbatches, std::vector<int>{0});
+        QCOMPARE(holders.freed_by, 0);
+        const QString words = plain(describe_gap(*held, data->lanes()[1].name, *data));
+        QVERIFY2(words.contains("forward of microbatch 1 is held back") && words.contains("held by microbatches 0") &&
+                     words.contains("backward of 0 frees"),
+                 qPrintable(words));
+    }
+
+    void enter_goes_to_the_cause_and_backspace_returns() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(800, 200);
+        const auto data = lanes_of_example(examples::collision());
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of(4.25, 1).toPoint());
+        QTRY_VERIFY(view.selected_gap().has_value());
+        QCOMPARE(view.cause().span, data->work_at(0, 4.25));
+        const QImage with_arrow = view.grab().toImage();
+        int accent = 0;
+        for (int y = 0; y < with_arrow.height(); ++y)
+            for (int x = 0; x < with_arrow.width(); ++x) accent += with_arrow.pixelColor(x, y) == theme().accent;
+        QVERIFY2(accent > 40, qPrintable(QString::number(accent)));
+        const LaneGap before = *view.selected_gap();
+        QTest::keyClick(&view, Qt::Key_Return);
+        QCOMPARE(view.selected().span, data->work_at(0, 4.25));
+        QTest::keyClick(&view, Qt::Key_Return);
+        QCOMPARE(view.selected().span->kind, SpanKind::transfer_forward);
+        QTest::keyClick(&view, Qt::Key_Backspace);
+        QCOMPARE(view.selected().span, data->work_at(0, 4.25));
+        QTest::keyClick(&view, Qt::Key_Backspace);
+        QVERIFY(view.selected_gap() && view.selected_gap()->start_s == before.start_s);
+        QTest::keyClick(&view, Qt::Key_Backspace);
+        QVERIFY2(view.selected_gap().has_value(), "there is nothing further back");
+    }
+
+    void queries_are_read_and_faults_named() {
+        std::string fault;
+        const auto query = read_query("backward m12 node-3 >100ms <2s stage 4 iteration 3", fault);
+        QVERIFY(fault.empty());
+        QCOMPARE(query.kinds.front(), SpanKind::backward);
+        QCOMPARE(query.microbatch, std::optional<int>(12));
+        QCOMPARE(query.stage, std::optional<int>(4));
+        QCOMPARE(query.iteration, std::optional<int>(2));
+        QCOMPARE(query.node, std::string("node-3"));
+        QCOMPARE(query.least_s, 0.1);
+        QCOMPARE(query.most_s, 2.0);
+        QCOMPARE(read_query("memory link", fault).causes, (std::vector{IdleCause::memory, IdleCause::link}));
+        QCOMPARE(read_query("idle", fault).causes.size(), idle_causes);
+        read_query("node-1 node-2", fault);
+        QCOMPARE(fault, std::string("node-2"));
+        read_query(">fast", fault);
+        QCOMPARE(fault, std::string(">fast"));
+        QVERIFY(read_query("", fault) == SpanQuery{} && fault.empty());
+    }
+
+    void what_is_found_is_summed_up() {
+        const auto data = two_iterations();
+        std::string fault;
+        const auto find = [&](const char* words) { return find_spans(*data, read_query(words, fault)); };
+        const auto forwards = find("forward");
+        QCOMPARE(forwards.spans.size(), std::size_t{12});
+        QVERIFY(std::is_sorted(forwards.spans.begin(), forwards.spans.end(),
+                               [](const Found& a, const Found& b) { return a.start_s < b.start_s; }));
+        QVERIFY(std::abs(forwards.total_s - 6 * (1 + 1.1)) < 1e-9);
+        QVERIFY(std::abs(forwards.mean_s - 1.05) < 1e-9 && std::abs(forwards.least_s - 1) < 1e-9);
+        QCOMPARE(forwards.bars.front() + forwards.bars.back(), std::size_t{12});
+        QCOMPARE(find("m4").spans.size(), std::size_t{4});
+        QCOMPARE(find("m4 iteration 2").spans.size(), std::size_t{2});
+        QCOMPARE(find("stage 1 backward").spans.size(), std::size_t{4});
+        QCOMPARE(find("a >1.05s").spans.size(), std::size_t{0});
+        QCOMPARE(find(">1.05s").spans.size(), std::size_t{10});
+        const auto waits = find("memory b");
+        QCOMPARE(waits.spans.size(), std::size_t{1});
+        QCOMPARE(waits.spans[0], (Found{1, 1.5, 2, -1}));
+        QCOMPARE(find("memory iteration 2").spans.size(), std::size_t{0});
+        QCOMPARE(find("reduction").median_s, 0.0);
+    }
+
+    void the_bar_steps_through_what_it_found() {
+        TimeZoom zoom;
+        QWidget window;
+        auto* view = new TimelineView(zoom, false, &window);
+        auto* bar = new FindBar(*view, &window);
+        window.resize(900, 300);
+        view->setGeometry(0, 40, 900, 260);
+        bar->setGeometry(0, 0, 900, 40);
+        const auto data = two_iterations();
+        zoom.set_extent(data->extent_s());
+        view->set_data(data);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        bar->open();
+        auto* line = bar->findChild<QLineEdit*>("find");
+        QTest::keyClicks(line, "memory");
+        QTRY_VERIFY(bar->found() != nullptr);
+        QVERIFY2(bar->words().startsWith("2, in all"), qPrintable(bar->words()));
+        QTest::keyClick(line, Qt::Key_Return);
+        QVERIFY(view->selected_gap() && view->selected_lane() == 0);
+        QVERIFY(bar->words().startsWith("1 of 2"));
+        QTest::keyClick(line, Qt::Key_Return);
+        QCOMPARE(view->selected_lane(), 1);
+        QTest::keyClick(line, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(view->selected_lane(), 0);
+        line->setText("m1 two three");
+        bar->look();
+        QVERIFY2(bar->words().contains("three"), qPrintable(bar->words()));
+        QTest::keyClick(line, Qt::Key_Escape);
+        QVERIFY(!bar->isVisible());
+    }
+
+    void the_overview_shows_all_and_moves_what_is_in_sight() {
+        const auto data = two_iterations();
+        const auto busy = data->busy_profile({0}, 0, 20, 10);
+        QCOMPARE(busy.size(), std::size_t{10});
+        QCOMPARE(busy[0], 0.5f);         // 1 s of 2
+        QCOMPARE(busy[5], 0.0f + 0.5f);  // 11 to 12
+        double sum = 0;
+        for (const float share : data->busy_profile({0, 1}, 0, 21, 137)) sum += share * 21 / 137 * 2;
+        QVERIFY2(std::abs(sum - (10 + 11)) < 1e-4, qPrintable(QString::number(sum)));
+
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.set_overview(true);
+        view.resize(932, 220);
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        zoom.show(0, 4);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const auto x_of = [&](double time) {
+            return static_cast<int>(names_width + (932 - names_width) * time / zoom.extent());
+        };
+        QTest::mouseClick(&view, Qt::LeftButton, {}, {x_of(15), 10});
+        QTRY_VERIFY(view.settled());
+        QVERIFY(std::abs((zoom.begin() + zoom.end()) / 2 - 15) < 0.05);
+        QVERIFY(!zoom.follows());
+        QTest::mousePress(&view, Qt::LeftButton, {}, {x_of(zoom.end()), 10});
+        QTest::mouseMove(&view, {x_of(19), 10});
+        QTest::mouseRelease(&view, Qt::LeftButton, {}, {x_of(19), 10});
+        QTRY_VERIFY(view.settled());
+        QVERIFY2(std::abs(zoom.end() - 19) < 0.1 && std::abs(zoom.begin() - 13) < 0.1,
+                 qPrintable(QString("%1 to %2").arg(zoom.begin()).arg(zoom.end())));
+        // The iterations' ruler under the axis: a click shows one.
+        const TimeScale scale{zoom.begin(), zoom.end(), names_width, 932};
+        QTest::mouseClick(&view, Qt::LeftButton, {},
+                          {static_cast<int>(scale.x(15)), static_cast<int>(overview_height + axis_height + 4)});
+        QTRY_VERIFY(view.settled());
+        QVERIFY(std::abs(zoom.begin() - 10.9) < 1e-9 && std::abs(zoom.end() - 21.1) < 1e-9);
+    }
+
+    void lost_time_is_selected_and_explained() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(932, 220);
+        const auto data = two_iterations();
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of(10.5, 0).toPoint());
+        QTRY_VERIFY(view.selected_lost().has_value());
+        QCOMPARE(view.selected_lane(), -1);
+        const QString words = plain(describe_lost_time(*view.selected_lost(), *data));
+        for (const char* part :
+             {"begun again: lost 1.00 s", "1 node lost", "Known 750 ms later, planned again in 500 ms"})
+            QVERIFY2(words.contains(part), qPrintable(words));
+        QTest::keyClick(&view, Qt::Key_Escape);
+        QVERIFY(!view.selected_lost());
+    }
+
+    void groups_collapse_and_sum_up() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(932, 260);
+        const auto data = two_iterations();
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.set_groups(group_by_stage({0, 1}));
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const double apart = view.place_of(0, 1).y() - view.place_of(0, 0).y();
+        QCOMPARE(apart, 2 * usual_lane_height);  // a head between them
+        QSignalSpy changed(&view, &TimelineView::layout_changed);
+        QTest::mouseClick(&view, Qt::LeftButton, {},
+                          {20, static_cast<int>(view.place_of(0, 0).y() - usual_lane_height)});
+        QTRY_COMPARE(changed.count(), 1);
+        QCOMPARE(view.place_of(0, 1).y() - view.place_of(0, 0).y(), 2 * usual_lane_height);  // its head, b's head, b
+        QCOMPARE(view.layout_of_lanes().count(), 3);
+        // An area over the collapsed head sums up its lanes.
+        const QPoint from = view.place_of(0.1, 0).toPoint(), to = view.place_of(9.9, 0).toPoint();
+        QTest::mousePress(&view, Qt::LeftButton, {}, from);
+        QTest::mouseMove(&view, to);
+        QTest::mouseRelease(&view, Qt::LeftButton, {}, to);
+        QTRY_VERIFY(view.area().has_value() && view.settled());
+        QCOMPARE(view.area()->lanes, std::vector<int>{0});
+        QVERIFY(view.area()->statistics.busy_s > 4);
+        view.collapse_all(true);
+        QCOMPARE(view.layout_of_lanes().count(), 2);
+        view.collapse_all(false);
+        QCOMPARE(view.layout_of_lanes().count(), 4);
+    }
+
+    void bookmarks_are_set_stepped_through_and_removed() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(932, 220);
+        const auto data = two_iterations();
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QSignalSpy changed(&view, &TimelineView::bookmarks_changed);
+        zoom.show(4, 6);
+        QTest::keyClick(&view, Qt::Key_B);
+        zoom.show(14, 16);
+        QTest::keyClick(&view, Qt::Key_B);
+        QCOMPARE(view.bookmarks(), (std::vector<double>{5, 15}));
+        QTest::keyClick(&view, Qt::Key_PageUp);
+        QCOMPARE((zoom.begin() + zoom.end()) / 2, 5.0);
+        QTest::keyClick(&view, Qt::Key_PageDown);
+        QCOMPARE((zoom.begin() + zoom.end()) / 2, 15.0);
+        QTest::keyClick(&view, Qt::Key_B);
+        QCOMPARE(view.bookmarks(), std::vector<double>{5});
+        QCOMPARE(changed.count(), 3);
+    }
+
+    void a_card_never_covers_what_it_explains() {
+        const Box room{0, 0, 800, 400};
+        int fit = 0;
+        for (double x = 0; x < 800; x += 37)
+            for (double y = 0; y < 380; y += 23)
+                for (double width : {3.0, 90.0, 500.0})
+                    for (double height : {28.0, 120.0}) {
+                        const Box about{x, y, std::min(x + width, 800.0), std::min(y + height, 400.0)};
+                        const Box card = place_card(about, 260, 130, x + 12, room);
+                        QVERIFY(card.x0 >= 0 && card.x1 <= 800 && card.y0 >= 0 && card.y1 <= 400);
+                        const bool can = about.y0 >= 136 || about.y1 <= 264 || about.x0 >= 266 || about.x1 <= 534;
+                        if (!can) continue;
+                        QVERIFY(!card.meets(about));
+                        ++fit;
+                    }
+        QVERIFY(fit > 1000);
+    }
+};
+
+QTEST_MAIN(TestTimelineWays)
+#include "test_timeline_ways.moc"

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/find.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+#include "core/base/index.h"
+
+namespace skippipe {
+namespace {
+
+const std::map<std::string_view, std::vector<SpanKind>> kind_words{
+    {"forward", {SpanKind::forward}},
+    {"loss", {SpanKind::loss}},
+    {"backward", {SpanKind::backward, SpanKind::input_gradient, SpanKind::weight_gradient}},
+    {"input-gradient", {SpanKind::input_gradient}},
+    {"weight-gradient", {SpanKind::weight_gradient}},
+    {"transfer", {SpanKind::transfer_forward, SpanKind::transfer_backward, SpanKind::transfer_reduction}},
+    {"transfer-forward", {SpanKind::transfer_forward}},
+    {"transfer-backward", {SpanKind::transfer_backward}},
+    {"reduction", {SpanKind::transfer_reduction}},
+    {"work",
+     {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::input_gradient, SpanKind::weight_gradient}}};
+
+std::vector<IdleCause> causes_of(std::string_view word) {
+    std::vector<IdleCause> causes;
+    for (std::size_t c = 0; c < idle_causes; ++c)
+        if (word == "idle" || word == "wait" || word == to_string(static_cast<IdleCause>(c)))
+            causes.push_back(static_cast<IdleCause>(c));
+    return causes;
+}
+
+std::optional<int> number_of(std::string_view text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() && value >= 0 ? std::optional{value} : std::nullopt;
+}
+
+/// "1.5s", "20ms", "3us"; a bare number counts seconds.
+std::optional<double> seconds_of(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || !(value >= 0)) return {};
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    const std::map<std::string_view, double> units{{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}};
+    const auto found = units.find(unit);
+    return found == units.end() ? std::nullopt : std::optional{value * found->second};
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::istringstream in{std::string(text)};
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    return words;
+}
+
+/// Reads the words from the front on; each way returns whether it knew the word it stood at.
+class QueryReader {
+public:
+    explicit QueryReader(std::string_view text) : words_(words_of(text)) {}
+
+    SpanQuery read(std::string& fault) {
+        for (; next_ < words_.size(); ++next_)
+            if (!kind() && !cause() && !numbered() && !length() && !node()) fault = words_[next_];
+        return query_;
+    }
+
+private:
+    bool kind() {
+        const auto found = kind_words.find(words_[next_]);
+        if (found == kind_words.end()) return false;
+        query_.kinds.insert(query_.kinds.end(), found->second.begin(), found->second.end());
+        return true;
+    }
+    bool cause() {
+        const auto found = causes_of(words_[next_]);
+        query_.causes.insert(query_.causes.end(), found.begin(), found.end());
+        return !found.empty();
+    }
+    bool numbered() {
+        const std::string& word = words_[next_];
+        if (word.size() > 1 && word[0] == 'm')
+            if (const auto number = number_of(std::string_view(word).substr(1)))
+                return query_.microbatch = number, true;
+        const bool more = next_ + 1 < words_.size();
+        const auto number = more ? number_of(words_[next_ + 1]) : std::nullopt;
+        if (!number) return false;
+        if (word == "microbatch")
+            query_.microbatch = number;
+        else if (word == "stage")
+            query_.stage = number;
+        else if (word == "iteration")
+            query_.iteration = *number - 1;
+        else
+            return false;
+        ++next_;
+        return true;
+    }
+    bool length() {
+        const std::string& word = words_[next_];
+        if (word[0] != '>' && word[0] != '<') return false;
+        const bool apart = word.size() == 1 && next_ + 1 < words_.size();
+        const auto seconds = seconds_of(apart ? std::string_view(words_[next_ + 1]) : std::string_view(word).substr(1));
+        if (!seconds) return false;
+        (word[0] == '>' ? query_.least_s : query_.most_s) = *seconds;
+        next_ += apart ? 1 : 0;
+        return true;
+    }
+    /// What nothing else knows is a node's name; there is one.
+    bool node() {
+        if (!query_.node.empty() || words_[next_][0] == '>' || words_[next_][0] == '<') return false;
+        query_.node = words_[next_];
+        return true;
+    }
+
+    std::vector<std::string> words_;
+    std::size_t next_ = 0;
+    SpanQuery query_;
+};
+
+template <class Value>
+bool has(const std::vector<Value>& values, Value value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool fits_length(const SpanQuery& query, double seconds) { return seconds >= query.least_s && seconds <= query.most_s; }
+
+void sum_up(FoundSpans& found) {
+    if (found.spans.empty()) return;
+    std::vector<double> lengths;
+    lengths.reserve(found.spans.size());
+    for (const auto& one : found.spans) lengths.push_back(one.end_s - one.start_s);
+    for (const double length : lengths) found.total_s += length;
+    found.mean_s = found.total_s / static_cast<double>(lengths.size());
+    const auto [least, most] = std::minmax_element(lengths.begin(), lengths.end());
+    found.least_s = *least;
+    found.most_s = *most;
+    const double step = (found.most_s - found.least_s) / static_cast<double>(found_bars);
+    for (const double length : lengths)
+        ++found
+              .bars[step > 0 ? std::min(found_bars - 1, static_cast<std::size_t>((length - found.least_s) / step)) : 0];
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    found.median_s = *middle;
+}
+
+}  // namespace
+
+SpanQuery read_query(std::string_view text, std::string& fault) {
+    fault.clear();
+    return QueryReader(text).read(fault);
+}
+
+FoundSpans find_spans(const TimelineData& data, const SpanQuery& query) {
+    FoundSpans found;
+    const double end_s = data.extent_s();
+    std::vector<char> named;
+    for (const auto& lane : data.lanes())
+        named.push_back(query.node.empty() || lane.name.find(query.node) != std::string::npos);
+    const auto stage_fits = [&](int lane, int stage) {
+        return !query.stage || *query.stage == (stage >= 0 ? stage : data.lanes()[at(lane)].stage);
+    };
+    if (!query.kinds.empty() || query.causes.empty())
+        data.visit_spans(0, end_s, [&](int lane, const LaneSpan& span) {
+            if (named[at(lane)] == 0 || (!query.kinds.empty() && !has(query.kinds, span.kind)) ||
+                (query.microbatch && span.microbatch != *query.microbatch) ||
+                (query.iteration && span.iteration != *query.iteration) || !stage_fits(lane, span.stage) ||
+                !fits_length(query, span.end_s - span.start_s))
+                return;
+            found.spans.push_back({lane, span.start_s, span.end_s, span.row});
+        });
+    const auto in_iteration = [&](double time) {
+        const auto* one = query.iteration ? iteration_at(data.iterations(), time) : nullptr;
+        return !query.iteration || (one != nullptr && one->iteration == *query.iteration && time < one->end_s);
+    };
+    if (!query.causes.empty())
+        for (int lane = 0; at(lane) < data.lanes().size(); ++lane)
+            data.visit_gaps(lane, 0, end_s, 0, [&](const LaneGap& gap) {
+                if (named[at(lane)] == 0 || !has(query.causes, gap.cause) || !stage_fits(lane, -1) ||
+                    (query.microbatch && gap.microbatch != *query.microbatch) ||
+                    !fits_length(query, gap.end_s - gap.start_s) || !in_iteration(gap.start_s))
+                    return;
+                found.spans.push_back({lane, gap.start_s, gap.end_s, -1});
+            });
+    std::sort(found.spans.begin(), found.spans.end(), [](const Found& a, const Found& b) {
+        return std::tie(a.start_s, a.lane, a.row) < std::tie(b.start_s, b.lane, b.row);
+    });
+    sum_up(found);
+    return found;
+}
+
+}  // namespace skippipe

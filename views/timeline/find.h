@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Finding spans and waits by words, and what they sum up to. Pure.
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "views/timeline/lanes.h"
+
+namespace skippipe {
+
+/// What is looked for: everything that fits all that is set.
+struct SpanQuery {
+    std::vector<SpanKind> kinds;    ///< any of them; empty and no causes: every kind
+    std::vector<IdleCause> causes;  ///< waits of these causes
+    std::optional<int> microbatch, iteration, stage;
+    std::string node;  ///< part of a lane's name
+    double least_s = 0, most_s = std::numeric_limits<double>::infinity();
+    bool operator==(const SpanQuery&) const = default;
+};
+
+/// Reads "backward m12 node-3 >100ms", "memory", "stage 2 iteration 4": words that stand for kinds of spans, causes of
+/// waits, numbers of microbatches (m12, microbatch 12), stages and iterations (counted from 1, as they are shown),
+/// lengths (>1s, <20ms), and else parts of a node's name. `fault` says which word could not be understood.
+SpanQuery read_query(std::string_view text, std::string& fault);
+
+/// One that fits: a span or a wait.
+struct Found {
+    int lane = -1;
+    double start_s = 0, end_s = 0;
+    std::int64_t row = -1;  ///< of a span; -1: a wait
+    bool operator==(const Found&) const = default;
+};
+
+inline constexpr std::size_t found_bars = 16;
+
+/// All that fits, by start, and the times it takes. The histogram's bars are equal steps from the shortest to the
+/// longest.
+struct FoundSpans {
+    std::vector<Found> spans;
+    double total_s = 0, mean_s = 0, median_s = 0, least_s = 0, most_s = 0;
+    std::array<std::size_t, found_bars> bars{};
+};
+FoundSpans find_spans(const TimelineData& data, const SpanQuery& query);
+
+}  // namespace skippipe

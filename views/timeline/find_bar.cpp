@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/find_bar.h"
+
+#include <algorithm>
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QToolButton>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/timeline/timeline_view.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int typing_ms = 120;
+
+}  // namespace
+
+FoundHistogram::FoundHistogram(QWidget* parent) : QWidget(parent) {
+    setFixedSize(6 * static_cast<int>(found_bars), 22);
+    setAccessibleName(tr("How long what was found takes"));
+}
+
+void FoundHistogram::show_found(const FoundSpans* found) {
+    bars_ = found != nullptr ? found->bars : std::array<std::size_t, found_bars>{};
+    setVisible(found != nullptr && found->spans.size() > 1);
+    if (found != nullptr)
+        setToolTip(tr("How many take how long: from %1 at the left to %2 at the right")
+                       .arg(duration(found->least_s), duration(found->most_s)));
+    update();
+}
+
+void FoundHistogram::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    const std::size_t most = std::max<std::size_t>(1, *std::max_element(bars_.begin(), bars_.end()));
+    for (std::size_t k = 0; k < bars_.size(); ++k) {
+        if (bars_[k] == 0) continue;
+        const int tall = std::max(2, static_cast<int>(static_cast<std::size_t>(height()) * bars_[k] / most));
+        painter.fillRect(static_cast<int>(k) * 6, height() - tall, 5, tall, theme().accent);
+    }
+}
+
+FindBar::FindBar(TimelineView& timeline, QWidget* parent)
+    : QWidget(parent), timeline_(timeline), line_(new QLineEdit), words_(new QLabel), histogram_(new FoundHistogram) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    row->setSpacing(size::gap);
+    line_->setObjectName("find");
+    line_->setAccessibleName(tr("Find in the timeline"));
+    line_->setPlaceholderText(tr("backward m12 node-3 >100ms"));
+    line_->setToolTip(
+        tr("Kinds: forward, loss, backward, transfer, reduction, work\n"
+           "Waits: idle, memory, link, activation, gradient, collision, order, all-reduce, fill-drain\n"
+           "Numbers: m12 (microbatch), stage 2, iteration 4\n"
+           "Lengths: >100ms, <1s. Anything else: part of a node's name"));
+    line_->setClearButtonEnabled(true);
+    line_->setMinimumWidth(180);
+    line_->setMaximumWidth(320);
+    const auto button = [&](Qt::ArrowType arrow, const QString& tip, int by) {
+        auto* one = new QToolButton;
+        one->setArrowType(arrow);
+        one->setToolTip(tip);
+        one->setAccessibleName(tip);
+        one->setAutoRaise(true);
+        connect(one, &QToolButton::clicked, this, [this, by] { step(by); });
+        return one;
+    };
+    words_->setProperty("role", "secondary");
+    words_->setObjectName("found_words");
+    words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    words_->setMinimumWidth(60);
+    row->addWidget(line_);
+    row->addWidget(button(Qt::LeftArrow, tr("Previous (Shift+Enter)"), -1));
+    row->addWidget(button(Qt::RightArrow, tr("Next (Enter)"), +1));
+    row->addWidget(histogram_);
+    row->addWidget(words_, 1);
+    auto* close = new QToolButton;
+    close->setText(QStringLiteral("✕"));
+    close->setToolTip(tr("Close (Esc)"));
+    close->setAccessibleName(tr("Close the search"));
+    close->setAutoRaise(true);
+    connect(close, &QToolButton::clicked, this, &FindBar::close_bar);
+    row->addWidget(close);
+    later_.setSingleShot(true);
+    later_.setInterval(typing_ms);
+    connect(&later_, &QTimer::timeout, this, &FindBar::look);
+    connect(line_, &QLineEdit::textEdited, &later_, qOverload<>(&QTimer::start));
+    connect(line_, &QLineEdit::textChanged, this, [this](const QString& text) {
+        if (text.isEmpty()) look();
+    });
+    histogram_->hide();
+    hide();
+}
+
+void FindBar::open() {
+    show();
+    look();
+    line_->setFocus();
+    line_->selectAll();
+}
+
+void FindBar::close_bar() {
+    hide();
+    found_.reset();
+    timeline_.set_found(nullptr);
+    timeline_.setFocus();
+}
+
+void FindBar::look() {
+    later_.stop();
+    if (!isVisible()) return;
+    std::string fault;
+    const SpanQuery query = read_query(line_->text().trimmed().toStdString(), fault);
+    fault_ = QString::fromStdString(fault);
+    at_ = -1;
+    of_ = timeline_.data();
+    found_.reset();
+    if (of_ != nullptr && fault.empty() && !line_->text().trimmed().isEmpty())
+        found_ = std::make_shared<FoundSpans>(find_spans(*of_, query));
+    timeline_.set_found(found_);
+    histogram_->show_found(found_.get());
+    say();
+}
+
+void FindBar::step(int by) {
+    if (later_.isActive() || of_ != timeline_.data()) look();
+    if (!found_ || found_->spans.empty()) return;
+    const int count = static_cast<int>(found_->spans.size());
+    at_ = at_ < 0 ? (by > 0 ? 0 : count - 1) : (at_ + by + count) % count;
+    timeline_.go(found_->spans[static_cast<std::size_t>(at_)]);
+    say();
+}
+
+void FindBar::say() {
+    if (!fault_.isEmpty())
+        return words_->setText(tr("\"%1\" is not understood; the tip of the field says what is").arg(fault_));
+    if (!found_) return words_->setText(tr("What is looked for: kinds, waits, numbers, lengths, nodes"));
+    if (found_->spans.empty()) return words_->setText(tr("Nothing found"));
+    const QString place =
+        at_ < 0 ? QString::number(found_->spans.size()) : tr("%1 of %2").arg(at_ + 1).arg(found_->spans.size());
+    words_->setText(tr("%1, in all %2, mean %3, median %4, %5 to %6")
+                        .arg(place, duration(found_->total_s), duration(found_->mean_s), duration(found_->median_s),
+                             duration(found_->least_s), duration(found_->most_s)));
+    words_->setToolTip(words_->text());
+}
+
+void FindBar::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Escape) return close_bar();
+    if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)
+        return step(event->modifiers() & Qt::ShiftModifier ? -1 : +1);
+    QWidget::keyPressEvent(event);
+}
+
+}  // namespace skippipe

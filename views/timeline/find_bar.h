@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QTimer>
+#include <QWidget>
+
+#include "views/timeline/find.h"
+
+namespace skippipe {
+
+class TimelineView;
+
+/// Bars of how long what was found takes, from the shortest to the longest.
+class FoundHistogram : public QWidget {
+    Q_OBJECT
+public:
+    explicit FoundHistogram(QWidget* parent = nullptr);
+    void show_found(const FoundSpans* found);
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+
+private:
+    std::array<std::size_t, found_bars> bars_{};
+};
+
+/// Looks for spans and waits of a timeline by words, steps through what it found, and says what that sums up to.
+class FindBar : public QWidget {
+    Q_OBJECT
+public:
+    explicit FindBar(TimelineView& timeline, QWidget* parent = nullptr);
+
+    /// Shows itself, ready to be typed into.
+    void open();
+    void close_bar();
+    /// Looks again, since the timeline shows something else now.
+    void look();
+    void step(int by);
+    QString words() const { return words_->text(); }
+    const FoundSpans* found() const { return found_.get(); }
+
+protected:
+    void keyPressEvent(QKeyEvent*) override;
+
+private:
+    void say();
+
+    TimelineView& timeline_;
+    QLineEdit* line_;
+    QLabel* words_;
+    FoundHistogram* histogram_;
+    QTimer later_;
+    std::shared_ptr<const FoundSpans> found_;
+    const TimelineData* of_ = nullptr;
+    QString fault_;
+    int at_ = -1;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What stands above the lanes: the whole time, its axis, and the iterations.
+#include <algorithm>
+#include <cmath>
+
+#include "views/timeline/painter.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double overview_step = 3;
+constexpr double least_iteration_pixels = 4;
+
+}  // namespace
+
+void TimelinePainter::axis() {
+    const TimelineBands bands = view_.bands();
+    const double top = bands.axis_top(), bottom = bands.ruler_top(), step = scale_.tick_step(90);
+    box(0, top, view_.width(), bottom - 1, packed(theme_.surface_2));
+    box(0, bottom - 1, view_.width(), bottom, packed(theme_.line));
+    list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(top)},
+                       {static_cast<float>(view_.width()), static_cast<float>(view_.height())}, true);
+    for (double t = scale_.first_tick(step); t <= scale_.end; t += step) {
+        const double x = std::floor(scale_.x(t));
+        box(x, bottom - 5, x + 1, bottom, packed(theme_.text_2));
+        text(x + 4, top + 4, theme_.text_2, tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString());
+    }
+    losses();
+    marks();
+    list_.PopClipRect();
+    if (scale_.left > 60) text(8, top + 4, theme_.text_2, view_.data_->time_name());
+}
+
+/// On the axis: from each loss to when it was known.
+void TimelinePainter::losses() {
+    const double bottom = view_.bands().ruler_top();
+    for (const auto& loss : view_.data_->losses()) {
+        if (loss.begin_s > scale_.end || loss.end_s < scale_.begin) continue;
+        const double x0 = scale_.x(loss.begin_s), x1 = std::max(scale_.x(loss.end_s), x0 + least_loss_pixels);
+        box(x0, bottom - loss_mark_height, x1, bottom, packed(theme_.bad));
+    }
+}
+
+/// Bookmarks: a flag on the axis and a line down the lanes.
+void TimelinePainter::marks() {
+    const TimelineBands bands = view_.bands();
+    for (const double mark : view_.bookmarks_) {
+        if (mark < scale_.begin || mark > scale_.end) continue;
+        const auto x = static_cast<float>(std::floor(scale_.x(mark)));
+        const auto top = static_cast<float>(bands.axis_top() + 2);
+        box(x, bands.axis_top() + 2, x + 1, bands.ruler_top(), packed(theme_.accent));
+        box(x, bands.top(), x + 1, view_.height(), packed(theme_.accent, 0.5));
+        list_.AddTriangleFilled({x, top}, {x + 8, top + 4}, {x, top + 8}, packed(theme_.accent));
+    }
+}
+
+/// A box an iteration, with its number where that fits.
+void TimelinePainter::ruler() {
+    const TimelineBands bands = view_.bands();
+    if (bands.ruler <= 0) return;
+    const double top = bands.ruler_top(), bottom = bands.top() - 1;
+    box(0, top, view_.width(), bottom + 1, packed(theme_.surface_2));
+    box(0, bottom, view_.width(), bottom + 1, packed(theme_.line));
+    text(8, top + 1, theme_.text_2, "Iteration");
+    list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(top)},
+                       {static_cast<float>(scale_.right), static_cast<float>(bottom)}, true);
+    const auto& all = view_.data_->iterations();
+    const auto* first = iteration_at(all, scale_.begin);
+    double drawn_to = scale_.left;
+    for (const auto* one = first; one != all.data() + all.size() && one->begin_s() <= scale_.end; ++one) {
+        const double x0 = std::max(scale_.x(one->begin_s()), scale_.left),
+                     x1 = std::min(scale_.x(one->end_s), scale_.right);
+        if (x1 < drawn_to + least_iteration_pixels) continue;  // of many narrow ones as many as can be told apart
+        drawn_to = x1;
+        const bool even = one->iteration % 2 == 0;
+        box(x0, top, x1, bottom, packed(mix(theme_.surface_2, theme_.text_2, even ? 0.22 : 0.1)));
+        box(x1 - 1, top, x1, bottom, packed(theme_.surface));
+        const std::string number = std::to_string(one->iteration + 1);
+        if (text_width(number) + 6 <= x1 - x0) text((x0 + x1 - text_width(number)) / 2, top + 1, theme_.text, number);
+    }
+    list_.PopClipRect();
+}
+
+/// How busy all lanes were over the whole time; red where something was lost; what is in sight in a frame.
+void TimelinePainter::overview() {
+    const TimelineBands bands = view_.bands();
+    if (bands.overview <= 0) return;
+    const TimeScale all = view_.overview_scale();
+    const double bottom = bands.overview - 1, tall = bottom - 4;
+    box(0, 0, view_.width(), bottom, packed(theme_.surface));
+    box(0, bottom, view_.width(), bottom + 1, packed(theme_.line));
+    text(8, 6, theme_.text_2, "Whole run");
+    const auto stretches = static_cast<std::size_t>(std::max(1.0, (all.right - all.left) / overview_step));
+    if (view_.profile_of_ != std::pair{view_.data_.get(), static_cast<int>(stretches)}) {
+        std::vector<int> lanes(view_.data_->lanes().size());
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane] = static_cast<int>(lane);
+        view_.profile_ = view_.data_->busy_profile(lanes, 0, all.end, stretches);
+        view_.profile_of_ = {view_.data_.get(), static_cast<int>(stretches)};
+    }
+    const ImU32 fill = packed(mix(theme_.surface, theme_.text_2, 0.55));
+    for (std::size_t k = 0; k < view_.profile_.size(); ++k) {
+        const double x = all.left + static_cast<double>(k) * overview_step;
+        if (view_.profile_[k] > 0) box(x, bottom - view_.profile_[k] * tall, x + overview_step, bottom, fill);
+    }
+    const auto red = [&](double begin_s, double end_s) {
+        box(all.x(begin_s), bottom - 4, std::max(all.x(end_s), all.x(begin_s) + 2), bottom, packed(theme_.bad));
+    };
+    for (const auto& loss : view_.data_->losses()) red(loss.begin_s, loss.end_s);
+    for (const auto& lost : view_.data_->lost_times()) red(lost.begin_s, lost.end_s);
+    if (view_.found_) {
+        double drawn = -1;
+        for (const auto& one : view_.found_->spans) {
+            const double x = std::floor(all.x(one.start_s));
+            if (x > drawn) box(x, 0, x + 1, 6, packed(theme_.accent)), drawn = x;
+        }
+    }
+    for (const double mark : view_.bookmarks_) box(all.x(mark), 0, all.x(mark) + 2, bottom, packed(theme_.accent));
+    const double x0 = std::clamp(all.x(scale_.begin), all.left, all.right),
+                 x1 = std::clamp(all.x(scale_.end), x0 + 2, all.right + 2);
+    box(all.left, 0, x0, bottom, packed(theme_.surface_2, 0.65));
+    box(x1, 0, all.right, bottom, packed(theme_.surface_2, 0.65));
+    for (const double x : {x0, x1 - 2}) box(x, 0, x + 2, bottom, packed(theme_.accent));
+    box(x0, 0, x1, 1, packed(theme_.accent));
+    box(x0, bottom - 1, x1, bottom, packed(theme_.accent));
+}
+
+}  // namespace skippipe

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The timeline's mouse: wheel, drags, clicks, and the card under it.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "views/timeline/painter.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double drag_pixels = 4, edge_pixels = 5, mark_pixels = 4;
+
+}  // namespace
+
+void TimelineView::handle_mouse() {
+    const auto& io = ImGui::GetIO();
+    const double x = io.MousePos.x, y = io.MousePos.y;
+    if (mouse_ != QPointF(x, y)) card_hidden_ = false;
+    mouse_ = QPointF(x, y);
+    if (io.MouseWheel != 0 || io.MouseWheelH != 0) handle_wheel(x);
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) press(x, y);
+    if (press_ && ImGui::IsMouseDown(ImGuiMouseButton_Left)) drag(x, y);
+    if (press_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) release(x, y);
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) panning_ = true, pan_x_ = x;
+    if (panning_ && x != pan_x_) {
+        zoom_.set_follows(false);
+        zoom_.pan((pan_x_ - x) / scale().pixels_per_second());
+        pan_x_ = x;
+    }
+    if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) panning_ = false;
+}
+
+void TimelineView::handle_wheel(double x) {
+    const auto& io = ImGui::GetIO();
+    const TimeScale s = scale();
+    const double sideways = (io.KeyShift ? io.MouseWheel : 0) + io.MouseWheelH;
+    if (io.KeyCtrl) {
+        zoom_.set_follows(false);
+        zoom_.zoom_at(s.time(x), std::pow(0.8, io.MouseWheel));
+    } else if (sideways != 0) {
+        zoom_.set_follows(false);
+        zoom_.pan(-sideways * (s.end - s.begin) * 0.1);
+    } else {
+        scroll_ = stack().clamp_scroll(scroll_ - io.MouseWheel * 2 * stack().height, height());
+    }
+}
+
+void TimelineView::press(double x, double y) {
+    press_ = QPointF(x, y);
+    drag_ = Drag::none;
+    if (y >= bands().overview || x < scale().left) return;
+    const TimeScale all = overview_scale();
+    const double begin = all.x(zoom_.begin()), end = all.x(zoom_.end());
+    drag_ = std::abs(x - begin) <= edge_pixels ? Drag::sight_begin
+            : std::abs(x - end) <= edge_pixels ? Drag::sight_end
+                                               : Drag::sight;
+    zoom_.set_follows(false);
+    // Outside the frame a press brings it there at once.
+    if (drag_ == Drag::sight && (x < begin || x > end)) {
+        const double half = (zoom_.end() - zoom_.begin()) / 2;
+        zoom_.show(all.time(x) - half, all.time(x) + half);
+    }
+    pan_x_ = x;
+}
+
+void TimelineView::drag(double x, double y) {
+    const TimeScale s = scale(), all = overview_scale();
+    const double time = std::clamp(all.time(x), 0.0, all.end);
+    if (drag_ == Drag::sight && x != pan_x_) zoom_.pan((x - pan_x_) / all.pixels_per_second());
+    if (drag_ == Drag::sight_begin && time < zoom_.end()) zoom_.show(time, zoom_.end());
+    if (drag_ == Drag::sight_end && time > zoom_.begin()) zoom_.show(zoom_.begin(), time);
+    if (drag_ == Drag::sight) pan_x_ = x;
+    const bool begins =
+        drag_ == Drag::none && std::abs(x - press_->x()) > drag_pixels && press_->x() >= s.left && layout_.count() > 0;
+    if (!begins && drag_ != Drag::area) return;
+    drag_ = Drag::area;
+    TimelineArea area;
+    area.begin = s.time(std::clamp(std::min(x, press_->x()), s.left, s.right));
+    area.end = s.time(std::clamp(std::max(x, press_->x()), s.left, s.right));
+    const LaneStack rows = stack();
+    const auto row = [&](double at) {
+        return std::clamp(static_cast<int>((at - rows.top + rows.scroll) / rows.height), 0, rows.count - 1);
+    };
+    area.first_row = row(std::min(y, press_->y()));
+    area.last_row = row(std::max(y, press_->y()));
+    area.lanes = layout_.lanes_between(area.first_row, area.last_row);
+    area_ = area;
+}
+
+void TimelineView::release(double x, double y) {
+    const Drag was = std::exchange(drag_, Drag::none);
+    press_.reset();
+    if (was != Drag::none && was != Drag::area) return;
+    before_.clear();
+    if (was == Drag::area)
+        area_->statistics = data_->statistics(area_->lanes, area_->begin, area_->end);
+    else
+        click(x, y);
+    Q_EMIT selected_changed();
+}
+
+void TimelineView::click(double x, double y) {
+    const TimelineBands above = bands();
+    if (above.ruler > 0 && y >= above.ruler_top() && y < above.top() && x >= scale().left) {
+        if (const auto* one = iteration_at(data_->iterations(), scale().time(x))) {
+            zoom_.set_follows(false);
+            zoom_.show(one->begin_s() - 0.01 * one->length_s, one->end_s + 0.01 * one->length_s);
+        }
+        return;
+    }
+    clear_selection();
+    const int row = stack().lane_at(y);
+    if (row < 0) return;
+    const LaneRow& what = layout_.rows()[static_cast<std::size_t>(row)];
+    if (!what.is_head()) return click_lane(what.lane, x, y);
+    const std::string& name = layout_.groups()[static_cast<std::size_t>(what.group)].name;
+    if (collapsed_.erase(name) == 0) collapsed_.insert(name);
+    lay_out();
+    Q_EMIT layout_changed();
+}
+
+void TimelineView::click_lane(int lane, double x, double y) {
+    if (x < scale().left) {
+        const int stage = data_->lanes()[static_cast<std::size_t>(lane)].stage;
+        if (!compact_ && x < stage_chip_end && stage >= 0)
+            Q_EMIT stage_activated(stage);
+        else
+            Q_EMIT lane_activated(lane);
+        return;
+    }
+    const double time = scale().time(x), below_top = y - lane_top(lane);
+    selected_lane_ = lane;
+    if (!compact_ && below_top < work_row)
+        selected_ = {lane, data_->transfer_at(lane, time, transfer_kind_at(below_top))};
+    if (selected_.span == nullptr) selected_ = {lane, data_->work_at(lane, time)};
+    if (selected_.span != nullptr) {
+        selected_row_ = selected_.span->row;
+    } else if (const auto outage = data_->outage_at(lane, time)) {
+        selected_gap_ = LaneGap{outage->start_s, outage->end_s, -1, -1, IdleCause::node_down};
+    } else if (const auto* gap = data_->gap_at(lane, time)) {
+        selected_gap_ = *gap;
+    } else if (const auto* lost = data_->lost_at(time)) {
+        selected_lost_ = *lost;
+        selected_lane_ = -1;  // of all nodes
+    }
+    selection_moved();
+}
+
+QStringList TimelineView::words_at(QPointF place) const { return card_at(place).lines; }
+
+TimelineView::Card TimelineView::card_at(QPointF place) const {
+    const TimeScale s = scale();
+    const TimelineBands above = bands();
+    const LaneStack rows = stack();
+    const double x = place.x(), y = place.y();
+    if (x < s.left || y < above.axis_top()) return {};
+    if (y < above.ruler_top()) {
+        Card card{{}, {x, above.axis_top(), x, above.ruler_top()}};
+        for (const double mark : bookmarks_)
+            if (std::abs(s.x(mark) - x) <= mark_pixels)
+                card.lines << tr("Bookmark at %1").arg(tick(mark, 0.01))
+                           << tr("B takes it away, PgUp and PgDn go there");
+        for (const auto& loss : data_->losses()) {
+            const double x0 = s.x(loss.begin_s), x1 = std::max(s.x(loss.end_s), x0 + least_loss_pixels);
+            if (x < x0 - least_loss_pixels || x > x1 + least_loss_pixels) continue;
+            if (!card.lines.isEmpty()) card.lines << QString{};
+            card.lines << describe_loss(loss);
+        }
+        return card;
+    }
+    if (y < above.top()) {
+        const auto* one = iteration_at(data_->iterations(), s.time(x));
+        if (one == nullptr || s.time(x) < one->begin_s() || s.time(x) >= one->end_s) return {};
+        return {describe_iteration(*one), {s.x(one->begin_s()), above.ruler_top(), s.x(one->end_s), above.top()}};
+    }
+    const int row = rows.lane_at(y);
+    if (row < 0) return {};
+    const LaneRow& what = layout_.rows()[static_cast<std::size_t>(row)];
+    return what.is_head() ? Card{} : lane_card(what.lane, place);
+}
+
+TimelineView::Card TimelineView::lane_card(int lane, QPointF place) const {
+    const TimeScale s = scale();
+    const double time = s.time(place.x()), top = lane_top(lane), below_top = place.y() - top;
+    const auto about = [&](double start_s, double end_s) {
+        return Box{std::max(s.x(start_s), s.left), top, std::min(s.x(end_s), s.right), top + stack().height};
+    };
+    const bool above = !compact_ && below_top < work_row;
+    if (const auto* span =
+            above ? data_->transfer_at(lane, time, transfer_kind_at(below_top)) : data_->work_at(lane, time))
+        return {describe_span(*span, lane, *data_), about(span->start_s, span->end_s)};
+    if (above) return {};
+    if (const auto outage = data_->outage_at(lane, time))
+        return {describe_outage(*outage, lane, *data_), about(outage->start_s, outage->end_s)};
+    if (const auto* gap = data_->gap_at(lane, time))
+        return {describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_),
+                about(gap->start_s, gap->end_s)};
+    if (const auto* lost = data_->lost_at(time)) return {describe_lost_time(*lost), about(lost->begin_s, lost->end_s)};
+    return {};
+}
+
+void TimelineView::hover(double x, double y) {
+    if (card_hidden_) return;
+    const Card card = card_at({x, y});
+    if (card.lines.isEmpty()) return;
+    const auto& style = ImGui::GetStyle();
+    double wide = 0;
+    for (const auto& line : card.lines) wide = std::max<double>(wide, ImGui::CalcTextSize(line.toUtf8().constData()).x);
+    const double tall = static_cast<double>(card.lines.size()) * ImGui::GetTextLineHeightWithSpacing();
+    const Box there = place_card(card.about, wide + 2 * style.WindowPadding.x, tall + 2 * style.WindowPadding.y, x + 12,
+                                 {4, 4, static_cast<double>(width()) - 4, static_cast<double>(height()) - 4});
+    ImGui::SetNextWindowPos({static_cast<float>(there.x0), static_cast<float>(there.y0)});
+    ImGui::BeginTooltip();
+    for (const auto& line : card.lines) ImGui::TextUnformatted(line.toUtf8().constData());
+    ImGui::EndTooltip();
+}
+
+}  // namespace skippipe
