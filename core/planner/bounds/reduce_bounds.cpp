@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The least that an all-reduce takes, whichever nodes it is of.
 #include "core/planner/bounds/bound_terms.h"
+#include "core/planner/bounds/reduction_ways.h"
 
 #include <algorithm>
 #include <functional>
@@ -15,14 +16,12 @@ namespace skippipe::bounds {
 
 namespace {
 
-enum class Way { in, out };
-
-/// From a node to others, or to it. Pairs that share a line carry no more than the fastest of them.
-Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex>& others, Way way) {
+/// From a node to others. Pairs that share a line carry no more than the fastest of them.
+Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex>& others) {
     Sending sends;
     std::map<int, double> rate_of_line;
     for (const NodeIndex other : others) {
-        const Hop& hop = way == Way::out ? problem.hop(node, other) : problem.hop(other, node);
+        const Hop& hop = problem.hop(node, other);
         if (other == node || hop.line == no_line) continue;
         sends.latency_s = std::min(sends.latency_s, hop.latency_s + problem.overhead_s);
         double& rate = rate_of_line[hop.line];
@@ -32,11 +31,14 @@ Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex
     for (const auto& [line, rate] : rate_of_line) rates.push_back(rate);
     std::sort(rates.begin(), rates.end(), std::greater<>());
     std::partial_sum(rates.begin(), rates.end(), rates.begin());
+    if (problem.has_uplinks())
+        for (double& rate : rates) rate = std::min(rate, problem.up_bytes_per_s[node]);
     return sends;
 }
 
-/// Of each of these nodes, latency and overhead to the farthest other one, over any of them.
-std::vector<double> farthest_s(const Problem& problem, const std::vector<NodeIndex>& nodes) {
+}  // namespace
+
+std::vector<double> latencies_s(const Problem& problem, const std::vector<NodeIndex>& nodes) {
     const std::size_t r = nodes.size();
     std::vector<double> away_s(r * r, infinite);
     for (std::size_t a = 0; a < r; ++a)
@@ -49,25 +51,18 @@ std::vector<double> farthest_s(const Problem& problem, const std::vector<NodeInd
         for (std::size_t a = 0; a < r; ++a)
             for (std::size_t b = 0; b < r; ++b)
                 away_s[a * r + b] = std::min(away_s[a * r + b], away_s[a * r + over] + away_s[over * r + b]);
-    std::vector<double> farthest;
-    for (std::size_t a = 0; a < r; ++a)
-        farthest.push_back(*std::max_element(away_s.begin() + static_cast<std::ptrdiff_t>(a * r),
-                                             away_s.begin() + static_cast<std::ptrdiff_t>((a + 1) * r)));
-    return farthest;
+    return away_s;
 }
 
-/// Unlimited lines carry any number of small pieces at once.
 double occupying_bytes(const Problem& problem, StageIndex stage) {
     return problem.shared_links ? problem.gradient_bytes[stage] : 0;
 }
-
-}  // namespace
 
 PerNode<Sending> sendings(const Problem& problem) {
     std::vector<NodeIndex> all(at(problem.nodes()));
     std::iota(all.begin(), all.end(), NodeIndex(0));
     PerNode<Sending> sendings;
-    for (const NodeIndex node : all) sendings.push_back(ways(problem, node, all, Way::out));
+    for (const NodeIndex node : all) sendings.push_back(ways(problem, node, all));
     return sendings;
 }
 
@@ -96,10 +91,12 @@ double Bounds::shortest_reduction_s(StageIndex stage, int r) const {
         for (const Sending& sends : *sendings_) least_s = std::min(least_s, sends.least_s(bytes, at(r) - 1));
     if (!problem_.placement.empty()) {
         const auto& nodes = problem_.placement[stage];
-        const auto farthest = farthest_s(problem_, nodes);
-        for (std::size_t k = 0; k < nodes.size(); ++k)
-            least_s =
-                std::min(least_s, std::max(farthest[k], ways(problem_, nodes[k], nodes, Way::out).least_s(bytes)));
+        const auto away_s = latencies_s(problem_, nodes);
+        for (std::size_t k = 0; k < nodes.size(); ++k) {
+            const auto own = away_s.begin() + static_cast<std::ptrdiff_t>(k * nodes.size());
+            const double farthest_s = *std::max_element(own, own + static_cast<std::ptrdiff_t>(nodes.size()));
+            least_s = std::min(least_s, std::max(farthest_s, ways(problem_, nodes[k], nodes).least_s(bytes)));
+        }
     }
     return least_s < infinite ? least_s : 0;
 }
@@ -111,8 +108,7 @@ PerNode<std::vector<Bounds::Edge>> Bounds::best_edges() const {
         edges.clear();
         for (NodeIndex b = 0; b < problem_.nodes(); ++b)
             if (a != b && problem_.reachable(a, b))
-                edges.push_back(
-                    {problem_.hop(a, b).latency_s + problem_.overhead_s, problem_.hop(a, b).bandwidth_bytes_per_s});
+                edges.push_back({problem_.hop(a, b).latency_s + problem_.overhead_s, problem_.alone_bytes_per_s(a, b)});
         std::sort(edges.begin(), edges.end(), [](const Edge& x, const Edge& y) {
             return std::pair(x.latency_s, -x.bandwidth_bytes_per_s) < std::pair(y.latency_s, -y.bandwidth_bytes_per_s);
         });
@@ -124,19 +120,3 @@ PerNode<std::vector<Bounds::Edge>> Bounds::best_edges() const {
 }
 
 }  // namespace skippipe::bounds
-
-namespace skippipe {
-
-double lone_reduction_bound_s(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage) {
-    using namespace bounds;
-    if (nodes.size() < 2) return 0;
-    const double bytes = occupying_bytes(problem, stage);
-    const auto farthest = farthest_s(problem, nodes);
-    double bound_s = *std::max_element(farthest.begin(), farthest.end());
-    for (const NodeIndex node : nodes)
-        for (const Way way : {Way::in, Way::out})
-            bound_s = std::max(bound_s, ways(problem, node, nodes, way).least_s(bytes));
-    return bound_s * (1 - 1e-12);
-}
-
-}  // namespace skippipe

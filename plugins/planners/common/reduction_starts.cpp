@@ -7,6 +7,7 @@
 
 #include "core/base/index.h"
 #include "plugins/planners/common/network.h"
+#include "plugins/planners/common/packed_trees.h"
 
 namespace skippipe::planners {
 
@@ -14,6 +15,9 @@ namespace {
 
 /// In stages of more replicas so many roots are tried alone, and one exchange in a round is not.
 constexpr int most_roots = 16;
+/// The shorter pieces are, the less what follows waits for them, and the longer it takes to look at a plan.
+constexpr int most_pieces_a_replica = 16;
+constexpr double worth_more_pieces = 0.99;
 /// Of so many nodes are remembered.
 constexpr std::size_t most_known = 20'000;
 
@@ -39,12 +43,13 @@ public:
         for (int root = 0; root < replicas_; ++root) near.push_back(near_tree(root, 1.0 / replicas_));
         add(std::move(near));
         add(ring());
+        if (replicas_ <= most_roots) add(packed_trees(problem_, nodes_, stage_, {.pieces = 2 * replicas_}));
         return std::move(starts_);
     }
 
 private:
     void add(Pieces pieces) {
-        if (has_reduction_lines(problem_, nodes_, pieces)) starts_.push_back(std::move(pieces));
+        if (!pieces.empty() && has_reduction_lines(problem_, nodes_, pieces)) starts_.push_back(std::move(pieces));
     }
 
     /// Of so many bytes, there or back, whichever is slower.
@@ -153,22 +158,35 @@ double ReductionChoice::lone_s(const std::vector<NodeIndex>& nodes, StageIndex s
     return seconds;
 }
 
+Pieces ReductionChoice::shortest(const std::vector<NodeIndex>& nodes, StageIndex stage) {
+    const auto replicas = static_cast<int>(nodes.size());
+    Pieces best = default_pieces(replicas);
+    double best_s = std::numeric_limits<double>::infinity();
+    const auto look = [&](Pieces pieces) {
+        const double seconds = pieces.empty() ? best_s : lone_s(nodes, stage, pieces);
+        if (!(seconds < (pieces.size() > best.size() ? worth_more_pieces * best_s : best_s))) return false;
+        best_s = seconds;
+        best = std::move(pieces);
+        return true;
+    };
+    for (auto& start : reduction_starts(problem_, nodes, stage)) look(std::move(start));
+    if (replicas > most_roots) return best;
+    int pieces = 0;
+    for (const int times : {4, most_pieces_a_replica})
+        if (look(packed_trees(problem_, nodes, stage, {.pieces = times * replicas}))) pieces = times * replicas;
+    if (pieces > 0)
+        for (const double nearness : {0.3, 3.0})
+            look(packed_trees(problem_, nodes, stage, {.pieces = pieces, .nearness = nearness}));
+    return best;
+}
+
 Pieces ReductionChoice::best(const std::vector<NodeIndex>& nodes, StageIndex stage) {
     if (nodes.size() < 2) return {};
     auto sorted = nodes;
     std::sort(sorted.begin(), sorted.end());
     if (known_.size() > most_known) known_.clear();
     const auto [entry, fresh] = known_.try_emplace({problem_.gradient_bytes[stage], sorted});
-    if (fresh) {
-        entry->second = default_pieces(static_cast<int>(nodes.size()));
-        double best_s = std::numeric_limits<double>::infinity();
-        for (auto& start : reduction_starts(problem_, sorted, stage)) {
-            const double seconds = lone_s(sorted, stage, start);
-            if (!(seconds < best_s)) continue;
-            best_s = seconds;
-            entry->second = std::move(start);
-        }
-    }
+    if (fresh) entry->second = shortest(sorted, stage);
     std::vector<int> place_of;
     for (const NodeIndex node : sorted)
         place_of.push_back(static_cast<int>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin()));

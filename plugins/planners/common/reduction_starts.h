@@ -11,7 +11,8 @@ namespace skippipe::planners {
 
 /// Of a stage's nodes in their order: direct exchange by equal shares and by bandwidth, exchange in one round, a star
 /// to each root, trees of the nearest neighbours (what is near is summed first, so region by region) to each root and
-/// to all of them by equal shares, and the best-ordered ring. None that needs a line that is missing.
+/// to all of them by equal shares, the best-ordered ring, and trees that share the lines (packed_trees.h). None that
+/// needs a line that is missing.
 std::vector<Pieces> reduction_starts(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage);
 
 /// Finds the shortest of them, for the same nodes once. Keeps a reference to the problem.
@@ -19,13 +20,15 @@ class ReductionChoice {
 public:
     explicit ReductionChoice(const Problem& problem);
 
-    /// The start that takes the least where all parts are there at once and nothing else uses the lines; the default
-    /// where none has its lines.
+    /// The start, or the trees of as many pieces as are worth it, that take the least where all parts are there at once
+    /// and nothing else uses the lines; the default where none has its lines.
     Pieces best(const std::vector<NodeIndex>& nodes, StageIndex stage);
     /// What a stage's reduction takes so, seconds.
     double lone_s(const std::vector<NodeIndex>& nodes, StageIndex stage, const Pieces& pieces);
 
 private:
+    Pieces shortest(const std::vector<NodeIndex>& nodes, StageIndex stage);
+
     const Problem& problem_;
     LoneReduction lone_;
     PerStage<std::vector<NodeIndex>> stages_;  ///< empty but for the one that is asked for

@@ -58,8 +58,17 @@ void hidden(const Problem& problem, const Plan& plan, const std::string& name) {
            0.5, 1, "", 1});
 }
 
+/// Of home connections: 1.25 to 40 MB/s up, 6 to 190 MB/s down.
+void add_uplinks(Problem& problem, Rng& rng) {
+    for (int n = 0; n < problem.nodes(); ++n) {
+        problem.up_bytes_per_s.push_back(1.25e6 * std::pow(10, 1.5 * rng.uniform()));
+        problem.down_bytes_per_s.push_back(6e6 * std::pow(10, 1.5 * rng.uniform()));
+    }
+}
+
 /// Random stages over the quick start's links, the best start and what changing its pieces makes of it.
-void alone(const Problem& problem) {
+void alone(const Problem& problem, bool uplinks) {
+    constexpr int changes = 1000;
     std::vector<double> starts, ends;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Rng rng(seed);
@@ -69,12 +78,14 @@ void alone(const Problem& problem) {
         nodes.resize(3 + rng.below(10));
         Problem sized = problem;
         for (double& bytes : sized.gradient_bytes) bytes *= std::pow(200, rng.uniform());
+        Rng homes(seed, 7);
+        if (uplinks) add_uplinks(sized, homes);
         planners::ReductionChoice choice(sized);
         const double bound_s = lone_reduction_bound_s(sized, nodes, 1);
         Pieces best = choice.best(nodes, 1);
         double best_s = choice.lone_s(nodes, 1, best);
         starts.push_back(best_s / bound_s);
-        for (int step = 0; step < 3000; ++step) {
+        for (int step = 0; step < changes; ++step) {
             Pieces other = best;
             if (!planners::joint::vary(other, static_cast<int>(nodes.size()), rng)) continue;
             const double other_s = choice.lone_s(nodes, 1, other);
@@ -86,8 +97,9 @@ void alone(const Problem& problem) {
     }
     for (auto* ratios : {&starts, &ends}) {
         std::sort(ratios->begin(), ratios->end());
-        print({std::string("reduction alone, 200 random stages of 3 to 12 replicas, median, ") +
-                   (ratios == &starts ? "best start" : "after 3,000 changes"),
+        print({fmt::format("reduction alone, 200 random stages of 3 to 12 replicas{}, median, {}",
+                           uplinks ? " with uplinks" : "",
+                           ratios == &starts ? std::string("best start") : fmt::format("after {} changes", changes)),
                "x", (*ratios)[100], "proved bound; goal 1.3", 1, 1, "bound", 200});
     }
 }
@@ -157,7 +169,7 @@ void reductions(const PlannerRegistry& registry) {
         print({fmt::format("time of that search, gradients x {:g}", times), "s", end_s - middle_s, "charged",
                middle_s - begin_s, 2, "search", 1});
     }
-    alone(planned(quick_start));
+    for (const bool uplinks : {false, true}) alone(planned(quick_start), uplinks);
     random_networks(registry);
 }
 

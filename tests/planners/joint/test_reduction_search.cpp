@@ -6,6 +6,7 @@
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
+#include "plugins/planners/common/packed_trees.h"
 #include "plugins/planners/common/reduction_starts.h"
 #include "plugins/planners/joint/anneal/vary_reduction.h"
 #include "tests/planner/examples.h"
@@ -88,6 +89,88 @@ private Q_SLOTS:
             const double best_s = choice.lone_s(nodes, 0, best);
             QVERIFY2(best_s <= least_s * 1.2, std::to_string(seed).c_str());  // ties fall by places
         }
+    }
+
+    /// Nothing that is tried falls below the bound; many small pieces come near it.
+    void bound_alone() {
+        std::vector<double> ratios;
+        for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+            Rng rng(seed, 11);
+            auto problem = planned(examples::random_problem(seed));
+            problem.shared_links = true;
+            if (seed % 2 == 0) {
+                problem = examples::with_uplinks(problem, rng);
+                for (auto* rates : {&problem.up_bytes_per_s, &problem.down_bytes_per_s})
+                    for (double& rate : *rates) rate *= 1e7;
+            }
+            const int replicas = 2 + static_cast<int>(rng.below(std::min(7, problem.nodes() - 1)));
+            std::vector<NodeIndex> nodes;
+            for (NodeIndex n = 0; n < replicas; ++n) nodes.push_back(n);
+            ReductionChoice choice(problem);
+            const double bound_s = lone_reduction_bound_s(problem, nodes, 0);
+            const auto best = choice.best(nodes, 0);
+            double best_s = choice.lone_s(nodes, 0, best);
+            auto starts = reduction_starts(problem, nodes, 0);
+            starts.push_back(best);
+            for (Pieces pieces : starts)
+                for (int step = 0; step < 60; ++step) {
+                    const double seconds = choice.lone_s(nodes, 0, pieces);
+                    QVERIFY2(bound_s <= seconds, qPrintable(QString("seed %1").arg(seed)));
+                    best_s = std::min(best_s, seconds);
+                    joint::vary(pieces, replicas, rng);
+                }
+            ratios.push_back(best_s / bound_s);
+        }
+        std::sort(ratios.begin(), ratios.end());
+        qInfo("best over bound: median %.3f, worst %.3f", ratios[ratios.size() / 2], ratios.back());
+        QVERIFY(ratios[ratios.size() / 2] < 1.3);
+    }
+
+    /// 6 bytes of three nodes over lines of 1 byte/s: each byte has to go over four of them in all, and there are six.
+    /// Over uplinks of 1 byte/s: four in all, and there are three.
+    void three_by_hand() {
+        auto problem = planned(examples::toy({"A", "B", "C"}, 1, 1, 3));
+        problem.shared_links = true;
+        problem.gradient_bytes = {6};
+        for (auto& hop : problem.hops) {
+            hop.latency_s = 0;
+            hop.bandwidth_bytes_per_s = 1;
+        }
+        const std::vector<NodeIndex> nodes = {0, 1, 2};
+        const auto rounded = [](double seconds) { return std::round(seconds * 50) / 50; };
+        const auto best_s = [&] {
+            ReductionChoice choice(problem);
+            return choice.lone_s(nodes, 0, choice.best(nodes, 0));
+        };
+        QCOMPARE(rounded(lone_reduction_bound_s(problem, nodes, 0)), 4.0);
+        QVERIFY2(best_s() < 4.2, std::to_string(best_s()).c_str());
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 100;
+        problem.up_bytes_per_s = {1, 1, 1};
+        problem.down_bytes_per_s = {INFINITY, INFINITY, INFINITY};
+        QCOMPARE(rounded(lone_reduction_bound_s(problem, nodes, 0)), 8.0);
+        QVERIFY2(best_s() < 8.5, std::to_string(best_s()).c_str());
+        // With 10 s a hop the way to a root and back would take 20 s; an exchange takes 12 s of an uplink, and a hop.
+        for (auto& hop : problem.hops) hop.latency_s = 10;
+        problem.gradient_bytes = {0.5};
+        QCOMPARE(rounded(lone_reduction_bound_s(problem, nodes, 0)), 11.0);
+        QCOMPARE(best_s(), 11.0);
+    }
+
+    /// Packed trees span the replicas, also where lines are missing, or there are none.
+    void packed() {
+        int found = 0;
+        for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+            const auto problem = planned(examples::random_problem(seed, {.missing_lines = seed % 3 == 0 ? 0.2 : 0.0}));
+            std::vector<NodeIndex> nodes;
+            for (NodeIndex n = 0; n < 2 + static_cast<int>(seed % 3); ++n) nodes.push_back(n);
+            const auto pieces = packed_trees(problem, nodes, 0, {.pieces = 7});
+            if (pieces.empty()) continue;
+            ++found;
+            QCOMPARE(pieces.size(), std::size_t{7});
+            QVERIFY(fault_of(pieces, static_cast<int>(nodes.size())).empty());
+            QVERIFY(has_reduction_lines(problem, nodes, pieces));
+        }
+        QVERIFY(found > 40 && found < 60);
     }
 
     /// Any planner's plan is valid; the joint search's is the same again, and shorter than with the charged ring.
