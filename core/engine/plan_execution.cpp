@@ -14,7 +14,7 @@ namespace {
 /// Queues that nodes of several ranks hand to: lines, and downlinks wherever there are any.
 std::vector<bool> queues_across_ranks(const Problem& problem, const RankSchedule& schedule) {
     std::vector<int> sender(problem.line_names.size(), -1);
-    std::vector<bool> across(queue_count(problem), false);
+    std::vector<bool> across(problem.line_names.size(), false);
     if (problem.has_uplinks())
         std::fill(across.end() - static_cast<std::ptrdiff_t>(problem.node_ids.size()), across.end(), true);
     for (const auto& path : schedule.plan.paths)
@@ -43,7 +43,7 @@ PlanExecution::PlanExecution(const Experiment& experiment, const Problem& proble
         if (how.shape_links)
             shaper_ = std::make_unique<LinkShaper>(drawn, how.link_jitter, experiment.seed,
                                                    queues_across_ranks(drawn, schedule_),
-                                                   transport.line_book(queue_count(drawn)));
+                                                   transport.line_book(drawn.line_names.size()));
         auto wall = std::make_unique<WallClock>(drawn, schedule_, compute, transport, shaper_.get());
         wall_ = wall.get();
         events_ = std::move(wall);

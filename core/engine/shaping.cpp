@@ -17,10 +17,6 @@ double drawn_factor(double deviation, std::uint64_t seed, std::initializer_list<
     return factors.front();
 }
 
-std::size_t queue_count(const Problem& problem) {
-    return problem.line_names.size() + (problem.has_uplinks() ? 2 * problem.node_ids.size() : 0);
-}
-
 void LocalLineBook::reset() {
     const std::lock_guard lock(mutex_);
     free_s_.assign(free_s_.size(), 0.0);
@@ -45,8 +41,8 @@ LinkShaper::LinkShaper(const Problem& problem, double jitter, std::uint64_t seed
       all_{jitter, seed},
       across_(std::move(across)),
       shared_(std::move(shared)),
-      own_(queue_count(problem)) {
-    across_.resize(queue_count(problem));
+      own_(problem.line_names.size()) {
+    across_.resize(problem.line_names.size());
 }
 
 void LinkShaper::vary(int line, double deviation, std::uint64_t seed) {
@@ -118,7 +114,7 @@ double LinkShaper::reserve(std::size_t queue, double earliest_s, double occupied
 std::optional<double> LinkShaper::enter(ShapedTransfer& sent, double now_s) {
     using Queue = ShapedTransfer::Queue;
     const NodeIndex from(sent.from_node), to(sent.to_node);
-    const std::size_t lines = problem_.line_names.size();
+    const std::size_t nodes = problem_.node_ids.size(), queues = problem_.line_names.size();
     auto& times = sent.times;
     // What leaves a queue at `free_s` and is then on its way.
     const auto arrives = [&](double free_s) {
@@ -130,7 +126,7 @@ std::optional<double> LinkShaper::enter(ShapedTransfer& sent, double now_s) {
         return std::nullopt;
     }
     if (sent.next == Queue::uplink) {
-        const double begins_s = reserve(lines + at(from), now_s, sent.uplink_s);
+        const double begins_s = reserve(queues - 2 * nodes + at(from), now_s, sent.uplink_s);
         arrives(begins_s + sent.uplink_s);
         sent.next = Queue::line;
         return begins_s;
@@ -142,7 +138,7 @@ std::optional<double> LinkShaper::enter(ShapedTransfer& sent, double now_s) {
         if (sent.downlink_s < 0) return std::nullopt;
         return times.start_s + sent.latency_s + problem_.overhead_s;
     }
-    const double begins_s = reserve(lines + problem_.node_ids.size() + at(to), now_s, sent.downlink_s);
+    const double begins_s = reserve(queues - nodes + at(to), now_s, sent.downlink_s);
     times.arrival_s = std::max(times.arrival_s, begins_s + sent.downlink_s);
     return std::nullopt;
 }

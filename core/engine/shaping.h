@@ -55,9 +55,6 @@ private:
     std::vector<double> free_s_;
 };
 
-/// Queues of a problem: its lines, and where there are uplinks every node's uplink, then every node's downlink.
-std::size_t queue_count(const Problem& problem);
-
 /// Times of transfers: docs/semantics.md, Lines; the engine's one rule of them, under either clock; with jitter every
 /// transfer's latency and occupancy are multiplied by a lognormal factor of mean 1 that seed, iteration and the
 /// transfer's number fix.

@@ -106,7 +106,8 @@ void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s
 }
 
 void VirtualClock::carry(const ShapedTransfer& transfer, const Event& arrival, const Span& span) {
-    passing_.push_back({transfer, arrival, span});
+    passing_.push_back({transfer, arrival, spans_->size()});
+    spans_->push_back(span);
     enter_next_queue(passing_.size() - 1, span.ready_s);
 }
 
@@ -115,9 +116,8 @@ void VirtualClock::enter_next_queue(std::size_t index, double now_s) {
     if (const auto next_s = lines_.enter(transfer, now_s))
         return push(
             {.time_s = *next_s, .number = arrival.number, .node = arrival.node, .from = arrival.from, .head = index});
-    span.start_s = transfer.times.start_s;
-    span.end_s = arrival.time_s = transfer.times.arrival_s;
-    spans_->push_back(span);
+    (*spans_)[span].start_s = transfer.times.start_s;
+    (*spans_)[span].end_s = arrival.time_s = transfer.times.arrival_s;
     if (reaches(arrival)) push(arrival);
     if (index + 1 == passing_.size()) passing_.pop_back();
 }

@@ -93,8 +93,8 @@ private:
     /// Handed over, but still to pass queues, where there are uplinks.
     struct Passing {
         ShapedTransfer transfer;
-        Event arrival;  ///< without its time
-        Span span;      ///< without what the queues say
+        Event arrival;     ///< without its time
+        std::size_t span;  ///< of the iteration, whose times are known at the last queue
     };
 
     /// Puts the head into its first queue, and the arrival into the event queue once it is known.

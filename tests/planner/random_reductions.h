@@ -44,6 +44,8 @@ inline Problem with_uplinks(Problem problem, Rng& rng) {
     for (auto* rates : {&problem.up_bytes_per_s, &problem.down_bytes_per_s})
         for (int n = 0; n < problem.nodes(); ++n)
             rates->push_back(rng.below(3) == 0 ? std::numeric_limits<double>::infinity() : ties ? 1 : 0.2 + amount());
+    for (const char* what : {"uplink of ", "downlink of "})
+        for (const auto& id : problem.node_ids) problem.line_names.push_back(what + id);
     problem.forward_bytes = amount();
     problem.backward_bytes = amount();
     return problem;

@@ -123,12 +123,23 @@ void set_places(Explanation& why) {
                      [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
 }
 
+/// Of an uplink or downlink by its number among the lines; null of a line.
+double* uplink_of(Problem& problem, int line) {
+    const int nodes = problem.nodes(), first = static_cast<int>(problem.line_names.size()) - 2 * nodes;
+    if (line < first) return nullptr;
+    return line < first + nodes ? &problem.up_bytes_per_s[NodeIndex(line - first)]
+                                : &problem.down_bytes_per_s[NodeIndex(line - first - nodes)];
+}
+
 void upgrade_in_place(Problem& problem, const Upgrade& upgrade) {
     using Kind = Upgrade::Kind;
     if (upgrade.kind == Kind::node_speed) problem.seconds_per_sample_per_block[upgrade.node] /= 2;
     if (upgrade.kind == Kind::node_memory && problem.memory[upgrade.node] != unlimited_memory)
         ++problem.memory[upgrade.node];
     if (upgrade.lines.empty()) return;
+    if (problem.has_uplinks() && upgrade.kind != Kind::link_latency)
+        for (const int line : upgrade.lines)
+            if (double* rate = uplink_of(problem, line)) *rate *= 2;
     for (auto& hop : problem.hops) {
         if (std::find(upgrade.lines.begin(), upgrade.lines.end(), hop.line) == upgrade.lines.end()) continue;
         if (upgrade.kind != Kind::link_bandwidth) hop.latency_s /= 2;
@@ -179,7 +190,10 @@ void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, 
         why.what_ifs.push_back(std::move(what_if));
         with.seconds_per_sample_per_block = problem.seconds_per_sample_per_block;
         with.memory = problem.memory;
-        if (!why.what_ifs.back().upgrade.lines.empty()) with.hops = problem.hops;
+        if (why.what_ifs.back().upgrade.lines.empty()) continue;
+        with.hops = problem.hops;
+        with.up_bytes_per_s = problem.up_bytes_per_s;
+        with.down_bytes_per_s = problem.down_bytes_per_s;
     }
     std::stable_sort(why.what_ifs.begin(), why.what_ifs.end(),
                      [](const auto& a, const auto& b) { return a.change_s < b.change_s; });

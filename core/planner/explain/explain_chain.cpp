@@ -82,35 +82,67 @@ private:
         return transfer ? transfer : before;
     }
 
-    /// Adds its way over the line, and what the line sent before it where it had to wait; returns what let the first of
-    /// them be handed over. All of it is all-reduce where a planned reduction is what travels.
+    /// Adds its way through the queue that it left last, and what that served before it where it had to wait; then
+    /// through the queues before. Returns what let the first of them be handed over. All of it is all-reduce where a
+    /// planned reduction is what travels.
     const Span* add_transfer(const Span& arrived) {
         const Span* transfer = &arrived;
+        auto stops = ways_.stops(*transfer);
+        std::size_t at_stop = left_last(*transfer, stops);
         const auto piece = [&](Kind kind, Start start) {
             const bool reduces = transfer->kind == SpanKind::transfer_reduction;
             return ChainPiece{.kind = reduces ? Kind::all_reduce : kind,
                               .start = start,
                               .node = transfer->node,
-                              .line = ways_.line(*transfer),
+                              .line = stops[at_stop].line,
                               .microbatch = transfer->microbatch,
                               .stage = reduces ? transfer->stage : StageIndex(-1)};
         };
         // Where the line does not queue, what it occupies is only a share of the way; it is told first all the same.
-        add(piece(Kind::latency, Start::before), sent_s(*transfer), transfer->end_s);
-        Kind kind = Kind::transfer;
-        for (;; kind = Kind::queue) {
-            const bool waited = transfer->start_s > transfer->ready_s;
-            add(piece(kind, waited ? Start::line : Start::input), transfer->start_s, sent_s(*transfer));
-            if (!waited)
+        add(piece(Kind::latency, Start::before), stops[at_stop].end_s, transfer->end_s);
+        double until_s = stops[at_stop].end_s;
+        for (Kind kind = Kind::transfer;; kind = Kind::queue) {
+            const QueueStop stop = stops[at_stop];
+            const bool waited = stop.begin_s > stop.head_s;
+            add(piece(kind, waited ? Start::line : Start::input), stop.begin_s, until_s);
+            until_s = stop.begin_s;
+            if (waited) {
+                transfer = stop.ahead;
+                if (transfer != nullptr) stops = ways_.stops(*transfer);
+                at_stop = transfer != nullptr ? place_of(stops, stop.line) : 0;
+                if (transfer == nullptr || stops[at_stop].end_s != stop.begin_s)
+                    throw std::logic_error("a transfer waited for a line that was free");
+            } else if (at_stop == 0) {
                 return is_transfer(transfer->kind) ? &ways_.sender(*transfer)
                                                    : ways_.reduction_cause(transfer->node, transfer->ready_s);
-            const Span* previous = ways_.previous_on_line(*transfer);
-            if (!previous || sent_s(*previous) != transfer->start_s)
-                throw std::logic_error("a transfer waited for a line that was free");
-            transfer = previous;
+            } else {
+                --at_stop;  // its head came from there, at once or by the line's latency
+                add(piece(Kind::latency, Start::before), stops[at_stop].begin_s, until_s);
+                until_s = stops[at_stop].begin_s;
+            }
         }
     }
-    double sent_s(const Span& transfer) const { return transfer.start_s + ways_.occupied_s(transfer); }
+
+    static std::size_t place_of(const std::vector<QueueStop>& stops, int line) {
+        return static_cast<std::size_t>(
+            std::find_if(stops.begin(), stops.end(), [&](const QueueStop& stop) { return stop.line == line; }) -
+            stops.begin());
+    }
+
+    /// Of its queues the one whose service, and what was left of the way then, ended with its arrival.
+    std::size_t left_last(const Span& transfer, const std::vector<QueueStop>& stops) const {
+        const int line = ways_.line(transfer);
+        std::size_t last = 0;
+        double last_s = -1;
+        for (std::size_t k = 0; k < stops.size(); ++k) {
+            const bool arrives = k > 0 && stops[k - 1].line == line;  // at the receiver's downlink
+            const double there_s = stops[k].end_s + (arrives ? 0 : ways_.latency_s(transfer));
+            if (there_s < last_s) continue;
+            last_s = there_s;
+            last = k;
+        }
+        return last;
+    }
 
     const Ways& ways_;
     const Plan& plan_;

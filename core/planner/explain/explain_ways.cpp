@@ -2,6 +2,7 @@
 #include "core/planner/explain/explain_ways.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -32,6 +33,7 @@ Ways::Ways(const Problem& problem, const Plan& plan, const Timeline& timeline)
     if (problem.shared_links) on_line_.resize(problem.line_names.size());
     for (const auto& span : timeline.spans)
         if (is_compute(span.kind) || is_on_line(span.kind)) add(span);
+    if (problem.has_uplinks()) pass_uplinks(timeline);
     if (std::find(operations_.begin(), operations_.end(), nullptr) != operations_.end())
         throw std::logic_error("the timeline lacks operations of the plan");
 }
@@ -115,6 +117,62 @@ double Ways::occupied_s(const Span& transfer) const {
            problem_.relative_size(transfer.microbatch);
 }
 
+std::vector<QueueStop> Ways::stops(const Span& transfer) const {
+    if (const auto known = stops_.find(&transfer); known != stops_.end()) return known->second;
+    return {{line(transfer), transfer.ready_s, transfer.start_s, transfer.start_s + occupied_s(transfer),
+             previous_on_line(transfer)}};
+}
+
+/// Goes once more through all queues, in the order in which heads reach them: at uplinks and downlinks, of equal times,
+/// in that of the spans, which is that of the hand-overs; at a line as the spans say.
+void Ways::pass_uplinks(const Timeline& timeline) {
+    const std::size_t nodes = problem_.node_ids.size(), uplinks = problem_.line_names.size() - 2 * nodes;
+    struct Head {
+        double at_s;
+        const Span* transfer;
+    };
+    const auto pass = [&](std::vector<Head>& heads, int queue, double bytes_per_s) {
+        const bool is_line = bytes_per_s == 0;  // when a line begins to serve what is in the span
+        std::stable_sort(heads.begin(), heads.end(), [&](const Head& a, const Head& b) {
+            return is_line && a.transfer->start_s != b.transfer->start_s ? a.transfer->start_s < b.transfer->start_s
+                                                                         : a.at_s < b.at_s;
+        });
+        double free_s = 0;
+        const Span* ahead = nullptr;
+        for (const auto& [head_s, transfer] : heads) {
+            const double begin_s = is_line ? transfer->start_s : std::max(head_s, free_s);
+            free_s = begin_s + passed_s(*transfer, bytes_per_s);
+            stops_[transfer].push_back({queue, head_s, begin_s, free_s, ahead});
+            ahead = transfer;
+        }
+    };
+    PerNode<std::vector<Head>> up(nodes), down(nodes);
+    std::vector<std::vector<Head>> lines(uplinks);
+    for (const auto& span : timeline.spans)
+        if (is_on_line(span.kind) && std::isfinite(problem_.up_bytes_per_s[span.node]))
+            up[span.node].push_back({span.ready_s, &span});
+    for (std::size_t n = 0; n < nodes; ++n) pass(up[n], static_cast<int>(uplinks + n), problem_.up_bytes_per_s[n]);
+    for (const auto& span : timeline.spans) {
+        if (!is_on_line(span.kind)) continue;
+        const auto& before = stops_[&span];
+        lines[at(line(span))].push_back({before.empty() ? span.ready_s : before.back().begin_s, &span});
+        if (std::isfinite(problem_.down_bytes_per_s[span.to_node]))
+            down[span.to_node].push_back(
+                {span.start_s + problem_.hop(span.node, span.to_node).latency_s + problem_.overhead_s, &span});
+    }
+    for (std::size_t l = 0; l < uplinks; ++l) pass(lines[l], static_cast<int>(l), 0);
+    for (std::size_t n = 0; n < nodes; ++n)
+        pass(down[n], static_cast<int>(uplinks + nodes + n), problem_.down_bytes_per_s[n]);
+}
+
+/// Seconds that a transfer occupies a queue of that rate; 0: its line.
+double Ways::passed_s(const Span& transfer, double bytes_per_s) const {
+    if (bytes_per_s == 0) return occupied_s(transfer);
+    if (transfer.kind == SpanKind::transfer_reduction) return transfer.bytes / bytes_per_s;
+    return (transfer.kind == SpanKind::transfer_forward ? problem_.forward_bytes : problem_.backward_bytes) /
+           bytes_per_s * problem_.relative_size(transfer.microbatch);
+}
+
 WaitCause Ways::cause_of(const Span& operation, const WaitInterval& interval) const {
     const bool forward = operation.kind == SpanKind::forward;
     if (!interval.running) {
@@ -153,21 +211,34 @@ std::vector<Wait> Ways::node_waits(const Span& operation) const {
 }
 
 std::vector<Wait> Ways::line_waits(const Span& transfer) const {
-    if (!(transfer.start_s > transfer.ready_s)) return {};
+    std::vector<Wait> waits;
     const auto [path, step] = place(transfer);
-    Wait wait{WaitCause::link,
-              operation_kind(operation(path, step).kind),
-              transfer.node,
-              line(transfer),
-              transfer.ready_s,
-              transfer.start_s,
-              {}};
-    std::vector<MicrobatchIndex> ahead;
-    for (const Span* other = previous_on_line(transfer);
-         other && other->start_s + occupied_s(*other) > transfer.ready_s; other = previous_on_line(*other))
-        if (other->microbatch >= 0) ahead.push_back(other->microbatch);
-    for (auto other = ahead.rbegin(); other != ahead.rend(); ++other) add_other(wait.others, *other);
-    return {wait};
+    for (const auto& stop : stops(transfer)) {
+        if (!(stop.begin_s > stop.head_s)) continue;
+        Wait wait{WaitCause::link,
+                  operation_kind(operation(path, step).kind),
+                  transfer.node,
+                  stop.line,
+                  stop.head_s,
+                  stop.begin_s,
+                  {}};
+        std::vector<MicrobatchIndex> ahead;
+        for (const Span* other = stop.ahead; other != nullptr;) {
+            const QueueStop before = at_queue(*other, stop.line);
+            if (!(before.end_s > stop.head_s)) break;
+            if (other->microbatch >= 0) ahead.push_back(other->microbatch);
+            other = before.ahead;
+        }
+        for (auto other = ahead.rbegin(); other != ahead.rend(); ++other) add_other(wait.others, *other);
+        waits.push_back(std::move(wait));
+    }
+    return waits;
+}
+
+QueueStop Ways::at_queue(const Span& transfer, int line) const {
+    for (const auto& stop : stops(transfer))
+        if (stop.line == line) return stop;
+    throw std::logic_error("a transfer waited for one that does not pass its queue");
 }
 
 std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan) {
@@ -184,10 +255,17 @@ std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan
         };
         for (int step = 0; step < ways.steps(); ++step) {
             if (const Span* transfer = ways.transfer(path, step)) {
-                const double occupied_s = ways.occupied_s(*transfer);
-                wait(ways.line_waits(*transfer));
+                const auto waits = ways.line_waits(*transfer);
+                double occupied_s = ways.occupied_s(*transfer),
+                       latency_s = transfer->end_s - transfer->start_s - occupied_s;
+                if (ways.stops(*transfer).size() > 1) {  // whichever of its queues served it longest
+                    latency_s = ways.latency_s(*transfer);
+                    occupied_s = transfer->end_s - transfer->ready_s - latency_s;
+                    for (const Wait& one : waits) occupied_s -= one.seconds();
+                }
                 costs.transfer_s += occupied_s;
-                costs.latency_s += transfer->end_s - transfer->start_s - occupied_s;
+                costs.latency_s += latency_s;
+                wait(waits);
             }
             const Span& operation = ways.operation(path, step);
             wait(ways.node_waits(operation));

@@ -9,6 +9,14 @@
 
 namespace skippipe {
 
+/// A transfer at one of the queues that it passes: its line, an uplink, a downlink (the numbers of
+/// Problem::line_names).
+struct QueueStop {
+    int line = no_line;
+    double head_s = 0, begin_s = 0, end_s = 0;  ///< its head comes, its service begins and ends
+    const Span* ahead = nullptr;                ///< what the queue served before it; null where there is none
+};
+
 /// Spans by microbatch and step: 0..p-1 forward, p loss, p+1..2p backward (I where split). Keeps pointers into the
 /// timeline.
 class Ways {
@@ -42,10 +50,18 @@ public:
     const Span* reduction_cause(NodeIndex node, double time_s) const;
     /// Seconds that the transfer occupies its line.
     double occupied_s(const Span& transfer) const;
+    /// Its queues, one after the other.
+    std::vector<QueueStop> stops(const Span& transfer) const;
+    /// That one of them.
+    QueueStop at_queue(const Span& transfer, int line) const;
+    /// Latency and overhead.
+    double latency_s(const Span& transfer) const {
+        return problem_.hop(transfer.node, transfer.to_node).latency_s + problem_.overhead_s;
+    }
 
     /// Between arrival and start of an operation, by cause.
     std::vector<Wait> node_waits(const Span& operation) const;
-    /// Between hand-over and sending; at most one.
+    /// At the queues that it passes, one after the other: without uplinks and downlinks at most one, for the line.
     std::vector<Wait> line_waits(const Span& transfer) const;
 
 private:
@@ -56,6 +72,8 @@ private:
     std::size_t slot(ReleaseIndex path, int step) const { return at(path) * at(steps()) + at(step); }
     Place place(const Span& span) const;
     void add(const Span& span);
+    void pass_uplinks(const Timeline& timeline);
+    double passed_s(const Span& transfer, double bytes_per_s) const;
     WaitCause cause_of(const Span& operation, const WaitInterval& interval) const;
 
     const Problem& problem_;
@@ -65,8 +83,9 @@ private:
     std::unordered_map<MicrobatchIndex, ReleaseIndex> path_of_;
     std::vector<const Span*> operations_, transfers_;  ///< [path x steps]
     PerRelease<double> weight_gradient_s_;
-    std::vector<std::vector<const Span*>> on_line_;         ///< transfers of each line in the order it sends them
-    PerNode<std::vector<const Span*>> reduction_arrivals_;  ///< transfers of planned reductions, by receiver
+    std::vector<std::vector<const Span*>> on_line_;  ///< transfers of each line in the order it sends them
+    std::unordered_map<const Span*, std::vector<QueueStop>> stops_;  ///< where there are uplinks
+    PerNode<std::vector<const Span*>> reduction_arrivals_;           ///< transfers of planned reductions, by receiver
 };
 
 std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan);

@@ -56,7 +56,10 @@ public:
                    topology_.within_region.bandwidth_bytes_per_s);
     }
 
+    /// Their names follow those of the lines, every uplink's and then every downlink's.
     void set_uplinks() {
+        for (const char* what : {"uplink of ", "downlink of "})
+            for (const auto& id : problem_.node_ids) problem_.line_names.push_back(what + id);
         const auto rates = [&](std::optional<double> Node::*of) {
             PerNode<double> bytes_per_s;
             for (const auto& node : topology_.nodes)
@@ -233,11 +236,11 @@ Problem make_problem(const Experiment& experiment) {
     set_pipeline(experiment, problem);
     set_costs(experiment, problem);
     HopBuilder hops(experiment.topology, problem);
-    if (queues_at_uplinks(experiment)) hops.set_uplinks();
     if (experiment.topology.hop_matrix_s.empty())
         hops.from_links();
     else
         hops.from_matrix();
+    if (queues_at_uplinks(experiment)) hops.set_uplinks();
     problem.experiment_hash = experiment_hash(experiment);
     return problem;
 }

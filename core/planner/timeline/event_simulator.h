@@ -50,6 +50,14 @@ private:
         int operations_left = 0;  ///< where reductions are planned
     };
 
+    // What is an event of its own on its way: where reductions are planned, and where there are uplinks.
+    struct Passing {
+        Passage passage;
+        std::uint32_t payload;  ///< an operation, or the slot of a reduction
+        bool reduction;
+        std::size_t span;  ///< of the record, whose times are known at the last queue
+    };
+
     void prepare(const FlatPlan& flat, const PerStage<std::vector<NodeIndex>>& stages,
                  const PerRelease<double>& relative_sizes);
     void prepare_nodes();
@@ -89,7 +97,7 @@ private:
     void push_transit(EventKey key);
     std::uint32_t begin_passage(const Passage& passage, std::uint32_t payload, bool reduction, double now_s);
     bool enter_next_queue(std::uint32_t index, std::uint32_t number, double now_s);
-    void record_passage(std::uint32_t index);
+    void record_passage(Passing& passing, double handed_s);
     std::string name_of(std::uint32_t operation) const;
     void describe_blocked(Timeline& timeline) const;
 
@@ -111,13 +119,6 @@ private:
     PerNode<int> visits_;
     std::uint32_t number_ = 0;
     int operations_left_ = 0;
-    // What is an event of its own on its way: where reductions are planned, and where there are uplinks.
-    struct Passing {
-        Passage passage;
-        std::uint32_t payload;  ///< an operation, or the slot of a reduction
-        bool reduction;
-        double handed_s;
-    };
     /// In a payload: not the slot of a reduction that has arrived, but an index of passing_, whose head is at a queue.
     static constexpr std::uint32_t head_bit = 1u << 31;
     PassageQueues queues_;

@@ -15,6 +15,7 @@
 #include "tests/planner/authors.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/random_problems.h"
+#include "tests/planner/random_reductions.h"
 
 using namespace skippipe;
 
@@ -55,6 +56,10 @@ class TestExplain : public QObject {
                                                   .arg(is.end_s)
                                                   .arg(is.node)));
         }
+    }
+
+    static bool names_uplink(const Problem& problem, int line) {
+        return line != no_line && problem.line_names[at(line)].find("link of ") != std::string::npos;
     }
 
     /// Everything that has to add up, whatever the plan.
@@ -229,6 +234,38 @@ private Q_SLOTS:
                                             {WaitCause::collision, OpKind::B, 1, no_line, 8, 9.5, {1}}});
     }
 
+    /// Two nodes send 4 bytes each to a third at 0 s over lines of their own, 1 byte/s up, 2 bytes/s down: what is
+    /// second at the downlink waits there, what limits both is the uplink; twice its rate is worth most.
+    void uplinks() {
+        auto problem = examples::toy({"D", "E", "A"}, 2, 2, 2);
+        problem.shared_links = true;
+        problem.forward_bytes = 4;
+        problem.up_bytes_per_s = {1, 1, INFINITY};
+        problem.down_bytes_per_s = {INFINITY, INFINITY, 2};
+        for (const char* name :
+             {"uplink of D", "uplink of E", "uplink of A", "downlink of D", "downlink of E", "downlink of A"})
+            problem.line_names.emplace_back(name);
+        const Plan plan{.stages = {{0, 1}, {2}}, .blocks = {1, 1}, .paths = {{0, {0, 2}}, {1, {1, 2}}}};
+        check_sums(problem, plan, "uplinks");
+        const auto why = explain(problem, plan, evaluate(problem, plan));
+        // F 0-1; on the uplinks 1-5; heads at A at 2 s: 2-4, and 4-6 after it; there at 6 s, one second after the last.
+        const auto& first = why.microbatches[0].waits;
+        QVERIFY(
+            std::none_of(first.begin(), first.end(), [](const Wait& wait) { return wait.cause == WaitCause::link; }));
+        const auto& second = why.microbatches[1].waits;
+        const auto down =
+            std::find_if(second.begin(), second.end(), [](const Wait& wait) { return wait.cause == WaitCause::link; });
+        QVERIFY(down != second.end());
+        QCOMPARE(problem.line_names[at(down->line)], std::string("downlink of A"));
+        QCOMPARE(down->start_s, 2.0);
+        QCOMPARE(down->end_s, 4.0);
+        QVERIFY(std::any_of(why.links.begin(), why.links.end(),
+                            [](const LinkShare& link) { return link.name == "uplink of D" && link.transfer_s == 4; }));
+        const auto faster = upgraded(problem, {Upgrade::Kind::link_bandwidth, -1, {down->line - 5}});
+        QCOMPARE(faster.up_bytes_per_s, (std::vector<double>{2, 1, INFINITY}));
+        QCOMPARE(upgraded(problem, {Upgrade::Kind::link, -1, {down->line}}).down_bytes_per_s[2], 4.0);
+    }
+
     void every_example_adds_up() {
         for (const auto& example : examples::all())
             if (example.complete) check_sums(example.problem, example.plan, example.name);
@@ -238,10 +275,12 @@ private Q_SLOTS:
         PlannerRegistry registry;
         register_planners(registry);
         std::array<int, wait_causes> seen{};
-        int deadlocks = 0;
+        int deadlocks = 0, uplinks = 0;
         for (std::uint64_t seed = 1; seed <= 80; ++seed) {
             auto problem = examples::random_problem(seed);
             problem.plan_reductions = !problem.charge_all_reduce && seed % 2 == 0;
+            Rng rng(seed, 21);
+            if (problem.shared_links && seed % 3 == 0) problem = examples::with_uplinks(problem, rng);
             PlanRequest request;
             request.seed = seed;
             request.steps = 50;
@@ -263,7 +302,10 @@ private Q_SLOTS:
                         if (QTest::currentTestFailed()) return;
                         for (const auto& costs :
                              explain(problem, plan, timeline, {.nodes = 0, .links = 0}).microbatches)
-                            for (const auto& wait : costs.waits) ++seen[static_cast<std::size_t>(wait.cause)];
+                            for (const auto& wait : costs.waits) {
+                                ++seen[static_cast<std::size_t>(wait.cause)];
+                                uplinks += names_uplink(problem, wait.line) ? 1 : 0;
+                            }
                     }
                     plan.order.clear();
                     plan.split_backward = !plan.split_backward;
@@ -273,6 +315,7 @@ private Q_SLOTS:
         for (std::size_t cause = 0; cause < wait_causes; ++cause)
             QVERIFY2(seen[cause] > 100, std::string(to_string(static_cast<WaitCause>(cause))).c_str());
         QVERIFY(deadlocks < 40);
+        QVERIFY2(uplinks > 100, std::to_string(uplinks).c_str());
     }
 
     void authors_plan() {

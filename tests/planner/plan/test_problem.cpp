@@ -75,6 +75,9 @@ private Q_SLOTS:
         QCOMPARE(shared.down_bytes_per_s, (std::vector<double>{INFINITY, INFINITY, INFINITY, 1e6}));
         QCOMPARE(shared.hop(0, 3).bandwidth_bytes_per_s, 2e7);
         QCOMPARE(shared.alone_bytes_per_s(0, 3), 1e6);
+        QCOMPARE(shared.line_names.size(), std::size_t{3 + 4 + 2 * 4});
+        QCOMPARE(shared.line_names[7], std::string("uplink of a"));
+        QCOMPARE(shared.line_names.back(), std::string("downlink of d"));
         QCOMPARE(shared.alone_bytes_per_s(0, 1), 5e6);
         QVERIFY(shared.experiment_hash != experiment_hash(sample_));
         e.costs.links = LinkRule::unlimited;

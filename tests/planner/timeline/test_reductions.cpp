@@ -118,6 +118,40 @@ private Q_SLOTS:
         QCOMPARE(evaluate(example.problem, example.plan).iteration_s, 16.75);
     }
 
+    /// What replicas without a visit hand over at 0 s has its numbers after the first Fs and before anything that these
+    /// give: by stage and place. Stage 0 is D, F, E, R, of which D alone has a path, to A; E hands to F, F to the root
+    /// R over the line that D's message takes too. E's part is at F when D's F ends, at 1 s, and goes first.
+    void idle_replicas_come_first() {
+        auto problem = examples::toy({"D", "F", "E", "R", "A"}, 2, 2, 1);
+        problem.shared_links = problem.plan_reductions = true;
+        problem.gradient_bytes = {8, 0};
+        problem.balance_data_nodes = false;
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 4;
+        const auto hop = [&](int from, int to) -> Hop& { return problem.hops[at(from * 5 + to)]; };
+        hop(2, 1).bandwidth_bytes_per_s = INFINITY;
+        hop(1, 3).line = hop(0, 4).line;
+        Piece piece = star_piece(4, 3, 1);
+        piece.up = {3, 3, 1, 3};
+        Plan plan{.stages = {{0, 1, 2, 3}, {4}}, .blocks = {1, 1}, .paths = {{0, {0, 4}}}, .reductions = {{piece}, {}}};
+        const auto sent_s = [&](NodeIndex from, NodeIndex to) {
+            for (const auto& span : evaluate(problem, plan).spans)
+                if (is_on_line(span.kind) && span.node == from && span.to_node == to) return span.start_s;
+            return -1.0;
+        };
+        QCOMPARE(sent_s(2, 1), 0.0);
+        QCOMPARE(sent_s(1, 3), 1.0);
+        QCOMPARE(sent_s(0, 4), 3.0);
+        // F and E both to R over one line, 2 s each: whoever stands first in the stage.
+        piece = star_piece(4, 3, 1);
+        hop(2, 3).line = hop(1, 3).line;
+        plan.reductions = {{piece}, {}};
+        QCOMPARE(sent_s(1, 3), 0.0);
+        QCOMPARE(sent_s(2, 3), 2.0);
+        std::swap(plan.stages[0][1], plan.stages[0][2]);
+        QCOMPARE(sent_s(2, 3), 0.0);
+        QCOMPARE(sent_s(1, 3), 2.0);
+    }
+
     /// Bytes of a reduction are in the timeline's: two halves there and back, or the whole both ways.
     void bytes() {
         auto example = two_replicas();
