@@ -261,6 +261,18 @@ private Q_SLOTS:
         QCOMPARE(down->end_s, 4.0);
         QVERIFY(std::any_of(why.links.begin(), why.links.end(),
                             [](const LinkShare& link) { return link.name == "uplink of D" && link.transfer_s == 4; }));
+        // At half the rate the downlink is what all wait for: it serves D's message, whose head came over the line, at
+        // 2-6 and E's at 6-10.
+        auto slower = problem;
+        slower.down_bytes_per_s[2] = 1;
+        check_sums(slower, plan, "a slow downlink");
+        std::vector<std::string> chain;
+        for (const auto& piece : explain(slower, plan, evaluate(slower, plan)).chain)
+            chain.push_back(std::string(to_string(piece.kind)) + " " +
+                            (piece.line == no_line ? "" : slower.line_names[at(piece.line)]));
+        chain.resize(5);
+        QCOMPARE(chain, (std::vector<std::string>{"compute ", "latency D->A", "queue downlink of A",
+                                                  "transfer downlink of A", "compute "}));
         const auto faster = upgraded(problem, {Upgrade::Kind::link_bandwidth, -1, {down->line - 5}});
         QCOMPARE(faster.up_bytes_per_s, (std::vector<double>{2, 1, INFINITY}));
         QCOMPARE(upgraded(problem, {Upgrade::Kind::link, -1, {down->line}}).down_bytes_per_s[2], 4.0);
