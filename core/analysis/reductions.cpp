@@ -195,7 +195,7 @@ StageReduction reduction_of(const Problem& problem, const Plan& plan, StageIndex
         edge.to = replicas[at(places.second)];
         edge.bytes = (edge.up_share + edge.down_share) * planned.get().gradient_bytes[stage];
         const Hop& hop = problem.hop(edge.from, edge.to);
-        edge.seconds = hop.latency_s + problem.overhead_s + edge.bytes / hop.bandwidth_bytes_per_s;
+        edge.seconds = hop.latency_s + problem.overhead_s + edge.bytes / problem.alone_bytes_per_s(edge.from, edge.to);
         reduction.edges.push_back(edge);
     }
     find_slowest(reduction);

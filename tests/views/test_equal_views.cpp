@@ -52,7 +52,7 @@ private Q_SLOTS:
         QCOMPARE(row(rows, "Microbatches")->values, QStringList({"60", "60"}));
         QVERIFY(!row(rows, "Microbatches")->differs && row(rows, "Microbatches")->deltas[1].isEmpty());
         QCOMPARE(plain(row(rows, "Block FLOPs")->values.join("; ")), QStringLiteral("6.00 TFLOP; 4.00 TFLOP"));
-        QCOMPARE(plain(row(rows, "Block FLOPs")->deltas[1]), QStringLiteral("-33.3 %"));
+        QCOMPARE(plain(row(rows, "Block FLOPs")->deltas[1]), QChar(0x2212) + QStringLiteral("33.3 %"));
         QCOMPARE(plain(row(rows, "Busiest line, bytes")->values[0]), QStringLiteral("4.00 MB"));
         QCOMPARE(row(rows, "Busiest line")->values[1], QString::fromUtf8("A → B"));
         RunData unknown = run_of(3, 1, 1);
@@ -88,6 +88,35 @@ private Q_SLOTS:
         QVERIFY(panel.equal_text().startsWith("Equal block FLOPs. At "));
         panel.show_runs({&full});
         QVERIFY(panel.equal_text().isEmpty());
+    }
+
+    void what_is_in_sight_stays_while_a_run_grows() {
+        RunData run = run_of(1, 3e12, 2e6);
+        CurvePanel panel;
+        panel.resize(600, 400);
+        panel.show_runs({&run});
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto all = panel.x_range();
+        QWidget* plot = nullptr;
+        for (auto* child : panel.findChildren<QWidget*>())
+            if (child->inherits("QCustomPlot")) plot = child;
+        QVERIFY(plot != nullptr);
+        const QPointF middle = plot->rect().center();
+        QWheelEvent wheel(middle, plot->mapToGlobal(middle), {}, {0, 120}, Qt::NoButton, Qt::NoModifier,
+                          Qt::NoScrollPhase, false);
+        QApplication::sendEvent(plot, &wheel);
+        const auto zoomed = panel.x_range();
+        QVERIFY(zoomed.second - zoomed.first < all.second - all.first);
+        run.metrics.push_back({99, 9, "loss", 1, 90, 9, 900});
+        panel.show_runs({&run});
+        QCOMPARE(panel.x_range(), zoomed);
+        QTest::mouseDClick(plot, Qt::LeftButton, {}, middle.toPoint());
+        QVERIFY(panel.x_range().second > all.second);
+        const RunData other = run_of(2, 1, 1);
+        QApplication::sendEvent(plot, &wheel);
+        panel.show_runs({&other});
+        QCOMPARE(panel.x_range(), all);
     }
 };
 

@@ -286,7 +286,7 @@ private Q_SLOTS:
         };
         page.show_run(runs[0]);
         QTRY_VERIFY_WITH_TIMEOUT(loaded(runs[0]), patient_ms);
-        auto* tabs = page.findChild<QTabWidget*>();
+        auto* tabs = page.findChild<QTabWidget*>("watch_details");
         QVERIFY(tabs != nullptr);
         const int tab = tabs->indexOf(&page.failures());
         QVERIFY(!tabs->isTabVisible(tab));
@@ -321,6 +321,19 @@ private Q_SLOTS:
         QTRY_VERIFY(page.timeline().settled());
         QTest::mouseClick(&page.timeline(), Qt::LeftButton, {}, page.timeline().place_of(1.6 * length, 1).toPoint());
         QTRY_VERIFY(is_down());
+        auto* one = page.findChild<QPushButton*>("one_iteration");
+        QTest::mouseClick(one, Qt::LeftButton);
+        QVERIFY2(std::abs(page.zoom().begin() - 0.995 * length) < 1e-6 * length &&
+                     std::abs(page.zoom().end() - 2.005 * length) < 1e-6 * length,
+                 "the iteration's own bounds");
+        const auto* differences = page.findChild<QLabel*>("difference_summary");
+        QVERIFY2(differences->text().startsWith("Iteration 2"), qPrintable(differences->text()));
+        auto* by_node = page.findChild<QTabWidget*>("idle_tabs")->widget(2)->findChild<QTableWidget*>();
+        QCOMPARE(by_node->rowCount(), 4);  // three nodes and their sum
+        // A click on empty canvas leaves nothing selected anywhere.
+        QVERIFY(window.selection().now().nodes.contains("node-2") && page.timeline().selected_gap());
+        QTest::mouseClick(page.network().viewport(), Qt::LeftButton, {}, {3, 3});
+        QVERIFY(window.selection().now().empty() && !page.timeline().selected_gap());
         page.show_run(runs[0]);
         QTRY_VERIFY_WITH_TIMEOUT(!is_down() && !tabs->isTabVisible(tab), patient_ms);
     }
@@ -836,7 +849,12 @@ private Q_SLOTS:
         for (const auto& row : rows)
             if (row.differs) differing << row.name;
         QCOMPARE(differing, QStringList({"Iteration, network time", "pipeline, skip ratio"}));
-        QVERIFY(rows.front().deltas[1].startsWith("-50"));
+        QVERIFY(rows.front().deltas[1].startsWith(QString(QChar(0x2212)) + "50"));
+        a.explained_iterations = b.explained_iterations = 1;
+        a.idle_share[0] = 0.79;
+        b.idle_share[0] = 0.908;
+        for (const auto& row : differences({&a, &b}))
+            if (row.name == "Idle share") QCOMPARE(row.deltas[1], QString("+11.8 points"));
     }
 
 private:

@@ -5,7 +5,10 @@
 #include "core/planner/timeline/evaluator.h"
 #include "tests/planner/examples.h"
 #include "views/plan/plan_service.h"
+#include "views/idle/split_table.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/timeline/difference_table.h"
 #include "views/timeline/find_bar.h"
 #include "views/timeline/follow.h"
 #include "views/timeline/painter.h"
@@ -341,6 +344,59 @@ private Q_SLOTS:
         QTest::keyClick(&view, Qt::Key_B);
         QCOMPARE(view.bookmarks(), std::vector<double>{5});
         QCOMPARE(changed.count(), 3);
+    }
+
+    void a_slower_node_is_found_against_the_plan() {
+        const auto example = examples::collision();
+        auto slower = example;
+        slower.problem.seconds_per_sample_per_block[1] *= 1.5;
+        const auto planned = lanes_of_example(example), done = lanes_of_example(slower);
+        const Timeline timeline = evaluate(slower.problem, slower.plan);
+        const IterationTime iteration{0, timeline.iteration_s, timeline.iteration_s};
+        const auto differences = plan_differences(*planned, *done, iteration);
+        QCOMPARE(differences.size(), done->span_count());
+        for (const auto& one : differences)
+            QVERIFY(std::abs(one.later_input_s + one.longer_wait_s + one.longer_s - one.later_s()) < 1e-6);
+        QVERIFY2(std::is_sorted(differences.begin(), differences.end(),
+                                [](const auto& a, const auto& b) { return std::abs(a.own_s()) > std::abs(b.own_s()); }),
+                 "what adds most comes first");
+        const auto backward = std::find_if(differences.begin(), differences.end(), [](const auto& one) {
+            return one.lane == 1 && one.done.kind == SpanKind::backward && one.done.microbatch == 0;
+        });
+        QCOMPARE(backward->longer_s, 1.0);  // 3 s instead of 2
+        QVERIFY2(difference_words(*backward).startsWith("took 1.00"), qPrintable(difference_words(*backward)));
+
+        DifferenceTable table;
+        table.show_iteration(*planned, *done, iteration);
+        QVERIFY(table.table().rowCount() > 3);
+        QSignalSpy chosen(&table, &DifferenceTable::chosen);
+        Q_EMIT table.findChild<QTableWidget*>()->cellClicked(0, 0);
+        QCOMPARE(chosen.front().front().toLongLong(), qlonglong(differences.front().done.row));
+        table.show_iteration(*planned, *planned, {0, example.iteration_s, example.iteration_s});
+        QVERIFY2(table.summary().contains("went as planned"), qPrintable(table.summary()));
+        table.show_iteration(*planned, *done, {5, 100, 10});
+        QVERIFY2(table.summary().contains("not read yet"), qPrintable(table.summary()));
+    }
+
+    void stages_and_nodes_are_rows_that_add_up() {
+        SplitTable table("split");
+        IdleSplit one, other;
+        one.busy_s = 3;
+        one.idle_s[static_cast<std::size_t>(IdleCause::memory)] = 1;
+        other.busy_s = 1;
+        other.idle_s[static_cast<std::size_t>(IdleCause::link)] = 3;
+        table.show_rows({{"Stage 0", one}, {"Stage 1", other}}, "All stages");
+        QCOMPARE(table.table().rowCount(), 3);
+        QCOMPARE(table.table().item(0, 2)->text(), percent(0.25));
+        QCOMPARE(table.table().item(2, 2)->text(), percent(0.5));
+        const QString card = table.table().item(2, 1)->toolTip().replace(QChar(0x2009), ' ');
+        for (const char* words : {"8.00 s in all", "works 4.00 s, 50.0 %", "waiting for the link 3.00 s, 37.5 %"})
+            QVERIFY2(card.contains(words), qPrintable(card));
+        QSignalSpy chosen(&table, &SplitTable::chosen);
+        Q_EMIT table.findChild<QTableWidget*>()->cellClicked(1, 0);
+        Q_EMIT table.findChild<QTableWidget*>()->cellClicked(2, 0);
+        QCOMPARE(chosen[0].front().toInt(), 1);
+        QCOMPARE(chosen[1].front().toInt(), -1);
     }
 
     void a_card_never_covers_what_it_explains() {

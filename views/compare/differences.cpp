@@ -21,9 +21,12 @@ void finish(DifferenceRow& row) {
     while (row.deltas.size() < row.values.size()) row.deltas << QString{};
 }
 
+/// How a value is compared with the baseline's: as a ratio, or where both are shares as points of them.
+enum class Compared { ratio, points };
+
 template <class Value, class Words>
 DifferenceRow metric(const QString& name, const std::vector<const RunData*>& runs, const Value& value,
-                     const Words& words) {
+                     const Words& words, Compared compared = Compared::ratio) {
     DifferenceRow row;
     row.name = name;
     row.is_metric = true;
@@ -31,8 +34,11 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     for (const auto* run : runs) {
         const Number now = value(*run);
         row.values << (now ? words(*now) : QString{});
-        row.deltas << (run != runs.front() && now && base && *base != 0 && *now != *base ? change(*now / *base - 1)
-                                                                                         : QString{});
+        const bool differs = run != runs.front() && now && base && *now != *base;
+        row.deltas << (!differs                       ? QString{}
+                       : compared == Compared::points ? change_in_points(*now - *base)
+                       : *base != 0                   ? change(*now / *base - 1)
+                                                      : QString{});
     }
     finish(row);
     return row;
@@ -156,13 +162,13 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
             return r.explained_iterations > 0 ? Number{std::accumulate(r.idle_share.begin(), r.idle_share.end(), 0.0)}
                                               : Number{};
         },
-        [](double share) { return percent(share); }));
+        [](double share) { return percent(share); }, Compared::points));
     for (std::size_t c = 0; c < idle_causes; ++c) {
         const auto words = describe(static_cast<IdleCause>(c));
         auto row = metric(
             QObject::tr("Idle: %1").arg(QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()))), runs,
             [c](const RunData& r) { return r.explained_iterations > 0 ? Number{r.idle_share[c]} : Number{}; },
-            [](double share) { return percent(share); });
+            [](double share) { return percent(share); }, Compared::points);
         if (std::any_of(runs.begin(), runs.end(), [c](const RunData* r) { return r->idle_share[c] > 5e-6; }))
             rows.push_back(std::move(row));
     }

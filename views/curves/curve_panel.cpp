@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/curves/curve_panel.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -35,6 +38,19 @@ constexpr XChoice x_choices[] = {{WorkAxis::iteration, "Iteration", "Iteration"}
                                  {WorkAxis::network_time, "Network time", "Network time (s)"},
                                  {WorkAxis::machine_time, "Machine time", "Machine time (s)"}};
 
+/// Iterations are whole, and none is below 0.
+class WholeTicker final : public QCPAxisTicker {
+protected:
+    double getTickStep(const QCPRange& range) override {
+        return std::max(1.0, std::ceil(QCPAxisTicker::getTickStep(range)));
+    }
+    QVector<double> createTickVector(double step, const QCPRange& range) override {
+        auto ticks = QCPAxisTicker::createTickVector(step, range);
+        ticks.removeIf([](double tick) { return tick < 0; });
+        return ticks;
+    }
+};
+
 }  // namespace
 
 CurvePanel::CurvePanel(QWidget* parent)
@@ -59,6 +75,11 @@ CurvePanel::CurvePanel(QWidget* parent)
     plot_->legend->setVisible(true);
     plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
     plot_->setNoAntialiasingOnDrag(true);
+    plot_->setToolTip(tr("Wheel zooms, a drag moves, a double-click shows all"));
+    for (auto* axis : {plot_->xAxis, plot_->yAxis})
+        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this,
+                [this] { keeps_range_ = keeps_range_ || !drawing_; });
+    connect(plot_, &QCustomPlot::mouseDoubleClick, this, &CurvePanel::show_all);
     draw();
 }
 
@@ -77,11 +98,11 @@ QWidget* CurvePanel::controls() {
     log_y_ = new QCheckBox(tr("log y"));
     for (auto* box : {metric_, x_}) {
         row->addWidget(box);
-        connect(box, &QComboBox::currentIndexChanged, this, [this] { draw(); });
+        connect(box, &QComboBox::currentIndexChanged, this, &CurvePanel::show_all);
     }
     for (auto* box : {log_x_, log_y_}) {
         row->addWidget(box);
-        connect(box, &QCheckBox::toggled, this, [this] { draw(); });
+        connect(box, &QCheckBox::toggled, this, &CurvePanel::show_all);
     }
     row->addStretch();
     return bar;
@@ -90,6 +111,12 @@ QWidget* CurvePanel::controls() {
 void CurvePanel::set_empty_text(const QString& text) { empty_->setText(text); }
 
 void CurvePanel::show_runs(const std::vector<const RunData*>& runs, RunId baseline) {
+    const auto ids = [](const std::vector<RunData>& all) {
+        std::vector<RunId> found;
+        for (const auto& run : all) found.push_back(run.info.id);
+        return found;
+    };
+    const auto before = ids(shown_);
     shown_.clear();
     for (const auto* run : runs) {
         if (run == nullptr) continue;
@@ -100,7 +127,17 @@ void CurvePanel::show_runs(const std::vector<const RunData*>& runs, RunId baseli
         shown_.push_back(std::move(part));
     }
     baseline_ = baseline;
+    keeps_range_ = keeps_range_ && ids(shown_) == before;
     draw();
+}
+
+void CurvePanel::show_all() {
+    keeps_range_ = false;
+    draw();
+}
+
+std::pair<double, double> CurvePanel::x_range() const {
+    return {plot_->xAxis->range().lower, plot_->xAxis->range().upper};
 }
 
 WorkAxis CurvePanel::axis() const { return x_choices[x_->currentIndex()].axis; }
@@ -145,6 +182,8 @@ void CurvePanel::style_axes() {
         axis->setNumberFormat(logarithmic ? "gb" : "g");
         axis->setNumberPrecision(logarithmic ? 3 : 5);
     }
+    if (axis() == WorkAxis::iteration && !log_x_->isChecked())
+        plot_->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new WholeTicker));
     plot_->xAxis->setLabel(tr(x_choices[x_->currentIndex()].label) + x_unit_);
     plot_->yAxis->setLabel(tr(metrics[metric_->currentIndex()].axis));
 }
@@ -175,6 +214,7 @@ void CurvePanel::changeEvent(QEvent* event) {
 }
 
 void CurvePanel::draw() {
+    drawing_ = true;
     plot_->clearGraphs();
     const std::string metric = metric_->currentData().toString().toStdString();
     choose_scale(metric);
@@ -194,9 +234,10 @@ void CurvePanel::draw() {
     plot_->setVisible(!empty);
     empty_->setVisible(empty);
     plot_->legend->setVisible(plot_->graphCount() > 1);
-    plot_->rescaleAxes();
+    if (!keeps_range_) plot_->rescaleAxes();
     for (auto* axis : {plot_->xAxis, plot_->yAxis})
-        if (axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(1.06);
+        if (!keeps_range_ && axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(1.06);
+    drawing_ = false;
     plot_->replot(QCustomPlot::rpQueuedReplot);
 }
 

@@ -31,12 +31,15 @@ public:
     QString equal_text() const;
     /// Points drawn, over all curves.
     int point_count() const;
+    /// What is in sight of the horizontal axis; zooming or dragging keeps it while runs grow, a double-click shows all.
+    std::pair<double, double> x_range() const;
 
 protected:
     void changeEvent(QEvent*) override;
 
 private:
     void draw();
+    void show_all();
     void add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only,
                    const QString& name);
     void style_axes();
@@ -50,8 +53,9 @@ private:
     QCheckBox *log_x_ = nullptr, *log_y_ = nullptr;
     std::vector<RunData> shown_;  ///< info and metrics alone
     RunId baseline_ = 0;
-    QString x_unit_;      ///< behind the axis' label
-    double x_scale_ = 1;  ///< what is drawn over what was counted: FLOPs in G, T or P
+    bool drawing_ = false, keeps_range_ = false;  ///< who looks chose what is in sight
+    QString x_unit_;                              ///< behind the axis' label
+    double x_scale_ = 1;                          ///< what is drawn over what was counted: FLOPs in G, T or P
 };
 
 }  // namespace skippipe

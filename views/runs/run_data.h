@@ -25,6 +25,7 @@ struct RunData {
     std::vector<PlanChange> plan_changes;
     std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
     std::shared_ptr<const TimelineData> lanes = std::make_shared<const TimelineData>();
+    std::shared_ptr<const TimelineData> planned;  ///< an iteration of `plan`, evaluated; null: it has none
     std::vector<Metric> metrics;
     std::optional<Evaluation> evaluation;                      ///< with stages left out; absent: there was none
     std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained

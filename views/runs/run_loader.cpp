@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "core/experiment/io.h"
+#include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
 namespace {
@@ -12,6 +14,19 @@ namespace {
 constexpr std::int64_t rows_a_poll = 60'000;  ///< more than a chunk, so that a first look shows the end
 constexpr std::int64_t chunk_rows = 40'000;
 constexpr std::int64_t whole_run_rows = 160'000;  ///< up to this a run is read as a whole
+
+/// The spans of one iteration as planned; null where the plan does not come to its end.
+std::shared_ptr<const TimelineData> planned_lanes(const Problem& problem, const Plan& plan) {
+    if (plan.stages.empty() || !check_structure(problem, plan).empty()) return nullptr;
+    const Timeline timeline = evaluate(problem, plan);
+    if (!timeline.complete) return nullptr;
+    auto lanes = std::make_shared<TimelineData>();
+    lanes->set_lanes(problem.node_ids);
+    for (std::size_t i = 0; i < timeline.spans.size(); ++i)
+        lanes->add(timeline.spans[i], 0, 0, static_cast<std::int64_t>(i));
+    lanes->finish();
+    return lanes;
+}
 
 }  // namespace
 
@@ -23,6 +38,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
     try {
         data_.problem = make_problem(data_.experiment);
         data_.plan = parse_plan(parse_json(reader.plan_json(id), faults), *data_.problem, faults);
+        data_.planned = planned_lanes(*data_.problem, data_.plan);
         data_.iteration = account_plan(data_.experiment.model, *data_.problem, data_.plan);
     } catch (const InputError&) {
         // An experiment that this program cannot turn into numbers still has metrics to show.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QObject>
+
 #include "core/base/format.h"
 
 namespace skippipe {
@@ -21,7 +23,14 @@ QString duration(double seconds) { return QString::fromStdString(format_seconds(
 
 QString percent(double share) { return QString::fromStdString(format_percent(share)); }
 
-QString change(double share) { return QString::fromStdString(format_change(share)); }
+QString change(double share) {
+    return QString::fromStdString(format_change(share)).replace('-', QChar{0x2212});  // a minus, no hyphen
+}
+
+QString change_in_points(double share) {
+    const QString sign = share < 0 ? QString{QChar{0x2212}} : QStringLiteral("+");
+    return QObject::tr("%1%2 points").arg(sign, three_digits(100 * std::abs(share)));
+}
 
 QString tick(double seconds, double step) {
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);

@@ -125,6 +125,11 @@ void FindBar::look() {
     say();
 }
 
+void FindBar::look_for(const QString& words) {
+    line_->setText(words);
+    look();
+}
+
 void FindBar::step(int by) {
     if (later_.isActive() || of_ != timeline_.data()) look();
     if (!found_ || found_->spans.empty()) return;

@@ -38,6 +38,8 @@ public:
     void close_bar();
     /// Looks again, since the timeline shows something else now.
     void look();
+    /// As if it had been typed.
+    void look_for(const QString& words);
     void step(int by);
     QString words() const { return words_->text(); }
     const FoundSpans* found() const { return found_.get(); }

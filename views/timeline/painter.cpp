@@ -8,6 +8,8 @@ namespace skippipe {
 namespace {
 constexpr double fold_pixels = 3;
 constexpr double hatch_pixels = 5;
+constexpr double planned_row = 5;  ///< of a lane's lower edge
+constexpr double least_planned_iteration_pixels = 60;
 constexpr double label_pixels = 16;
 const std::string lost_word = "lost";
 }  // namespace
@@ -126,7 +128,9 @@ void TimelinePainter::lane(int index) {
                  bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
     gaps(index, bar_top, bar_bottom);
     outages(index, bar_top, bar_bottom);
-    work(index, bar_top, bar_bottom);
+    const bool has_plan = view_.planned_ != nullptr && !view_.compact_;
+    work(index, bar_top, has_plan ? bar_bottom - planned_row : bar_bottom);
+    if (has_plan) planned(index, bar_bottom - planned_row + 1, bar_bottom);
     if (!view_.compact_) transfers(index, top);
     list_.PopClipRect();
     if (!view_.compact_)
@@ -146,6 +150,29 @@ void TimelinePainter::gaps(int index, double top, double bottom) {
                       {static_cast<float>(std::round(x1)), static_cast<float>(bottom)},
                       packed(cause_ink(theme_, gap.cause, view_.colour_by_)));
     });
+}
+
+/// What was planned for each iteration that is wide enough in sight, under what was done.
+void TimelinePainter::planned(int index, double top, double bottom) {
+    const auto& iterations = view_.data_->iterations();
+    if (iterations.empty()) return;
+    const double pps = scale_.pixels_per_second();
+    box(scale_.left, top - 1, scale_.right, bottom, packed(theme_.surface));
+    const auto* end = iterations.data() + iterations.size();
+    for (const auto* one = iteration_at(iterations, scale_.begin); one != end && one->begin_s() < scale_.end; ++one) {
+        if (one->length_s * pps < least_planned_iteration_pixels) continue;
+        const auto strip = [&](const LaneSpan& span, double start_s, double end_s) {
+            const double x0 = std::max(scale_.x(one->begin_s() + start_s), scale_.left),
+                         x1 = std::min(scale_.x(one->begin_s() + end_s), scale_.right);
+            if (x1 <= x0) return;
+            const QColor fill = span_colour(theme_, span, span.stage, view_.colour_by_);
+            box(x0, top, x1 - x0 > 3 ? x1 - 1 : x1, bottom, packed(mix(theme_.surface, fill, 0.6)));
+        };
+        view_.planned_->visit_work(
+            index, scale_.begin - one->begin_s(), scale_.end - one->begin_s(), fold_pixels / pps,
+            [&](const LaneSpan& span) { strip(span, span.start_s, span.end_s); },
+            [&](const Fold& fold) { strip(fold.dominant, fold.start_s, fold.end_s); });
+    }
 }
 
 /// The only red: pale for as long as the node was not there, full until that was known.

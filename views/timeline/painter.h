@@ -34,6 +34,7 @@ private:
     void lane_name(int index, double top);
     void work(int index, double top, double bottom);
     void gaps(int index, double top, double bottom);
+    void planned(int index, double top, double bottom);
     void outages(int index, double top, double bottom);
     void lost_times(int first, int last);
     void transfers(int index, double top);

@@ -50,6 +50,12 @@ void TimelineView::set_overview(bool on) {
     request_frame();
 }
 
+void TimelineView::set_planned(std::shared_ptr<const TimelineData> planned) {
+    if (planned == planned_) return;
+    planned_ = std::move(planned);
+    request_frame();
+}
+
 void TimelineView::set_groups(std::vector<LaneGroup> groups) {
     if (groups == groups_) return;
     groups_ = std::move(groups);
@@ -178,7 +184,7 @@ void TimelineView::selection_moved() {
 }
 
 void TimelineView::select_row(std::int64_t row, bool into_sight) {
-    if (row == selected_row_) return;
+    if (row >= 0 && row == selected_row_) return;
     clear_selection();
     if (row >= 0 && data_) {
         selected_ = data_->find(row);

@@ -38,6 +38,8 @@ public:
     ColourBy colour_by() const { return colour_by_; }
     /// A strip of the whole time above, with what is in sight as a frame that can be dragged.
     void set_overview(bool on);
+    /// What was planned for each iteration, as a strip under each lane's work; null: none.
+    void set_planned(std::shared_ptr<const TimelineData> planned);
     /// Lanes in groups; none: as they come. What was collapsed by name stays so.
     void set_groups(std::vector<LaneGroup> groups);
     void collapse_all(bool on);
@@ -135,7 +137,7 @@ private:
 
     TimeZoom& zoom_;
     bool compact_, has_overview_ = false;
-    std::shared_ptr<const TimelineData> data_;
+    std::shared_ptr<const TimelineData> data_, planned_;
     QString empty_text_;
     ColourBy colour_by_ = ColourBy::operation;
     double scroll_ = 0, lane_height_;

@@ -8,6 +8,7 @@
 #include <QEventLoop>
 #include <QPixmap>
 #include <QSplitter>
+#include <QTabWidget>
 #include <QTimer>
 
 #include "views/window/main_window.h"
@@ -78,11 +79,22 @@ QString select(MainWindow& window, const QString& what) {
         selection.stage = number;
     else if (kind == "microbatch" && is_number)
         selection.microbatch = number;
-    else if (kind == "reduction" && name.isEmpty())
+    else if (kind == "find") {
+        window.watch_page().find_bar().open();
+        window.watch_page().find_bar().look_for(name);
+        return {};
+    } else if (kind == "tab") {
+        for (auto* tabs : window.findChildren<QTabWidget*>())
+            for (int i = 0; i < tabs->count(); ++i)
+                if (tabs->tabText(i) == name && tabs->isVisible()) tabs->setCurrentIndex(i);
+        return {};
+    } else if (kind == "reduction" && name.isEmpty())
         return window.watch_page().show_longest_reduction(), QString{};
     else
-        return QObject::tr("\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER or reduction")
-            .arg(what);
+        return QObject::
+            tr("\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, find:WORDS or "
+               "tab:NAME")
+                .arg(what);
     window.selection().select(selection);
     return {};
 }

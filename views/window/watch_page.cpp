@@ -27,6 +27,9 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       network_(new TopologyView(network_document_, network_selection_, false)),
       curves_(new CurvePanel),
       idle_(new IdlePanel),
+      by_stage_(new SplitTable(tr("Idle time by stage"))),
+      by_node_(new SplitTable(tr("Idle time by node"))),
+      differences_(new DifferenceTable),
       failures_(new FailurePanel),
       loss_key_(new LossKey),
       reduction_key_(new ReductionKey),
@@ -64,7 +67,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     auto* top = new QSplitter(Qt::Horizontal);
     top->addWidget(network_);
     top->addWidget(curves_);
-    top->addWidget(idle_);
+    top->addWidget(idle_tabs());
     top->setSizes({330, 460, 420});
     auto* all = new QSplitter(Qt::Vertical);
     all->addWidget(top);
@@ -89,6 +92,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
         share_selection();
         show_selected();
+        show_differences();
         show_down();
     });
     connect(timeline_, &TimelineView::stage_activated, this, [this](int stage) {
@@ -101,6 +105,13 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     });
     connect(&selection_, &SelectionModel::changed, this, &WatchPage::follow_selection);
     connect(&network_selection_, &SelectionModel::changed, this, [this] {
+        // A click on empty canvas leaves nothing selected, in the timeline neither.
+        const bool emptied = !selection_.now().nodes.empty() && network_selection_.now().nodes.empty() &&
+                             network_selection_.now().links.empty() && !network_selection_.now().stage;
+        if (emptied) {
+            timeline_->select_row(-1);
+            return selection_.clear();
+        }
         Selection s = selection_.now();
         s.nodes = network_selection_.now().nodes;
         s.links = network_selection_.now().links;
@@ -114,6 +125,23 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
             [this](int index) { timeline_->set_colour_by(static_cast<ColourBy>(index)); });
     connect(runs_, &QComboBox::activated, this, [this] { show_run(runs_->currentData().toLongLong()); });
     refresh();
+}
+
+/// Why nodes idle: by cause of what is selected, and of all stages and nodes beside each other.
+QWidget* WatchPage::idle_tabs() {
+    auto* tabs = new QTabWidget;
+    tabs->setDocumentMode(true);
+    tabs->setObjectName("idle_tabs");
+    tabs->addTab(idle_, tr("Causes"));
+    tabs->addTab(by_stage_, tr("By stage"));
+    tabs->addTab(by_node_, tr("By node"));
+    connect(by_stage_, &SplitTable::chosen, this,
+            [this](int stage) { selection_.select(stage < 0 ? Selection{} : Selection{.stage = stage}); });
+    connect(by_node_, &SplitTable::chosen, this, [this](int node) {
+        if (node < 0 || !shown_) return selection_.clear();
+        selection_.select({.nodes = {shown_->lanes->lanes()[static_cast<std::size_t>(node)].name}});
+    });
+    return tabs;
 }
 
 QWidget* WatchPage::timeline_bar() {
@@ -185,6 +213,14 @@ QToolButton* WatchPage::lanes_button() {
         tr("Height"), heights, [this](double pixels) { timeline_->set_lane_height(pixels); },
         static_cast<int>(usual_lane_height));
     menu->addSeparator();
+    auto* plan = menu->addAction(tr("Planned under done"));
+    plan->setObjectName("show_planned");
+    plan->setCheckable(true);
+    plan->setToolTip(tr("Under each lane's work, pale: when the plan has it"));
+    connect(plan, &QAction::toggled, this, [this](bool on) {
+        shows_plan_ = on;
+        show_differences();
+    });
     auto* find = menu->addAction(tr("Find…"), this, [this] { find_->open(); });
     find->setShortcut(QKeySequence::Find);
     find->setShortcutContext(Qt::WidgetWithChildrenShortcut);
@@ -196,6 +232,7 @@ QToolButton* WatchPage::lanes_button() {
 
 QWidget* WatchPage::details() {
     details_->setDocumentMode(true);
+    details_->setObjectName("watch_details");
     selected_->setWordWrap(true);
     selected_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     selected_->setMargin(size::gap);
@@ -214,6 +251,10 @@ QWidget* WatchPage::details() {
     connect(reduction_key_, &QAbstractButton::clicked, this, &WatchPage::show_longest_reduction);
     details_->addTab(selected_, tr("Selection"));
     details_->addTab(span_view_, tr("Table"));
+    details_->addTab(differences_, tr("Plan"));
+    details_->setTabToolTip(details_->indexOf(differences_), tr("Where an iteration parts from its plan, and why"));
+    connect(differences_, &DifferenceTable::chosen, this,
+            [this](qint64 row) { timeline_->go(shown_ ? timeline_->data()->find(row) : TimelineData::Place{}); });
     details_->addTab(log_, tr("Log"));
     details_->addTab(failures_, tr("Failures"));
     details_->setUsesScrollButtons(false);  // all tabs in sight: the panel gets as wide as they are

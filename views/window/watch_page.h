@@ -10,9 +10,11 @@
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/idle/idle_panel.h"
+#include "views/idle/split_table.h"
 #include "views/runs/failure_panel.h"
 #include "views/runs/run_feed.h"
 #include "views/runs/run_log.h"
+#include "views/timeline/difference_table.h"
 #include "views/timeline/find_bar.h"
 #include "views/timeline/reduction_key.h"
 #include "views/timeline/timeline_view.h"
@@ -87,8 +89,13 @@ private:
 
     // watch_page_selection.cpp
     double shown_time() const;
+    bool has_selected_time() const;
     void show_down();
     void show_idle();
+    void show_splits();
+    void show_differences();
+    const IterationTime* chosen_iteration() const;
+    QWidget* idle_tabs();
     void show_selected();
     void follow_selection();
     void share_selection();
@@ -101,6 +108,8 @@ private:
     TopologyView* network_;
     CurvePanel* curves_;
     IdlePanel* idle_;
+    SplitTable *by_stage_, *by_node_;
+    DifferenceTable* differences_;
     FailurePanel* failures_;
     LossKey* loss_key_;
     ReductionKey* reduction_key_;
@@ -117,6 +126,7 @@ private:
     QWidget *content_, *empty_;
     QPushButton* resume_;
     Grouping grouping_ = Grouping::none;
+    bool shows_plan_ = false;
     QString hindrance_;
     std::optional<double> back_after_s_;  ///< what was entered last
     RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn

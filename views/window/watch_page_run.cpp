@@ -81,6 +81,9 @@ void WatchPage::refresh() {
     run_words_->setText(words);
     const QString reasons = new_plan_reasons(*data);
     run_words_->setToolTip(reasons.isEmpty() ? words : words + '\n' + reasons);
+    curves_->set_empty_text(data->experiment.execution.compute == Compute::cost
+                                ? tr("A simulation: nothing is computed, and there is no loss. Iteration time is there")
+                                : tr("Loss appears with the first iteration"));
     curves_->show_runs({data});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
     if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
@@ -94,6 +97,8 @@ void WatchPage::refresh() {
     show_groups();
     want_what_is_in_sight();
     show_idle();
+    show_splits();
+    show_differences();
     show_selected();
     show_down();
 }
@@ -139,13 +144,9 @@ void WatchPage::follow_resume() {
 /// to be.
 void WatchPage::show_one_iteration() {
     if (!shown_) return;
-    const auto& iterations = shown_->lanes->iterations();
-    const auto* span = timeline_->selected().span;
-    const bool chosen = span != nullptr || timeline_->selected_gap() || timeline_->selected_lost();
+    const bool chosen = has_selected_time();
     double begin_s = 0, length_s = shown_->info.predicted_iteration_s;
-    if (const auto* one = chosen               ? iteration_at(iterations, shown_time())
-                          : iterations.empty() ? nullptr
-                                               : &iterations.back()) {
+    if (const auto* one = chosen_iteration()) {
         begin_s = one->begin_s();
         length_s = one->length_s;
         if (chosen && shown_time() >= one->end_s) begin_s = one->end_s;  // the one under way, which has not ended

@@ -18,6 +18,47 @@ double WatchPage::shown_time() const {
     return end_s - 1e-9 * std::max(1.0, end_s);  // what ends there is still shown
 }
 
+bool WatchPage::has_selected_time() const {
+    return timeline_->selected().span != nullptr || timeline_->selected_gap() || timeline_->selected_lost();
+}
+
+/// The iteration of what is selected, else the last whole one; null: none has ended.
+const IterationTime* WatchPage::chosen_iteration() const {
+    if (!shown_) return nullptr;
+    const auto& iterations = shown_->lanes->iterations();
+    if (iterations.empty()) return nullptr;
+    return has_selected_time() ? iteration_at(iterations, shown_time()) : &iterations.back();
+}
+
+void WatchPage::show_splits() {
+    std::vector<SplitTable::Row> nodes, stages;
+    if (shown_ && shown_->problem) {
+        const auto splits = split_nodes(shown_->node_idle_s, shown_->node_busy_s);
+        std::vector<int> stage_of;
+        for (std::size_t lane = 0; lane < shown_->lanes->lanes().size() && lane < splits.size(); ++lane) {
+            stage_of.push_back(shown_->lanes->lanes()[lane].stage);
+            nodes.push_back({QString::fromStdString(shown_->lanes->lanes()[lane].name), splits[lane]});
+        }
+        const auto by_stage = split_stages(splits, stage_of);
+        for (std::size_t stage = 0; stage < by_stage.size(); ++stage)
+            stages.push_back({tr("Stage %1").arg(stage), by_stage[stage]});
+    }
+    by_node_->show_rows(nodes, tr("All nodes"));
+    by_stage_->show_rows(stages, tr("All stages"));
+}
+
+void WatchPage::show_differences() {
+    const auto* one = chosen_iteration();
+    const bool has_plan = shown_ && shown_->planned != nullptr;
+    timeline_->set_planned(has_plan && shows_plan_ ? shown_->planned : nullptr);
+    if (!has_plan || one == nullptr)
+        return differences_->show_nothing(tr("Where an iteration parts from its plan, and why: after the first one"));
+    if (!shown_->plan_changes.empty() && one->iteration >= shown_->plan_changes.front().iteration)
+        return differences_->show_nothing(
+            tr("Iteration %1 was run by another plan than the first").arg(one->iteration + 1));
+    differences_->show_iteration(*shown_->planned, *shown_->lanes, *one);
+}
+
 void WatchPage::show_down() {
     if (!shown_ || network_of_ != run_) return;
     const TimelineData& lanes = *shown_->lanes;
@@ -54,6 +95,18 @@ void WatchPage::show_idle() {
                                shares);
             return;
         }
+    if (const auto& stage = selection_.now().stage; stage && nodes.empty() && data->problem) {
+        std::vector<int> stage_of;
+        for (const auto& lane : data->lanes->lanes()) stage_of.push_back(lane.stage);
+        const auto stages = split_stages(split_nodes(data->node_idle_s, data->node_busy_s), stage_of);
+        if (*stage >= 0 && static_cast<std::size_t>(*stage) < stages.size()) {
+            const IdleSplit& split = stages[static_cast<std::size_t>(*stage)];
+            auto shares = split.idle_s;
+            for (auto& share : shares) share = split.whole_s() > 0 ? share / split.whole_s() : 0;
+            return idle_->show_shares(
+                tr("Why stage %1 idles %2 of the time").arg(*stage).arg(percent(split.idle_share())), shares);
+        }
+    }
     const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
     const QString title = data->unread.empty()
                               ? tr("Why all nodes idle %1 of the time").arg(percent(idle))

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/analysis/idle_split.h"
+#include "core/planner/timeline/evaluator.h"
+#include "tests/planner/examples.h"
+
+using namespace skippipe;
+
+class TestIdleSplit : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    /// Of every timeline of semantics.md: each node's parts are its iteration, stages and run their sums, to the
+    /// nanosecond.
+    void parts_add_up() {
+        for (const auto& example : examples::all()) {
+            const Timeline timeline = evaluate(example.problem, example.plan);
+            if (!timeline.complete) continue;
+            const IdleReport report = explain_idle(example.problem, example.plan, timeline);
+            const auto nodes = split_nodes(report.node_seconds, report.node_busy_s);
+            const auto stage_of = stage_of_nodes(example.plan, example.problem.nodes());
+            std::vector<int> stages(stage_of.begin(), stage_of.end());
+            int used = 0;
+            for (std::size_t n = 0; n < nodes.size(); ++n) {
+                if (stages[n] < 0) continue;
+                ++used;
+                QVERIFY2(std::abs(nodes[n].whole_s() - timeline.iteration_s) < 1e-9, example.name.c_str());
+            }
+            const auto by_stage = split_stages(nodes, stages);
+            QCOMPARE(by_stage.size(), example.plan.stages.size());
+            QVERIFY(std::abs(sum_of(by_stage).whole_s() - used * timeline.iteration_s) < 1e-9);
+            QVERIFY(std::abs(sum_of(by_stage).idle_share() - timeline.idle_fraction()) < 1e-9);
+        }
+    }
+
+    /// Collision: A works 6 of 12.5 s; it fills until its first activation, which the link brings from 1 to 2 s.
+    void a_known_timeline() {
+        const auto example = examples::collision();
+        const Timeline timeline = evaluate(example.problem, example.plan);
+        const auto report = explain_idle(example.problem, example.plan, timeline);
+        const auto nodes = split_nodes(report.node_seconds, report.node_busy_s);
+        QCOMPARE(nodes[1].busy_s, 6.0);
+        QCOMPARE(nodes[1].idle(), 6.5);
+        QCOMPARE(nodes[1].idle_share(), 0.52);
+        QCOMPARE(nodes[1].worst(), IdleCause::fill_drain);
+        QCOMPARE(split_stages({{1, {}}, {2, {}}, {4, {}}}, {1, 1, -1})[1].busy_s, 3.0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestIdleSplit)
+#include "test_idle_split.moc"

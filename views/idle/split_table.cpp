@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/idle/split_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+#include "views/timeline/colours.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int split_role = Qt::UserRole;
+constexpr int share_width = 76, least_split_width = 60;
+
+/// Work first, in grey; then the causes, the longest first: the same order as in words.
+std::vector<std::size_t> causes_by_length(const IdleSplit& split) {
+    std::vector<std::size_t> order(idle_causes);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return split.idle_s[a] > split.idle_s[b]; });
+    return order;
+}
+
+class SplitDelegate final : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        const auto parts = index.data(split_role).toList();
+        const QRectF box = QRectF(option.rect).adjusted(4, 7, -8, -7);
+        double from = 0;
+        for (qsizetype i = 0; i + 1 < parts.size(); i += 2) {
+            const double share = parts[i].toDouble(), to = from + share;
+            const int cause = parts[i + 1].toInt();
+            const QColor fill =
+                cause < 0 ? mix(theme().surface, theme().text_2, 0.3) : cause_colour(theme(), IdleCause(cause));
+            const double x0 = std::round(box.left() + from * box.width()),
+                         x1 = std::round(box.left() + to * box.width());
+            if (x1 > x0) painter->fillRect(QRectF(x0, box.top(), x1 - x0, box.height()), fill);
+            from = to;
+        }
+    }
+};
+
+}  // namespace
+
+QString split_words(const IdleSplit& split) {
+    const double whole_s = split.whole_s();
+    if (!(whole_s > 0)) return QObject::tr("Nothing was recorded");
+    QStringList lines{QObject::tr("%1 in all").arg(duration(whole_s)),
+                      QObject::tr("works %1, %2").arg(duration(split.busy_s), percent(split.busy_s / whole_s))};
+    for (const auto cause : causes_by_length(split)) {
+        if (!(split.idle_s[cause] > 0)) break;
+        const auto words = describe(static_cast<IdleCause>(cause));
+        lines << QObject::tr("%1 %2, %3")
+                     .arg(QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())),
+                          duration(split.idle_s[cause]), percent(split.idle_s[cause] / whole_s));
+    }
+    return lines.join('\n');
+}
+
+SplitTable::SplitTable(const QString& name, QWidget* parent) : QWidget(parent), table_(new QTableWidget(0, 3)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, size::unit, 0, 0);
+    column->addWidget(table_);
+    make_plain(*table_, name);
+    table_->horizontalHeader()->hide();
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table_->setSelectionMode(QAbstractItemView::SingleSelection);
+    table_->setItemDelegateForColumn(1, new SplitDelegate(table_));
+    table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table_->horizontalHeader()->setMinimumSectionSize(least_split_width);
+    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
+    table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
+    table_->setColumnWidth(2, share_width);
+    const auto choose = [this](int row) { Q_EMIT chosen(row + 1 < table_->rowCount() ? row : -1); };
+    connect(table_, &QTableWidget::cellClicked, this, choose);
+    connect(table_, &QTableWidget::cellActivated, this, choose);
+}
+
+void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
+    table_->setRowCount(static_cast<int>(rows.size()) + 1);
+    std::vector<IdleSplit> parts;
+    for (const auto& row : rows) parts.push_back(row.split);
+    for (int i = 0; i < static_cast<int>(rows.size()); ++i) put(i, rows[static_cast<std::size_t>(i)], false);
+    put(static_cast<int>(rows.size()), {all, sum_of(parts)}, true);
+}
+
+void SplitTable::put(int row, const Row& what, bool is_sum) {
+    const double whole_s = what.split.whole_s();
+    QVariantList parts;
+    if (whole_s > 0) {
+        parts << what.split.busy_s / whole_s << -1;
+        for (const auto cause : causes_by_length(what.split))
+            parts << what.split.idle_s[cause] / whole_s << static_cast<int>(cause);
+    }
+    auto* name = new QTableWidgetItem(what.name);
+    auto* bar = new QTableWidgetItem;
+    auto* idle = new QTableWidgetItem(percent(what.split.idle_share()));
+    bar->setData(split_role, parts);
+    idle->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    if (is_sum) name->setFont(bold_font()), idle->setFont(bold_font());
+    int column = 0;
+    for (auto* item : {name, bar, idle}) {
+        item->setToolTip(split_words(what.split));
+        table_->setItem(row, column++, item);
+    }
+}
+
+}  // namespace skippipe
