@@ -43,7 +43,7 @@ void describe(CLI::App& app, Options& o) {
         return skippipe::parse_size(text).isValid() ? std::string{} : "WIDTHxHEIGHT is needed, each 200 to 8000";
     });
     app.add_option("--select", o.select,
-                   "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, "
+                   "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, planned, "
                    "find:WORDS or tab:NAME");
     app.add_option("--scale", o.scale, "Pixels a point in the screenshot")->check(CLI::Range(0.5, 4.0));
 }

@@ -369,6 +369,8 @@ private Q_SLOTS:
         DifferenceTable table;
         table.show_iteration(*planned, *done, iteration);
         QVERIFY(table.table().rowCount() > 3);
+        const QString slowest = QString(table.summary()).replace(QChar(0x2009), ' ');
+        QVERIFY2(slowest.endsWith("on A: +3.00 s"), qPrintable(slowest));  // two forwards of 1 s, two backwards of 2 s
         QSignalSpy chosen(&table, &DifferenceTable::chosen);
         Q_EMIT table.findChild<QTableWidget*>()->cellClicked(0, 0);
         QCOMPARE(chosen.front().front().toLongLong(), qlonglong(differences.front().done.row));

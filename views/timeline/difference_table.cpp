@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <QHeaderView>
 #include <QVBoxLayout>
@@ -37,6 +38,19 @@ QString signed_duration(double seconds) {
     return (seconds < 0 ? QStringLiteral("−") : QStringLiteral("+")) + duration(std::abs(seconds));
 }
 
+/// The node whose work took longest beyond its plan: where waits of others begin.
+QString slowest_words(const std::vector<PlanDifference>& all, const TimelineData& data, double least_s) {
+    std::map<int, double> longer_s;
+    for (const auto& one : all)
+        if (is_compute(one.done.kind)) longer_s[one.lane] += one.longer_s;
+    const auto most = std::max_element(longer_s.begin(), longer_s.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == longer_s.end() || most->second < least_s) return {};
+    return QObject::tr(". Work took longest beyond its plan on %1: %2")
+        .arg(QString::fromStdString(data.lanes()[static_cast<std::size_t>(most->first)].name),
+             signed_duration(most->second));
+}
+
 }  // namespace
 
 QString difference_words(const PlanDifference& one) {
@@ -46,10 +60,9 @@ QString difference_words(const PlanDifference& one) {
     if (std::abs(one.longer_s) >= std::abs(one.longer_wait_s) && std::abs(one.longer_s) >= std::abs(one.later_input_s))
         return than(one.longer_s, QObject::tr("took %1 longer"), QObject::tr("took %1 less"));
     if (std::abs(one.longer_wait_s) >= std::abs(one.later_input_s))
-        return is_on_line(one.done.kind) ? than(one.longer_wait_s, QObject::tr("queued %1 longer for its line"),
-                                                QObject::tr("queued %1 less for its line"))
-                                         : than(one.longer_wait_s, QObject::tr("waited %1 longer for its node"),
-                                                QObject::tr("waited %1 less for its node"));
+        return is_on_line(one.done.kind)
+                   ? than(one.longer_wait_s, QObject::tr("queued %1 longer"), QObject::tr("queued %1 less"))
+                   : than(one.longer_wait_s, QObject::tr("waited %1 longer"), QObject::tr("waited %1 less"));
     return than(one.later_input_s, QObject::tr("its input came %1 later"), QObject::tr("its input came %1 earlier"));
 }
 
@@ -103,7 +116,8 @@ void DifferenceTable::show_iteration(const TimelineData& planned, const Timeline
                           .arg(iteration.iteration + 1)
                           .arg(all.size())
                           .arg(compared)
-                          .arg(signed_duration(later_s)));
+                          .arg(signed_duration(later_s)) +
+                      slowest_words(all, done, least_s));
     table_->show();
     table_->setRowCount(static_cast<int>(std::min(all.size(), most_rows)));
     for (int row = 0; row < table_->rowCount(); ++row) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include <QAction>
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QEventLoop>
@@ -83,6 +84,9 @@ QString select(MainWindow& window, const QString& what) {
         window.watch_page().find_bar().open();
         window.watch_page().find_bar().look_for(name);
         return {};
+    } else if (kind == "planned" && name.isEmpty()) {
+        if (auto* action = window.findChild<QAction*>("show_planned")) action->setChecked(true);
+        return {};
     } else if (kind == "tab") {
         for (auto* tabs : window.findChildren<QTabWidget*>())
             for (int i = 0; i < tabs->count(); ++i)
@@ -91,10 +95,11 @@ QString select(MainWindow& window, const QString& what) {
     } else if (kind == "reduction" && name.isEmpty())
         return window.watch_page().show_longest_reduction(), QString{};
     else
-        return QObject::
-            tr("\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, find:WORDS or "
-               "tab:NAME")
-                .arg(what);
+        return QObject::tr(
+                   "\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, planned, "
+                   "find:WORDS or "
+                   "tab:NAME")
+            .arg(what);
     window.selection().select(selection);
     return {};
 }
