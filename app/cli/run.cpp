@@ -57,11 +57,10 @@ void check_executable(const Experiment& e) {
         refuse("/failures", "failures under the wall clock, with one rank",
                "a node is lost with its rank, and rank 0 decides for all",
                "Set execution.clock to \"virtual\", or execution.ranks to 2 or more");
-    if (const auto policy = e.recovery.policy; !e.failures.empty() && how.clock == Clock::wall &&
-                                               policy != RecoveryPolicy::reroute && policy != RecoveryPolicy::replay)
-        refuse("/recovery/policy", fmt::format("\"{}\" under the wall clock", skippipe::name_of(policy)),
-               "there an iteration begins again by a plan for the nodes that are left",
-               R"(Use "reroute" or "replay", or set execution.clock to "virtual")");
+    if (e.recovery.policy == RecoveryPolicy::restart && !e.failures.empty() && how.clock == Clock::wall)
+        refuse("/recovery/policy", "\"restart\" under the wall clock",
+               "ranks go on with what those that are left have of the iteration",
+               R"(Use another policy, or set execution.clock to "virtual"; `skippipe resume` goes back by hand)");
     if (!faults.empty()) throw InputError(faults);
 }
 

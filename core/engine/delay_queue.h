@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,16 @@ public:
         }
         std::pop_heap(entries_.begin(), entries_.end(), later);
         Item item = std::move(entries_.back().item);
+        entries_.pop_back();
+        return item;
+    }
+
+    /// The earliest, due or not; nothing where there is none.
+    std::optional<Item> take_any() {
+        const std::lock_guard lock(mutex_);
+        if (entries_.empty()) return std::nullopt;
+        std::pop_heap(entries_.begin(), entries_.end(), later);
+        std::optional<Item> item(std::move(entries_.back().item));
         entries_.pop_back();
         return item;
     }

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/driver.h"
 
+#include <stdexcept>
+
 #include "core/base/index.h"
 #include "core/engine/costs.h"
 
 namespace skippipe {
+
+void EventSource::begin_rest(int, double, std::vector<Span>&) {
+    throw std::logic_error("only ranks under a real clock are lost in the middle of an iteration");
+}
+std::optional<NodeEvent> EventSource::happened(std::uint64_t&) { return std::nullopt; }
 
 Driver::Driver(const Problem& problem, const RankSchedule& schedule, int rank, EventSource& events)
     : problem_(problem),
@@ -44,7 +51,9 @@ void Driver::begin(int iteration) {
     lost_.assign(at(problem_.nodes()), 0);
     lost_gradients_.clear();
     recoveries_.clear();
+    begun_ = false;
     events_.begin_iteration(iteration, timeline_.spans);
+    begun_ = true;
     for (const auto& path : schedule_.plan.paths)
         if (machines_[at(path.nodes.front())])
             events_.release(path.nodes.front(), {OpKind::F, path.microbatch}, next_number_++);
@@ -63,7 +72,7 @@ void Driver::handle(NodeEvent event) {
     if (event.kind == NodeInput::Kind::end)
         note_end(event);
     else if (event.input.size() > 0)
-        inputs_[{event.node, event.operation.microbatch}] = std::move(event.input);
+        inputs_[{event.node, event.operation.microbatch, event.operation.kind}] = std::move(event.input);
     const NodeInput seen{event.kind, event.operation, event.time_s, event.number};
     act(event.node, machine(event.node).handle(seen, next_number_), event.time_s);
 }
@@ -89,12 +98,12 @@ void Driver::act(int node, const std::vector<NodeAction>& actions, double now_s)
             events_.hand_over(node, action, now_s);
             continue;
         }
+        if (interrupted_) continue;
         const int microbatch = action.operation.microbatch;
         const ComputeTask task{action.operation, node, stage_of_[at(node)], routes_.hop(microbatch, node)};
         Buffer input;
-        // W works on what I has left: a message that waits here is for another operation.
-        if (action.operation.kind != OpKind::W)
-            if (auto waiting = inputs_.extract({node, microbatch})) input = std::move(waiting.mapped());
+        if (auto waiting = inputs_.extract({node, microbatch, action.operation.kind}))
+            input = std::move(waiting.mapped());
         events_.start(task, action, now_s, std::move(input));
     }
 }

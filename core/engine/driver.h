@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One loop drives the machines of a rank's nodes, whatever clock says what happens next.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "core/engine/compute.h"
 #include "core/engine/node.h"
 #include "core/engine/recovery.h"
+#include "core/engine/rest.h"
 #include "core/planner/plan/timeline.h"
 #include "core/planner/replan/residual_end.h"
 
@@ -46,6 +49,23 @@ struct RankIteration {
     Faults abandoned;              ///< why it could not go on after a loss; nothing of it counts
 };
 
+/// Messages from other ranks that operations wait with, by node, microbatch and kind of operation. (Of one that runs
+/// again, a node may have that of its backward too.)
+using ArrivedInputs = std::map<std::tuple<int, int, OpKind>, Buffer>;
+
+/// What a rank has of an iteration when others were lost in it and nothing runs here any more.
+struct Interrupted {
+    RankProgress progress;
+    ArrivedInputs inputs;
+    Timeline timeline;  ///< what has run
+};
+
+/// How such an iteration goes on.
+struct RestOfIteration {
+    const Replan* replan = nullptr;  ///< null: this rank has just come, and takes part in the sums alone
+    double origin_s = 0;             ///< common clock's reading when the iteration began
+};
+
 /// A clock whose iteration can be changed in the middle. Times are seconds from the iteration's start.
 class InterruptibleSource {
 public:
@@ -66,8 +86,6 @@ public:
     virtual std::vector<double> line_free_s() const = 0;
     /// End of each stage's last operation so far, negative where none ran.
     virtual const PerStage<double>& stage_end_s() const = 0;
-    /// Goes on with other paths: `events` are all that is to come.
-    virtual void go_on(const Replan& rest, const std::vector<PendingEvent>& events) = 0;
     /// The sums at the end of an iteration that went on so.
     virtual std::vector<StageSum> reduce() = 0;
 };
@@ -90,6 +108,16 @@ public:
     virtual std::optional<NodeEvent> next(std::uint64_t& next_number) = 0;
     /// After the last event: reductions, and the end of the iteration in the timeline.
     virtual std::vector<StageSum> finish_iteration(Timeline& timeline) = 0;
+
+    /// In the middle of an iteration, goes on with other paths: `events` are all that is to come.
+    virtual void go_on(const Replan& rest, const std::vector<PendingEvent>& events) = 0;
+    /// A node hands over once more what it has kept.
+    virtual void send_again(int from_node, const NodeAction& send, double now_s) { hand_over(from_node, send, now_s); }
+    // Under a real clock, where ranks are lost in the middle of an iteration.
+    /// Begins what is left of one that began at `origin_s` of the common clock.
+    virtual void begin_rest(int iteration, double origin_s, std::vector<Span>& spans);
+    /// What has happened and was not yet taken; does not wait.
+    virtual std::optional<NodeEvent> happened(std::uint64_t& next_number);
     /// Null where it cannot be changed in the middle of an iteration.
     virtual InterruptibleSource* interruptible() { return nullptr; }
 };
@@ -107,6 +135,12 @@ public:
     /// interruptible source that drives every node.
     RankIteration run_iteration(int iteration, const std::vector<Disturbance>& disturbances,
                                 RecoveryController& controller);
+    /// Whether all ranks have begun the last iteration, or rest, that this one was to run.
+    bool begun() const { return begun_; }
+    /// Under a real clock, once nothing runs any more: what this rank has of the iteration.
+    Interrupted interrupt();
+    /// Of a driver whose schedule is that of the rest. `before` is taken once all ranks have begun it.
+    RankIteration run_rest(int iteration, const RestOfIteration& rest, Interrupted& before);
 
 private:
     /// What is left of an iteration, and what it is measured against.
@@ -144,12 +178,8 @@ private:
     void recover(const std::vector<int>& down, double now_s, RecoveryController& controller);
     void go_on(double now_s);
     std::vector<NodeRest> take_up(std::vector<PendingEvent>& pending) const;
-    struct Again {
-        int from = -1, microbatch = 0, step = 0;  ///< from -1: lies on its data node
-        std::uint8_t attempt = 0;
-    };
-    std::vector<Again> inputs_again() const;
 
+    bool hosts(int node) const { return std::binary_search(nodes_.begin(), nodes_.end(), node); }
     NodeMachine& machine(int node) { return machines_.at(static_cast<std::size_t>(node)).value(); }
 
     const Problem& problem_;
@@ -159,8 +189,10 @@ private:
     PerNode<StageIndex> stage_of_;
     std::vector<int> nodes_;
     std::size_t operations_ = 0;                        ///< of this rank in an iteration
+    bool begun_ = false;
+    bool interrupted_ = false;                          ///< nothing starts
     std::vector<std::optional<NodeMachine>> machines_;  ///< by node; of this rank's nodes
-    std::map<std::pair<int, int>, Buffer> inputs_;      ///< by node and microbatch: arrived and not yet started
+    ArrivedInputs inputs_;
     std::uint64_t next_number_ = 0;
     std::size_t left_ = 0;
     Timeline timeline_;

@@ -146,7 +146,7 @@ bool Driver::needs(const NetworkChange& cut) const {
 void Driver::lose(int node, double now_s) {
     lost_[at(node)] = 1;
     machines_[at(node)].reset();
-    std::erase_if(inputs_, [&](const auto& input) { return input.first.first == node; });
+    std::erase_if(inputs_, [&](const auto& input) { return std::get<0>(input.first) == node; });
     events_.interruptible()->lose(node, now_s);
 }
 
@@ -284,29 +284,6 @@ int Driver::note_lost_gradients(const Residual& residual) {
     return more;
 }
 
-/// The inputs that come again from the nodes before, in the order in which they are handed over.
-std::vector<Driver::Again> Driver::inputs_again() const {
-    const auto& residual = rest_->replan.residual;
-    std::vector<Again> inputs;
-    std::vector<char> fed(residual.redo.size(), 0);
-    for (const auto& open : residual.open)
-        if (open.redo) fed[at(open.index * residual.steps() + open.step)] = 1;
-    for (ReleaseIndex i = 0; i < residual.count(); ++i) {
-        if (residual.begin[at(i)] != Residual::Begin::underway) continue;
-        const int microbatch = residual.microbatches[i];
-        for (int step = 0; step < residual.steps(); ++step) {
-            if (!residual.redone(i, step) || fed[at(i * residual.steps() + step)] != 0 ||
-                (step > 0 && residual.redone(i, step - 1)))
-                continue;
-            inputs.push_back({step == 0 ? -1 : routes_.node_of(microbatch, step - 1), microbatch, step, 1});
-        }
-        if (residual.resend[at(i)] == 0) continue;
-        const int step = residual.next_step[at(i)];
-        inputs.push_back({routes_.node_of(microbatch, step - 1), microbatch, step, 0});
-    }
-    return inputs;
-}
-
 /// What every node is in the midst of, and what is on its way.
 std::vector<NodeRest> Driver::take_up(std::vector<PendingEvent>& pending) const {
     const auto& residual = rest_->replan.residual;
@@ -350,16 +327,16 @@ void Driver::go_on(double now_s) {
     next_number_ = std::max(residual.open.size(), residual.begin.size());
     std::vector<PendingEvent> pending;
     auto nodes = take_up(pending);
-    auto& source = *events_.interruptible();
-    source.go_on(replan, pending);
-    for (const auto& input : inputs_again()) {
+    events_.go_on(replan, pending);
+    std::vector<std::pair<int, NodeAction>> sends;
+    for (const auto& input : inputs_again(residual, routes_)) {
         const auto operation = routes_.operation_of(input.microbatch, input.step, input.attempt);
         const int to = routes_.node_of(input.microbatch, input.step);
         const auto number = next_number_++;
         if (input.from == to || input.from < 0)
             nodes[at(to)].waiting.push_back({operation, now_s, number});
-        else if (lost_[at(input.from)] == 0)  // nobody may know yet that it is
-            events_.hand_over(input.from, {NodeAction::Kind::send, operation, to, number, 0, {}}, now_s);
+        else if (lost_[at(input.from)] == 0 && hosts(input.from))  // nobody may know yet that it is lost
+            sends.push_back({input.from, {NodeAction::Kind::send, operation, to, number, 0, {}}});
     }
     const auto& order = replan.order_left;
     for (const int n : nodes_) {
@@ -369,8 +346,59 @@ void Driver::go_on(double now_s) {
                                  order.empty() ? std::vector<Operation>{} : order[at(n)], routes_,
                                  std::move(nodes[at(n)]));
     }
+    // From here on what there is of the iteration is in the machines, whatever the transport says.
+    for (const auto& [from, send] : sends) events_.send_again(from, send, now_s);
     for (const int n : nodes_)
         if (machines_[at(n)]) act(n, machine(n).begin(next_number_), now_s);
+}
+
+/// What has ended or come meanwhile is taken in; nothing new starts.
+Interrupted Driver::interrupt() {
+    interrupted_ = true;
+    while (auto event = events_.happened(next_number_)) handle(std::move(*event));
+    interrupted_ = false;
+    RankProgress progress{steps_done_, again_, {}};
+    for (const int n : nodes_) {
+        if (!machines_[at(n)]) continue;
+        const auto has = [&](const Operation& operation) {
+            auto open = open_of(operation, n, 0);
+            const bool fresh = open.step == 0 && !open.redo && !open.weight;  // as if it had not been released
+            if (!fresh) progress.open.push_back(open);
+        };
+        for (const auto& waiting : machine(n).waiting()) has(waiting.operation);
+        for (const auto& waiting : machine(n).parked()) has(waiting.operation);
+        if (machine(n).busy()) has(*machine(n).running());  // it would have started
+    }
+    return {std::move(progress), std::move(inputs_), std::move(timeline_)};
+}
+
+RankIteration Driver::run_rest(int iteration, const RestOfIteration& rest, Interrupted& before) {
+    machines_.assign(at(problem_.nodes()), std::nullopt);
+    recoveries_.clear();
+    lost_gradients_.clear();
+    timeline_ = {};
+    begun_ = false;
+    events_.begin_rest(iteration, rest.origin_s, timeline_.spans);
+    begun_ = true;
+    timeline_ = std::move(before.timeline);
+    if (rest.replan != nullptr) {
+        const auto& residual = rest.replan->residual;
+        rest_ = std::make_unique<Rest>(Rest{schedule_.plan, problem_, *rest.replan});
+        lost_.assign(residual.down.begin(), residual.down.end());
+        inputs_.clear();
+        const RouteTable routes(residual, rest.replan->residual_plan.nodes);
+        for (const auto& open : residual.open) {
+            const int microbatch = residual.microbatches[open.index];
+            if (open.weight) continue;
+            const auto kind = routes.operation_of(microbatch, open.step).kind;
+            if (auto kept = before.inputs.extract({routes.node_of(microbatch, open.step), microbatch, kind}))
+                inputs_.insert(std::move(kept));
+        }
+        go_on(timeline_.makespan_s);
+    }
+    left_ = operations_;
+    while (auto event = events_.next(next_number_)) handle(std::move(*event));
+    return finish();
 }
 
 }  // namespace skippipe

@@ -51,4 +51,9 @@ PlanExecution::PlanExecution(const Experiment& experiment, const Problem& proble
     driver_.emplace(drawn, schedule_, transport.rank(), *events_);
 }
 
+std::optional<Interrupted> PlanExecution::interrupt() {
+    if (wall_ == nullptr || !wall_->quiet()) return std::nullopt;
+    return driver_->interrupt();
+}
+
 }  // namespace skippipe

@@ -25,6 +25,14 @@ public:
     RankIteration run(int iteration, const std::vector<Disturbance>& disturbances, RecoveryController& controller) {
         return driver_->run_iteration(iteration, disturbances, controller);
     }
+    RankIteration run_rest(int iteration, const RestOfIteration& rest, Interrupted& before) {
+        return driver_->run_rest(iteration, rest, before);
+    }
+    /// Whether all ranks have begun the iteration, or the rest, that was to run last.
+    bool begun() const { return driver_->begun(); }
+    /// Ends what is under way of an iteration by the wall clock: what this rank has of it. Nothing where that cannot be
+    /// known, because something threw.
+    std::optional<Interrupted> interrupt();
     /// Null under the virtual clock.
     const WallClock* wall() const { return wall_; }
 
@@ -33,7 +41,7 @@ private:
     RankSchedule schedule_;
     std::unique_ptr<LinkShaper> shaper_;
     std::unique_ptr<EventSource> events_;
-    const WallClock* wall_ = nullptr;
+    WallClock* wall_ = nullptr;
     std::optional<Driver> driver_;
 };
 

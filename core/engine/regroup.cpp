@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include "core/base/format.h"
 #include "core/base/index.h"
+#include "core/engine/rest.h"
 
 namespace skippipe {
 
@@ -82,6 +84,14 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
     if (!report.joined.empty())
         text += fmt::format("{}{} {} back (nodes {})", text.empty() ? "" : "; ", ranks_text(report.joined),
                             report.joined.size() > 1 ? "are" : "is", names(report.nodes_joined, problem));
+    if (report.goes_on)
+        text += fmt::format(
+            ": the iteration goes on, {} forwards and {} backwards run again{}{}", report.redone_forwards,
+            report.redone_backwards,
+            report.dropped > 0
+                ? fmt::format(", {} microbatch{} left out", report.dropped, report.dropped > 1 ? "es are" : " is")
+                : "",
+            report.lost_gradients > 0 ? fmt::format(", the gradients of {} are lost", report.lost_gradients) : "");
     text += fmt::format(": {} lost, known after {}, all quiet {}, met {}, planned {}, connected {}",
                         format_seconds(report.lost_work_s), format_seconds(report.detection_s),
                         format_seconds(report.quiet_s), format_seconds(report.meeting_s),
@@ -91,13 +101,18 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
 }
 
 std::string to_text(const RankPosition& position) {
-    return json{{"iterations_done", position.iterations_done}, {"commit", position.commit}}.dump();
+    return json{{"iterations_done", position.iterations_done},
+                {"commit", position.commit},
+                {"rests", position.rests},
+                {"progress", position.progress},
+                {"origin_s", position.origin_s}}
+        .dump();
 }
 
 RankPosition read_position(const std::string& text, int rank) {
     return from_peer(rank, [&] {
         const auto v = json::parse(text);
-        return RankPosition{v.at("iterations_done"), v.at("commit")};
+        return RankPosition{v.at("iterations_done"), v.at("commit"), v.at("rests"), v.at("progress"), v.at("origin_s")};
     });
 }
 
@@ -108,21 +123,28 @@ std::string to_text(const Agreement& agreement) {
                 {"validation_due", agreement.validation_due},
                 {"validated_at", agreement.validated_at},
                 {"committed_at", agreement.committed_at},
-                {"plan", agreement.plan_json}}
+                {"plan", agreement.plan_json},
+                {"rests", agreement.rests},
+                {"origin_s", agreement.origin_s},
+                {"at_s", agreement.at_s},
+                {"progress", agreement.progress}}
         .dump();
 }
 
 Agreement read_agreement(const std::string& text) {
     return from_peer(0, [&] {
         const auto v = json::parse(text);
-        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"), v.at("validation_due"),
-                         v.at("validated_at"),    v.at("committed_at"), v.at("plan")};
+        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"),  v.at("validation_due"),
+                         v.at("validated_at"),    v.at("committed_at"), v.at("plan"),    v.at("rests"),
+                         v.at("origin_s"),        v.at("at_s"),         v.at("progress")};
     });
 }
 
 Agreement agree(const std::vector<std::string>& positions) {
     Agreement agreement{.iterations_done = -1};
     std::vector<int> done;
+    std::vector<RankPosition> under_way(positions.size());
+    bool known = true;
     for (std::size_t rank = 0; rank < positions.size(); ++rank) {
         if (positions[rank].empty()) continue;
         auto position = read_position(positions[rank], static_cast<int>(rank));
@@ -131,17 +153,54 @@ Agreement agree(const std::vector<std::string>& positions) {
             continue;
         }
         done.push_back(position.iterations_done);
+        known = known && position.rests >= RankPosition::not_begun;
+        agreement.rests = std::max(agreement.rests, position.rests);
+        under_way[rank].rests = position.rests;
+        under_way[rank].progress = std::move(position.progress);
+        under_way[rank].origin_s = position.origin_s;
         if (position.iterations_done <= agreement.iterations_done) continue;
         agreement.iterations_done = position.iterations_done;
         agreement.commit = std::move(position.commit);
     }
     const auto behind = [&](int iterations) { return iterations < agreement.iterations_done; };
-    if (std::none_of(done.begin(), done.end(), behind))
+    const bool together = std::none_of(done.begin(), done.end(), behind);
+    if (!together || !known) agreement.rests = RankPosition::not_begun;
+    agreement.progress.resize(positions.size());
+    for (std::size_t rank = 0; agreement.rests >= 0 && rank < positions.size(); ++rank)
+        if (under_way[rank].rests == agreement.rests) {
+            agreement.progress[rank] = std::move(under_way[rank].progress);
+            agreement.origin_s = under_way[rank].origin_s;
+        }
+    if (together)
         agreement.commit.clear();
     else if (agreement.commit.empty() || *std::min_element(done.begin(), done.end()) + 1 < agreement.iterations_done)
         throw PeerFault(-1, fmt::format("is {} iterations ahead of another",
                                         agreement.iterations_done - *std::min_element(done.begin(), done.end())));
     return agreement;
+}
+
+PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const Plan& plan, const Replan* before,
+                    const std::vector<int>& members, const Agreement& agreement, RecoveryController& controller) {
+    std::map<int, std::optional<RankProgress>> ranks;
+    const int microbatches = static_cast<int>(plan.paths.size()),
+              length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
+    for (const int rank : members) {
+        if (contains(agreement.joined, rank)) continue;
+        const auto& told = agreement.progress.at(at(rank));
+        auto& progress = ranks[rank];
+        if (!told.empty()) progress = read_progress(told, rank, microbatches, length);
+    }
+    ReplanRequest request{.progress = join_progress(problem, plan, before, ranks, everybody.rank_of, agreement.at_s)};
+    for (const auto& ring : plan.stages)
+        for (const NodeIndex node : ring)
+            if (!ranks.contains(everybody.rank_of[at(node)]))
+                request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
+    PlannedRest rest{controller.recover(problem, plan, request), {}};
+    rest.schedule = schedule_of_rest(everybody, members, &rest.replan);
+    if (const auto why = find_deadlock(problem, rest.schedule, rest.replan))
+        throw InputError("ranks", "the rest of the iteration comes to a deadlock: " + *why,
+                         "every rank posts transfers in one order", "It begins again");
+    return rest;
 }
 
 std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::vector<int>& ranks) {

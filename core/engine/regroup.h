@@ -23,7 +23,11 @@ struct RegroupReport {
     double planning_s = 0;    ///< the plan for those, with the proof against deadlock
     double connecting_s = 0;  ///< lines and sums of that plan
     double fetching_s = 0;    ///< weights and AdamW's state for those who came back
-    std::string plan_json;    ///< in force from now on
+    /// The iteration that was interrupted goes on, with all that those who are left have of it; else it begins again.
+    bool goes_on = false;
+    int redone_forwards = 0, redone_backwards = 0;  ///< that had run on nodes that are lost
+    int lost_gradients = 0, dropped = 0;            ///< as in RecoveryReport
+    std::string plan_json;                          ///< in force from the next iteration that begins on
 
     /// From the first loss to the next iteration, less what passed before it was known.
     double total_s() const { return lost_work_s + quiet_s + meeting_s + planning_s + connecting_s + fetching_s; }
@@ -34,8 +38,12 @@ std::string describe(const RegroupReport& report, const Problem& problem);
 
 /// Where a rank stands when ranks meet.
 struct RankPosition {
-    int iterations_done = -1;  ///< -1: it has just come
-    Commit commit;             ///< of the last of them, where it was this rank's; or empty
+    static constexpr int not_begun = -1, not_known = -2;
+    int iterations_done = -1;   ///< -1: it has just come
+    Commit commit;              ///< of the last of them, where it was this rank's; or empty
+    int rests = not_begun;      ///< of the iteration under way: 0 of the whole, k of its k-th rest
+    std::string progress = {};  ///< RankProgress of that as text, where rests is 0 or more
+    double origin_s = 0;        ///< when that iteration began, common clock
 };
 
 /// What rank 0 says to all when they have met.
@@ -46,6 +54,10 @@ struct Agreement {
     bool validation_due = false;
     int validated_at = -1, committed_at = -1;
     std::string plan_json;
+    /// Of the iteration under way, which is to go on: what of it is in force (RankPosition::rests), else not_begun.
+    int rests = RankPosition::not_begun;
+    double origin_s = 0, at_s = 0;           ///< when it began, common clock; and where it is, from then on
+    std::vector<std::string> progress = {};  ///< RankPosition::progress of each rank that is as far as that
 };
 
 std::string to_text(const RankPosition& position);
@@ -58,6 +70,15 @@ Agreement read_agreement(const std::string& text);
 /// The furthest of them. An iteration whose sums one rank has is over for all: each has given its own, and none can be
 /// more than that one behind. Throws PeerFault where that is not so. `positions` by rank, empty of those not there.
 Agreement agree(const std::vector<std::string>& positions);
+
+/// A rest of an iteration, as all ranks make it of what they have agreed on. `plan` and `before`: in force. Throws
+/// InputError where there is none, or it would come to a deadlock.
+struct PlannedRest {
+    Replan replan;
+    RankSchedule schedule;
+};
+PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const Plan& plan, const Replan* before,
+                    const std::vector<int>& members, const Agreement& agreement, RecoveryController& controller);
 
 /// Of the plan, ascending.
 std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::vector<int>& ranks);

@@ -12,6 +12,7 @@
 #include "core/base/fault.h"
 #include "core/base/index.h"
 #include "core/engine/node.h"
+#include "core/engine/rest.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/executed_order.h"
 
@@ -50,12 +51,18 @@ std::vector<int> stages_by_end(const Timeline& timeline, std::size_t stages) {
 class Dependencies {
 public:
     Dependencies(const Problem& problem, const RankSchedule& schedule)
-        : problem_(problem), schedule_(schedule), routes_(schedule.plan) {
-        for (std::size_t n = 0; n < schedule.plan.order.size(); ++n) add_order(static_cast<int>(n));
-        for (const auto& transfer : schedule.transfers)
-            crossing_[{transfer.to_node, transfer.operation}] = transfer.number;
-        add_inputs();
-        add_transfers();
+        : problem_(problem), schedule_(schedule), routes_(schedule.plan), order_(schedule.plan.order) {
+        build();
+    }
+    Dependencies(const Problem& problem, const RankSchedule& schedule, const Replan& rest)
+        : problem_(problem),
+          schedule_(schedule),
+          routes_(rest.residual, rest.residual_plan.nodes),
+          order_(rest.order_left),
+          held_(rest.residual.held) {
+        for (const auto& [from, microbatch, step, attempt] : inputs_again(rest.residual, routes_))
+            given_.insert({routes_.node_of(microbatch, step), routes_.operation_of(microbatch, step, attempt)});
+        build();
     }
 
     std::optional<std::string> stuck() {
@@ -87,6 +94,14 @@ private:
         }
     };
 
+    void build() {
+        for (std::size_t n = 0; n < order_.size(); ++n) add_order(static_cast<int>(n));
+        for (const auto& transfer : schedule_.transfers)
+            crossing_[{transfer.to_node, transfer.operation}] = transfer.number;
+        add_inputs();
+        add_transfers();
+    }
+
     std::size_t add(std::string name) {
         names_.push_back(std::move(name));
         waits_.push_back(0);
@@ -102,13 +117,13 @@ private:
     /// has one before it.
     void add_order(int node) {
         std::optional<std::size_t> last;
-        int held = 0;
-        for (const auto& operation : schedule_.plan.order[at(node)]) {
+        int held = held_.empty() ? 0 : held_[at(node)];
+        for (const auto& operation : order_[at(node)]) {
             const auto item = add(problem_.node_ids[at(node)] + " " + to_string(operation));
             items_[{node, operation}] = item;
             if (last) precede(*last, item);
             if (operation.kind == OpKind::F && ++held > problem_.memory[at(node)]) precede(item, item);
-            if (operation.kind == (schedule_.plan.split_backward ? OpKind::W : OpKind::B)) --held;
+            if (operation.kind == (routes_.split_backward() ? OpKind::W : OpKind::B)) --held;
             last = item;
         }
     }
@@ -120,7 +135,15 @@ private:
             if (next.node >= 0 && !crossing_.contains({next.node, next.operation}))
                 precede(item, items_.at({next.node, next.operation}));
             if (next.node >= 0) source_[{next.node, next.operation}] = item;
+            if (key.second.kind == OpKind::F && key.second.attempt > 0) before_backward(key, item);
         }
+    }
+
+    /// A backward waits for its forward to be run again.
+    void before_backward(const Key& forward, std::size_t item) {
+        const auto kind = routes_.split_backward() ? OpKind::I : OpKind::B;
+        const auto backward = items_.find({forward.first, {kind, forward.second.microbatch}});
+        if (backward != items_.end()) precede(item, backward->second);
     }
 
     void add_transfers() {
@@ -132,7 +155,7 @@ private:
             const Key target{transfer.to_node, transfer.operation};
             const auto source = source_.find(target);
             // Without a source nothing ever hands it over.
-            precede(source == source_.end() ? item : source->second, item);
+            if (!given_.contains(target)) precede(source == source_.end() ? item : source->second, item);
             if (items_.contains(target)) precede(item, items_.at(target));
             const std::pair pair{schedule_.rank_of[at(transfer.from_node)], schedule_.rank_of[at(transfer.to_node)]};
             if (last.contains(pair)) precede(last[pair], item);
@@ -143,6 +166,9 @@ private:
     const Problem& problem_;
     const RankSchedule& schedule_;
     RouteTable routes_;
+    const PerNode<std::vector<Operation>>& order_;
+    PerNode<int> held_;            ///< of each node, to begin with; or empty
+    std::set<Key, Before> given_;  ///< what is handed over to begin with
     std::vector<std::string> names_;
     std::vector<int> waits_;
     std::vector<std::vector<std::size_t>> followers_;
@@ -240,6 +266,11 @@ RankSchedule one_rank_schedule(int nodes, const Plan& plan) {
 }
 
 std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int rank) {
+    std::vector<std::size_t> left(schedule.plan.stages.size(), 0);
+    for (std::size_t stage = 0; schedule.operations_left && stage < left.size(); ++stage)
+        for (const NodeIndex node : schedule.plan.stages[stage])
+            if (schedule.rank_of[at(node)] == rank) left[stage] += (*schedule.operations_left)[at(node)];
+    if (schedule.operations_left) return left;
     const auto stage_of = stage_of_nodes(schedule.plan, static_cast<int>(schedule.rank_of.size()));
     std::vector<std::size_t> operations(schedule.plan.stages.size(), 0);
     const std::size_t each_visit = schedule.plan.split_backward ? 3 : 2;
@@ -253,6 +284,10 @@ std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int 
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule) {
     if (schedule.plan.order.empty()) return std::nullopt;
     return Dependencies(PlannedProblem(problem, schedule.plan.blocks).get(), schedule).stuck();
+}
+
+std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule, const Replan& rest) {
+    return Dependencies(PlannedProblem(problem, schedule.plan.blocks).get(), schedule, rest).stuck();
 }
 
 }  // namespace skippipe

@@ -11,6 +11,8 @@
 
 namespace skippipe {
 
+struct Replan;
+
 /// A message from a node to one on another rank.
 struct RankTransfer {
     int number = 0;       ///< place in the plan's order over all ranks; the message's tag
@@ -27,6 +29,8 @@ struct RankSchedule {
     std::vector<int> rank_of;             ///< of each node; -1: not used by the plan
     std::vector<RankTransfer> transfers;  ///< between ranks, in the order in which the plan's timeline hands them over
     std::vector<int> reduce_order;        ///< stages, as the timeline ends them: the order of every rank's all-reduces
+    /// Of the rest of an iteration (schedule_of_rest): how many operations each node has still to start.
+    std::optional<PerNode<std::size_t>> operations_left;
 
     std::vector<int> nodes_of(int rank) const;
     std::vector<int> stages_of(int rank) const;        ///< hosted there, in reduce_order
@@ -34,7 +38,7 @@ struct RankSchedule {
     std::vector<RankTransfer> between(int from_rank, int to_rank) const;
 };
 
-/// Operations of each stage that run on the rank in an iteration.
+/// Operations of each stage that run on the rank in an iteration, or in what is left of one.
 std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int rank);
 
 /// Deals the plan's nodes to `ranks` processes: where the topology names a rank, there; the others in equal shares,
@@ -53,5 +57,7 @@ RankSchedule one_rank_schedule(int nodes, const Plan& plan);
 /// what waits for what. Looks at operations in the order of their node, TC1, and transfers in the order of their pair
 /// of ranks.
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule);
+/// The same of a rest and its schedule (core/engine/rest.h).
+std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule, const Replan& rest);
 
 }  // namespace skippipe

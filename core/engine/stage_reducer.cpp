@@ -19,7 +19,6 @@ StageReducer::StageReducer(const Problem& problem, const RankSchedule& schedule,
 
 StageReducer::~StageReducer() { stop(); }
 
-/// The transport must have been aborted where a reduction may still wait for another rank.
 void StageReducer::stop() {
     {
         const std::lock_guard lock(mutex_);

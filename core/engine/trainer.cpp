@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "core/engine/plan_ahead.h"
 #include "core/engine/plan_execution.h"
 #include "core/engine/regroup.h"
+#include "core/engine/rest.h"
 #include "core/engine/span_codec.h"
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
@@ -91,6 +93,7 @@ private:
 
     /// From one point at which nothing is under way to the next; what a lost rank interrupts is done again.
     void advance() {
+        if (after_rest_) return iterate();
         if (validation_due_) validate();
         if (network_) network_->commit(position());
         if (committed_at_ != done_) commit(false);
@@ -198,7 +201,7 @@ private:
 
     void iterate() {
         watch_.resume();
-        began_s_ = steady_s();
+        if (!began_s_) began_s_ = steady_s();
         computed_ = network_ ? network_->run(done_, network_s_) : run_once();
         if (!computed_) return go_back(network_->setback());
         const auto& timeline = computed_->timeline;
@@ -207,6 +210,7 @@ private:
                                      (timeline.blocked.empty() ? std::string{} : timeline.blocked.front()));
         step_from_s_ = transport_.now_s();
         conclude(share_sums(schedule(), computed_->sums, compute_, transport_), true);
+        if (after_rest_) go_over_to(*std::exchange(after_rest_, std::nullopt));
     }
 
     void go_back(const Setback& setback) {
@@ -225,7 +229,8 @@ private:
     /// (`together` false, or one is lost meanwhile), its timeline is that of this rank's.
     void conclude(Commit commit, bool together) {
         auto ran = *std::exchange(computed_, std::nullopt);
-        began_s_.reset();
+        const auto down_since_s = std::exchange(down_since_s_, {});
+        forget_iteration();
         commit_ = std::move(commit);
         auto result = take_step(done_++, commit_, compute_);
         tokens_ += result.tokens;
@@ -242,7 +247,7 @@ private:
                 lost = std::current_exception();
             }
             if (!together || lost) add_totals(schedule().plan, timeline);
-            add_absent(timeline);
+            add_absent(timeline, down_since_s);
         }
         watch_.pause();
         if (listener_)
@@ -259,25 +264,125 @@ private:
         if (!began_s_) began_s_ = interrupted_s;
         const auto lap = [&since_s] { return steady_s() - std::exchange(since_s, steady_s()); };
         RegroupReport report;
-        if (!computed_) execution_.reset();  // ends what is under way; else a step may have to be taken
+        const double at_s = transport_.now_s();
+        interrupt();
+        after_rest_.reset();
         report.quiet_s = lap();
         const auto met = transport_.regroup();
-        const auto positions = transport_.gather(to_text(RankPosition{is_new_ ? -1 : done_, commit_}));
+        const auto positions = transport_.gather(to_text(position_among_ranks()));
         report.meeting_s = lap();
         const auto agreement = agree_with_all(met, positions);
+        auto rest = plan_rest(met, agreement);
         report.planning_s = lap();
-        if (began_s_) report.lost_work_s = interrupted_s - *began_s_;  // else the iteration was over after all
-        go_over_to(make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks));
+        auto next = make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks);
+        if (rest) {
+            report.goes_on = true;
+            note_absent(at_s - agreement.origin_s - met.detection_s);
+            go_on_with(std::move(*rest), agreement, report);
+            after_rest_ = std::move(next);
+        } else {
+            if (began_s_) report.lost_work_s = interrupted_s - *began_s_;  // else the iteration was over after all
+            forget_iteration();
+            go_over_to(std::move(next));
+        }
         report.connecting_s = lap();
         fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
         is_new_ = false;
         if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
         if (commits_) commits_->regrouped();
         report.fetching_s = lap();
-        network_s_ += report.total_s();
-        began_s_.reset();
+        if (!report.goes_on) network_s_ += report.total_s();  // else the iteration lasts so much longer
         watch_.pause();
         tell(met, agreement, std::move(report));
+    }
+
+    /// Ends what is under way. What this rank has of the iteration stays, until it is committed or begins again.
+    void interrupt() {
+        const bool begun =
+            execution_ && execution_->wall() && execution_->begun() && (computed_ || execution_->wall()->under_way());
+        if (begun) {
+            rests_begun_ = rests_to_begin_;
+            origin_s_ = execution_->wall()->origin_s();
+            interrupted_ = execution_->interrupt();
+            if (interrupted_ && computed_) interrupted_->timeline = computed_->timeline;
+            if (interrupted_)  // what was reduced is reduced again
+                std::erase_if(interrupted_->timeline.spans,
+                              [](const Span& span) { return span.kind == SpanKind::all_reduce; });
+            if (!interrupted_) rests_begun_ = RankPosition::not_known;
+        }
+        if (!computed_) execution_.reset();  // else a step may have to be taken
+    }
+
+    RankPosition position_among_ranks() const {
+        RankPosition position{.iterations_done = is_new_ ? -1 : done_, .commit = commit_, .rests = rests_begun_};
+        if (rests_begun_ < 0) return position;
+        position.progress = to_text(interrupted_.value().progress);
+        position.origin_s = origin_s_;
+        return position;
+    }
+
+    /// A rest that all can go on with, as all of them make it; nothing: the iteration begins again.
+    std::optional<PlannedRest> plan_rest(const Regrouping& met, const Agreement& agreement) {
+        if (agreement.rests < 0) return std::nullopt;
+        std::optional<PlannedRest> rest;
+        std::string found;
+        if (!is_new_) {
+            rests_.resize(at(agreement.rests));
+            const auto* before = rests_.empty() ? nullptr : &rests_.back();
+            const auto& plan = before ? before->plan : iteration_plan_;
+            try {
+                rest = rest_of(problem_, everybody_, plan, before, met.members, agreement, replanner_);
+                found = to_json(rest->replan.plan, problem_, nullptr).dump();
+            } catch (const PeerFault&) {
+                throw;
+            } catch (const InputError&) {
+                // There is no way on: begun again, the iteration has one.
+            }
+        }
+        const auto agreed = transport_.broadcast(found);
+        if (agreed.empty()) return std::nullopt;
+        if (is_new_) rest = PlannedRest{{}, schedule_of_rest(everybody_, met.members, nullptr)};
+        if (!rest || (!is_new_ && agreed != found)) throw PeerFault(0, "goes on by another plan than this rank");
+        return rest;
+    }
+
+    void go_on_with(PlannedRest rest, const Agreement& agreement, RegroupReport& report) {
+        origin_s_ = agreement.origin_s;
+        if (is_new_) {
+            compute_.begin_iteration(agreement.iterations_done);
+            began_s_ = steady_s();
+        } else {
+            const int lost_before = rests_.empty() ? 0 : rests_.back().lost_gradients;
+            report.redone_forwards = rest.replan.redone_forwards;
+            report.redone_backwards = rest.replan.redone_backwards;
+            report.lost_gradients = rest.replan.lost_gradients - lost_before;
+            report.dropped = rest.replan.dropped;
+            rests_.push_back(std::move(rest.replan));
+        }
+        if (!interrupted_) interrupted_.emplace();  // it had not even begun
+        rests_to_begin_ = agreement.rests + 1;
+        execution_.reset();
+        transport_.follow(rest.schedule);
+        execution_ =
+            std::make_unique<PlanExecution>(experiment_, problem_, std::move(rest.schedule), compute_, transport_);
+    }
+
+    /// Nothing is kept any more of the iteration that was under way.
+    void forget_iteration() {
+        began_s_.reset();
+        interrupted_.reset();
+        rests_.clear();
+        rests_begun_ = RankPosition::not_begun;
+        rests_to_begin_ = 0;
+        down_since_s_.clear();
+    }
+
+    /// Nodes that are not there from now on were so since that long after the iteration's start.
+    void note_absent(double since_s) {
+        for (const NodeIndex node : nodes_of_ranks(everybody_, absent_ranks()))
+            if (std::find(told_members_.begin(), told_members_.end(), everybody_.rank_of[at(node)]) !=
+                told_members_.end())
+                down_since_s_.emplace(node, std::max(0.0, since_s));
     }
 
     Agreement agree_with_all(const Regrouping& met, const std::vector<std::string>& positions) {
@@ -288,6 +393,7 @@ private:
             agreement.validation_due = validation_due_;
             agreement.validated_at = validated_at_;
             agreement.committed_at = committed_at_;
+            agreement.at_s = transport_.now_s() - agreement.origin_s;
             const auto next = schedule_for(problem_, everybody_, met.members, agreement.joined, met.how, replanner_);
             agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
             ahead_.give_up();
@@ -334,6 +440,11 @@ private:
     }
 
     RankIteration run_once() {
+        if (after_rest_)
+            return execution_->run_rest(done_, {rests_.empty() ? nullptr : &rests_.back(), origin_s_},
+                                        interrupted_.value());
+        iteration_plan_ = schedule().plan;
+        rests_to_begin_ = 0;
         compute_.begin_iteration(done_);
         return execution_->run(done_);
     }
@@ -347,14 +458,22 @@ private:
     }
 
     /// Nodes of ranks that are not there.
-    void add_absent(Timeline& timeline) const {
+    void add_absent(Timeline& timeline, const std::map<NodeIndex, double>& since_s) const {
+        const auto stage_of = stage_of_nodes(everybody_.plan, problem_.nodes());
+        for (const NodeIndex node : nodes_of_ranks(everybody_, absent_ranks())) {
+            const auto lost = since_s.find(node);
+            const double from_s = lost == since_s.end() ? 0 : std::min(lost->second, timeline.iteration_s);
+            timeline.spans.push_back(
+                {SpanKind::down, node, -1, stage_of[at(node)], -1, from_s, from_s, timeline.iteration_s, 0});
+        }
+    }
+
+    std::vector<int> absent_ranks() const {
         std::vector<int> absent;
         const auto members = transport_.members();
         for (int rank = 0; rank < transport_.ranks(); ++rank)
             if (!std::binary_search(members.begin(), members.end(), rank)) absent.push_back(rank);
-        const auto stage_of = stage_of_nodes(everybody_.plan, problem_.nodes());
-        for (const NodeIndex node : nodes_of_ranks(everybody_, absent))
-            timeline.spans.push_back({SpanKind::down, node, -1, stage_of[at(node)], -1, 0, 0, timeline.iteration_s, 0});
+        return absent;
     }
 
     /// Every rank's spans make the iteration's timeline, on rank 0.
@@ -393,8 +512,19 @@ private:
     std::optional<RankIteration> computed_;  ///< what has ended here and not been shared with all
     double step_from_s_ = 0;                 ///< common clock
     Commit commit_;                          ///< of the last iteration done
-    std::vector<int> told_members_;          ///< ranks that were there when it was told last
-    bool is_new_;                            ///< has come back, and knows nothing of what the others know
+
+    // Of the iteration under way, under the wall clock, where ranks are lost in it (core/engine/rest.h).
+    Plan iteration_plan_;                        ///< by which it began
+    double origin_s_ = 0;                        ///< when, common clock
+    std::vector<Replan> rests_;                  ///< each of what was left after a loss
+    int rests_to_begin_ = 0;                     ///< of them execution_ runs this one; 0: the whole iteration
+    int rests_begun_ = RankPosition::not_begun;  ///< which of them interrupted_ is of
+    std::optional<Interrupted> interrupted_;     ///< what this rank has of it, while nothing runs
+    std::optional<RankSchedule> after_rest_;     ///< where a rest is to run: what all go over to then
+    std::map<NodeIndex, double> down_since_s_;   ///< lost in it, and when, from its start
+
+    std::vector<int> told_members_;  ///< ranks that were there when it was told last
+    bool is_new_;                    ///< has come back, and knows nothing of what the others know
 };
 
 }  // namespace

@@ -30,25 +30,44 @@ WallClock::WallClock(const Problem& problem, const RankSchedule& schedule, Compu
     for (const auto count : operations_of_stages(schedule, transport.rank())) operations_ += count;
 }
 
-WallClock::~WallClock() {
-    if (!under_way_) return;
+WallClock::~WallClock() { quiet(); }
+
+bool WallClock::quiet() {
+    if (!std::exchange(under_way_, false)) return true;
     transport_.when_broken({});
     transport_.abort();
+    reducer_.stop();
     try {
         compute_.wait();
+        return true;
     } catch (...) {
-        // It was reported when it was thrown.
+        return false;  // it was reported when it was thrown
     }
 }
 
-/// The last rank to be ready is the start of all.
+/// When the last rank was ready.
+double WallClock::meet() {
+    double last_s = 0;
+    for (const auto& ready : transport_.all_gather({transport_.now_s()}))
+        for (const double ready_s : ready) last_s = std::max(last_s, ready_s);
+    return last_s;
+}
+
 void WallClock::begin_iteration(int iteration, std::vector<Span>& spans) {
+    origin_s_ = meet();
+    begin(iteration, spans);
+}
+
+void WallClock::begin_rest(int iteration, double origin_s, std::vector<Span>& spans) {
+    meet();
+    origin_s_ = origin_s;
+    begin(iteration, spans);
+}
+
+void WallClock::begin(int iteration, std::vector<Span>& spans) {
     iteration_ = iteration;
     spans_ = &spans;
     left_ = operations_;
-    origin_s_ = 0;
-    for (const auto& ready : transport_.all_gather({transport_.now_s()}))
-        for (const double ready_s : ready) origin_s_ = std::max(origin_s_, ready_s);
     under_way_ = true;
     transport_.when_broken(
         [this](std::exception_ptr error) { inbox_.put({.happened = {}, .message = {}, .error = std::move(error)}); });
@@ -82,11 +101,11 @@ void WallClock::ended(const ComputeTask& task, const NodeAction& action, const T
                              .end_s = end_s - origin_s_},
                 .message = {},
                 .error = {}});
-    const auto found = outgoing_.find({action.next.node, action.next.operation.microbatch, action.next.operation.kind});
-    if (action.next.node < 0 || found == outgoing_.end()) return;
+    if (action.next.node < 0) return;
     try {
-        const auto times = times_of(task.node, action.next.node, action.next.operation, end_s);
-        transport_.send({found->second, times, compute_.take_message(found->second)});
+        send(task.node, action.next.operation, action.next.node, end_s);
+    } catch (const Aborted&) {
+        fail(std::current_exception());
     } catch (const std::exception& error) {
         fail(std::make_exception_ptr(ComputeError(
             "sending what " + to_string(task.operation) + " on " + problem_.node_ids[at(task.node)] + " computed",
@@ -94,10 +113,36 @@ void WallClock::ended(const ComputeTask& task, const NodeAction& action, const T
     }
 }
 
+/// To another rank, where the schedule has such a transfer.
+void WallClock::send(int from_node, const Operation& operation, int to_node, double handed_over_s) {
+    const auto found = outgoing_.find({to_node, operation.microbatch, operation.kind});
+    if (found == outgoing_.end()) return;
+    const auto times = times_of(from_node, to_node, operation, handed_over_s);
+    transport_.send({found->second, times, compute_.take_message(found->second)});
+}
+
 void WallClock::hand_over(int from_node, const NodeAction& send, double) {
     if (schedule_.rank_of[at(send.to)] != transport_.rank()) return;  // sent when the operation ended
     const auto times = times_of(from_node, send.to, send.operation, transport_.now_s());
     arrive_later({{-1, send.operation, from_node, send.to}, times, {}});
+}
+
+void WallClock::send_again(int from_node, const NodeAction& again, double now_s) {
+    if (schedule_.rank_of[at(again.to)] == transport_.rank()) return hand_over(from_node, again, now_s);
+    send(from_node, again.operation, again.to, transport_.now_s());
+}
+
+void WallClock::go_on(const Replan& rest, const std::vector<PendingEvent>& events) {
+    if (!events.empty()) throw std::logic_error("something still runs, or is on its way");
+    compute_.go_on(rest);
+}
+
+std::optional<NodeEvent> WallClock::happened(std::uint64_t& next_number) {
+    for (auto event = inbox_.take_any(); event; event = inbox_.take_any()) {
+        if (event->error) continue;  // it is over anyway
+        return taken(std::move(*event), next_number);
+    }
+    return std::nullopt;
 }
 
 TransferTimes WallClock::times_of(int from, int to, const Operation& operation, double handed_over_s) {
@@ -119,12 +164,17 @@ std::optional<NodeEvent> WallClock::next(std::uint64_t& next_number) {
     if (left_ == 0) return std::nullopt;
     Event event = inbox_.take();
     if (event.error) std::rethrow_exception(event.error);
-    event.happened.time_s = now_s();
-    event.happened.number = next_number++;
     if (event.happened.kind == NodeInput::Kind::end) {
         --left_;
         reducer_.operation_ended(stage_of_[at(event.happened.node)]);
-    } else if (event.message) {
+    }
+    return taken(std::move(event), next_number);
+}
+
+NodeEvent WallClock::taken(Event event, std::uint64_t& next_number) {
+    event.happened.time_s = now_s();
+    event.happened.number = next_number++;
+    if (event.message) {
         event.message->times.arrival_s = event.happened.time_s;
         record_transfer(*event.message);
         event.happened.input = std::move(event.message->bytes);

@@ -32,11 +32,13 @@ public:
     void operation_ended(int stage);
     /// Waits for the last stage; throws what a reduction threw. Adds the spans.
     std::vector<StageSum> finish(std::vector<Span>& spans);
+    /// Of what was begun nothing counts. The transport must have been aborted where a reduction may still wait for
+    /// another rank.
+    void stop();
 
 private:
     void run();
     void reduce(int stage);
-    void stop();
 
     const Problem& problem_;
     const RankSchedule& schedule_;
@@ -73,6 +75,16 @@ public:
     void hand_over(int from_node, const NodeAction& send, double now_s) override;
     std::optional<NodeEvent> next(std::uint64_t& next_number) override;
     std::vector<StageSum> finish_iteration(Timeline& timeline) override;
+    void go_on(const Replan& rest, const std::vector<PendingEvent>& events) override;
+    void send_again(int from_node, const NodeAction& send, double now_s) override;
+    void begin_rest(int iteration, double origin_s, std::vector<Span>& spans) override;
+    std::optional<NodeEvent> happened(std::uint64_t& next_number) override;
+
+    /// Whether all ranks have begun the iteration, or the rest, and this one has not ended it.
+    bool under_way() const { return under_way_; }
+    /// Ends what is under way: aborts the transport and waits for what runs. False where something threw, so that
+    /// nobody knows what this rank has.
+    bool quiet();
 
     /// Common clock's reading at the iteration's start.
     double origin_s() const { return origin_s_; }
@@ -85,6 +97,10 @@ private:
     };
     using TransferKey = std::tuple<int, int, OpKind>;  ///< receiver, microbatch, operation
 
+    double meet();
+    void begin(int iteration, std::vector<Span>& spans);
+    void send(int from_node, const Operation& operation, int to_node, double handed_over_s);
+    NodeEvent taken(Event event, std::uint64_t& next_number);
     void ended(const ComputeTask& task, const NodeAction& action, const TaskEnd& end);
     void arrive_later(Delivery message);
     void record_transfer(const Delivery& message);

@@ -97,7 +97,8 @@ std::int64_t head_rows(const ModelSpec& model, std::int64_t tokens) {
 }
 
 bool keeps_inputs(const Experiment& experiment) {
-    return !experiment.failures.empty() && experiment.execution.clock == Clock::virtual_time;
+    const auto& how = experiment.execution;
+    return how.clock == Clock::virtual_time ? !experiment.failures.empty() : how.ranks > 1;
 }
 
 }  // namespace skippipe

@@ -68,7 +68,7 @@ torch::Tensor arrived(NodeState& node, MicrobatchState& state, const Visit& visi
         values = torch::empty({rows, width});
         decode(data(values), bytes.data(), rows, width, wire);
     }
-    if (!state.keeps_inputs) input = {};
+    if (!state.keeps_inputs || input.from < 0) input = {};  // who sent it from another rank has kept it
     return values.detach().to(node.stage.device()).contiguous();
 }
 

@@ -59,9 +59,10 @@ void add_piece(const StageCopies& stage, const Chunk& chunk, float* sum) {
     sum_piece(*chunk.piece, parts, static_cast<std::size_t>(chunk.size), sum);
 }
 
-void reduce_on_cpu(const StageCopies& stage, bool adds, bool divides, Chunk& chunk) {
+void reduce_on_cpu(StageCopies& stage, bool adds, bool divides, Chunk& chunk) {
     const auto size = static_cast<std::size_t>(chunk.size);
-    float* sum = data(stage.nodes.front()->stage.gradient(), chunk);
+    float* sum = data(stage.sum(), chunk);
+    if (adds && stage.apart.defined()) std::copy_n(data(stage.nodes.front()->stage.gradient(), chunk), size, sum);
     if (adds && chunk.piece != nullptr) add_piece(stage, chunk, sum);
     for (std::size_t copy = 1; adds && chunk.piece == nullptr && copy < stage.nodes.size(); ++copy)
         if (stage.nodes[copy]->tokens > 0)
@@ -71,9 +72,10 @@ void reduce_on_cpu(const StageCopies& stage, bool adds, bool divides, Chunk& chu
     chunk.squares = kernels::sum_of_squares(sum, size);
 }
 
-double reduce_on_device(const StageCopies& stage, bool adds, bool divides) {
+double reduce_on_device(StageCopies& stage, bool adds, bool divides) {
     torch::NoGradGuard no_gradient;
-    auto& sum = stage.nodes.front()->stage.gradient();
+    auto& sum = stage.sum();
+    if (adds && stage.apart.defined()) sum.copy_(stage.nodes.front()->stage.gradient());
     for (std::size_t copy = 1; adds && copy < stage.nodes.size(); ++copy)
         sum.add_(stage.nodes[copy]->stage.gradient().to(sum.device()));
     if (!divides) return 0;
@@ -81,9 +83,9 @@ double reduce_on_device(const StageCopies& stage, bool adds, bool divides) {
     return sum.square().sum(torch::kFloat64).item<double>();
 }
 
-void step_chunk(const StageCopies& stage, const Chunk& chunk, kernels::AdamW parameters) {
+void step_chunk(StageCopies& stage, const Chunk& chunk, kernels::AdamW parameters) {
     auto& node = *chunk.node;
-    const auto& reduced = stage.nodes.front()->stage.gradient();
+    const auto& reduced = stage.sum();
     if (chunk.begin >= node.stage.decayed_size()) parameters.weight_decay = 0;
     if (on_cpu(node) && reduced.device().is_cpu()) {
         kernels::adamw(data(node.stage.weights(), chunk), data(reduced, chunk), data(node.m, chunk),

@@ -16,11 +16,14 @@ struct StageCopies {
     std::vector<NodeState*> nodes;
     std::int64_t tokens = 0;  ///< V(s)'s; 0: the stage does not step
     Pieces pieces;            ///< where reductions are planned, how all copies are summed; empty: in their order
+    /// Where the sum is, apart from every copy's own gradient; not defined: in the first copy's gradient.
+    torch::Tensor apart;
+    torch::Tensor& sum() { return apart.defined() ? apart : nodes.front()->stage.gradient(); }
 };
 
-/// What of a reduction is done in one pass over the first copy's gradient.
+/// What of a reduction is done in one pass over the sum.
 enum class ReductionPass {
-    add,     ///< the gradients of the other copies here are added to it; copies that saw no token have nothing to add
+    add,     ///< the gradients of the copies here are added up; those that saw no token have nothing to add
     divide,  ///< it is divided by `tokens`, which are not 0
     both
 };

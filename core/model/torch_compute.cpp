@@ -69,17 +69,25 @@ std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task
                         std::exchange(visit->arrived, Buffer{}).data(), tokens_of(task.operation.microbatch), width(),
                         wire());
     };
+    const auto read = [this, task, &node, &state] {
+        set_tokens(batches.value().batch(iteration, task.operation.microbatch), node.stage.device(), state.tokens,
+                   state.targets);
+    };
     switch (task.operation.kind) {
         case OpKind::F:
-            return [this, decode, task, &node, &state, visit] {
+            return [this, decode, read, task, &node, &state, visit] {
                 decode();
                 state.token_count = tokens_of(task.operation.microbatch);
-                if (task.hop == 0)
-                    set_tokens(batches.value().batch(iteration, task.operation.microbatch), node.stage.device(),
-                               state.tokens, state.targets);
+                if (task.hop == 0) read();
                 run_forward(node, state, *visit, wire());
             };
-        case OpKind::L: return [this, decode, &node, &state] { decode(), run_loss(node, state, wire()); };
+        case OpKind::L:
+            return [this, decode, read, &node, &state] {
+                decode();
+                // Where the data node is lost, the loss may be due here before the first forward has run again.
+                if (!state.targets.defined()) read();
+                run_loss(node, state, wire());
+            };
         case OpKind::B:
             return [this, decode, &node, &state, visit] { decode(), run_backward(node, state, *visit, wire()); };
         case OpKind::I:
@@ -216,13 +224,16 @@ StageSum TorchCompute::reduce(int stage, RankTransport& transport) {
             sum.all_ready_s = std::max(sum.all_ready_s, of_rank[1]);
         }
         sum.tokens = copies.tokens;
-        if (sum.tokens == 0) return sum;
+        if (sum.tokens == 0) {
+            if (copies.apart.defined()) copies.apart.zero_();
+            return sum;
+        }
         if (self.schedule.ranks == 1) {
             sum.squared_norm = reduce_gradient(copies, ReductionPass::both, self.sums_graph);
             return sum;
         }
         reduce_gradient(copies, ReductionPass::add, self.sums_graph);
-        auto& gradient = copies.nodes.front()->stage.gradient();
+        auto& gradient = copies.sum();
         auto staged = gradient.to(torch::kCPU);
         transport.all_reduce(stage, {staged.data_ptr<float>(), static_cast<std::size_t>(staged.numel())});
         if (!gradient.device().is_cpu()) gradient.copy_(staged);

@@ -39,19 +39,24 @@ void TorchCompute::lose(int node) {
 void TorchCompute::go_on(const Replan& rest) {
     auto& self = *implementation_;
     self.settle();
+    self.disturbed = true;
     const auto& residual = rest.residual;
     for (ReleaseIndex i = 0; i < residual.count(); ++i) {
         const int microbatch = residual.microbatches[i];
-        auto& state = self.microbatches.at(microbatch);
         const auto first = rest.residual_plan.nodes.begin() + static_cast<std::ptrdiff_t>(i) * residual.length;
+        const auto last = first + residual.length;
+        const bool passes_here = std::any_of(first, last, [&](int node) { return self.hosted(node); });
+        if (!passes_here && !self.microbatches.contains(microbatch)) continue;
+        auto& state = self.microbatches[microbatch];
+        state.visits.resize(at(residual.length));
         for (int hop = 0; hop < residual.length; ++hop) {
             auto& visit = state.visits[at(hop)];
             const bool moves = visit.node != first[hop];
             if (!moves && residual.holds(i, hop)) continue;
-            give_up(self.node(visit.node), visit);
+            if (visit.held) give_up(self.node(visit.node), visit);
             visit = {};
         }
-        self.take_path(microbatch, state, {first, first + residual.length});
+        self.take_path(microbatch, state, {first, last});
         const auto before = state.submitted;
         for (int step = 0; step < residual.steps(); ++step)
             state.submitted[at(step)] = step < residual.next_step[at(i)] && !residual.redone(i, step);

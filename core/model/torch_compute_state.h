@@ -26,6 +26,7 @@ struct TorchCompute::Implementation {
           batches(std::move(given_batches)),
           nodes(build_nodes(experiment, schedule.plan, experiment.seed,
                             [&](int node) { return schedule.rank_of.at(at(node)) == rank; })),
+          sums(schedule.plan.stages.size()),
           steps(schedule.plan.stages.size(), 0),
           learning_rates(schedule.plan.stages.size(), 1),
           sums_graph(prepare_blas() ? workers : 1, use_one_thread),
@@ -96,6 +97,13 @@ struct TorchCompute::Implementation {
         if (experiment.costs.all_reduce == AllReduceRule::planned && !schedule.plan.reductions.empty() &&
             copies.nodes.size() == schedule.plan.stages[at(stage)].size())
             copies.pieces = schedule.plan.reductions[at(stage)];
+        // Until all ranks have committed, each keeps its own gradients as they are: a sum may have to be made anew.
+        if (schedule.ranks > 1 && !copies.nodes.empty()) {
+            auto& sum = sums.at(at(stage));
+            const auto& own = copies.nodes.front()->stage.gradient();
+            if (!sum.defined()) sum = torch::zeros_like(own);
+            copies.apart = sum;
+        }
         return copies;
     }
 
@@ -112,6 +120,7 @@ struct TorchCompute::Implementation {
     int rank = 0, iteration = 0;
     std::optional<Batches> batches;
     std::vector<std::optional<NodeState>> nodes;
+    std::vector<torch::Tensor> sums;              ///< of each stage's gradients, where several ranks train
     std::vector<long long> steps;                 ///< of each stage's optimizer
     std::vector<double> learning_rates;           ///< factor of each stage's
     bool keeps_inputs = false;                    ///< for what is run again where a node is lost

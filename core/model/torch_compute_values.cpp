@@ -74,7 +74,7 @@ void TorchCompute::set_residuals(const std::vector<MessageResidual>& residuals) 
 }
 
 std::vector<float> TorchCompute::reduced_gradient(int stage) const {
-    return to_vector(implementation_->copies_of(stage).nodes.at(0)->stage.gradient());
+    return to_vector(implementation_->copies_of(stage).sum());
 }
 
 bool TorchCompute::replicas_equal() const {

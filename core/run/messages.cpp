@@ -113,6 +113,11 @@ struct Writer {
                 {"planning_s", r.planning_s},
                 {"connecting_s", r.connecting_s},
                 {"fetching_s", r.fetching_s},
+                {"goes_on", r.goes_on},
+                {"redone_forwards", r.redone_forwards},
+                {"redone_backwards", r.redone_backwards},
+                {"lost_gradients", r.lost_gradients},
+                {"dropped", r.dropped},
                 {"plan", r.plan_json}};
     }
     json operator()(const WentBack& m) const {
@@ -201,7 +206,8 @@ Message read(const json& v) {
         return Regrouped{{count(v.at("iterations_done")), v.at("lost"), v.at("joined"), v.at("nodes_lost"),
                           v.at("nodes_joined"), v.at("how"), v.at("lost_work_s"), v.at("detection_s"), v.at("quiet_s"),
                           v.at("meeting_s"), v.at("planning_s"), v.at("connecting_s"), v.at("fetching_s"),
-                          v.at("plan")}};
+                          v.at("goes_on"), count(v.at("redone_forwards")), count(v.at("redone_backwards")),
+                          v.at("lost_gradients"), count(v.at("dropped")), v.at("plan")}};
     if (type == "paused") return Paused{v.at("paused")};
     if (type == "checkpointed")
         return Checkpointed{count(v.at("iterations_done")), v.at("folder"), v.at("bytes"), v.at("held_s"),

@@ -56,9 +56,14 @@ void Run::receive(const protocol::Regrouped& m) {
     note("detection_s", report.detection_s);
     note("replanning_s", report.planning_s);
     note("recovery_s", report.total_s());
+    if (report.goes_on) {
+        note("redone_operations", report.redone_forwards + report.redone_backwards);
+        note("lost_gradients", report.lost_gradients);
+        note("dropped_microbatches", report.dropped);
+    }
     outcome_.nodes_lost += static_cast<int>(report.nodes_lost.size());
     outcome_.begun_again += report.lost_work_s > 0 ? 1 : 0;
-    network_s_ += report.total_s();
+    if (!report.goes_on) network_s_ += report.total_s();
     const auto what = describe(report, job_.problem);
     plan_ = plan_of(report.plan_json);
     recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);

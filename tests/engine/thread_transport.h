@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -16,10 +17,19 @@
 
 namespace skippipe::testing {
 
+class ThreadTransport;
+
 /// What the ranks share.
 struct Exchange {
-    explicit Exchange(int world) : ranks(world) {}
+    explicit Exchange(int world) : ranks(world) {
+        for (int rank = 0; rank < world; ++rank) members.push_back(rank);
+    }
     int ranks;
+    std::vector<int> members;             ///< of the last meeting
+    int meeting = 0;                      ///< its number
+    std::set<int> come, dead, returning;  ///< to the next one; since the last one; wanting to be taken in
+    std::map<int, ThreadTransport*> there;
+    bool over = false;  ///< rank 0 is lost
     std::mutex mutex;
     std::condition_variable changed;
     std::map<std::pair<int, int>, std::deque<Delivery>> offered;              ///< by pair of ranks; taken in order
@@ -43,12 +53,64 @@ private:
 
 class ThreadTransport final : public RankTransport {
 public:
-    ThreadTransport(Exchange& exchange, const RankSchedule& schedule, int rank)
-        : exchange_(exchange), schedule_(schedule), rank_(rank) {}
+    ThreadTransport(Exchange& exchange, const RankSchedule& schedule, int rank, bool comes_back = false)
+        : exchange_(exchange), schedule_(schedule), rank_(rank), aborted_(comes_back), must_regroup_(comes_back) {
+        const std::lock_guard lock(exchange_.mutex);
+        exchange_.there[rank] = this;
+        if (comes_back) exchange_.returning.insert(rank);
+    }
     ~ThreadTransport() override {
         // One that is through has told the others all that they wait for.
         if (!threads_.empty()) abort();
         threads_.clear();
+        const std::lock_guard lock(exchange_.mutex);
+        if (const auto found = exchange_.there.find(rank_); found != exchange_.there.end() && found->second == this)
+            exchange_.there.erase(found);  // else another one has come back
+    }
+
+    /// This rank is lost: the others that outlive it know at once. It must do nothing more.
+    void die() {
+        {
+            const std::lock_guard lock(exchange_.mutex);
+            exchange_.dead.insert(rank_);
+            exchange_.gone.insert(rank_);
+            exchange_.over = exchange_.over || rank_ == 0;
+            dead_ = aborted_ = true;
+            for (const auto& [rank, other] : exchange_.there)
+                if (rank != rank_ && other->outlives_) other->interrupted();
+            exchange_.changed.notify_all();
+        }
+        abort();
+    }
+    std::vector<int> members() const override {
+        const std::lock_guard lock(exchange_.mutex);
+        return exchange_.members;
+    }
+    void outlive_losses(bool outlives) override { outlives_ = outlives; }
+    bool must_regroup() const override { return must_regroup_ && !dead_; }
+    bool somebody_waits() const override {
+        const std::lock_guard lock(exchange_.mutex);
+        return !exchange_.returning.empty();
+    }
+    Regrouping regroup() override {
+        if (!aborted_) abort();
+        threads_.clear();
+        std::unique_lock lock(exchange_.mutex);
+        const int before = exchange_.meeting;
+        const bool lost = !exchange_.dead.empty();
+        exchange_.come.insert(rank_);
+        exchange_.changed.notify_all();
+        if (rank_ == 0) decide(lock);
+        exchange_.changed.wait(lock, [&] { return exchange_.meeting > before || exchange_.over; });
+        if (exchange_.over) {
+            must_regroup_ = false;
+            throw InputError("rank 0", "rank 0 is gone", "it decides for all", "Start again");
+        }
+        gate_ = std::make_unique<DeliveryGate>();
+        count_.clear();
+        error_ = nullptr;
+        ready_.clear();
+        return {exchange_.members, lost ? "it died" : "", 0};
     }
 
     int rank() const override { return rank_; }
@@ -57,7 +119,7 @@ public:
         aborted_ = true;
         {
             const std::lock_guard lock(exchange_.mutex);
-            exchange_.gone.insert(rank_);
+            if (!dead_) exchange_.gone.insert(rank_);
             exchange_.changed.notify_all();
         }
         {
@@ -65,7 +127,7 @@ public:
             changed_.notify_all();
         }
         broken_.raise(std::make_exception_ptr(Aborted()));
-        gate_.close();
+        gate_->close();
     }
     void when_broken(std::function<void(std::exception_ptr)> broken) override { broken_.set(std::move(broken)); }
     double now_s() const override { return steady_s(); }
@@ -83,7 +145,7 @@ public:
                 for (const auto& transfer : schedule_.between(peer, rank_)) {
                     auto message = take({peer, rank_}, transfer);
                     if (!plausible(message.times, now_s())) throw PeerFault(peer, "sent times that cannot be");
-                    if (!gate_.pass([&] { deliver(std::move(message)); })) throw Aborted();
+                    if (!gate_->pass([&] { deliver(std::move(message)); })) throw Aborted();
                 }
             });
             start([this, peer] {
@@ -119,10 +181,10 @@ public:
         return numbers(round("stage" + std::to_string(stage), schedule_.ranks_of_stage(stage), text_of(values)));
     }
     std::vector<std::vector<double>> all_gather(const std::vector<double>& values) override {
-        return numbers(round("gather", everybody(), text_of(values)));
+        return by_rank(numbers(round("gather", everybody(), text_of(values))));
     }
     std::vector<std::string> gather(const std::string& text) override {
-        auto all = round("texts", everybody(), text);
+        auto all = by_rank(round("texts", everybody(), text));
         if (rank_ != 0) all.clear();
         return all;
     }
@@ -163,10 +225,43 @@ private:
         }
         return result;
     }
-    std::vector<int> everybody() const {
-        std::vector<int> all;
-        for (int r = 0; r < ranks(); ++r) all.push_back(r);
+    std::vector<int> everybody() const { return members(); }
+    /// By rank; nothing of those that are not there.
+    template <class Value>
+    std::vector<Value> by_rank(std::vector<Value> of_members) const {
+        std::vector<Value> all(static_cast<std::size_t>(ranks()));
+        const auto there = members();
+        for (std::size_t i = 0; i < of_members.size(); ++i)
+            all[static_cast<std::size_t>(there[i])] = std::move(of_members[i]);
         return all;
+    }
+    /// Another rank is lost; with the exchange's mutex held.
+    void interrupted() {
+        must_regroup_ = true;
+        aborted_ = true;
+        changed_.notify_all();
+        broken_.raise(std::make_exception_ptr(Aborted()));
+    }
+    /// Rank 0: once all that live have come, those are the members.
+    void decide(std::unique_lock<std::mutex>& lock) {
+        exchange_.changed.wait(lock, [this] {
+            return std::all_of(exchange_.members.begin(), exchange_.members.end(), [this](int member) {
+                return exchange_.come.contains(member) || exchange_.dead.contains(member);
+            });
+        });
+        exchange_.members.assign(exchange_.come.begin(), exchange_.come.end());
+        for (const int member : exchange_.members) {
+            exchange_.returning.erase(member);
+            exchange_.there.at(member)->must_regroup_ = exchange_.there.at(member)->aborted_ = false;
+        }
+        exchange_.offered.clear();
+        exchange_.given.clear();
+        exchange_.rounds.clear();
+        exchange_.gone.clear();
+        exchange_.come.clear();
+        exchange_.dead.clear();
+        ++exchange_.meeting;
+        exchange_.changed.notify_all();
     }
     void check() const {
         if (aborted_) throw Aborted();
@@ -209,6 +304,7 @@ private:
     }
     void offer(std::pair<int, int> pair, Delivery message) {
         std::unique_lock lock(exchange_.mutex);
+        check();
         exchange_.offered[pair].push_back(std::move(message));
         exchange_.changed.notify_all();
         wait(lock, {pair.second}, [&] { return exchange_.offered[pair].empty(); });
@@ -228,6 +324,7 @@ private:
         check();
         const auto key = name + "/" + std::to_string(count_[name]++);
         std::unique_lock lock(exchange_.mutex);
+        check();
         for (const int member : members) exchange_.rounds[key + "/" + std::to_string(member)];
         exchange_.rounds[key + "/" + std::to_string(rank_)] = {mine};
         exchange_.changed.notify_all();
@@ -243,8 +340,8 @@ private:
     Exchange& exchange_;
     RankSchedule schedule_;
     int rank_;
-    std::atomic<bool> aborted_{false};
-    DeliveryGate gate_;
+    std::atomic<bool> aborted_{false}, must_regroup_{false}, outlives_{false}, dead_{false};
+    std::unique_ptr<DeliveryGate> gate_ = std::make_unique<DeliveryGate>();
     BreakSignal broken_;
     std::mutex mutex_;
     std::condition_variable changed_;

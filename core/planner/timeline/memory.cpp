@@ -154,6 +154,8 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
     const auto feedback = feedback_bytes(experiment, problem, plan);
     const auto messages =
         keeps_inputs(experiment) ? handed_on_bytes(experiment, problem, plan) : message_bytes(problem, plan);
+    const auto& how = experiment.execution;
+    const bool sums_apart = how.clock == Clock::wall && how.ranks > 1;
     std::vector<NodeMemory> needs;
     for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage)
         for (const NodeIndex node : plan.stages[stage]) {
@@ -162,7 +164,9 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
             // further ones wait.
             const double apart = between_bytes(experiment, blocks),
                          waiting = std::max(0, std::min(held, between[node]) - 1);
-            needs.push_back({node, state_bytes(experiment, blocks, stage == 0),
+            const double state = state_bytes(experiment, blocks, stage == 0);
+            // The sum of a stage's gradients, of the four numbers a parameter one more; once a rank.
+            needs.push_back({node, state + (sums_apart ? state / 4 : 0),
                              held * (activation_bytes(experiment, blocks) - apart) + waiting * apart + feedback[node],
                              workspace_bytes(experiment, blocks, stage == 0) + apart, messages[node]});
         }

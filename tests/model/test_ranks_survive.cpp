@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks die in the middle of an iteration, in whatever operation or sum: the others keep what they have of it, and the
+// losses and gradients are those of the whole model.
+#include <QtTest>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "core/model/torch_compat.h"
+#include "tests/engine/thread_transport.h"
+#include "tests/model/training_fixture.h"
+
+using namespace skippipe;
+using namespace skippipe::testing;
+
+namespace {
+
+constexpr int ranks = 3, stages = 3, iterations = 3, dies_in = 1;
+
+struct Died {};
+
+/// When a rank dies: as its n-th operation of the iteration is to start, as its n-th sum is to be made, or as it steps.
+struct Death {
+    enum class In { operation, sum, step } in = In::operation;
+    int n = 0;
+};
+
+/// A back end that dies as told, and remembers what the others decided about those that did.
+class Mortal final : public ComputeBackend {
+public:
+    Mortal(TorchCompute& inner, std::optional<Death> death, std::function<void()> die, std::function<void()> begins)
+        : inner_(inner), death_(death), die_(std::move(die)), begins_(std::move(begins)) {}
+
+    void follow(const RankSchedule& schedule) override { inner_.follow(schedule); }
+    void begin_iteration(int iteration) override {
+        now_ = iteration == dies_in;
+        operations_ = sums_ = 0;
+        inner_.begin_iteration(iteration);
+    }
+    void submit(const ComputeTask& task, Buffer input, Completion completed) override {
+        if (now_ && operations_ == 0) begins_();
+        if (now_) pass(Death::In::operation, operations_++);
+        inner_.submit(task, std::move(input), std::move(completed));
+    }
+    std::size_t message_bytes(const Operation& operation) const override { return inner_.message_bytes(operation); }
+    Buffer take_message(const RankTransfer& transfer) override { return inner_.take_message(transfer); }
+    void wait() override { inner_.wait(); }
+    void go_on(const Replan& rest) override {
+        inner_.go_on(rest);
+        rests.push_back(rest);
+    }
+    StageSum reduce(int stage, RankTransport& transport) override {
+        if (now_) pass(Death::In::sum, sums_++);
+        return inner_.reduce(stage, transport);
+    }
+    RankLoss loss() const override { return inner_.loss(); }
+    void step(int iteration, const std::vector<StageSum>& sums) override {
+        if (now_) pass(Death::In::step, 0);
+        inner_.step(iteration, sums);
+        if (iteration == dies_in)
+            for (int stage = 0; stage < stages; ++stage) gradients[stage] = inner_.reduced_gradient(stage);
+    }
+    ValidationResult validate(RankTransport& transport) override { return inner_.validate(transport); }
+    std::vector<float> weights(int node) const override { return inner_.weights(node); }
+    StageState state(int node) const override { return inner_.state(node); }
+    void set_state(int node, const StageState& state) override { inner_.set_state(node, state); }
+    std::vector<MessageResidual> residuals() const override { return inner_.residuals(); }
+    void set_residuals(const std::vector<MessageResidual>& residuals) override { inner_.set_residuals(residuals); }
+
+    std::vector<Replan> rests;
+    std::map<int, std::vector<float>> gradients;  ///< of dies_in, by stage
+
+private:
+    void pass(Death::In in, int n) {
+        if (!death_ || death_->in != in || death_->n != n) return;
+        death_.reset();
+        die_();
+        throw Died();
+    }
+    TorchCompute& inner_;
+    std::optional<Death> death_;
+    std::function<void()> die_, begins_;
+    bool now_ = false;
+    int operations_ = 0;
+    std::atomic<int> sums_ = 0;
+};
+
+class Heard final : public TrainingListener {
+public:
+    void validated(int, double, double, std::int64_t, const ValidationResult& result) override {
+        validations.push_back(result.loss_nats);
+    }
+    void iterated(const IterationReport& report) override {
+        results.push_back(report.result);
+        operations = 0;
+        for (const auto& span : report.timeline->spans) {
+            operations += is_compute(span.kind);
+            down += span.kind == SpanKind::down;
+        }
+    }
+    void regrouped(const RegroupReport& report) override { reports.push_back(report); }
+    std::vector<double> validations;
+    std::vector<IterationResult> results;
+    std::vector<RegroupReport> reports;
+    int operations = 0, down = 0;
+};
+
+/// Every rank has a node of every stage: 3 s + r. Paths go over all ranks.
+Experiment experiment_for(bool split, RecoveryPolicy policy = RecoveryPolicy::reroute) {
+    auto experiment = small_experiment(stages, ranks * stages);
+    experiment.seed = 21;
+    experiment.pipeline.microbatches = 6;
+    experiment.pipeline.split_backward = split;
+    experiment.topology.hop_matrix_s.assign(9, std::vector<double>(9, 0.001));
+    for (std::size_t i = 0; i < 9; ++i) experiment.topology.hop_matrix_s[i][i] = 0;
+    experiment.training.iterations = iterations;
+    experiment.training.validate_every = 2;
+    experiment.execution = {.clock = Clock::wall, .compute = Compute::torch, .ranks = ranks};
+    experiment.recovery.policy = policy;
+    experiment.pipeline.balance_data_nodes = false;
+    return experiment;
+}
+
+/// Where gradients are lost, rank 1 has no data node's work: else the head's would be lost without the body's, and the
+/// iteration would begin again.
+Plan plan_for(const Experiment& experiment) {
+    const bool leaves_out =
+        experiment.recovery.policy == RecoveryPolicy::skip || experiment.recovery.policy == RecoveryPolicy::drop;
+    using Paths = std::vector<std::vector<NodeIndex>>;
+    auto plan = make_plan({{0, 1, 2}, {3, 4, 5}, {6, 7, 8}},
+                          leaves_out ? Paths{{0, 4, 8}, {2, 5, 7}, {0, 3, 7}, {2, 4, 6}, {0, 4, 6}, {2, 3, 8}}
+                                     : Paths{{0, 4, 8}, {1, 5, 6}, {2, 3, 7}, {0, 5, 7}, {1, 3, 8}, {2, 4, 6}});
+    plan.split_backward = experiment.pipeline.split_backward;
+    return plan;
+}
+
+/// One rank's life.
+struct Life {
+    std::unique_ptr<TorchCompute> compute;
+    std::unique_ptr<Mortal> mortal;
+};
+
+struct Trained {
+    std::map<int, Life> lives;
+    Heard heard;
+    std::string fault;
+};
+
+/// Trains while ranks die; `returns`: who died is there again at the very same meeting.
+Trained train_with(const Experiment& experiment, const std::map<int, Death>& deaths, bool returns = false) {
+    const auto problem = make_problem(experiment);
+    std::vector<int> rank_of;
+    for (int node = 0; node < problem.nodes(); ++node) rank_of.push_back(node % ranks);
+    const auto schedule = make_schedule(problem, plan_for(experiment), rank_of, ranks);
+    Trained trained;
+    Exchange exchange(ranks);
+    std::mutex mutex;
+    std::vector<std::jthread> threads;
+    std::atomic<unsigned> begun = 0;  ///< a bit for each rank that has begun the iteration
+    const std::function<void(int, bool)> live = [&](int rank, bool again) {
+        ThreadTransport transport(exchange, schedule, rank, again);
+        Life life;
+        life.compute = std::make_unique<TorchCompute>(experiment, schedule, rank, make_batches(experiment), 1);
+        const auto death = deaths.find(rank);
+        bool died = false;
+        const auto die = [&] {
+            died = true;
+            while (begun != (1U << ranks) - 1) std::this_thread::yield();
+            if (returns) {
+                const std::lock_guard lock(mutex);
+                threads.emplace_back([&live, rank] { live(rank, true); });
+            }
+            while (returns) {
+                const std::lock_guard lock(exchange.mutex);
+                if (exchange.come.contains(rank)) break;
+                exchange.changed.notify_all();
+            }
+            transport.die();
+        };
+        life.mortal = std::make_unique<Mortal>(
+            *life.compute, death == deaths.end() || again ? std::nullopt : std::optional(death->second), die,
+            [&begun, rank] { begun |= 1U << rank; });
+        try {
+            train(experiment, problem, schedule, *life.mortal, transport, rank == 0 ? &trained.heard : nullptr,
+                  nullptr);
+        } catch (const Died&) {
+            return;
+        } catch (const std::exception& error) {
+            const std::lock_guard lock(mutex);
+            if (!died) trained.fault += "rank " + std::to_string(rank) + ": " + error.what() + "; ";
+            if (!died) transport.die();
+            return;
+        }
+        const std::lock_guard lock(mutex);
+        trained.lives[rank] = std::move(life);
+    };
+    {
+        const std::lock_guard lock(mutex);
+        for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&live, rank] { live(rank, false); });
+    }
+    for (std::size_t k = 0;; ++k) {
+        std::jthread next;
+        {
+            const std::lock_guard lock(mutex);
+            if (k == threads.size()) break;
+            next = std::move(threads[k]);
+        }
+    }
+    return trained;
+}
+
+/// The whole model's losses, and its gradients of the iteration in which ranks die.
+struct Reference {
+    std::vector<ReferenceStep> steps;
+    std::map<int, std::vector<float>> gradients;
+};
+
+Reference reference_of(const Experiment& experiment) {
+    const auto plan = plan_for(experiment);
+    WholeModel whole(experiment.model, experiment.training, plan.blocks, experiment.seed);
+    const auto batches = make_batches(experiment);
+    Reference reference;
+    for (int i = 0; i < iterations; ++i) {
+        whole.accumulate(batches, i, stage_paths(plan));
+        reference.steps.push_back(whole.step(i));
+        for (int stage = 0; i == dies_in && stage < stages; ++stage) reference.gradients[stage] = whole.gradient(stage);
+    }
+    return reference;
+}
+
+}  // namespace
+
+class TestRanksSurvive : public QObject {
+    Q_OBJECT
+
+    /// "" where losses, gradients, weights and copies are as they must be.
+    static std::string compare(const Experiment& experiment, const Trained& trained, const Reference& reference) {
+        if (!trained.fault.empty()) return trained.fault;
+        if (trained.heard.results.size() != reference.steps.size()) return "iterations are missing";
+        for (std::size_t i = 0; i < reference.steps.size(); ++i) {
+            const auto& result = trained.heard.results[i];
+            const auto& expected = reference.steps[i];
+            if (result.stage_tokens != expected.stage_tokens) return "other tokens in iteration " + std::to_string(i);
+            const double off = std::abs(result.loss_sum_nats / expected.loss_sum_nats - 1);
+            if (!(off < 1e-5)) return "loss of iteration " + std::to_string(i) + " is off by " + std::to_string(off);
+        }
+        const auto plan = plan_for(experiment);
+        for (int stage = 0; stage < stages; ++stage) {
+            const auto segments = stage_segments(experiment.model, stage, plan.blocks[static_cast<std::size_t>(stage)]);
+            for (const auto& [rank, life] : trained.lives) {
+                const auto& gradients = life.mortal->gradients;  // none of one that came when it was over
+                const double off = gradients.empty() ? 0
+                                                     : largest_difference(segments, gradients.at(stage),
+                                                                          reference.gradients.at(stage));
+                if (!(off < 1e-5))
+                    return "gradient of stage " + std::to_string(stage) + " on rank " + std::to_string(rank) +
+                           " is off by " + std::to_string(off);
+                const auto& first = trained.lives.at(0);
+                if (life.compute->weights(3 * stage + rank) != first.compute->weights(3 * stage))
+                    return "the copies of stage " + std::to_string(stage) + " differ on rank " + std::to_string(rank);
+            }
+        }
+        return "";
+    }
+
+private Q_SLOTS:
+    void initTestCase() { use_one_thread(); }
+
+    void nothing_is_lost_that_others_hold_data() {
+        QTest::addColumn<bool>("split");
+        QTest::addColumn<int>("in");
+        QTest::addColumn<bool>("returns");
+        const char* names[] = {"operations", "sums", "the step"};
+        for (const bool split : {false, true})
+            for (int in = 0; in < 3; ++in)
+                for (const bool returns : {false, true})
+                    QTest::newRow(qPrintable(QString("in %1%2%3")
+                                                 .arg(names[in])
+                                                 .arg(split ? ", split" : "")
+                                                 .arg(returns ? ", back at once" : "")))
+                        << split << in << returns;
+    }
+
+    /// At every operation, every sum, and the step: the iteration goes on, and what is run again is what the dead rank
+    /// had run.
+    void nothing_is_lost_that_others_hold() {
+        QFETCH(bool, split);
+        QFETCH(int, in);
+        QFETCH(bool, returns);
+        const auto experiment = experiment_for(split);
+        const auto reference = reference_of(experiment);
+        const int own = split ? 20 : 14;  // operations of a rank in an iteration
+        const int instants[] = {own, stages, 1};
+        int went_on = 0, redone = 0;
+        for (int n = 0; n < instants[in]; ++n) {
+            const int victim = 1 + n % 2;
+            const auto trained = train_with(experiment, {{victim, {static_cast<Death::In>(in), n}}}, returns);
+            const auto why = compare(experiment, trained, reference);
+            QVERIFY2(why.empty(), qPrintable(QString("rank %1 dies at %2: %3").arg(victim).arg(n).arg(why.c_str())));
+            QVERIFY(!trained.heard.reports.empty());
+            const auto& report = trained.heard.reports.front();
+            QCOMPARE(report.goes_on, in != 2);  // once it has stepped, the iteration is over
+            went_on += report.goes_on;
+            const int again = report.redone_forwards + report.redone_backwards;
+            redone += again;
+            QVERIFY2(again <= own, "only what the dead rank had run");
+            QCOMPARE(trained.heard.validations.size(), std::size_t(3));
+        }
+        QCOMPARE(went_on, in == 2 ? 0 : instants[in]);
+        QVERIFY(in == 2 || redone > 0);
+    }
+
+    /// What took over is lost in its turn, wherever that is: with one rank left, everything runs there.
+    void losses_upon_losses() {
+        const auto experiment = experiment_for(false);
+        const auto reference = reference_of(experiment);
+        int twice = 0;
+        for (int first = 1; first < 14; first += 2)
+            for (int second = first; second < 24; second += 3) {
+                const auto trained =
+                    train_with(experiment, {{1, {Death::In::operation, first}}, {2, {Death::In::operation, second}}});
+                const auto why = compare(experiment, trained, reference);
+                QVERIFY2(why.empty(),
+                         qPrintable(QString("after %1 and %2: %3").arg(first).arg(second).arg(why.c_str())));
+                twice += trained.lives.at(0).mortal->rests.size() > 1;
+            }
+        QVERIFY(twice > 5);
+    }
+
+    /// `skip` and `drop`: what is left out has no part in any stage's mean, and what is said to be lost is what is.
+    void policies_that_leave_out_data() {
+        QTest::addColumn<bool>("drops");
+        QTest::newRow("skip") << false;
+        QTest::newRow("drop") << true;
+    }
+    void policies_that_leave_out() {
+        QFETCH(bool, drops);
+        const auto experiment = experiment_for(false, drops ? RecoveryPolicy::drop : RecoveryPolicy::skip);
+        const auto reference = reference_of(experiment);
+        int dropped = 0, left_out = 0, begun_again = 0;
+        for (int n = 0; n < 10; ++n) {  // so many operations has rank 1
+            const auto trained = train_with(experiment, {{1, {Death::In::operation, n}}});
+            QVERIFY2(trained.fault.empty(), trained.fault.c_str());
+            const auto& life = *trained.lives.at(0).mortal;
+            QCOMPARE(trained.heard.reports.front().goes_on, !life.rests.empty());
+            if (life.rests.empty()) {  // head and body would step on different microbatches: it begins again
+                ++begun_again;
+                const auto why = compare(experiment, trained, reference);
+                QVERIFY2(why.empty(), why.c_str());
+                continue;
+            }
+            const auto& residual = life.rests.front().residual;
+            const auto& report = trained.heard.reports.front();
+            const auto lost = std::count(residual.lost.begin(), residual.lost.end(), 1);
+            QCOMPARE(report.lost_gradients, static_cast<int>(lost));
+            QCOMPARE(report.dropped, residual.dropped);
+            dropped += report.dropped;
+            left_out += report.lost_gradients;
+            compare_with_what_was_done(experiment, trained, residual);
+        }
+        QVERIFY(left_out > 0 && begun_again == 0);
+        QCOMPARE(dropped > 0, drops);
+    }
+
+private:
+    /// Each stage's gradient is the mean over the microbatches whose gradient is not lost there.
+    static void compare_with_what_was_done(const Experiment& experiment, const Trained& trained,
+                                           const Residual& residual) {
+        const auto plan = plan_for(experiment);
+        const auto paths = stage_paths(plan);
+        const auto batches = make_batches(experiment);
+        WholeModel before(experiment.model, experiment.training, plan.blocks, experiment.seed);
+        for (int i = 0; i < dies_in; ++i) {
+            before.accumulate(batches, i, paths);
+            before.step(i);
+        }
+        std::map<int, std::vector<float>> sums;
+        std::vector<std::int64_t> tokens(stages, 0);
+        double loss = 0;
+        for (std::size_t m = 0; m < paths.size(); ++m) {
+            WholeModel one(experiment.model, experiment.training, plan.blocks, experiment.seed);
+            one.copy_state_of(before);
+            one.accumulate(batches, dies_in, {paths[m]});
+            const auto step = one.step(dies_in);
+            const auto is_lost = [&](int stage) {
+                return residual.lost[m * stages + static_cast<std::size_t>(stage)] != 0;
+            };
+            if (!is_lost(0)) loss += step.loss_sum_nats;
+            for (int stage = 0; stage < stages; ++stage) {
+                if (is_lost(stage)) continue;
+                const auto count = step.stage_tokens[static_cast<std::size_t>(stage)];
+                tokens[static_cast<std::size_t>(stage)] += count;
+                auto& sum = sums[stage];
+                sum.resize(one.gradient(stage).size(), 0.F);
+                for (std::size_t k = 0; k < sum.size(); ++k)
+                    sum[k] += one.gradient(stage)[k] * static_cast<float>(count);
+            }
+        }
+        const auto& result = trained.heard.results.at(dies_in);
+        QCOMPARE(result.stage_tokens, tokens);
+        QVERIFY2(std::abs(result.loss_sum_nats - loss) <= 1e-5 * loss,
+                 qPrintable(QString("loss %1, not %2").arg(result.loss_sum_nats).arg(loss)));
+        for (int stage = 0; stage < stages; ++stage) {
+            if (tokens[static_cast<std::size_t>(stage)] == 0) continue;  // it does not step
+            for (float& value : sums[stage]) value /= static_cast<float>(tokens[static_cast<std::size_t>(stage)]);
+            const auto segments = stage_segments(experiment.model, stage, 1);
+            for (const auto& [rank, life] : trained.lives) {
+                const double off = largest_difference(segments, life.mortal->gradients.at(stage), sums[stage]);
+                QVERIFY2(off < 1e-5,
+                         qPrintable(QString("stage %1 on rank %2 is off by %3").arg(stage).arg(rank).arg(off)));
+                QVERIFY(life.compute->weights(3 * stage + rank) == trained.lives.at(0).compute->weights(3 * stage));
+            }
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestRanksSurvive)
+#include "test_ranks_survive.moc"
