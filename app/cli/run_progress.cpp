@@ -160,7 +160,12 @@ RunProgress json_progress() {
                     {"meeting_s", r.meeting_s},
                     {"planning_s", r.planning_s},
                     {"connecting_s", r.connecting_s},
-                    {"fetching_s", r.fetching_s}});
+                    {"fetching_s", r.fetching_s},
+                    {"goes_on", r.goes_on},
+                    {"redone_forwards", r.redone_forwards},
+                    {"redone_backwards", r.redone_backwards},
+                    {"lost_gradients", r.lost_gradients},
+                    {"dropped", r.dropped}});
     };
     progress.plan_switched = [](const PlanChange& change) {
         print_line({{"iteration", change.iteration}, {"new_plan", change.why}});

@@ -125,6 +125,7 @@ std::string to_text(const Agreement& agreement) {
                 {"committed_at", agreement.committed_at},
                 {"plan", agreement.plan_json},
                 {"rests", agreement.rests},
+                {"onlookers", agreement.onlookers},
                 {"origin_s", agreement.origin_s},
                 {"at_s", agreement.at_s},
                 {"progress", agreement.progress}}
@@ -134,9 +135,9 @@ std::string to_text(const Agreement& agreement) {
 Agreement read_agreement(const std::string& text) {
     return from_peer(0, [&] {
         const auto v = json::parse(text);
-        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"),  v.at("validation_due"),
-                         v.at("validated_at"),    v.at("committed_at"), v.at("plan"),    v.at("rests"),
-                         v.at("origin_s"),        v.at("at_s"),         v.at("progress")};
+        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"), v.at("validation_due"),
+                         v.at("validated_at"),    v.at("committed_at"), v.at("plan"),   v.at("rests"),
+                         v.at("onlookers"),       v.at("origin_s"),     v.at("at_s"),   v.at("progress")};
     });
 }
 
@@ -153,7 +154,8 @@ Agreement agree(const std::vector<std::string>& positions) {
             continue;
         }
         done.push_back(position.iterations_done);
-        known = known && position.rests >= RankPosition::not_begun;
+        if (position.rests == RankPosition::looks_on) agreement.onlookers.push_back(static_cast<int>(rank));
+        known = known && position.rests != RankPosition::not_known;
         agreement.rests = std::max(agreement.rests, position.rests);
         under_way[rank].rests = position.rests;
         under_way[rank].progress = std::move(position.progress);
@@ -185,7 +187,7 @@ PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const
     const int microbatches = static_cast<int>(plan.paths.size()),
               length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
     for (const int rank : members) {
-        if (contains(agreement.joined, rank)) continue;
+        if (contains(agreement.joined, rank) || contains(agreement.onlookers, rank)) continue;
         const auto& told = agreement.progress.at(at(rank));
         auto& progress = ranks[rank];
         if (!told.empty()) progress = read_progress(told, rank, microbatches, length);

@@ -38,10 +38,11 @@ std::string describe(const RegroupReport& report, const Problem& problem);
 
 /// Where a rank stands when ranks meet.
 struct RankPosition {
-    static constexpr int not_begun = -1, not_known = -2;
-    int iterations_done = -1;   ///< -1: it has just come
-    Commit commit;              ///< of the last of them, where it was this rank's; or empty
-    int rests = not_begun;      ///< of the iteration under way: 0 of the whole, k of its k-th rest
+    static constexpr int not_begun = -1, not_known = -2, looks_on = -3;
+    int iterations_done = -1;  ///< -1: it has just come
+    Commit commit;             ///< of the last of them, where it was this rank's; or empty
+    /// Of the iteration under way: 0 of the whole, k of its k-th rest; looks_on: this rank came in the middle of it.
+    int rests = not_begun;
     std::string progress = {};  ///< RankProgress of that as text, where rests is 0 or more
     double origin_s = 0;        ///< when that iteration began, common clock
 };
@@ -56,6 +57,7 @@ struct Agreement {
     std::string plan_json;
     /// Of the iteration under way, which is to go on: what of it is in force (RankPosition::rests), else not_begun.
     int rests = RankPosition::not_begun;
+    std::vector<int> onlookers = {};         ///< who came in the middle of it, and takes part in its sums alone
     double origin_s = 0, at_s = 0;           ///< when it began, common clock; and where it is, from then on
     std::vector<std::string> progress = {};  ///< RankPosition::progress of each rank that is as far as that
 };

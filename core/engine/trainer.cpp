@@ -315,7 +315,8 @@ private:
 
     RankPosition position_among_ranks() const {
         RankPosition position{.iterations_done = is_new_ ? -1 : done_, .commit = commit_, .rests = rests_begun_};
-        if (rests_begun_ < 0) return position;
+        if (looks_on_) position.rests = RankPosition::looks_on;
+        if (position.rests < 0) return position;
         position.progress = to_text(interrupted_.value().progress);
         position.origin_s = origin_s_;
         return position;
@@ -326,7 +327,8 @@ private:
         if (agreement.rests < 0) return std::nullopt;
         std::optional<PlannedRest> rest;
         std::string found;
-        if (!is_new_) {
+        const bool looks_on = is_new_ || looks_on_;
+        if (!looks_on) {
             rests_.resize(at(agreement.rests));
             const auto* before = rests_.empty() ? nullptr : &rests_.back();
             const auto& plan = before ? before->plan : iteration_plan_;
@@ -341,8 +343,8 @@ private:
         }
         const auto agreed = transport_.broadcast(found);
         if (agreed.empty()) return std::nullopt;
-        if (is_new_) rest = PlannedRest{{}, schedule_of_rest(everybody_, met.members, nullptr)};
-        if (!rest || (!is_new_ && agreed != found)) throw PeerFault(0, "goes on by another plan than this rank");
+        if (looks_on) rest = PlannedRest{{}, schedule_of_rest(everybody_, met.members, nullptr)};
+        if (!rest || (!looks_on && agreed != found)) throw PeerFault(0, "goes on by another plan than this rank");
         return rest;
     }
 
@@ -351,7 +353,8 @@ private:
         if (is_new_) {
             compute_.begin_iteration(agreement.iterations_done);
             began_s_ = steady_s();
-        } else {
+            looks_on_ = true;
+        } else if (!looks_on_) {
             const int lost_before = rests_.empty() ? 0 : rests_.back().lost_gradients;
             report.redone_forwards = rest.replan.redone_forwards;
             report.redone_backwards = rest.replan.redone_backwards;
@@ -374,6 +377,7 @@ private:
         rests_.clear();
         rests_begun_ = RankPosition::not_begun;
         rests_to_begin_ = 0;
+        looks_on_ = false;
         down_since_s_.clear();
     }
 
@@ -517,6 +521,7 @@ private:
     Plan iteration_plan_;                        ///< by which it began
     double origin_s_ = 0;                        ///< when, common clock
     std::vector<Replan> rests_;                  ///< each of what was left after a loss
+    bool looks_on_ = false;                      ///< came in the middle of it
     int rests_to_begin_ = 0;                     ///< of them execution_ runs this one; 0: the whole iteration
     int rests_begun_ = RankPosition::not_begun;  ///< which of them interrupted_ is of
     std::optional<Interrupted> interrupted_;     ///< what this rank has of it, while nothing runs

@@ -25,9 +25,9 @@ struct Exchange {
         for (int rank = 0; rank < world; ++rank) members.push_back(rank);
     }
     int ranks;
-    std::vector<int> members;             ///< of the last meeting
-    int meeting = 0;                      ///< its number
-    std::set<int> come, dead, returning;  ///< to the next one; since the last one; wanting to be taken in
+    std::vector<int> members;                      ///< of the last meeting
+    int meeting = 0;                               ///< its number
+    std::set<int> come, dead, awaited, returning;  ///< to the next one; since the last; of these back; wanting in
     std::map<int, ThreadTransport*> there;
     bool over = false;  ///< rank 0 is lost
     std::mutex mutex;
@@ -69,10 +69,12 @@ public:
     }
 
     /// This rank is lost: the others that outlive it know at once. It must do nothing more.
-    void die() {
+    /// `returns`: they wait for it at the next meeting.
+    void die(bool returns = false) {
         {
             const std::lock_guard lock(exchange_.mutex);
             exchange_.dead.insert(rank_);
+            if (returns) exchange_.awaited.insert(rank_);
             exchange_.gone.insert(rank_);
             exchange_.over = exchange_.over || rank_ == 0;
             dead_ = aborted_ = true;
@@ -246,7 +248,8 @@ private:
     void decide(std::unique_lock<std::mutex>& lock) {
         exchange_.changed.wait(lock, [this] {
             return std::all_of(exchange_.members.begin(), exchange_.members.end(), [this](int member) {
-                return exchange_.come.contains(member) || exchange_.dead.contains(member);
+                const bool gone = exchange_.dead.contains(member) && !exchange_.awaited.contains(member);
+                return exchange_.come.contains(member) || gone;
             });
         });
         exchange_.members.assign(exchange_.come.begin(), exchange_.come.end());
@@ -258,8 +261,7 @@ private:
         exchange_.given.clear();
         exchange_.rounds.clear();
         exchange_.gone.clear();
-        exchange_.come.clear();
-        exchange_.dead.clear();
+        for (auto* ranks : {&exchange_.come, &exchange_.dead, &exchange_.awaited}) ranks->clear();
         ++exchange_.meeting;
         exchange_.changed.notify_all();
     }

@@ -168,16 +168,9 @@ Trained train_with(const Experiment& experiment, const std::map<int, Death>& dea
         const auto die = [&] {
             died = true;
             while (begun != (1U << ranks) - 1) std::this_thread::yield();
-            if (returns) {
-                const std::lock_guard lock(mutex);
-                threads.emplace_back([&live, rank] { live(rank, true); });
-            }
-            while (returns) {
-                const std::lock_guard lock(exchange.mutex);
-                if (exchange.come.contains(rank)) break;
-                exchange.changed.notify_all();
-            }
-            transport.die();
+            transport.die(returns);
+            const std::lock_guard lock(mutex);
+            if (returns) threads.emplace_back([&live, rank] { live(rank, true); });
         };
         life.mortal = std::make_unique<Mortal>(
             *life.compute, death == deaths.end() || again ? std::nullopt : std::optional(death->second), die,
@@ -313,14 +306,20 @@ private Q_SLOTS:
     }
 
     /// What took over is lost in its turn, wherever that is: with one rank left, everything runs there.
+    void losses_upon_losses_data() {
+        QTest::addColumn<bool>("returns");
+        QTest::newRow("gone for good") << false;
+        QTest::newRow("back at once") << true;
+    }
     void losses_upon_losses() {
+        QFETCH(bool, returns);
         const auto experiment = experiment_for(false);
         const auto reference = reference_of(experiment);
         int twice = 0;
         for (int first = 1; first < 14; first += 2)
             for (int second = first; second < 24; second += 3) {
-                const auto trained =
-                    train_with(experiment, {{1, {Death::In::operation, first}}, {2, {Death::In::operation, second}}});
+                const auto trained = train_with(
+                    experiment, {{1, {Death::In::operation, first}}, {2, {Death::In::operation, second}}}, returns);
                 const auto why = compare(experiment, trained, reference);
                 QVERIFY2(why.empty(),
                          qPrintable(QString("after %1 and %2: %3").arg(first).arg(second).arg(why.c_str())));
