@@ -286,7 +286,7 @@ private Q_SLOTS:
         const auto reference = reference_of(experiment);
         const int own = split ? 20 : 14;  // operations of a rank in an iteration
         const int instants[] = {own, stages, 1};
-        int went_on = 0, redone = 0;
+        int went_on = 0, redone = 0, done = 0;
         for (int n = 0; n < instants[in]; ++n) {
             const int victim = 1 + n % 2;
             const auto trained = train_with(experiment, {{victim, {static_cast<Death::In>(in), n}}}, returns);
@@ -294,14 +294,18 @@ private Q_SLOTS:
             QVERIFY2(why.empty(), qPrintable(QString("rank %1 dies at %2: %3").arg(victim).arg(n).arg(why.c_str())));
             QVERIFY(!trained.heard.reports.empty());
             const auto& report = trained.heard.reports.front();
-            QCOMPARE(report.goes_on, in != 2);  // once it has stepped, the iteration is over
+            // As the dead rank steps, the iteration is over, or the others have not yet heard so.
+            QVERIFY(report.goes_on || in == 2);
             went_on += report.goes_on;
             const int again = report.redone_forwards + report.redone_backwards;
             redone += again;
+            for (const auto& rest : trained.lives.at(0).mortal->rests)
+                for (const int steps : rest.residual.next_step) done += steps;
             QVERIFY2(again <= own, "only what the dead rank had run");
             QCOMPARE(trained.heard.validations.size(), std::size_t(3));
         }
-        QCOMPARE(went_on, in == 2 ? 0 : instants[in]);
+        qInfo("%d deaths: %d steps were done by then, %d run again", instants[in], done, redone);
+        QVERIFY(in == 2 || went_on == instants[in]);
         QVERIFY(in == 2 || redone > 0);
     }
 
