@@ -279,7 +279,7 @@ void print(const std::vector<Result>& results) {
     std::cout << "perplexity of held-out text, mean over the sets:\n" << table(lines);
 }
 
-nlohmann::ordered_json to_json(const Result& result) {
+nlohmann::ordered_json result_json(const Result& result) {
     const auto& evaluation = result.evaluation;
     const auto rows = by_stages_kept(evaluation);
     nlohmann::ordered_json json{{"run", result.run.id},
@@ -343,8 +343,8 @@ void evaluate(const EvaluateOptions& options, Context& context) {
     if (options.omit == "all")
         for (const auto& result : results) reader.set_evaluation(result.run.id, result.evaluation);
     if (!context.json) return print(results);
-    auto json = to_json(results.front());
-    if (results.size() > 1) json["beside"] = to_json(results.back());
+    auto json = result_json(results.front());
+    if (results.size() > 1) json["beside"] = result_json(results.back());
     std::cout << json.dump() << '\n';
 }
 

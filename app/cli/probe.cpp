@@ -90,7 +90,7 @@ void print(const std::vector<RankProbe>& ranks, const Problem& problem) {
         std::cout << fmt::format("An iteration's messages and coordination: {} of a core\n", seconds(iteration_cpu_s));
 }
 
-nlohmann::ordered_json to_json(const std::vector<RankProbe>& ranks) {
+nlohmann::ordered_json ranks_json(const std::vector<RankProbe>& ranks) {
     auto json = nlohmann::ordered_json::array();
     for (const auto& rank : ranks) json.push_back(nlohmann::ordered_json::parse(to_json_text(rank)));
     return {{"ranks", std::move(json)}};
@@ -118,7 +118,7 @@ void probe(const ProbeOptions& options, Context& context) {
         measured_experiment(experiment, schedule, ranks, options.keep_links || experiment.execution.shape_links,
                             fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)));
     if (context.json)
-        std::cout << to_json(ranks).dump() << std::endl;
+        std::cout << ranks_json(ranks).dump() << std::endl;
     else
         print(ranks, problem);
     if (options.output.empty()) return;

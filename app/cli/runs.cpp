@@ -14,7 +14,7 @@ namespace skippipe::cli {
 
 namespace {
 
-nlohmann::ordered_json to_json(const RunInfo& r) {
+nlohmann::ordered_json run_json(const RunInfo& r) {
     return {{"run", r.id},
             {"name", r.name},
             {"state", to_string(r.state)},
@@ -52,7 +52,7 @@ void list(Context& context, const std::string& state) {
         std::erase_if(runs, [&](const RunInfo& r) { return to_string(r.state) != state && state_name(r) != state; });
     if (context.json) {
         auto array = nlohmann::ordered_json::array();
-        for (const auto& run : runs) array.push_back(to_json(run));
+        for (const auto& run : runs) array.push_back(run_json(run));
         std::cout << array.dump() << '\n';
         return;
     }
@@ -77,7 +77,7 @@ void show(Context& context, const std::string& name) {
     const auto summary = parsed(reader.summary_json(run.id));
     const auto metrics = reader.metrics(run.id);
     if (context.json) {
-        auto json = to_json(run);
+        auto json = run_json(run);
         json["machine"] = parsed(reader.machine_json(run.id));
         json["versions"] = parsed(reader.versions_json(run.id));
         json["summary"] = summary;
@@ -131,8 +131,9 @@ nlohmann::ordered_json numbers(const std::vector<std::optional<double>>& values)
     return array;
 }
 
-nlohmann::ordered_json to_json(const std::vector<RunInfo>& runs, const std::vector<ParameterDifference>& differences,
-                               const std::vector<Figure>& figures) {
+nlohmann::ordered_json comparison_json(const std::vector<RunInfo>& runs,
+                                       const std::vector<ParameterDifference>& differences,
+                                       const std::vector<Figure>& figures) {
     nlohmann::ordered_json json{{"runs", nlohmann::ordered_json::array()},
                                 {"baseline", runs.front().id},
                                 {"parameters", nlohmann::ordered_json::array()},
@@ -290,12 +291,12 @@ void add_accounting(const Compared& all, const std::vector<WorkAxis>& axes, nloh
     for (std::size_t i = 0; i < all.runs.size(); ++i) {
         accounting.push_back({{"run", all.runs[i].id}, {"iteration", nullptr}, {"total", nullptr}});
         if (!all.totals[i]) continue;
-        accounting.back()["iteration"] = skippipe::to_json(*all.iterations[i]);
-        accounting.back()["total"] = skippipe::to_json(*all.totals[i]);
+        accounting.back()["iteration"] = to_json(*all.iterations[i]);
+        accounting.back()["total"] = to_json(*all.totals[i]);
     }
     for (const auto axis : axes)
         for (const char* metric : {"validation_loss", "loss"})
-            json["equal"][std::string(to_string(axis))][metric] = skippipe::to_json(view_of(all, axis, metric));
+            json["equal"][std::string(to_string(axis))][metric] = to_json(view_of(all, axis, metric));
 }
 
 void compare(Context& context, const std::vector<std::string>& names, const std::string& at) {
@@ -305,7 +306,7 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
     const auto figures = compare_figures(all.runs);
     const auto chosen = work_axis(at);
     if (context.json) {
-        auto json = to_json(all.runs, differences, figures);
+        auto json = comparison_json(all.runs, differences, figures);
         const std::vector every{WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time,
                                 WorkAxis::machine_time};
         add_accounting(all, chosen ? std::vector{*chosen} : every, json);

@@ -27,7 +27,7 @@ std::string command_of(const TortureCase& failing) {
                        fmt::join(failing.disturbances, ","), failing.microbatches);
 }
 
-nlohmann::ordered_json to_json(const TortureSummary& summary) {
+nlohmann::ordered_json summary_json(const TortureSummary& summary) {
     nlohmann::ordered_json json{{"seeds", summary.seeds},
                                 {"recoveries", summary.recoveries},
                                 {"redone", summary.redone},
@@ -71,7 +71,7 @@ void torture_all(const TortureOptions& options, Context& context) {
     if (terminal) std::cerr << "\r\033[K";
     if (!summary.faults.empty()) context.exit_code = run_failed;
     if (context.json) {
-        std::cout << to_json(summary).dump() << '\n';
+        std::cout << summary_json(summary).dump() << '\n';
         return;
     }
     std::cout << fmt::format(

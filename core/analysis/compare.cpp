@@ -10,16 +10,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/experiment/text.h"
+
 namespace skippipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string escaped(std::string token) {
-    std::string out;
-    for (const char c : token) c == '~' ? out += "~0" : c == '/' ? out += "~1" : out += c;
-    return out;
-}
 
 const std::string* text_of(const Json& value, const char* key) {
     const auto found = value.is_object() ? value.find(key) : value.end();
@@ -58,11 +54,11 @@ private:
     void add(const std::string& pointer, const Json& value) {
         const bool nested = std::any_of(value.begin(), value.end(), [](const Json& v) { return v.is_structured(); });
         if (value.is_object() && !value.empty()) {
-            for (const auto& [key, member] : value.items()) add(pointer + "/" + escaped(key), member);
+            for (const auto& [key, member] : value.items()) add(pointer + pointer_step(key), member);
         } else if (value.is_array() && nested) {
             const auto names = names_of(value);
             for (std::size_t i = 0; i < value.size(); ++i)
-                add(pointer + "/" + (names ? escaped((*names)[i]) : std::to_string(i)), value[i]);
+                add(pointer + (names ? pointer_step((*names)[i]) : "/" + std::to_string(i)), value[i]);
         } else {
             order.push_back(pointer);
             leaves[pointer] = &value;
@@ -81,7 +77,7 @@ std::vector<std::optional<double>> values_of(const std::vector<RunInfo>& runs,
     return values;
 }
 
-struct Source {
+struct RunFigure {
     const char *name, *unit;
     Better better;
     std::optional<double> (*get)(const RunInfo&);
@@ -89,16 +85,16 @@ struct Source {
 
 std::optional<double> positive(double value) { return value > 0 ? std::optional{value} : std::nullopt; }
 
-constexpr std::array sources{
-    Source{"iteration_s", "s", Better::smaller, [](const RunInfo& r) { return r.iteration_s; }},
-    Source{"predicted_iteration_s", "s", Better::smaller,
-           [](const RunInfo& r) { return positive(r.predicted_iteration_s); }},
-    Source{"tokens_per_second", "tokens/s", Better::larger, [](const RunInfo& r) { return r.tokens_per_second; }},
-    Source{"first_validation_loss", "", Better::neither, [](const RunInfo& r) { return r.first_validation_loss; }},
-    Source{"last_validation_loss", "", Better::smaller, [](const RunInfo& r) { return r.last_validation_loss; }},
-    Source{"iterations_done", "", Better::neither,
-           [](const RunInfo& r) { return std::optional<double>{r.iterations_done}; }},
-    Source{"machine_s", "s", Better::smaller, [](const RunInfo& r) { return positive(r.machine_s); }},
+constexpr std::array run_figures{
+    RunFigure{"iteration_s", "s", Better::smaller, [](const RunInfo& r) { return r.iteration_s; }},
+    RunFigure{"predicted_iteration_s", "s", Better::smaller,
+              [](const RunInfo& r) { return positive(r.predicted_iteration_s); }},
+    RunFigure{"tokens_per_second", "tokens/s", Better::larger, [](const RunInfo& r) { return r.tokens_per_second; }},
+    RunFigure{"first_validation_loss", "", Better::neither, [](const RunInfo& r) { return r.first_validation_loss; }},
+    RunFigure{"last_validation_loss", "", Better::smaller, [](const RunInfo& r) { return r.last_validation_loss; }},
+    RunFigure{"iterations_done", "", Better::neither,
+              [](const RunInfo& r) { return std::optional<double>{r.iterations_done}; }},
+    RunFigure{"machine_s", "s", Better::smaller, [](const RunInfo& r) { return positive(r.machine_s); }},
 };
 
 }  // namespace
@@ -138,7 +134,7 @@ void add_deltas(Figure& figure, std::size_t baseline) {
 std::vector<Figure> compare_figures(const std::vector<RunInfo>& runs, std::size_t baseline) {
     std::vector<Figure> figures;
     if (runs.empty()) return figures;
-    for (const auto& source : sources) {
+    for (const auto& source : run_figures) {
         Figure figure{source.name, source.unit, source.better, values_of(runs, source.get), {}, {}};
         if (std::none_of(figure.values.begin(), figure.values.end(), [](const auto& v) { return v.has_value(); }))
             continue;

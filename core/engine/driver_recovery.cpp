@@ -3,17 +3,15 @@
 // is on its way, planned again, and the machines go on with that. What it means: core/planner/replan/residual.h.
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <stdexcept>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 #include "core/engine/driver.h"
 
 namespace skippipe {
 
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// What of the disturbances is next, and when: they happen in the order of their times, losses become known later.
 class Calendar {

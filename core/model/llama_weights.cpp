@@ -18,7 +18,7 @@ namespace {
 /// A tensor of the file and its place in a stage's flat weights: some columns of a matrix, transposed, since here y = x
 /// W and there y = W x. Rows of queries and keys also change places within a head: here a rotated pair lies side by
 /// side, there half a head apart.
-struct Piece {
+struct WeightPiece {
     enum class Layout { same, transposed, rotary };
     std::string name;
     std::vector<std::int64_t> shape;  ///< in the file
@@ -27,17 +27,17 @@ struct Piece {
     Layout layout = Layout::same;
 };
 
-std::int64_t column_of(const Piece& piece, std::int64_t row, std::int64_t head_width) {
-    if (piece.layout != Piece::Layout::rotary) return row;
+std::int64_t column_of(const WeightPiece& piece, std::int64_t row, std::int64_t head_width) {
+    if (piece.layout != WeightPiece::Layout::rotary) return row;
     const auto inside = row % head_width, half = head_width / 2;
     return row - inside + (inside < half ? 2 * inside : 2 * (inside - half) + 1);
 }
 
 /// Calls `copy(place in the file's tensor, place in the flat weights)` for each element.
 template <class Copy>
-void for_each_element(const Piece& piece, std::int64_t head_width, Copy copy) {
+void for_each_element(const WeightPiece& piece, std::int64_t head_width, Copy copy) {
     const auto rows = piece.shape.front(), columns = piece.shape.size() > 1 ? piece.shape[1] : 1;
-    if (piece.layout == Piece::Layout::same) {
+    if (piece.layout == WeightPiece::Layout::same) {
         for (std::int64_t i = 0; i < rows * columns; ++i) copy(i, piece.offset + i);
         return;
     }
@@ -48,18 +48,18 @@ void for_each_element(const Piece& piece, std::int64_t head_width, Copy copy) {
     }
 }
 
-std::vector<Piece> pieces_of(const ModelSpec& model, int stage, const std::vector<int>& blocks) {
+std::vector<WeightPiece> pieces_of(const ModelSpec& model, int stage, const std::vector<int>& blocks) {
     const auto segments = stage_segments(model, stage, blocks[static_cast<std::size_t>(stage)]);
     const auto segment = [&](const std::string& name) {
         return *std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.name == name; });
     };
-    std::vector<Piece> pieces;
+    std::vector<WeightPiece> pieces;
     const auto add_same = [&](std::string name, const std::string& from) {
         const auto found = segment(from);
-        pieces.push_back({std::move(name), found.shape, found.offset, 0, Piece::Layout::same});
+        pieces.push_back({std::move(name), found.shape, found.offset, 0, WeightPiece::Layout::same});
     };
     const auto add_columns = [&](std::string name, const std::string& from, std::int64_t first, std::int64_t count,
-                                 Piece::Layout layout = Piece::Layout::transposed) {
+                                 WeightPiece::Layout layout = WeightPiece::Layout::transposed) {
         const auto found = segment(from);
         pieces.push_back({std::move(name), {count, found.shape[0]}, found.offset + first, found.shape[1], layout});
     };
@@ -70,8 +70,8 @@ std::vector<Piece> pieces_of(const ModelSpec& model, int stage, const std::vecto
     for (int block = 0; block < blocks[static_cast<std::size_t>(stage)]; ++block) {
         const auto here = fmt::format("block{}.", block), there = llama_block_prefix(first_block + block);
         add_same(there + "input_layernorm.weight", here + "attention_norm");
-        add_columns(there + "self_attn.q_proj.weight", here + "qkv", 0, width, Piece::Layout::rotary);
-        add_columns(there + "self_attn.k_proj.weight", here + "qkv", width, kv_width, Piece::Layout::rotary);
+        add_columns(there + "self_attn.q_proj.weight", here + "qkv", 0, width, WeightPiece::Layout::rotary);
+        add_columns(there + "self_attn.k_proj.weight", here + "qkv", width, kv_width, WeightPiece::Layout::rotary);
         add_columns(there + "self_attn.v_proj.weight", here + "qkv", width + kv_width, kv_width);
         add_columns(there + "self_attn.o_proj.weight", here + "attention_out", 0, width);
         add_same(there + "post_attention_layernorm.weight", here + "ffn_norm");
@@ -105,7 +105,7 @@ std::vector<float> LlamaWeights::stage(int stage, const std::vector<int>& blocks
 void save_llama(const fs::path& path, const ModelSpec& model, const std::vector<int>& blocks,
                 const std::function<std::vector<float>(int)>& stage_weights) {
     std::vector<TensorName> names;
-    std::vector<std::pair<int, Piece>> pieces;
+    std::vector<std::pair<int, WeightPiece>> pieces;
     for (int stage = 0; stage < static_cast<int>(blocks.size()); ++stage)
         for (auto& piece : pieces_of(model, stage, blocks)) {
             names.push_back({piece.name, piece.shape});

@@ -74,6 +74,26 @@ changed_lines() {
     END { for (file in lines) text = text (text == "" ? "" : ",") "{\"name\":\"" file "\",\"lines\":[" lines[file] "]}"; print "[" text "]" }'
 }
 
+# The compile commands of single files: where some are compiled at once, that command for each of them.
+single_files() {
+  awk '
+    /^ *"command":/ { command = $0 }
+    /^ *"directory":/ { directory = $0 }
+    /^ *"file":/ {
+      split($0, quoted, "\""); batch = quoted[4]
+      count = 0
+      if (batch ~ /\/Unity\/unity_[0-9]+_cxx\.cxx$/)
+        while ((getline line < batch) > 0) if (split(line, parts, "\"") == 3 && line ~ /^#include/) files[++count] = parts[2]
+      if (count == 0) files[++count] = batch
+      for (i = 1; i <= count; ++i) {
+        single = command; position = index(single, " -c " batch)
+        if (position > 0) single = substr(single, 1, position + 3) files[i] "\","
+        print (printed++ ? "," : "[") "\n{\n" directory "\n" single "\n  \"file\": \"" files[i] "\"\n}"
+      }
+    }
+    END { print "]" }' "$1"
+}
+
 # clang-tidy on what changed in the sources, as much as the time allows. Left out are tests, whose .moc files the build makes, and
 # what includes LibTorch, whose 1.13 headers are no C++20 to clang.
 tidy() {
@@ -85,7 +105,7 @@ tidy() {
   [ ${#sources[@]} -gt 0 ] || return 0
   commands="$(mktemp -d)"
   # clang cannot read GCC's precompiled headers, and without them it is also seen whether a file includes what it uses.
-  sed -E 's/ -include [^ ]*cmake_pch\.hxx//g; s/ -Winvalid-pch//g; s/ -Wno-[a-z-]*//g' "$1" >"$commands/compile_commands.json"
+  single_files "$1" | sed -E 's/ -include [^ ]*cmake_pch\.hxx//g; s/ -Winvalid-pch//g; s/ -Wno-[a-z-]*//g' >"$commands/compile_commands.json"
   printf '%s\0' "${sources[@]}" | timeout "$tidy_seconds" xargs -0 -n 1 -P "$(nproc)" \
     clang-tidy --quiet -p "$commands" --warnings-as-errors='*' --line-filter="$(changed_lines "$base")" 2>"$commands/log"
   status=$?

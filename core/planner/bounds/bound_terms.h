@@ -2,18 +2,17 @@
 // For the files of the lower bounds alone.
 #pragma once
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "core/base/infinite.h"
 #include "core/planner/bounds/bounds.h"
 #include "core/planner/bounds/totals.h"
 #include "core/planner/timeline/rules.h"
 
 namespace skippipe::bounds {
 
-inline constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// What a node can send, or receive: the shortest latency, with the overhead, and the bandwidth of its k + 1 fastest

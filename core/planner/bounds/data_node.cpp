@@ -2,18 +2,12 @@
 #include "core/planner/bounds/data_node.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 
 namespace skippipe::bounds {
-
-namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 /// Let S(1) <= S(2) .. be the starts of the node's F, E(1) <= E(2) .. the ends of its last B (of W, where split), m the
 /// microbatches that it holds at a time. Then, as the node runs one operation at a time,

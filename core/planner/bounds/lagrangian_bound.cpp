@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 #include "core/planner/bounds/data_node.h"
 #include "core/planner/bounds/shortest_cycles.h"
 #include "core/planner/timeline/rules.h"
@@ -15,8 +15,6 @@
 namespace skippipe::bounds {
 
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Refutes that an iteration takes no longer than a given time, for every choice of data nodes:
 ///   a data node alone must be through in time (data_node_s with its shortest cycle past the other data nodes), and

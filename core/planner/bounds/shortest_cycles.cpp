@@ -2,17 +2,11 @@
 #include "core/planner/bounds/shortest_cycles.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 
 namespace skippipe::bounds {
-
-namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 PerNode<StageIndex> stages_given(const Problem& problem) {
     PerNode<StageIndex> stage_of;

@@ -82,7 +82,7 @@ public:
     void finish(Replan& result, const std::vector<NodeIndex>& repaired) {
         s_.best_s = s_.try_out(s_.best.nodes);
         const auto started = s_.simulator().started();
-        s_.simulator().times(s_.trial(), ReplanState::infinite, &result.timeline);
+        s_.simulator().times(s_.trial(), infinite, &result.timeline);
         result.iteration_s = s_.best_s;
         for (const auto& ring : s_.best.stages) result.timeline.used_nodes += static_cast<int>(ring.size());
         auto& made = result.plan;
@@ -241,7 +241,7 @@ Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& reque
                   .redone_backwards = state.residual.redone_backwards,
                   .lost_gradients = state.residual.lost_gradients,
                   .dropped = state.residual.dropped};
-    result.unchanged_s = state.stuck() ? ReplanState::infinite : state.try_out(state.best.nodes);
+    result.unchanged_s = state.stuck() ? infinite : state.try_out(state.best.nodes);
     state.update_stages();
     check_rings(state);
     repair(state);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 #include "core/planner/replan/replan_state.h"
 
 #include <algorithm>
@@ -13,8 +14,6 @@
 namespace skippipe {
 
 namespace {
-
-constexpr double infinite = ReplanState::infinite;
 
 [[noreturn]] void refuse_memory(const Problem& problem, const ResidualPlan& plan) {
     NodeIndex tightest = 0;

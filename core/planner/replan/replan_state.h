@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/infinite.h"
 #include "core/planner/replan/replan.h"
 #include "core/planner/replan/residual_simulator.h"
 
@@ -16,9 +17,6 @@ namespace skippipe {
 /// outlive it.
 class ReplanState {
 public:
-    /// Seconds from the start of the iteration; infinite where it cannot end.
-    static constexpr double infinite = std::numeric_limits<double>::infinity();
-
     ReplanState(const Problem& problem, const Plan& plan, const ReplanRequest& request);
 
     const Problem& network() const { return changed_ ? *changed_ : problem; }

@@ -9,7 +9,7 @@
 namespace skippipe {
 
 namespace {
-constexpr int none = -1;
+constexpr int no_open = -1;
 
 /// Works out what the lost nodes leave of each microbatch.
 class ResidualMaker {
@@ -42,9 +42,9 @@ public:
         residual_.redo.assign(count * at(residual_.steps()), 0);
         residual_.gone = residual_.redo;
         residual_.resend.assign(count, 0);
-        next_.assign(count, none);
+        next_.assign(count, no_open);
         pending_ = residual_.redo;
-        redo_open_.assign(residual_.redo.size(), none);
+        redo_open_.assign(residual_.redo.size(), no_open);
         for (const auto& [i, step] : progress.redo) pending_[slot(i, step)] = 1;
         for (const auto& [i, step] : progress.gone) residual_.gone[slot(i, step)] = 1;
         for (int k = 0; k < static_cast<int>(progress.open.size()); ++k) {
@@ -97,20 +97,20 @@ private:
         int& step = residual_.next_step[i];
         int& open = next_[i];
         if (step == residual_.steps()) return;
-        if (open == none || !kept(open)) {
+        if (open == no_open || !kept(open)) {
             const int was = step;
-            open = none;
+            open = no_open;
             while (step > 0 && !has_result(i, step - 1)) --step;
             // What was being redone there is now what comes next.
             if (step < was && pending_[slot(i, step)] != 0) open = redo_open_[slot(i, step)];
-            if (open != none && !kept(open)) open = none;
+            if (open != no_open && !kept(open)) open = no_open;
         }
-        const bool runs = open != none && progress_.open[at(open)].running;
+        const bool runs = open != no_open && progress_.open[at(open)].running;
         if (step == 0 && !runs) {
             residual_.begin[i] = Residual::Begin::fresh;
-            if (open != none) residual_.fresh_s[i] = progress_.open[at(open)].ready_s;
-            open = none;
-        } else if (open == none) {
+            if (open != no_open) residual_.fresh_s[i] = progress_.open[at(open)].ready_s;
+            open = no_open;
+        } else if (open == no_open) {
             residual_.resend[i] = 1;
         }
     }
@@ -134,7 +134,7 @@ private:
     /// Whether a step needs its input once more to be redone.
     bool lacks_input(ReleaseIndex i, int step) const {
         const int open = redo_open_[slot(i, step)];
-        return lost(i, step) || (pending_[slot(i, step)] != 0 && (open == none || !kept(open)));
+        return lost(i, step) || (pending_[slot(i, step)] != 0 && (open == no_open || !kept(open)));
     }
     bool would_redo(ReleaseIndex i, int hop) const {
         return lost(i, hop) || pending_[slot(i, hop)] != 0 || pending_[slot(i, back(hop))] != 0 ||
@@ -219,8 +219,8 @@ private:
     void hold(ReleaseIndex i, int hop, bool backward_left) {
         const int next = residual_.next_step[i], plain = next_[i], redone = redo_open_[slot(i, hop)];
         const bool again = residual_.redone(i, hop),
-                   runs_plain = next == hop && plain != none && progress_.open[at(plain)].running;
-        const bool runs_again = again && redone != none && progress_.open[at(redone)].running;
+                   runs_plain = next == hop && plain != no_open && progress_.open[at(plain)].running;
+        const bool runs_again = again && redone != no_open && progress_.open[at(redone)].running;
         if (residual_.begin[i] == Residual::Begin::underway && backward_left &&
             ((hop < next && !again) || runs_plain || runs_again))
             ++residual_.held[node_of(i, hop)];

@@ -28,6 +28,8 @@ inline void bring_forward(TurnKey& next, TurnKey key) {
     }
 }
 
+}  // namespace
+
 /// The next event of each node, the least of each four of them, and where there are many nodes, of each 16 of those.
 template <int Groups>
 struct Agenda {
@@ -67,8 +69,6 @@ struct Agenda {
         }
     }
 };
-
-}  // namespace
 
 std::size_t EventOrder::first_pending(const FastState& state, std::size_t n) const {
     const TurnKey instant = events_[n] & ~node_mask;

@@ -2,20 +2,14 @@
 #include "plugins/planners/joint/robust.h"
 
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/base/format.h"
+#include "core/base/infinite.h"
 #include "plugins/planners/common/dispatch_order.h"
 
 namespace skippipe::planners::joint {
-
-namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 PlanCandidate most_robust(const Problem& problem, const std::vector<PlanCandidate>& candidates,
                           const PlanRequest& request, std::string& note) {

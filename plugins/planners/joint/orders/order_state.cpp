@@ -3,20 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 #include "plugins/planners/common/feasibility.h"
 
 namespace skippipe::planners::joint {
-
-namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 OrderState::OrderState(const Problem& of, const PlanCandidate& start)
     : SearchState(of, start), times_(problem(), start), exact_(follows_a_graph(of)), simulator_(problem()) {

@@ -5,11 +5,11 @@
 #include <bit>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 
 namespace skippipe::planners::joint {
 
 namespace {
-constexpr double infinite = std::numeric_limits<double>::infinity();
 /// After so many accepted changes, a part of the operations, ranks are too far from the order of starts.
 constexpr int operations_a_sort = 8;
 }  // namespace

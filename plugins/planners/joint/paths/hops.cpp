@@ -7,7 +7,7 @@ namespace skippipe::planners::joint::path_moves {
 namespace {
 
 /// Two microbatches exchange a node each.
-bool propose_exchange(PathState& state, Rng& rng) {
+bool propose_hop_exchange(PathState& state, Rng& rng) {
     const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
     const int a = 1 + pick(rng, state.length() - 1), b = 1 + pick(rng, state.length() - 1);
     if (i == j || state.node(i, a) == state.node(j, b)) return false;
@@ -64,7 +64,7 @@ bool may_reorder(const PathState& state) {
 
 constinit const PathMove exchange_hops{
     "exchange hops", [](const PathState& state) { return state.count() > 1 && state.length() > 1 ? 12 : 0; },
-    propose_exchange};
+    propose_hop_exchange};
 constinit const PathMove reorder{"reorder", [](const PathState& state) { return may_reorder(state) ? 2 : 0; },
                                  propose_reorder};
 constinit const PathMove exchange_data_nodes{

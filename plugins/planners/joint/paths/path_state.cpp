@@ -3,18 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 #include "plugins/planners/common/feasibility.h"
 
 namespace skippipe::planners::joint {
 
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 bool lacks_lines(const Problem& problem, const Network& network) {
     for (NodeIndex a = 0; a < problem.nodes(); ++a)

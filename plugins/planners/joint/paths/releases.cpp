@@ -10,7 +10,7 @@ namespace {
 
 int if_several(const PathState& state, int weight) { return state.count() > 1 ? weight : 0; }
 
-bool propose_exchange(PathState& state, Rng& rng) {
+bool propose_path_exchange(PathState& state, Rng& rng) {
     const auto i = pick<ReleaseIndex>(rng, state.count()), j = pick<ReleaseIndex>(rng, state.count());
     const NodeIndex *first = state.schedule().path(i), *second = state.schedule().path(j);
     if (std::equal(first, first + state.length(), second)) return false;
@@ -18,7 +18,7 @@ bool propose_exchange(PathState& state, Rng& rng) {
     return true;
 }
 
-bool propose_move(PathState& state, Rng& rng) {
+bool propose_path_move(PathState& state, Rng& rng) {
     const auto from = pick<ReleaseIndex>(rng, state.count()), to = pick<ReleaseIndex>(rng, state.count());
     if (from == to) return false;
     state.move_path(from, to);
@@ -28,9 +28,9 @@ bool propose_move(PathState& state, Rng& rng) {
 }  // namespace
 
 constinit const PathMove exchange_paths{"exchange paths", [](const PathState& state) { return if_several(state, 3); },
-                                        propose_exchange};
+                                        propose_path_exchange};
 constinit const PathMove move_path{"move path", [](const PathState& state) { return if_several(state, 2); },
-                                   propose_move};
+                                   propose_path_move};
 /// Two microbatches of different sizes.
 constinit const PathMove exchange_sizes{
     "exchange sizes",
