@@ -61,6 +61,30 @@ class TestRanks : public QObject {
 
     static QJsonObject ranks(int count) { return {{"clock", "wall"}, {"transport", "gloo"}, {"ranks", count}}; }
 
+    /// Probes, runs what was measured, and gives the iteration's seconds as predicted and as measured.
+    std::pair<double, double> probed_and_run(const QString& drawn) {
+        std::pair<double, double> seconds{};
+        [&] {
+            const auto probe = run({"probe", drawn, "-o", file("measured.json"), "--json"});
+            QVERIFY2(probe.exit_code == 0, qPrintable(probe.error));
+            const auto found = probe.last()["ranks"].toArray();
+            QCOMPARE(found.size(), 2);
+            for (const auto& rank : found) {
+                QVERIFY(!rank.toObject()["nodes"].toArray().isEmpty());
+                QCOMPARE(rank.toObject()["links"].toArray().size(), 1);
+                QVERIFY(rank.toObject()["iteration_cpu_s"].toDouble() > 0);
+                QVERIFY(rank.toObject()["step_s"].toArray()[0].toDouble() > 0);
+            }
+            const auto validated = run({"validate", file("measured.json")});
+            QCOMPARE(validated.exit_code, 0);
+            const auto measured = run({"run", file("measured.json"), "--json"});
+            QVERIFY2(measured.exit_code == 0, qPrintable(measured.error));
+            const auto prediction = measured.last()["prediction"].toObject();
+            seconds = {prediction["predicted_s"].toDouble(), prediction["measured_s"].toDouble()};
+        }();
+        return seconds;
+    }
+
 private Q_SLOTS:
     void initTestCase() {
         QFile corpus(file("corpus.txt"));
@@ -120,25 +144,15 @@ private Q_SLOTS:
             // Large enough that operations, not the ranks' meetings, fill the time.
             d["model"] = QJsonObject{{"blocks", 6}, {"width", 128}, {"heads", 4}, {"sequence", 128}};
         });
-        const auto probe = run({"probe", drawn, "-o", file("measured.json"), "--json"});
-        QVERIFY2(probe.exit_code == 0, qPrintable(probe.error));
-        const auto found = probe.last()["ranks"].toArray();
-        QCOMPARE(found.size(), 2);
-        for (const auto& rank : found) {
-            QVERIFY(!rank.toObject()["nodes"].toArray().isEmpty());
-            QCOMPARE(rank.toObject()["links"].toArray().size(), 1);
-            QVERIFY(rank.toObject()["iteration_cpu_s"].toDouble() > 0);
-            QVERIFY(rank.toObject()["step_s"].toArray()[0].toDouble() > 0);
+        // What else the machine does between probe and run is in the ratio: a wrong prediction is wrong three times.
+        QString seen;
+        for (int attempt = 0; attempt < 3; ++attempt) {
+            const auto [predicted_s, measured_s] = probed_and_run(drawn);
+            if (QTest::currentTestFailed()) return;
+            if (measured_s > 0.5 * predicted_s && measured_s < 3 * predicted_s) return;
+            seen += QString("%1 s predicted, %2 s measured; ").arg(predicted_s).arg(measured_s);
         }
-        const auto validated = run({"validate", file("measured.json")});
-        QCOMPARE(validated.exit_code, 0);
-        const auto measured = run({"run", file("measured.json"), "--json"});
-        QVERIFY2(measured.exit_code == 0, qPrintable(measured.error));
-        const auto prediction = measured.last()["prediction"].toObject();
-        const double predicted_s = prediction["predicted_s"].toDouble(),
-                     measured_s = prediction["measured_s"].toDouble();
-        QVERIFY2(measured_s > 0.5 * predicted_s && measured_s < 3 * predicted_s,
-                 qPrintable(QString("%1 s predicted, %2 s measured").arg(predicted_s).arg(measured_s)));
+        QFAIL(qPrintable(seen));
     }
 
     /// The drawing puts half of a stage a second away. On this machine it is not: the run finds out and shares the work
