@@ -188,7 +188,7 @@ private:
     RouteTable routes_;
     PerNode<StageIndex> stage_of_;
     std::vector<int> nodes_;
-    std::size_t operations_ = 0;                        ///< of this rank in an iteration
+    std::size_t operations_ = 0;  ///< of this rank in an iteration
     bool begun_ = false;
     bool interrupted_ = false;                          ///< nothing starts
     std::vector<std::optional<NodeMachine>> machines_;  ///< by node; of this rank's nodes
