@@ -12,6 +12,7 @@
 
 #include "core/base/format.h"
 #include "core/base/index.h"
+#include "core/engine/peer_text.h"
 #include "core/engine/rest.h"
 
 namespace skippipe {
@@ -19,16 +20,6 @@ namespace skippipe {
 namespace {
 
 using nlohmann::json;
-
-/// Runs `read`; what it throws about the text becomes a fault of the rank that sent it.
-template <class Read>
-auto from_peer(int rank, const Read& read) {
-    try {
-        return read();
-    } catch (const json::exception& error) {
-        throw PeerFault(rank, fmt::format("says where it stands in words that are none: {}", error.what()));
-    }
-}
 
 bool contains(const std::vector<int>& ranks, int rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
@@ -110,8 +101,7 @@ std::string to_text(const RankPosition& position) {
 }
 
 RankPosition read_position(const std::string& text, int rank) {
-    return from_peer(rank, [&] {
-        const auto v = json::parse(text);
+    return read_from_peer(rank, text, [](const json& v) {
         return RankPosition{v.at("iterations_done"), v.at("commit"), v.at("rests"), v.at("progress"), v.at("origin_s")};
     });
 }
@@ -133,8 +123,7 @@ std::string to_text(const Agreement& agreement) {
 }
 
 Agreement read_agreement(const std::string& text) {
-    return from_peer(0, [&] {
-        const auto v = json::parse(text);
+    return read_from_peer(0, text, [](const json& v) {
         return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"), v.at("validation_due"),
                          v.at("validated_at"),    v.at("committed_at"), v.at("plan"),   v.at("rests"),
                          v.at("onlookers"),       v.at("origin_s"),     v.at("at_s"),   v.at("progress")};
@@ -183,12 +172,15 @@ Agreement agree(const std::vector<std::string>& positions) {
 
 PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const Plan& plan, const Replan* before,
                     const std::vector<int>& members, const Agreement& agreement, RecoveryController& controller) {
+    if (agreement.progress.size() != at(everybody.ranks))
+        throw PeerFault(0,
+                        fmt::format("tells how far {} ranks are, of {}", agreement.progress.size(), everybody.ranks));
     std::map<int, std::optional<RankProgress>> ranks;
     const int microbatches = static_cast<int>(plan.paths.size()),
               length = plan.paths.empty() ? 1 : static_cast<int>(plan.paths.front().nodes.size());
     for (const int rank : members) {
         if (contains(agreement.joined, rank) || contains(agreement.onlookers, rank)) continue;
-        const auto& told = agreement.progress.at(at(rank));
+        const auto& told = agreement.progress[at(rank)];
         auto& progress = ranks[rank];
         if (!told.empty()) progress = read_progress(told, rank, microbatches, length);
     }

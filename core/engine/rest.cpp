@@ -10,6 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/engine/costs.h"
+#include "core/engine/peer_text.h"
 #include "core/engine/transport.h"
 #include "core/planner/timeline/flat_plan.h"
 
@@ -18,16 +19,6 @@ namespace skippipe {
 namespace {
 
 using nlohmann::json;
-
-/// Runs `read`; what it throws about the text becomes a fault of the rank that sent it.
-template <class Read>
-auto from_peer(int rank, const std::string& text, const Read& read) {
-    try {
-        return read(json::parse(text));
-    } catch (const json::exception& error) {
-        throw PeerFault(rank, fmt::format("says how far it is in words that are none: {}", error.what()));
-    }
-}
 
 /// When the rest's timeline hands over each input.
 using HandedOver = std::map<std::tuple<NodeIndex, MicrobatchIndex, bool>, double>;  ///< by receiver; backwards
@@ -75,7 +66,7 @@ RankProgress read_progress(const std::string& text, int rank, int microbatches, 
     const auto require = [&](bool holds, const char* what, int number) {
         if (!holds) throw PeerFault(rank, fmt::format("tells of {} {}, which this iteration has not", what, number));
     };
-    return from_peer(rank, text, [&](const json& v) {
+    return read_from_peer(rank, text, [&](const json& v) {
         RankProgress progress{PerRelease<int>(v.at("done").get<std::vector<int>>()), {}, {}};
         require(progress.steps_done.size() == at(microbatches),
                 "so many microbatches:", static_cast<int>(progress.steps_done.size()));

@@ -329,6 +329,8 @@ private:
         std::string found;
         const bool looks_on = is_new_ || looks_on_;
         if (!looks_on) {
+            if (at(agreement.rests) > rests_.size())
+                throw PeerFault(0, "goes on with a rest of the iteration that this rank was never told of");
             rests_.resize(at(agreement.rests));
             const auto* before = rests_.empty() ? nullptr : &rests_.back();
             const auto& plan = before ? before->plan : iteration_plan_;

@@ -85,7 +85,7 @@ private Q_SLOTS:
     }
 
     void agreements_travel() {
-        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, 3, 4, "{}"};
+        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, 3, 4, "{}", 1, {1}, 0.25, 1. / 3, {"{}", ""}};
         const auto got = read_agreement(to_text(given));
         QCOMPARE(got.iterations_done, given.iterations_done);
         QVERIFY(got.commit == given.commit);
@@ -94,6 +94,24 @@ private Q_SLOTS:
         QCOMPARE(got.validated_at, 3);
         QCOMPARE(got.committed_at, 4);
         QCOMPARE(got.plan_json, given.plan_json);
+        QCOMPARE(got.rests, 1);
+        QCOMPARE(got.onlookers, given.onlookers);
+        QCOMPARE(got.origin_s, given.origin_s);
+        QCOMPARE(got.at_s, given.at_s);
+        QVERIFY(got.progress == given.progress);
+    }
+
+    /// Of how far the ranks are, all have to be told.
+    void a_rest_is_of_all_ranks() {
+        const Scene scene;
+        ReplanController controller;
+        const auto rest = [&](std::vector<std::string> progress) {
+            const Agreement agreement{.rests = 0, .progress = std::move(progress)};
+            rest_of(scene.problem, scene.everybody, scene.everybody.plan, nullptr, {0}, agreement, controller);
+        };
+        QCOMPARE(fault_of([&] { rest({"", ""}); }), std::string{});
+        for (const std::size_t count : {0u, 1u, 3u})
+            QVERIFY(fault_of([&] { rest(std::vector<std::string>(count)); }).find("rank 0") != std::string::npos);
     }
 
     /// The nodes that are left do everything; with everybody there again, the plan is what it was.

@@ -57,6 +57,20 @@ std::shared_ptr<TimelineData> two_iterations() {
 
 QString plain(const QStringList& lines) { return lines.join('\n').replace(QChar(0x2009), ' '); }
 
+/// A view of a timeline, all of it in sight.
+struct ShownTimeline {
+    explicit ShownTimeline(std::shared_ptr<const TimelineData> shown, const QSize& size) : data(std::move(shown)) {
+        view.resize(size);
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+    }
+
+    TimeZoom zoom;
+    TimelineView view{zoom};
+    std::shared_ptr<const TimelineData> data;
+};
+
 }  // namespace
 
 class TestTimelineWays : public QObject {
@@ -126,13 +140,8 @@ private Q_SLOTS:
     }
 
     void enter_goes_to_the_cause_and_backspace_returns() {
-        TimeZoom zoom;
-        TimelineView view(zoom);
-        view.resize(800, 200);
-        const auto data = lanes_of_example(examples::collision());
-        zoom.set_extent(data->extent_s());
-        view.set_data(data);
-        view.show();
+        ShownTimeline shown(lanes_of_example(examples::collision()), {800, 200});
+        auto& [zoom, view, data] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&view));
         QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of(4.25, 1).toPoint());
         QTRY_VERIFY(view.selected_gap().has_value());
@@ -271,13 +280,8 @@ private Q_SLOTS:
     }
 
     void lost_time_is_selected_and_explained() {
-        TimeZoom zoom;
-        TimelineView view(zoom);
-        view.resize(932, 220);
-        const auto data = two_iterations();
-        zoom.set_extent(data->extent_s());
-        view.set_data(data);
-        view.show();
+        ShownTimeline shown(two_iterations(), {932, 220});
+        auto& [zoom, view, data] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&view));
         QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of(10.5, 0).toPoint());
         QTRY_VERIFY(view.selected_lost().has_value());
@@ -291,14 +295,9 @@ private Q_SLOTS:
     }
 
     void groups_collapse_and_sum_up() {
-        TimeZoom zoom;
-        TimelineView view(zoom);
-        view.resize(932, 260);
-        const auto data = two_iterations();
-        zoom.set_extent(data->extent_s());
-        view.set_data(data);
+        ShownTimeline shown(two_iterations(), {932, 260});
+        auto& [zoom, view, data] = shown;
         view.set_groups(group_by_stage({0, 1}));
-        view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
         const double apart = view.place_of(0, 1).y() - view.place_of(0, 0).y();
         QCOMPARE(apart, 2 * usual_lane_height);  // a head between them
@@ -323,13 +322,8 @@ private Q_SLOTS:
     }
 
     void bookmarks_are_set_stepped_through_and_removed() {
-        TimeZoom zoom;
-        TimelineView view(zoom);
-        view.resize(932, 220);
-        const auto data = two_iterations();
-        zoom.set_extent(data->extent_s());
-        view.set_data(data);
-        view.show();
+        ShownTimeline shown(two_iterations(), {932, 220});
+        auto& [zoom, view, data] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&view));
         QSignalSpy changed(&view, &TimelineView::bookmarks_changed);
         zoom.show(4, 6);

@@ -184,17 +184,16 @@ void WhyPanel::show_what_ifs(const Explanation& why) {
             ->setToolTip(what_if.complete ? tr("%1: iteration %2 instead of %3")
                                                 .arg(words, duration(what_if.iteration_s), duration(why.iteration_s))
                                           : words);
-        const bool same = std::abs(what_if.change) < no_change;
-        auto* item = put(*what_ifs_, row, 1,
-                         !what_if.complete ? tr("deadlock")
-                         : same            ? tr("no change")
-                                           : change(what_if.change));
-        item->setForeground(!what_if.complete || what_if.change > no_change ? theme().bad
-                            : same                                          ? theme().text_2
-                                                                            : theme().good);
+        show_change(row, what_if.complete, what_if.change);
     }
     for (const auto& other : outcome_->other_reductions) show_other_reduction(other);
     what_ifs_->clearSelection();
+}
+
+void WhyPanel::show_change(int row, bool complete, double by) {
+    const bool same = std::abs(by) < no_change;
+    auto* item = put(*what_ifs_, row, 1, !complete ? tr("deadlock") : same ? tr("no change") : change(by));
+    item->setForeground(!complete || by > no_change ? theme().bad : same ? theme().text_2 : theme().good);
 }
 
 void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {
@@ -208,14 +207,7 @@ void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {
         ->setToolTip(tr("%1: iteration %2 instead of %3 (costs, all-reduce: %4)")
                          .arg(words, duration(other.iteration_s), duration(outcome_->timeline.iteration_s),
                               QString::fromStdString(std::string{name_of(other.rule)})));
-    const bool same = std::abs(other.change) < no_change;
-    auto* item = put(*what_ifs_, row, 1,
-                     !other.complete ? tr("deadlock")
-                     : same          ? tr("no change")
-                                     : change(other.change));
-    item->setForeground(!other.complete || other.change > no_change ? theme().bad
-                        : same                                      ? theme().text_2
-                                                                    : theme().good);
+    show_change(row, other.complete, other.change);
 }
 
 void WhyPanel::show_microbatch() {

@@ -35,6 +35,8 @@ protected:
 private:
     void show_explanation();
     void show_nothing(const QString& why);
+    /// What the iteration would take by `by` as a share of it, in its column.
+    void show_change(int row, bool complete, double by);
     void show_other_reduction(const ReductionWhatIf& other);
     void show_what_ifs(const Explanation& why);
     void show_microbatch();
