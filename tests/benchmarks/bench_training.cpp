@@ -360,16 +360,16 @@ void bench_processes(Trained& two) {
 /// those of OpenBLAS find none. Freed memory is kept, without which every large tensor is faulted in anew.
 struct Threading {
     int intra_op, blas;
-    std::string library;  ///< loaded first; empty: the system's, with pthreads
+    std::string preloaded;  ///< loaded first; empty: the system's, with pthreads
     std::string variables() const {
         return fmt::format(
             "OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS={} OMP_NUM_THREADS={} "
             "MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824{}",
-            blas, std::max(intra_op, blas), library.empty() ? "" : " LD_PRELOAD='" + library + "'");
+            blas, std::max(intra_op, blas), preloaded.empty() ? "" : " LD_PRELOAD='" + preloaded + "'");
     }
     std::string text() const {
         return fmt::format("{} threads in an operation, {} in a matrix product, OpenBLAS with {}", intra_op, blas,
-                           library.empty() ? "pthreads" : "OpenMP");
+                           preloaded.empty() ? "pthreads" : "OpenMP");
     }
 };
 
@@ -378,14 +378,14 @@ std::vector<Threading> threadings(int cores) {
     const char* given = std::getenv("OPENBLAS_OPENMP");
     const std::string openmp = given ? given : "/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3";
     std::vector<Threading> all;
-    for (const auto& library : {std::string{}, openmp}) {
-        if (!library.empty() && !std::filesystem::exists(library)) continue;
+    for (const auto& preloaded : {std::string{}, openmp}) {
+        if (!preloaded.empty() && !std::filesystem::exists(preloaded)) continue;
         for (const int intra_op : {cores, 1})
             for (const int blas : {cores, 1})
                 if (std::none_of(all.begin(), all.end(), [&](const Threading& t) {
-                        return t.intra_op == intra_op && t.blas == blas && t.library == library;
+                        return t.intra_op == intra_op && t.blas == blas && t.preloaded == preloaded;
                     }))
-                    all.push_back({intra_op, blas, library});
+                    all.push_back({intra_op, blas, preloaded});
     }
     return all;
 }

@@ -23,8 +23,8 @@ LowerBound placed_bound(const Problem& problem, const Plan& plan);
 
 /// No pieces sum the stage's gradient over these nodes in less, seconds, if all parts are there at once and nothing
 /// else uses the lines: a part has to reach the farthest other node; between groups of the nodes each byte of a tree
-/// goes over all of them, first up and then down, and each byte of an exchange between all pairs; lines,
-/// uplinks and downlinks carry no more than they can. Takes milliseconds for 12 nodes, for more it is less sharp.
+/// goes over all of them, first up and then down, and each byte of an exchange between all pairs; lines, uplinks and
+/// downlinks carry no more than they can. Takes milliseconds for 12 nodes, for more it is less sharp.
 double lone_reduction_bound_s(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage);
 
 }  // namespace skippipe
