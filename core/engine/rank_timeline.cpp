@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/rank_timeline.h"
+
+#include <algorithm>
+
+#include "core/base/index.h"
+#include "core/engine/regroup.h"
+#include "core/engine/span_codec.h"
+
+namespace skippipe {
+
+std::vector<int> absent_ranks(const RankTransport& transport) {
+    std::vector<int> absent;
+    const auto members = transport.members();
+    for (int rank = 0; rank < transport.ranks(); ++rank)
+        if (!std::binary_search(members.begin(), members.end(), rank)) absent.push_back(rank);
+    return absent;
+}
+
+void add_steps(const RankSchedule& schedule, int rank, const std::vector<StageSum>& sums, double start_s, double end_s,
+               std::vector<Span>& spans) {
+    for (const int stage : schedule.stages_of(rank))
+        for (const NodeIndex node : schedule.plan.stages[at(stage)])
+            if (sums[at(stage)].tokens > 0 && schedule.rank_of[at(node)] == rank)
+                spans.push_back({SpanKind::step, node, -1, StageIndex(stage), -1, start_s, start_s, end_s, 0});
+}
+
+void add_absent(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& absent,
+                const std::map<NodeIndex, double>& since_s, Timeline& timeline) {
+    const auto stage_of = stage_of_nodes(everybody.plan, problem.nodes());
+    for (const NodeIndex node : nodes_of_ranks(everybody, absent)) {
+        const auto lost = since_s.find(node);
+        const double from_s = lost == since_s.end() ? 0 : std::min(lost->second, timeline.iteration_s);
+        timeline.spans.push_back(
+            {SpanKind::down, node, -1, stage_of[at(node)], -1, from_s, from_s, timeline.iteration_s, 0});
+    }
+}
+
+void gather_spans(const Problem& problem, const Plan& plan, RankTransport& transport, Timeline& timeline) {
+    const auto encoded = transport.gather(encode_spans(timeline.spans));
+    const SpanLimits limits{problem.nodes(), problem.stages, problem.microbatches};
+    timeline = {};
+    for (const int rank : transport.rank() == 0 ? transport.members() : std::vector<int>{}) {
+        const auto spans = decode_spans(encoded.at(at(rank)), limits, rank);
+        timeline.spans.insert(timeline.spans.end(), spans.begin(), spans.end());
+    }
+    add_totals(plan, timeline);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/engine/rank_timeline.h"
+#include "core/engine/training.h"
+#include "core/experiment/io.h"
+
+namespace skippipe {
+
+void Trainer::interrupt() {
+    if (execution_) under_way_.interrupt(*execution_, computed_ ? &*computed_ : nullptr);
+    if (!computed_) execution_.reset();  // else a step may have to be taken
+}
+
+RankPosition Trainer::position_among_ranks() const {
+    RankPosition position{.iterations_done = is_new_ ? -1 : done_, .commit = commit_};
+    under_way_.say(position);
+    return position;
+}
+
+void Trainer::regroup() {
+    watch_.resume();
+    const double interrupted_s = steady_s();
+    double since_s = interrupted_s;
+    if (!began_s_) began_s_ = interrupted_s;
+    const auto lap = [&since_s] { return steady_s() - std::exchange(since_s, steady_s()); };
+    RegroupReport report;
+    const double at_s = transport_.now_s();
+    interrupt();
+    after_rest_.reset();
+    report.quiet_s = lap();
+    const auto met = transport_.regroup();
+    const auto positions = transport_.gather(to_text(position_among_ranks()));
+    report.meeting_s = lap();
+    const auto agreement = agree_with_all(met, positions);
+    auto rest = under_way_.plan_rest(problem_, everybody_, met, agreement, is_new_, replanner_, transport_);
+    report.planning_s = lap();
+    auto next = make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks);
+    if (rest) {
+        report.goes_on = true;
+        note_absent(at_s - agreement.origin_s - met.detection_s);
+        go_on_with(std::move(*rest), agreement, report);
+        after_rest_ = std::move(next);
+    } else {
+        if (began_s_) report.lost_work_s = interrupted_s - *began_s_;  // else the iteration was over after all
+        forget_iteration();
+        go_over_to(std::move(next));
+    }
+    report.connecting_s = lap();
+    fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
+    is_new_ = false;
+    if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
+    if (commits_) commits_->regrouped();
+    report.fetching_s = lap();
+    if (!report.goes_on) network_s_ += report.total_s();  // else the iteration lasts so much longer
+    watch_.pause();
+    tell(met, agreement, std::move(report));
+}
+
+void Trainer::go_on_with(PlannedRest rest, const Agreement& agreement, RegroupReport& report) {
+    if (is_new_) {
+        compute_.begin_iteration(agreement.iterations_done);
+        began_s_ = steady_s();
+    }
+    auto next = under_way_.go_on(std::move(rest), agreement, is_new_, report);
+    execution_.reset();
+    transport_.follow(next);
+    execution_ = std::make_unique<PlanExecution>(experiment_, problem_, std::move(next), compute_, transport_);
+}
+
+void Trainer::note_absent(double since_s) {
+    for (const int rank : absent_ranks(transport_))
+        if (std::find(told_members_.begin(), told_members_.end(), rank) != told_members_.end())
+            under_way_.note_lost(nodes_of_ranks(everybody_, {rank}), since_s);
+}
+
+Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::string>& positions) {
+    std::string told;
+    if (transport_.rank() == 0) {
+        auto agreement = agree(positions);
+        take_place(agreement);
+        agreement.validation_due = validation_due_;
+        agreement.validated_at = validated_at_;
+        agreement.committed_at = committed_at_;
+        agreement.at_s = transport_.now_s() - agreement.origin_s;
+        const auto next = schedule_for(problem_, everybody_, met.members, agreement.joined, met.how, replanner_);
+        agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
+        ahead_.give_up();
+        if (met.members.size() < at(transport_.ranks())) ahead_.begin(problem_, next.plan);
+        told = to_text(agreement);
+    }
+    auto agreement = read_agreement(transport_.broadcast(told));
+    take_place(agreement);
+    validation_due_ = agreement.validation_due;
+    validated_at_ = agreement.validated_at;
+    committed_at_ = agreement.committed_at;
+    return agreement;
+}
+
+void Trainer::take_place(const Agreement& agreement) {
+    if (!is_new_ && agreement.iterations_done == done_ + 1) {
+        if (!computed_ || agreement.commit.empty())
+            throw std::logic_error("the others have ended an iteration without this rank");
+        conclude(agreement.commit, false);
+    }
+    computed_.reset();
+    done_ = agreement.iterations_done;
+}
+
+void Trainer::tell(const Regrouping& met, const Agreement& agreement, RegroupReport report) {
+    // Against what was told last: a meeting that led to nothing was not.
+    const auto told = std::exchange(told_members_, met.members);
+    const auto is_in = [](const std::vector<int>& ranks, int rank) {
+        return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    };
+    std::copy_if(told.begin(), told.end(), std::back_inserter(report.lost),
+                 [&](int rank) { return !is_in(met.members, rank); });
+    std::copy_if(met.members.begin(), met.members.end(), std::back_inserter(report.joined),
+                 [&](int rank) { return !is_in(told, rank) || is_in(agreement.joined, rank); });
+    if (!listener_) return;
+    report.iterations_done = done_;
+    report.nodes_lost = nodes_of_ranks(everybody_, report.lost);
+    report.nodes_joined = nodes_of_ranks(everybody_, report.joined);
+    report.how = met.how;
+    report.detection_s = met.detection_s;
+    report.plan_json = agreement.plan_json;
+    listener_->regrouped(report);
+}
+
+}  // namespace skippipe

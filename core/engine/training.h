@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One rank's training while it runs (core/engine/trainer.h starts it): the loop over iterations in trainer.cpp,
+// meetings of ranks after losses and returns in trainer_regroup.cpp.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine/failing_network.h"
+#include "core/engine/interrupted_iteration.h"
+#include "core/engine/plan_ahead.h"
+#include "core/engine/plan_execution.h"
+#include "core/engine/trainer.h"
+
+namespace skippipe {
+
+/// Machine time while it runs; validation is not part of training.
+class Stopwatch {
+public:
+    explicit Stopwatch(double total_s) : total_s_(total_s) {}
+    void resume();
+    void pause();
+    double total_s() const { return total_s_; }
+
+private:
+    std::optional<double> since_s_;
+    double total_s_;
+};
+
+/// The references outlive it.
+class Trainer {
+public:
+    Trainer(const Experiment& experiment, const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
+            RankTransport& transport, TrainingListener* listener, TrainingController* controller,
+            const TrainingStart& start);
+
+    /// Until the last iteration, or rank 0 says stop. Throws as `train` does.
+    void run();
+
+private:
+    const RankSchedule& schedule() const { return network_ ? network_->schedule() : execution_->schedule(); }
+    TrainingPosition position() const;
+    bool everybody_is_there() const;
+    Plan plan_from(const std::string& plan_json) const;
+
+    /// From one point at which nothing is under way to the next; what a lost rank interrupts is done again.
+    void advance();
+    /// Rank 0 tells the others: to stop, to take in who has come back, to go over to a plan, or nothing.
+    bool go_on();
+    void switch_plan(const std::string& plan_json);
+    /// By hand, between two iterations. Whoever trains without failures of the document goes on as one with them.
+    void lose(const TrainingCommand::Loss& loss);
+    /// Rank 0's, for the ranks that are left; "": none yet, or none that is better.
+    std::string plan_made_anew();
+    void go_over_to(RankSchedule next);
+    void commit(bool last);
+    void validate();
+
+    void iterate();
+    RankIteration run_once();
+    void go_back(const Setback& setback);
+    /// The iteration is over: `commit` is what all ranks gave. Where the others do not say what their nodes did
+    /// (`together` false, or one is lost meanwhile), its timeline is that of this rank's.
+    void conclude(Commit commit, bool together);
+    /// Nothing is kept any more of the iteration that was under way.
+    void forget_iteration();
+
+    /// Ranks were lost, or one has come back: who is there agrees on where the training stands, and goes on.
+    void regroup();
+    /// Ends what is under way. What this rank has of the iteration stays, until it is committed or begins again.
+    void interrupt();
+    RankPosition position_among_ranks() const;
+    Agreement agree_with_all(const Regrouping& met, const std::vector<std::string>& positions);
+    /// Where the others are: one that had not heard how the last iteration ended takes its step now.
+    void take_place(const Agreement& agreement);
+    void go_on_with(PlannedRest rest, const Agreement& agreement, RegroupReport& report);
+    /// Nodes that are not there from now on were so since that long after the iteration's start.
+    void note_absent(double since_s);
+    void tell(const Regrouping& met, const Agreement& agreement, RegroupReport report);
+
+    const Experiment& experiment_;
+    const Problem& problem_;
+    ComputeBackend& compute_;
+    RankTransport& transport_;
+    TrainingListener* listener_;
+    TrainingController* controller_;
+    RankSchedule everybody_;  ///< with every rank there: of the plan in force, or of the one that is when all are back
+    std::optional<FailingNetwork> network_;  ///< where the drawn network has failures
+    ReplanController replanner_;
+    const Planner* planner_;
+    PlanAhead ahead_;                           ///< under the wall clock, on rank 0
+    std::string reason_;                        ///< of the plan that is gone over to; "": the controller's
+    std::unique_ptr<PlanExecution> execution_;  ///< where network_ has none
+    CommitListener* commits_;
+    Stopwatch watch_;
+    double network_s_;
+    std::int64_t tokens_;
+    int done_, committed_at_, validated_at_;  ///< iterations
+    bool validation_due_, over_ = false;
+
+    std::optional<double> began_s_;          ///< when what is under way and not committed began, steady_s()
+    std::optional<RankIteration> computed_;  ///< what has ended here and not been shared with all
+    double step_from_s_ = 0;                 ///< common clock
+    Commit commit_;                          ///< of the last iteration done
+
+    InterruptedIteration under_way_;          ///< of the wall clock
+    std::optional<RankSchedule> after_rest_;  ///< where a rest is to run: what all go over to then
+
+    std::vector<int> told_members_;  ///< ranks that were there when it was told last
+    bool is_new_;                    ///< has come back, and knows nothing of what the others know
+};
+
+}  // namespace skippipe
