@@ -34,9 +34,6 @@ void check_executable(const Experiment& e) {
     if (e.costs.all_reduce == AllReduceRule::planned && how.clock == Clock::wall)
         refuse("/costs/all_reduce", "planned reductions under the wall clock", "ranks sum gradients in Gloo's ring",
                R"(Set execution.clock to "virtual", or costs.all_reduce to "charged")");
-    if (e.costs.all_reduce == AllReduceRule::planned && !e.failures.empty())
-        refuse("/failures", "failures with planned reductions", "a rest of an iteration is planned without them",
-               "Remove the failures, or set costs.all_reduce to \"charged\"");
     if (queues_at_uplinks(e) && !e.failures.empty())
         refuse("/failures", "failures with uplinks or downlinks", "a rest of an iteration is planned without them",
                "Remove the failures, or the nodes' up_bytes_per_s and down_bytes_per_s");

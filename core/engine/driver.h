@@ -73,6 +73,9 @@ public:
 
     /// The network as it is now.
     virtual const Problem& network() const = 0;
+    /// Up to the next event of a node, and no further than that instant: what no node takes part in, planned reductions
+    /// and transfers from queue to queue.
+    virtual void settle(double until_s, std::uint64_t& next_number) = 0;
     /// Of the next event; infinite where there is none.
     virtual double next_s() const = 0;
     /// The node is gone: what it runs does not end, what it has sent and has not arrived never will.
@@ -86,6 +89,8 @@ public:
     virtual std::vector<double> line_free_s() const = 0;
     /// End of each stage's last operation so far, negative where none ran.
     virtual const PerStage<double>& stage_end_s() const = 0;
+    /// Where reductions are planned: when each stage whose nodes all have the sums has stepped; negative: of others.
+    virtual const PerStage<double>& stage_stepped_s() const = 0;
     /// The sums at the end of an iteration that went on so.
     virtual std::vector<StageSum> reduce() = 0;
 };

@@ -75,7 +75,9 @@ RankIteration Driver::run_iteration(int iteration, const std::vector<Disturbance
         timeline_.complete = left_ == 0;
         if (!timeline_.complete) describe_blocked();
         timeline_.iteration_s =
-            rest_->end(source->network()).iteration_s(source->stage_end_s(), last_end_s(), &timeline_);
+            problem_.plan_reductions
+                ? end_s()
+                : rest_->end(source->network()).iteration_s(source->stage_end_s(), last_end_s(), &timeline_);
         for (const auto& stage : schedule_.plan.stages) timeline_.used_nodes += static_cast<int>(stage.size());
         for (const auto& span : timeline_.spans) timeline_.bytes += span.bytes;
         finished.timeline = std::move(timeline_);
@@ -91,7 +93,9 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
     Calendar calendar(disturbances);
     bool slowed = false;  // since the rest was planned
     for (;;) {
-        const double next_s = source == nullptr ? infinite : source->next_s(), disturbed_s = calendar.next_s();
+        const double disturbed_s = calendar.next_s();
+        if (source != nullptr) source->settle(disturbed_s, next_number_);
+        const double next_s = source == nullptr ? infinite : source->next_s();
         const bool over = next_s == infinite && !calendar.waits_for_knowledge() && disturbed_s >= end_s();
         if (disturbed_s == infinite || disturbed_s >= next_s || over) {
             auto event = over ? std::nullopt : events_.next(next_number_);
@@ -138,7 +142,8 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
 bool Driver::needs(const NetworkChange& cut) const {
     const int line = problem_.hop(cut.node, cut.to).line;
     const auto over = [&](NodeIndex from, NodeIndex to) { return problem_.hop(from, to).line == line; };
-    return any_way(plan(), left_ > 0, problem_.charge_all_reduce, over);
+    if (any_way(plan(), left_ > 0, problem_.charge_all_reduce, over)) return true;
+    return problem_.plan_reductions && any_reduction(problem_, plan(), over);
 }
 
 void Driver::lose(int node, double now_s) {
@@ -175,6 +180,11 @@ double Driver::last_end_s() const {
 double Driver::end_s() const {
     if (left_ > 0) return infinite;
     const auto& source = *events_.interruptible();
+    if (problem_.plan_reductions) {
+        double last_s = timeline_.makespan_s;
+        for (const double stepped_s : source.stage_stepped_s()) last_s = std::max(last_s, stepped_s);
+        return last_s;
+    }
     if (rest_) return rest_->end(source.network()).iteration_s(source.stage_end_s(), last_end_s(), nullptr);
     Timeline end;
     end.makespan_s = timeline_.makespan_s;
@@ -230,6 +240,7 @@ IterationProgress Driver::progress(double at_s) const {
                                .open = open_operations(at_s),
                                .line_free_s = source.line_free_s(),
                                .stage_end_s = source.stage_end_s()};
+    if (problem_.plan_reductions) progress.stage_stepped_s = source.stage_stepped_s();
     if (!rest_) return progress;
     const auto& residual = rest_->replan.residual;
     const int steps = residual.steps();
@@ -242,7 +253,7 @@ IterationProgress Driver::progress(double at_s) const {
     for (NodeIndex n = 0; n < problem_.nodes(); ++n)
         if (residual.down[at(n)] != 0 && stage_of_[at(n)] >= 0) progress.lost.push_back({n, stage_of_[at(n)]});
     progress.available_s = residual.available_s;
-    rest_->end(source.network()).capture(last_ends(), progress);
+    if (!problem_.plan_reductions) rest_->end(source.network()).capture(last_ends(), progress);
     return progress;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/fault.h"
 #include "core/planner/replan/replan.h"
+#include "core/planner/timeline/flat_plan.h"
 
 namespace skippipe {
 
@@ -40,6 +41,20 @@ bool any_way(const Plan& plan, bool paths, bool rings, const Is& is) {
                                  [&](const auto& ring) { return any_of_circle(ring, false); })) ||
            (paths && std::any_of(plan.paths.begin(), plan.paths.end(),
                                  [&](const auto& path) { return any_of_circle(path.nodes, true); }));
+}
+
+/// The same of the ways that planned reductions take.
+template <class Is>
+bool any_reduction(const Problem& problem, const Plan& plan, const Is& is) {
+    const auto pieces = flatten(problem, plan).reductions;
+    bool any = false;
+    for (StageIndex s = 0; at(s) < pieces.size(); ++s) {
+        const auto& nodes = plan.stages[s];
+        for (const Piece& piece : pieces[s])
+            visit_transfers(piece, static_cast<int>(nodes.size()),
+                            [&](int from, int to) { any = any || is(nodes[at(from)], nodes[at(to)]); });
+    }
+    return any;
 }
 
 /// How an iteration went on after nodes were lost.

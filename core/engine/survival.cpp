@@ -207,7 +207,8 @@ void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
     since_s_ = resumed_since_s_ ? *std::exchange(resumed_since_s_, std::nullopt) : network_s;
     if (!down.empty() || !slower_.empty()) ahead_.begin(network_, plan_);
     const auto cut = [&](NodeIndex from, NodeIndex to) { return !network_.reachable(from, to); };
-    if (any_way(plan_, true, network_.charge_all_reduce, cut)) {
+    if (any_way(plan_, true, network_.charge_all_reduce, cut) ||
+        (network_.plan_reductions && any_reduction(network_, plan_, cut))) {
         // Paths go over a link that is cut: only another plan helps, and training waits for it.
         auto around = ahead_.take();
         if (!around)

@@ -45,10 +45,12 @@ private:
     const std::function<void(Replan&)>& tamper_;
 };
 
-/// Spans that end after a time (transfers: handed over from then on), in one order.
-std::vector<Span> after(std::vector<Span> spans, double at_s) {
-    std::erase_if(
-        spans, [&](const Span& span) { return span.end_s <= at_s || (is_transfer(span.kind) && span.ready_s < at_s); });
+/// Spans that end after a time (transfers, and steps after planned reductions: begun from then on), in one order.
+std::vector<Span> after(std::vector<Span> spans, double at_s, bool plan_reductions) {
+    std::erase_if(spans, [&](const Span& span) {
+        const bool from_then_on = is_on_line(span.kind) || (plan_reductions && span.kind == SpanKind::step);
+        return span.end_s <= at_s || (from_then_on && span.ready_s < at_s);
+    });
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
         return std::tie(a.start_s, a.end_s, a.kind, a.node, a.to_node, a.stage, a.microbatch) <
                std::tie(b.start_s, b.end_s, b.kind, b.node, b.to_node, b.stage, b.microbatch);
@@ -114,8 +116,8 @@ TortureOutcome run(const TortureScene& scene, const std::function<void(Replan&)>
         std::none_of(scene.disturbances.begin(), scene.disturbances.end(),
                      [&](const Disturbance& d) { return d.at_s > last.at_s || d.detected_s > last.at_s; });
     if (nothing_since) {
-        outcome.fault =
-            first_difference(after(result.timeline.spans, last.at_s), after(last.timeline.spans, last.at_s));
+        outcome.fault = first_difference(after(result.timeline.spans, last.at_s, scene.problem.plan_reductions),
+                                         after(last.timeline.spans, last.at_s, scene.problem.plan_reductions));
         if (outcome.fault.empty() && result.timeline.iteration_s != last.iteration_s)
             outcome.fault = fmt::format("the iteration ends at {:.9g} s where {:.9g} s was foretold",
                                         result.timeline.iteration_s, last.iteration_s);
@@ -150,6 +152,7 @@ Problem random_network(Draw& draw, int stages, int length, int nodes, int microb
     }
     problem.shared_links = draw.chance(0.5);
     problem.charge_all_reduce = draw.chance(0.5);
+    problem.plan_reductions = !problem.charge_all_reduce && draw.chance(0.7);
     problem.step_seconds = 0.25;
     problem.gradient_bytes.assign(at(stages), 5);
     problem.forward_bytes = 3;
@@ -157,6 +160,29 @@ Problem random_network(Draw& draw, int stages, int length, int nodes, int microb
     problem.balance_data_nodes = false;
     problem.constraints.uniform_execution = problem.constraints.bounded_disorder = false;
     return problem;
+}
+
+/// One to four of equal shares, or the default.
+Pieces random_pieces(Draw& draw, int replicas) {
+    Pieces pieces;
+    const int count = replicas > 1 ? draw.between(0, 4) : 0;
+    for (int k = 0; k < count; ++k) {
+        if (draw.chance(0.2)) {
+            pieces.push_back({.share = 1.0 / count, .form = PieceForm::exchange});
+            continue;
+        }
+        Piece piece = star_piece(replicas, draw.between(0, replicas - 1), 1.0 / count);
+        std::vector<int> order{piece.root};
+        for (auto* parents : {&piece.up, &piece.down}) {
+            order.resize(1);
+            for (int place = 0; place < replicas; ++place)
+                if (place != piece.root) order.push_back(place);
+            for (int place = 1; place < replicas; ++place)
+                (*parents)[at(order[at(place)])] = order[draw.rng.below(at(place))];
+        }
+        pieces.push_back(piece);
+    }
+    return pieces;
 }
 
 Plan random_plan(Draw& draw, const Problem& problem) {
@@ -177,6 +203,9 @@ Plan random_plan(Draw& draw, const Problem& problem) {
         for (int hop = 1; hop < problem.path_length; ++hop) visit(others[at(hop - 1)]);
         plan.paths.push_back(path);
     }
+    if (problem.plan_reductions && draw.chance(0.7))
+        for (const auto& nodes : plan.stages)
+            plan.reductions.push_back(random_pieces(draw, static_cast<int>(nodes.size())));
     return plan;
 }
 

@@ -122,21 +122,30 @@ void VirtualClock::enter_next_queue(std::size_t index, double now_s) {
     if (index + 1 == passing_.size()) passing_.pop_back();
 }
 
-std::optional<NodeEvent> VirtualClock::next(std::uint64_t& next_number) {
-    if (admission_) run_admitted(now_s_);
-    Event event;
-    do {
-        if (problem_.plan_reductions) start_reductions(next_number);
-        if (queue_.empty()) return std::nullopt;
-        std::pop_heap(queue_.begin(), queue_.end(), std::greater<>{});
-        event = queue_.back();
-        queue_.pop_back();
-        now_s_ = event.time_s;
+VirtualClock::Event VirtualClock::pop() {
+    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>{});
+    const Event event = queue_.back();
+    queue_.pop_back();
+    now_s_ = event.time_s;
+    return event;
+}
+
+void VirtualClock::settle(double until_s, std::uint64_t& next_number) {
+    if (problem_.plan_reductions) start_reductions(next_number);
+    while (!queue_.empty() && (queue_.front().head || queue_.front().slot) && queue_.front().time_s <= until_s) {
+        const Event event = pop();
         if (event.head)
             enter_next_queue(*event.head, event.time_s);
-        else if (event.slot)
+        else
             reduction_arrived(event, next_number);
-    } while (event.slot || event.head);
+    }
+}
+
+std::optional<NodeEvent> VirtualClock::next(std::uint64_t& next_number) {
+    if (admission_) run_admitted(now_s_);
+    settle(std::numeric_limits<double>::infinity(), next_number);
+    if (queue_.empty()) return std::nullopt;
+    const Event event = pop();
     NodeEvent happened{.kind = event.kind,
                        .node = event.node,
                        .operation = event.operation,
@@ -212,6 +221,7 @@ void VirtualClock::cut(const NetworkChange& line) {
 std::vector<PendingEvent> VirtualClock::pending() const {
     std::vector<PendingEvent> pending;
     for (const auto& event : queue_) {
+        if (event.slot) continue;
         const auto& running = running_[at(event.node)];
         const bool ends = event.kind == NodeInput::Kind::end;
         pending.push_back({event.kind, event.node, event.operation, event.time_s, event.number,
@@ -233,6 +243,7 @@ void VirtualClock::go_on(const Replan& rest, const std::vector<PendingEvent>& ev
         if (event.kind == NodeInput::Kind::end) running_[at(event.node)].task.operation = event.operation;
         push({event.time_s, event.number, event.kind, event.node, event.operation, event.from});
     }
+    if (problem_.plan_reductions) begin_reductions_anew(rest);
     compute_.go_on(rest);
 }
 

@@ -56,6 +56,7 @@ public:
 
     InterruptibleSource* interruptible() override { return this; }
     const Problem& network() const override { return network_; }
+    void settle(double until_s, std::uint64_t& next_number) override;
     double next_s() const override;
     void lose(int node, double now_s) override;
     void slow(const Disturbance& disturbance) override;
@@ -63,6 +64,7 @@ public:
     std::vector<PendingEvent> pending() const override;
     std::vector<double> line_free_s() const override;
     const PerStage<double>& stage_end_s() const override { return last_end_s_; }
+    const PerStage<double>& stage_stepped_s() const override { return stepped_s_; }
     void go_on(const Replan& rest, const std::vector<PendingEvent>& events) override;
     std::vector<StageSum> reduce() override;
 
@@ -106,8 +108,10 @@ private:
     void run(const ComputeTask& task, const NodeAction& action, double now_s);
     void run_admitted(double now_s);
     void push(const Event& event);
+    Event pop();
     // Planned reductions (virtual_clock_reductions.cpp).
     void begin_reductions();
+    void begin_reductions_anew(const Replan& rest);
     void start_reductions(std::uint64_t& next_number);
     void own_part_there(NodeIndex node, std::uint64_t& next_number);
     void reduction_arrived(const Event& event, std::uint64_t& next_number);
@@ -141,6 +145,9 @@ private:
     ReductionMachine reductions_;
     PerNode<int> operations_left_;
     PerNode<double> own_part_s_;
+    PerStage<double> stepped_s_;          ///< as in stage_stepped_s()
+    PerStage<std::size_t> sums_missing_;  ///< nodes that do not have them
+    PerStage<char> reduces_;
     bool reductions_begun_ = false;
     NodeIndex part_ready_ = -1;  ///< its last operation has just ended; what it hands on has not been handed over
 };

@@ -14,6 +14,34 @@ void VirtualClock::begin_reductions() {
     for (const auto& path : schedule_.plan.paths)
         for (std::size_t hop = 0; hop < path.nodes.size(); ++hop)
             operations_left_[path.nodes[hop]] += (schedule_.plan.split_backward ? 3 : 2) + (hop == 0 ? 1 : 0);
+    reduces_.assign(stages_.size(), 0);
+    sums_missing_.clear();
+    for (StageIndex stage = 0; at(stage) < stages_.size(); ++stage) {
+        const auto& nodes = stages_[stage];
+        reduces_[stage] =
+            std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex node) { return operations_left_[node] > 0; });
+        sums_missing_.push_back(nodes.size());
+    }
+    stepped_s_.assign(stages_.size(), -1.0);
+    reductions_begun_ = false;
+    part_ready_ = -1;
+}
+
+/// What has not ended begins with the rest; what travels of it is of no use.
+void VirtualClock::begin_reductions_anew(const Replan& rest) {
+    pieces_ = rest.residual_plan.reductions;
+    reductions_.prepare(network_, stages_, pieces_);
+    operations_left_ = operations_left(rest.residual, rest.residual_plan.nodes, problem_.nodes());
+    reduces_ = stages_to_reduce(rest.residual, stages_, operations_left_);
+    for (StageIndex stage = 0; at(stage) < stages_.size(); ++stage) {
+        if (reduces_[stage] == 0) continue;
+        stepped_s_[stage] = -1;
+        sums_missing_[stage] = stages_[stage].size();
+    }
+    std::erase_if(*spans_, [&](const Span& span) {
+        return (span.kind == SpanKind::all_reduce || span.kind == SpanKind::step) && reduces_[span.stage] != 0;
+    });
+    now_s_ = rest.residual.at_s;
     reductions_begun_ = false;
     part_ready_ = -1;
 }
@@ -21,16 +49,14 @@ void VirtualClock::begin_reductions() {
 /// Before an event: what the one before has made ready. A node hands on what its last operation gave before its part.
 void VirtualClock::start_reductions(std::uint64_t& next_number) {
     if (!std::exchange(reductions_begun_, true))
-        for (const auto& stage : stages_) {
-            const auto idle = [&](const NodeIndex node) { return operations_left_[node] == 0; };
-            if (std::all_of(stage.begin(), stage.end(), idle)) continue;
-            for (const NodeIndex node : stage)
-                if (idle(node)) own_part_there(node, next_number);
-        }
+        for (StageIndex stage = 0; at(stage) < stages_.size(); ++stage)
+            for (const NodeIndex node : stages_[stage])
+                if (reduces_[stage] != 0 && operations_left_[node] == 0) own_part_there(node, next_number);
     if (const NodeIndex node = std::exchange(part_ready_, NodeIndex(-1)); node >= 0) own_part_there(node, next_number);
 }
 
 void VirtualClock::own_part_there(NodeIndex node, std::uint64_t& next_number) {
+    if (lost_[at(node)] != 0) return;
     own_part_s_[node] = now_s_;
     reductions_.own_part(
         node,
@@ -59,6 +85,7 @@ void VirtualClock::hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage
 void VirtualClock::sums_there(NodeIndex node) {
     const StageIndex stage = stage_of_[node];
     const double begin_s = own_part_s_[node];
+    if (--sums_missing_[stage] == 0) stepped_s_[stage] = now_s_ + problem_.step_seconds;
     spans_->push_back({SpanKind::all_reduce, node, -1, stage, -1, begin_s, begin_s, now_s_, 0});
     spans_->push_back({SpanKind::step, node, -1, stage, -1, now_s_, now_s_, now_s_ + problem_.step_seconds, 0});
 }

@@ -34,10 +34,7 @@ std::optional<Fault> cannot_lose(const Experiment& experiment) {
         return Fault{"/topology/nodes", "no node of a run with uplinks or downlinks can be made to fail",
                      "a rest of an iteration is planned without them",
                      "Let nodes fail in a run whose nodes have no up_bytes_per_s and no down_bytes_per_s"};
-    if (experiment.costs.all_reduce != AllReduceRule::planned) return std::nullopt;
-    return Fault{"/costs/all_reduce", "no node of a run with planned reductions can be made to fail",
-                 "a rest of an iteration is planned without them",
-                 R"(Let nodes fail in a run whose costs.all_reduce is "charged" or "free")"};
+    return std::nullopt;
 }
 
 RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,

@@ -76,6 +76,7 @@ private Q_SLOTS:
         QTest::newRow("a node forgets that it holds a microbatch") << 2;
         QTest::newRow("a backward that has run runs once more") << 3;
         QTest::newRow("a microbatch that is left out is not reported") << 4;
+        QTest::newRow("gradients are summed another way") << 5;
     }
 
     void planted_faults_are_found() {
@@ -92,6 +93,9 @@ private Q_SLOTS:
                 for (int i = 0; residual.dropped > 0 && i < residual.count(); ++i)
                     if (residual.gone[at(i * steps)] != 0 && residual.begin[at(i)] == Residual::Begin::finished)
                         std::fill_n(residual.lost.begin() + i * length, length, 0);
+            } else if (which == 5) {
+                for (Pieces& pieces : rest.residual_plan.reductions)
+                    if (!pieces.empty()) pieces = {{.form = PieceForm::exchange}};
             } else if (which == 2) {
                 for (int& held : residual.held) held = std::max(0, held - 1);
             } else {

@@ -156,11 +156,13 @@ private Q_SLOTS:
         QTest::addColumn<bool>("split");
         QTest::addColumn<int>("losses");
         QTest::addColumn<double>("delay");
-        QTest::newRow("one node an iteration, known at once") << "skippipe" << 0.25 << false << 1 << 0.0;
-        QTest::newRow("one node an iteration, known later") << "skippipe-joint" << 0.25 << false << 1 << 0.2;
-        QTest::newRow("a node of each stage, known later") << "skippipe" << 0.25 << false << 4 << 0.1;
-        QTest::newRow("plain LLaMA, 1f1b") << "1f1b" << 0.0 << false << 2 << 0.1;
-        QTest::newRow("split backward, zero-bubble") << "zero-bubble" << 0.0 << true << 2 << 0.1;
+        QTest::addColumn<bool>("planned");
+        QTest::newRow("one node an iteration, known at once") << "skippipe" << 0.25 << false << 1 << 0.0 << false;
+        QTest::newRow("one node an iteration, known later") << "skippipe-joint" << 0.25 << false << 1 << 0.2 << false;
+        QTest::newRow("a node of each stage, known later") << "skippipe" << 0.25 << false << 4 << 0.1 << false;
+        QTest::newRow("plain LLaMA, 1f1b") << "1f1b" << 0.0 << false << 2 << 0.1 << false;
+        QTest::newRow("split backward, zero-bubble") << "zero-bubble" << 0.0 << true << 2 << 0.1 << false;
+        QTest::newRow("planned reductions, known later") << "skippipe" << 0.25 << false << 4 << 0.1 << true;
     }
 
     void losses_are_those_of_the_whole_model() {
@@ -169,7 +171,10 @@ private Q_SLOTS:
         QFETCH(bool, split);
         QFETCH(int, losses);
         QFETCH(double, delay);
-        const auto found = train(experiment_for(skip_ratio, split), planner.toStdString(), losses, delay);
+        QFETCH(bool, planned);
+        auto experiment = experiment_for(skip_ratio, split);
+        if (planned) experiment.costs.all_reduce = AllReduceRule::planned;
+        const auto found = train(experiment, planner.toStdString(), losses, delay);
         QVERIFY2(found.gradient <= 1e-5, qPrintable(QString("gradients differ by %1").arg(found.gradient)));
         QVERIFY2(found.loss <= 1e-5, qPrintable(QString("losses differ by %1").arg(found.loss)));
         QVERIFY(found.replicas_equal);

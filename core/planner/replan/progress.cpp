@@ -28,6 +28,7 @@ public:
           place_(spans_.size()),
           before_(spans_.size(), none) {
         steps_ = 2 * length_ + 1;
+        for (const auto& nodes : plan.stages) nodes_of_stage_.push_back(nodes.size());
         compute_.assign(at(flat_.count()) * at(steps_) * 2, none);
         transfer_.assign(at(flat_.count()) * at(steps_), none);
         std::unordered_map<MicrobatchIndex, ReleaseIndex> index_of;
@@ -56,6 +57,7 @@ public:
                   [&](const Open& a, const Open& b) { return earlier(event_of(a), event_of(b)); });
         for (const auto& open : open_) progress.open.push_back(open.operation);
         if (problem_.shared_links) progress.line_free_s = lines();
+        if (problem_.plan_reductions) progress.stage_stepped_s = stepped();
         return progress;
     }
 
@@ -197,14 +199,31 @@ private:
     std::vector<double> lines() const {
         std::vector<double> free_s(problem_.line_names.size(), 0.0);
         for (const auto& span : spans_) {
-            if (!is_transfer(span.kind) || span.ready_s > at_s_) continue;
+            if (!is_on_line(span.kind) || span.ready_s > at_s_) continue;
             const Hop& hop = problem_.hop(span.node, span.to_node);
             auto& free = free_s[at(hop.line)];
+            if (span.kind == SpanKind::transfer_reduction) {
+                free = std::max(free, span.start_s + span.bytes / hop.bandwidth_bytes_per_s);
+                continue;
+            }
             const double transfer_s =
                 span.kind == SpanKind::transfer_forward ? hop.seconds_per_forward : hop.seconds_per_backward;
             free = std::max(free, span.start_s + transfer_s * problem_.relative_size(span.microbatch));
         }
         return free_s;
+    }
+
+    /// Of stages all of whose nodes have the sums.
+    PerStage<double> stepped() const {
+        PerStage<double> stepped_s(at(problem_.stages), -1.0);
+        PerStage<std::size_t> have(at(problem_.stages), 0);
+        for (const auto& span : spans_) {
+            if (span.kind == SpanKind::all_reduce && span.end_s <= at_s_) ++have[span.stage];
+            if (span.kind == SpanKind::step) stepped_s[span.stage] = std::max(stepped_s[span.stage], span.end_s);
+        }
+        for (StageIndex s = 0; s < problem_.stages; ++s)
+            if (have[s] < nodes_of_stage_[s]) stepped_s[s] = -1;
+        return stepped_s;
     }
 
     const Problem& problem_;
@@ -213,6 +232,7 @@ private:
     int length_, steps_ = 0;
     bool split_;
     FlatPlan flat_;
+    PerStage<std::size_t> nodes_of_stage_;
     std::vector<Place> place_;   ///< of each span
     std::vector<int> before_;    ///< of each compute span: the one before it on its node
     std::vector<int> compute_;   ///< span of each operation

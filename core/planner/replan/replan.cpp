@@ -88,6 +88,8 @@ public:
         auto& made = result.plan;
         made = s_.plan;
         made.stages = s_.best.stages;
+        if (s_.problem.plan_reductions && (!made.reductions.empty() || made.stages != s_.plan.stages))
+            give_reductions(made);
         for (ReleaseIndex i = 0; i < s_.residual.count(); ++i)
             made.paths[at(i)].nodes.assign(s_.path(s_.best.nodes, i), s_.path(s_.best.nodes, i) + s_.length);
         made.order.clear();
@@ -110,6 +112,13 @@ public:
     }
 
 private:
+    /// The pieces of stages whose replicas are others now.
+    void give_reductions(Plan& made) const {
+        made.reductions.resize(made.stages.size());
+        for (StageIndex s = 0; s < s_.problem.stages; ++s)
+            if (made.stages[s] != s_.plan.stages[s]) made.reductions[s] = s_.best.reductions[s];
+    }
+
     void describe(ReleaseIndex i, const std::vector<NodeIndex>& repaired, Replan& result) const {
         const NodeIndex *was = s_.path(s_.residual.before, i), *is = s_.path(s_.best.nodes, i),
                         *forced = s_.path(repaired, i);
@@ -227,9 +236,6 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
 Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& request) {
     const PlannedProblem planned(given, plan.blocks);
     const Problem& problem = planned.get();
-    if (problem.plan_reductions)
-        throw InputError("/costs/all_reduce", "planned reductions", "a rest of an iteration is planned without them",
-                         "Set costs.all_reduce to \"charged\" or \"free\"");
     if (problem.has_uplinks())
         throw InputError("/topology/nodes", "uplinks or downlinks", "a rest of an iteration is planned without them",
                          R"(Leave up_bytes_per_s and down_bytes_per_s out, or set costs.links to "unlimited")");

@@ -74,8 +74,8 @@ struct Replan {
     int lost_gradients = 0;    ///< backwards that had ended on nodes that are down and do not run again, and those of
                                ///< microbatches that are left out: their stage steps on the mean over the others
     int dropped = 0;           ///< microbatches that are left out
-    Timeline timeline;         ///< what ends after at_s (transfers: what is handed over from then on; weights that are
-                               ///< fetched: microbatch -1)
+    Timeline timeline;  ///< what ends after at_s (transfers, and steps after planned reductions: what begins from
+                        ///< then on; weights that are fetched: microbatch -1)
     /// [node] what it starts after at_s, in this order, where an order binds; empty: dispatch decides.
     PerNode<std::vector<Operation>> order_left;
     Residual residual;           ///< from which the rest goes on

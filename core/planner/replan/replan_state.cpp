@@ -8,6 +8,7 @@
 
 #include "core/base/format.h"
 #include "core/base/index.h"
+#include "core/planner/replan/rest_reductions.h"
 
 namespace skippipe {
 
@@ -28,6 +29,7 @@ ReplanState::ReplanState(const Problem& the_problem, const Plan& the_plan, const
     for (const auto& change : request.changes)
         if (change.kind == Kind::node_down) down_.push_back(change.node);
     best.stages = plan.stages;
+    best.reductions = pieces_of(problem, plan);
     best.stage_of = stage_of_nodes(plan, request.progress, problem.nodes());
     for (const auto& change : request.changes)
         if (change.kind == Kind::node_joins) joins_.push_back(change.stage);
@@ -73,6 +75,21 @@ void ReplanState::update_stages() {
     count_load();
     visits.assign(at(problem.stages), 0);
     for (const NodeIndex node : best.nodes) ++visits[stage_of(node)];
+    if (problem.plan_reductions) update_reductions();
+}
+
+/// For the replicas that there are now.
+void ReplanState::update_reductions() {
+    for (StageIndex s = 0; s < problem.stages; ++s) {
+        const auto& nodes = best.stages[s];
+        if (nodes == plan.stages[s]) continue;
+        auto pieces = rest_pieces(network(), s, nodes, best.reductions[s], plan.stages[s]);
+        if (!pieces && visits[s] > 0)
+            throw InputError("replan", fmt::format("no way to reduce stage {} over the nodes that are left", s),
+                             "each needs a line between two of them that is missing",
+                             "Draw links between them, or let those without leave together");
+        best.reductions[s] = pieces ? std::move(*pieces) : Pieces{};
+    }
 }
 
 bool ReplanState::may_unbalance() const {
@@ -134,7 +151,11 @@ bool ReplanState::stuck() const {
                                                    [&](NodeIndex other) { return stage_of(other) == s; });
         if (!visited) continue;
         const double end_s = residual.stage_end_s[s];
-        if (end_s < 0 || end_s + all_reduce_seconds(problem, plan.stages[s], s) + problem.step_seconds > residual.at_s)
+        const bool reduced =
+            problem.plan_reductions && !residual.stage_stepped_s.empty() && residual.stage_stepped_s[s] >= 0;
+        if (reduced) continue;
+        if (problem.plan_reductions || end_s < 0 ||
+            end_s + all_reduce_seconds(problem, plan.stages[s], s) + problem.step_seconds > residual.at_s)
             return true;
     }
     return false;
@@ -228,6 +249,7 @@ void ReplanState::adopt(const std::vector<NodeIndex>& nodes, double seconds) {
 double ReplanState::try_out(const std::vector<NodeIndex>& nodes, double cutoff_s) {
     trial_.nodes = nodes;
     trial_.stages = best.stages;
+    trial_.reductions = best.reductions;
     trial_.stage_of = best.stage_of;
     trial_.order = bound_order(nodes);
     return simulator_->times(trial_, cutoff_s).iteration_s;

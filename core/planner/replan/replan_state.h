@@ -85,6 +85,7 @@ public:
 
 private:
     void make_residual_with_joins();
+    void update_reductions();
     StageIndex neediest_stage(const PerStage<std::vector<NodeIndex>>& stages) const;
     void join(NodeIndex node, StageIndex stage);
     void fetch_weights(NodeIndex node, StageIndex stage);

@@ -264,6 +264,33 @@ std::size_t Residual::operations_left() const {
     return left;
 }
 
+PerNode<int> operations_left(const Residual& residual, const std::vector<NodeIndex>& paths, int nodes) {
+    PerNode<int> left(at(nodes), 0);
+    for (ReleaseIndex i = 0; i < residual.count(); ++i)
+        for (int step = 0; step < residual.steps(); ++step) {
+            if (step < residual.next_step[i] && !residual.redone(i, step)) continue;
+            const auto* path = paths.data() + static_cast<std::ptrdiff_t>(i) * residual.length;
+            left[step_node(path, residual.length, step)] += residual.split_backward && step > residual.length ? 2 : 1;
+        }
+    for (const auto& open : residual.open) {
+        const auto* path = paths.data() + static_cast<std::ptrdiff_t>(open.index) * residual.length;
+        if (open.weight) ++left[step_node(path, residual.length, open.step)];
+    }
+    return left;
+}
+
+PerStage<char> stages_to_reduce(const Residual& residual, const PerStage<std::vector<NodeIndex>>& stages,
+                                const PerNode<int>& left) {
+    PerStage<char> reduces(stages.size(), 0);
+    for (StageIndex s = 0; at(s) < stages.size(); ++s) {
+        const bool runs =
+            std::any_of(stages[s].begin(), stages[s].end(), [&](NodeIndex node) { return left[node] > 0; });
+        const bool reduced = !residual.stage_stepped_s.empty() && residual.stage_stepped_s[s] >= 0;
+        reduces[s] = runs || (residual.stage_end_s[s] >= 0 && !reduced && !stages[s].empty());
+    }
+    return reduces;
+}
+
 bool Residual::holds(ReleaseIndex index, int hop) const {
     for (const auto& operation : open) {
         if (operation.index != index) continue;

@@ -26,6 +26,8 @@ namespace skippipe {
 /// - Lines serve what was handed to them, also from or to lost nodes; what travels or runs on living nodes ends as it
 /// would have.
 /// - A forward on its own data node that is redone is dispatched like one from upstream, not like a fresh one.
+/// - Where reductions are planned, a stage has reduced once all of its nodes have all sums. Any other's begins anew
+/// with the rest, by pieces for the replicas it has then (rest_reductions.h): what travelled of it is of no use.
 /// - Nodes may be lost again during a rest: the same rules, a step that is still to be redone having no result.
 struct Residual {
     enum class Begin : std::uint8_t { fresh, underway, finished };
@@ -73,6 +75,14 @@ Residual make_residual(const Problem& problem, const Plan& plan, const Iteration
 /// Leaves out, as if they were over and all of their gradients lost, the microbatches that need a node that is down and
 /// whose loss is not computed, nor being computed: no stage has added anything of them up.
 void drop_microbatches(Residual& residual, const IterationProgress& progress);
+
+/// Operations that are still to end on each node with these paths ([T x p] of `nodes`), those that run included.
+PerNode<int> operations_left(const Residual& residual, const std::vector<NodeIndex>& paths, int nodes);
+
+/// Where reductions are planned: the stages that reduce in the rest, of all their operations. Any that is visited and
+/// has not reduced, or runs something (again). `left`: operations_left.
+PerStage<char> stages_to_reduce(const Residual& residual, const PerStage<std::vector<NodeIndex>>& stages,
+                                const PerNode<int>& left);
 
 /// Stage of each node, those lost before included.
 PerNode<StageIndex> stage_of_nodes(const Plan& plan, const IterationProgress& progress, int nodes);

@@ -66,6 +66,7 @@ void ResidualSimulator::prepare(const ResidualPlan& plan) {
     busy_.assign(nodes_.size(), 0.0);
     started_.resize(nodes_.size());
     for (auto& ids : started_) ids.clear();
+    if (network_.plan_reductions) prepare_reductions();
     listed_.clear();
     if (plan.order.empty()) return;
     listed_.assign(residual_.begin.size() * at(steps_) * 3, 0);
@@ -113,7 +114,7 @@ void ResidualSimulator::release_joined() {
     for (NodeIndex n = 0; n < network_.nodes(); ++n) {
         if (residual_.available_s[n] <= residual_.at_s || residual_.down[n] != 0) continue;
         nodes_[n].busy = true;
-        push({residual_.available_s[n], number_++, n, -1, false});
+        push({residual_.available_s[n], number_++, n, weights_id, false});
     }
 }
 
@@ -285,6 +286,7 @@ void ResidualSimulator::finish(const Event& event) {
     if (variant != weight) finish_operation(index, step, variant, event);
     if (backward && residual_.split_backward) ready(event.node, {event.time_s, number_++, id(index, step, weight)});
     if (variant != weight && --left_of_[at(index)] == 0 && windowed_) ++window_end_;
+    if (network_.plan_reductions && --operations_left_[event.node] == 0) own_part_there(event.node, event.time_s);
 }
 
 /// Hands on what an operation leaves: a plain one to the next step, a redone one to what else is redone.
@@ -307,6 +309,7 @@ void ResidualSimulator::finish_operation(ReleaseIndex index, int step, Variant v
 }
 
 void ResidualSimulator::handle(const Event& event) {
+    if (event.id == part_id) return part_or_sum_there(event);
     if (event.arrives) {
         arrive(event.node, event.id, event.time_s, event.number);
     } else {
@@ -327,6 +330,7 @@ SimulatedTimes ResidualSimulator::times(const ResidualPlan& plan, double cutoff_
     send_again();
     for (NodeIndex n = 0; n < network_.nodes(); ++n)
         if (residual_.down[n] == 0) dispatch(n, residual_.at_s);
+    if (network_.plan_reductions) start_reductions();
     while (!events_.empty()) {
         std::pop_heap(events_.begin(), events_.end(), std::greater<>{});
         const Event event = events_.back();
@@ -344,7 +348,9 @@ SimulatedTimes ResidualSimulator::times(const ResidualPlan& plan, double cutoff_
     capture_ = nullptr;
     if (timeline != nullptr) timeline->complete = left_ == 0;
     if (left_ != 0) return {};
-    const SimulatedTimes result{makespan_, end(plan).iteration_s(stage_end_, makespan_, timeline)};
+    const SimulatedTimes result{makespan_, network_.plan_reductions
+                                               ? reduced_iteration_s()
+                                               : end(plan).iteration_s(stage_end_, makespan_, timeline)};
     if (timeline != nullptr) {
         timeline->makespan_s = result.makespan_s;
         timeline->iteration_s = result.iteration_s;
@@ -358,7 +364,10 @@ IterationProgress ResidualSimulator::progress(const ResidualPlan& plan, double a
     capture_ = &progress;
     times(plan);
     capture_ = nullptr;
-    end(plan).capture(stage_end_, progress);
+    if (network_.plan_reductions)
+        capture_reductions(progress);
+    else
+        end(plan).capture(stage_end_, progress);
     return progress;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/planner/replan/residual.h"
 #include "core/planner/replan/residual_end.h"
+#include "core/planner/timeline/reduction_machine.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
@@ -19,6 +20,7 @@ struct ResidualPlan {
     /// Operations left of each node, bound in this order (see ResidualSimulator::id); operations that it does not list
     /// run when they are ready and the node would otherwise wait, or are earlier. Empty: dispatch decides.
     PerNode<std::vector<int>> order;
+    PerStage<Pieces> reductions;  ///< where they are planned, of every stage
     /// Forwards start only for as many unfinished microbatches as this: those that have come furthest first, then in
     /// release order.
     int window = std::numeric_limits<int>::max();
@@ -73,12 +75,14 @@ private:
         double time_s;
         std::uint32_t number;
         NodeIndex node;
-        int id;
+        int id;  ///< below 0: of no operation
         bool arrives;
+        std::uint32_t slot = 0;  ///< of a planned reduction, whose part or sum arrives
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
         }
     };
+    static constexpr int weights_id = -1, part_id = -2;  ///< Event::id
     struct Node {
         int held = 0;
         bool busy = false;
@@ -88,6 +92,15 @@ private:
     };
 
     void prepare(const ResidualPlan& plan);
+    // Planned reductions (residual_reductions.cpp).
+    void prepare_reductions();
+    void start_reductions();
+    void own_part_there(NodeIndex node, double now_s);
+    void part_or_sum_there(const Event& event);
+    void hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot, double now_s);
+    void sums_there(NodeIndex node, double now_s);
+    double reduced_iteration_s();
+    void capture_reductions(IterationProgress& progress) const;
     void restore_open();
     void release_fresh();
     void send_again();
@@ -148,6 +161,10 @@ private:
     PerRelease<double> microbatch_end_;
     PerNode<double> busy_;
     PerNode<std::vector<int>> started_;
+    ReductionMachine reductions_;
+    PerNode<int> operations_left_;  ///< where reductions are planned
+    PerNode<double> own_part_s_, sums_s_;
+    PerStage<char> reduces_;  ///< that have not reduced before the rest
 };
 
 }  // namespace skippipe

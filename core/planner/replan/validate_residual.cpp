@@ -187,6 +187,7 @@ std::vector<Violation> check_residual(const Problem& network, const Plan& before
     if (!found.empty()) return found;
     check_order(network, whole, found);
     check_rings(network, after, stage_of, found);
+    check_reductions(network, after, visited_stages(after, stage_of), found);
     const int length = static_cast<int>(after.paths.front().nodes.size());
     living_stages = std::max(1, living_stages);
     const int cap = (network.microbatches * (length - 1) + living_stages - 1) / living_stages;

@@ -236,15 +236,6 @@ private Q_SLOTS:
         QCOMPARE(result.plan.paths[0].nodes, (std::vector<NodeIndex>{1, 2}));
     }
 
-    void planned_reductions_are_refused() {
-        auto example = examples::collision();
-        ReplanRequest request;
-        request.progress = progress_at(example.problem, example.plan, evaluate(example.problem, example.plan), 1);
-        QVERIFY(error(example.problem, example.plan, request).empty());
-        example.problem.plan_reductions = true;
-        QVERIFY(error(example.problem, example.plan, request).find("/costs/all_reduce") != std::string::npos);
-    }
-
     void uplinks_are_refused() {
         auto example = examples::collision();
         ReplanRequest request;
