@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/engine/planning_again.h"
+#include "core/engine/online_replan.h"
 #include "core/run/messages.h"
 
 namespace skippipe {
@@ -39,7 +39,7 @@ private:
     const Problem& problem_;
     Machines machines_;
     RankSchedule schedule_;
-    std::optional<RunningCosts> costs_;
+    std::optional<CostEstimator> costs_;
     std::optional<double> predicted_s_;
     std::vector<Difference> differences_;
     double explained_at_s_ = 0;       ///< machine time

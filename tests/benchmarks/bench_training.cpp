@@ -3,7 +3,8 @@
 // against two processes, against the tensor work alone, and skipping against not skipping: one JSON line each, with
 // what this machine's matrix products and memory allow in the same run. Parts by name as arguments: two, one, engine,
 // skip, processes, python, and, at the sizes that people train, llama-15m and llama-42m; all without (the two large
-// ones with --long alone). What is compared alternates, so that a busy machine meets both; ratios are medians of pairs.
+// ones with --long alone, on one core only with --one-core). What is compared alternates, so that a busy machine meets
+// both; ratios are medians of pairs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -447,9 +448,9 @@ Rival python_torch(const Setup& setup, int cores) {
         }};
 }
 
-/// Both numbers of cores against both rivals.
-void bench_size(const Setup& setup, const Ceiling& ceiling) {
-    for (const int cores : {2, 1}) {
+/// Each number of cores against both rivals.
+void bench_size(const Setup& setup, const Ceiling& ceiling, const std::vector<int>& numbers_of_cores) {
+    for (const int cores : numbers_of_cores) {
         Trained ours(setup, cores);
         ours.train();
         bench_against(ours, setup, cores, ceiling, plain_libtorch(setup, cores));
@@ -477,8 +478,9 @@ int main(int count, char** arguments) {
     const auto named = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
     const auto wanted = [&](const char* part) { return everything || named(part); };
     const Ceiling ceiling{measure_blas_gflops(), memory_gb_per_s()};
+    const auto numbers_of_cores = named("--one-core") ? std::vector<int>{1} : std::vector<int>{2, 1};
     for (const char* size : {"llama-15m", "llama-42m"})
-        if (named(size) || named("--long")) bench_size(setup_of(size), ceiling);
+        if (named(size) || named("--long")) bench_size(setup_of(size), ceiling, numbers_of_cores);
     const auto small = setup_of("small");
     Trained two(small, 2), one(small, 1);
     if (wanted("two")) bench_against(two, small, 2, ceiling, plain_libtorch(small, 2));

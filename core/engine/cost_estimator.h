@@ -21,12 +21,12 @@ struct Drift {
 /// the median over the last iterations. Operations are taken as they are measured, with what other ranks take of the
 /// same cores: predict with as many cores as nodes. Nodes and lines that no iteration used get the median factor of
 /// those that one did.
-class RunningCosts {
+class CostEstimator {
 public:
     static constexpr std::size_t window = 5;  ///< iterations
 
     /// `measure_links`: false where the transport holds transfers to the drawn network (shape_links).
-    RunningCosts(const Problem& drawn, bool measure_links)
+    CostEstimator(const Problem& drawn, bool measure_links)
         : drawn_(drawn), planned_for_(drawn), now_(drawn), measure_links_(measure_links) {}
 
     /// The spans of one iteration under the wall clock.

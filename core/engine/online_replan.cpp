@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/engine/planning_again.h"
+#include "core/engine/online_replan.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ bool can_run(const Problem& problem, const RankSchedule& schedule) {
 
 }  // namespace
 
-std::optional<BetterPlan> plan_again(const RunningCosts& costs, const RankSchedule& schedule,
+std::optional<BetterPlan> plan_again(const CostEstimator& costs, const RankSchedule& schedule,
                                      const Machines& machines) {
     const auto drift = costs.drift(drift_threshold);
     if (drift.changes.empty()) return std::nullopt;

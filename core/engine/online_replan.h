@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/engine/prediction.h"
-#include "core/engine/running_costs.h"
+#include "core/engine/cost_estimator.h"
 
 namespace skippipe {
 
@@ -17,6 +17,7 @@ struct BetterPlan {
 
 /// Plans a running experiment's iterations again where values have drifted by more than 10 % from what its plan was
 /// made for, and that saves at least 2 % of the time that `predict` gives. Nothing where they have not, or it does not.
-std::optional<BetterPlan> plan_again(const RunningCosts& costs, const RankSchedule& schedule, const Machines& machines);
+std::optional<BetterPlan> plan_again(const CostEstimator& costs, const RankSchedule& schedule,
+                                     const Machines& machines);
 
 }  // namespace skippipe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/engine/running_costs.h"
+#include "core/engine/cost_estimator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -69,13 +69,13 @@ std::string text_of(const Problem& problem, const std::vector<NetworkChange>& ch
 
 }  // namespace
 
-void RunningCosts::remember(History& history, std::vector<double> ratios) {
+void CostEstimator::remember(History& history, std::vector<double> ratios) {
     if (ratios.empty()) return;
     history.push_back(median(std::move(ratios)));
     if (history.size() > window) history.pop_front();
 }
 
-void RunningCosts::observe(const Plan& plan, const std::vector<Span>& spans) {
+void CostEstimator::observe(const Plan& plan, const std::vector<Span>& spans) {
     const PlannedProblem planned(drawn_, plan.blocks);
     const Problem& problem = planned.get();
     std::map<int, std::vector<double>> forward, backward, loss, lines;
@@ -119,8 +119,8 @@ void RunningCosts::observe(const Plan& plan, const std::vector<Span>& spans) {
 }
 
 /// Lines that only all-reduces use, by how long these took the node that was last to be ready.
-void RunningCosts::take_rings(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,
-                              std::map<int, std::vector<double>>& lines) const {
+void CostEstimator::take_rings(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,
+                               std::map<int, std::vector<double>>& lines) const {
     std::map<int, double> took_s;
     for (const auto& span : spans) {
         if (span.kind != SpanKind::all_reduce) continue;
@@ -140,7 +140,7 @@ void RunningCosts::take_rings(const Problem& problem, const Plan& plan, const st
     lines.merge(only_here);
 }
 
-void RunningCosts::apply() {
+void CostEstimator::apply() {
     now_ = drawn_;
     if (!backward_.empty()) now_.backward_factor *= median_of(backward_);
     if (!loss_.empty()) now_.loss_factor *= median_of(loss_);
@@ -152,7 +152,7 @@ void RunningCosts::apply() {
         if (hop.line != no_line) hop.slow(of_line[at(hop.line)]);
 }
 
-Drift RunningCosts::drift(double threshold) const {
+Drift CostEstimator::drift(double threshold) const {
     Drift drift{planned_for_, {}, {}};
     drift.planned_for.backward_factor = now_.backward_factor;
     drift.planned_for.loss_factor = now_.loss_factor;

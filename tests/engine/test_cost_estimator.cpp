@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/engine/planning_again.h"
+#include "core/engine/online_replan.h"
 #include "core/engine/virtual_clock.h"
 #include "core/planner/timeline/evaluator.h"
 #include "tests/engine/random_plans.h"
@@ -31,7 +31,7 @@ const Machines plenty{{{0, 4}}, {4}};
 
 }  // namespace
 
-class TestRunningCosts : public QObject {
+class TestCostEstimator : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -41,7 +41,7 @@ private Q_SLOTS:
             problem.shared_links = false;
             const auto timeline = evaluate(problem, plan);
             if (!timeline.complete) continue;
-            RunningCosts costs(problem, true);
+            CostEstimator costs(problem, true);
             costs.observe(plan, timeline.spans);
             QVERIFY(costs.drift(1e-6).changes.empty());
             QVERIFY(near(costs.now().backward_factor, problem.backward_factor) &&
@@ -56,7 +56,7 @@ private Q_SLOTS:
         measured.backward_factor *= 1.25;
         measured.loss_factor *= 2;
         measured.hops[1 * 4 + 3].slow(5);
-        RunningCosts costs(scene.problem, true);
+        CostEstimator costs(scene.problem, true);
         costs.observe(scene.plan, evaluate(measured, scene.plan).spans);
         const auto& now = costs.now();
         for (std::size_t n = 0; n < 4; ++n)
@@ -81,7 +81,7 @@ private Q_SLOTS:
         auto measured = scene.problem;
         for (const int index : {2 * 4 + 3, 3 * 4 + 2}) measured.hops[static_cast<std::size_t>(index)].slow(3);
         for (const int index : {0 * 4 + 2, 2 * 4 + 0}) measured.hops[static_cast<std::size_t>(index)].slow(0.999);
-        RunningCosts costs(scene.problem, true);
+        CostEstimator costs(scene.problem, true);
         costs.observe(scene.plan, evaluate(measured, scene.plan).spans);
         QVERIFY(near(costs.now().hop(2, 3).latency_s, 3) && near(costs.now().hop(0, 1).latency_s, 1));
         auto changed = costs.drift(1e-6).changes;
@@ -93,7 +93,7 @@ private Q_SLOTS:
         Scene scene;
         auto measured = scene.problem;
         for (auto& hop : measured.hops) hop.slow(5);
-        RunningCosts costs(scene.problem, false);
+        CostEstimator costs(scene.problem, false);
         costs.observe(scene.plan, evaluate(measured, scene.plan).spans);
         QVERIFY(costs.drift(0.1).changes.empty());
     }
@@ -102,7 +102,7 @@ private Q_SLOTS:
         Scene scene;
         auto disturbed = scene.problem;
         for (auto& s : disturbed.seconds_per_sample_per_block) s *= 4;
-        RunningCosts costs(scene.problem, true);
+        CostEstimator costs(scene.problem, true);
         const auto usual = evaluate(scene.problem, scene.plan).spans, bad = evaluate(disturbed, scene.plan).spans;
         for (const auto* spans : {&usual, &usual, &bad}) costs.observe(scene.plan, *spans);
         QVERIFY(costs.drift(0.1).changes.empty());
@@ -114,7 +114,7 @@ private Q_SLOTS:
         Scene scene;
         auto slow = scene.problem;
         slow.seconds_per_sample_per_block[3] *= 4;
-        RunningCosts costs(scene.problem, true);
+        CostEstimator costs(scene.problem, true);
         QVERIFY(!plan_again(costs, scene.schedule(), plenty));
         costs.observe(scene.plan, evaluate(slow, scene.plan).spans);
         const auto better = plan_again(costs, scene.schedule(), plenty);
@@ -140,12 +140,12 @@ private Q_SLOTS:
         auto slower = scene.problem;
         for (auto& s : slower.seconds_per_sample_per_block) s *= 2;
         for (auto& hop : slower.hops) hop.slow(2);
-        RunningCosts costs(scene.problem, true);
+        CostEstimator costs(scene.problem, true);
         costs.observe(scene.plan, evaluate(slower, scene.plan).spans);
         QCOMPARE(costs.drift(0.1).changes.size(), std::size_t(4 + 12));
         QVERIFY(!plan_again(costs, scene.schedule(), plenty));
     }
 };
 
-QTEST_GUILESS_MAIN(TestRunningCosts)
-#include "test_running_costs.moc"
+QTEST_GUILESS_MAIN(TestCostEstimator)
+#include "test_cost_estimator.moc"
