@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures of the planners, one JSON line each. `bench_planner [--long | --blocks | --growth | --ten-minutes |
-// --timelines | --reductions]`; --long adds the 30 s search, --blocks prints what planning blocks gives alone, --growth
+// --timelines | --reductions | --regions [SECONDS FEWEST_NODES MOST_NODES SEEDS FIRST_SEED [unlimited] [placed]
+// [bounds]]]`; --long adds the 30 s search, --blocks prints what planning blocks gives alone, --growth
 // is the table from 10 to 2,000 nodes, --ten-minutes is what ten minutes of search find (half an hour in all),
-// --timelines is how fast plans are evaluated, --reductions what planning them gives.
+// --timelines is how fast plans are evaluated, --reductions what planning them gives, --regions networks in regions
+// against a placement by hand.
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/benchmarks/bench_planner/figures.h"
@@ -32,6 +35,21 @@ int main(int argc, char** argv) {
     }
     if (argc > 1 && std::strcmp(argv[1], "--reductions") == 0) {
         reductions(registry);
+        return 0;
+    }
+    if (argc > 1 && std::strcmp(argv[1], "--regions") == 0) {
+        RegionRuns runs;
+        if (argc > 2) runs.seconds = std::atof(argv[2]);
+        if (argc > 3) runs.fewest_nodes = std::atoi(argv[3]);
+        if (argc > 4) runs.most_nodes = std::atoi(argv[4]);
+        if (argc > 5) runs.seeds = std::strtoul(argv[5], nullptr, 10);
+        if (argc > 6) runs.first_seed = std::strtoul(argv[6], nullptr, 10);
+        for (int k = 7; k < argc; ++k) {
+            if (std::strcmp(argv[k], "unlimited") == 0) runs.shared_links = false;
+            if (std::strcmp(argv[k], "placed") == 0) runs.placed = true;
+            if (std::strcmp(argv[k], "bounds") == 0) runs.bounds = true;
+        }
+        regions(registry, runs);
         return 0;
     }
     rates(authors, registry);

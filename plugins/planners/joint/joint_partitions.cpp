@@ -22,11 +22,14 @@ constexpr double least_seconds_each = 0.05;
 
 }  // namespace
 
+bool JointSearch::may_be_parted() const { return operations() >= large && has_dedicated_lines(problem_) && !warm_; }
+
 /// Plans every partition on its own and takes over what they make together where it is better. Returns whether it did.
 bool JointSearch::plan_partitions(const Budget& budget, std::int64_t steps) {
-    if (operations() < large || !has_dedicated_lines(problem_) || warm_ || request_.stop.stop_requested()) return false;
+    if (!may_be_parted() || request_.stop.stop_requested()) return false;
     const auto partitions =
-        make_partitions(problem_, network_, sizes_of(best_.candidate.stages), least_operations, request_.seed);
+        make_partitions(problem_, network_, timed_start_ ? stage_sizes(problem_) : sizes_of(best_.candidate.stages),
+                        least_operations, request_.seed);
     const auto count = static_cast<int>(partitions.size());
     if (count < 2) return false;
     const int threads = std::min(std::max(request_.threads, 1), count), waves = (count + threads - 1) / threads;

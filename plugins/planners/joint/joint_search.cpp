@@ -53,10 +53,9 @@ JointSearch::JointSearch(const Problem& problem, const PlanRequest& request)
       first_(request, 0, start_end),
       shares_(shares_of(problem, operations())),
       temperatures_(RelativeTemperatures::of_paths(problem)),
-      best_(any_start(problem, request, first_)),
-      best_s_(iteration_s(problem, best_.candidate)),
       network_(problem),
       steps_(request.steps > 0 ? request.steps : default_steps()) {
+    if (!begin_timed()) begin_published();
     if (request.warm_start != nullptr && fits_as_start(problem, *request.warm_start)) take_warm_start();
     paths_ = best_.candidate;
     starts_ = {best_.candidate};
@@ -123,9 +122,11 @@ void JointSearch::anneal_rounds(double plain_end) {
     else
         choose_sizes(first_.part(start_end, start_end),
                      static_cast<std::int64_t>(static_cast<double>(paths_steps(steps_)) * sizes_share));
-    const bool partitioned = plan_partitions(first_.part(start_end, partitions_end),
-                                             static_cast<std::int64_t>(static_cast<double>(steps_) * partitions_share));
-    const double begun = partitioned ? partitions_end : start_end;
+    const auto [started, may_part] = search_starts(plain_end);
+    const bool partitioned =
+        may_part && plan_partitions(first_.part(started, partitions_end),
+                                    static_cast<std::int64_t>(static_cast<double>(steps_) * partitions_share));
+    const double begun = partitioned ? partitions_end : started;
     const std::int64_t left = std::max<std::int64_t>(
         1,
         partitioned ? static_cast<std::int64_t>(static_cast<double>(steps_) * (1 - partitions_share)) : steps_ - done_);

@@ -3,6 +3,7 @@
 // time, replica exchanges of chains that exchange what they have. What steps say is the same on any number of threads.
 #pragma once
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "plugins/planners/joint/paths/path_annealer.h"
 #include "plugins/planners/joint/orders/order_annealer.h"
 #include "plugins/planners/joint/run_chains.h"
+#include "plugins/planners/joint/starts/start_search.h"
 #include "plugins/planners/skippipe/skipping.h"
 
 namespace skippipe::planners::joint {
@@ -54,9 +56,20 @@ private:
     /// From so many on, partitions are planned first.
     static constexpr double large = 1500;
 
+    bool begin_timed();
+    void begin_published();
     void take_warm_start();
     bool sizes_are_open() const;
     void choose_sizes(const Budget& budget, std::int64_t steps);
+    /// When a part of the search has ended, of the time, and whether partitions are worth planning then.
+    struct Started {
+        double end = start_end;
+        bool may_part = true;
+    };
+    Started search_starts(double plain_end);
+    double change_starts(std::vector<std::unique_ptr<StartSearch>>& chains, double begin, double end);
+    void take_start(const TimedStart& start);
+    bool may_be_parted() const;
     bool plan_partitions(const Budget& budget, std::int64_t steps);
     void anneal_rounds(double plain_end);
     void anneal(const Round& round);
@@ -94,10 +107,11 @@ private:
     const Budget first_;
     const SearchShares shares_;
     const RelativeTemperatures temperatures_;
-    SkipCandidate best_;
-    double best_s_;
-    bool warm_ = false;
     Network network_;
+    SkipCandidate best_;
+    double best_s_ = std::numeric_limits<double>::infinity();
+    bool warm_ = false;
+    std::optional<TimedStart> timed_start_;  ///< of many nodes: the best
     std::int64_t steps_, done_ = 0;
     std::vector<PlanCandidate> starts_;  ///< what paths begin with, no order is bound: the first, and where it is worth
                                          ///< it, some with stages of other sizes

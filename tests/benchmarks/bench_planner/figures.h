@@ -55,6 +55,18 @@ void planned_blocks(const authors::Authors& authors, const PlannerRegistry& regi
 void large(const authors::Authors& authors, const PlannerRegistry& registry, int nodes, int microbatches,
            double seconds, double goal_s);
 
+// regions.cpp
+struct RegionRuns {
+    double seconds = 30;
+    int fewest_nodes = 24, most_nodes = 200;
+    std::uint64_t first_seed = 1, seeds = 3;
+    bool shared_links = true;
+    bool placed = false;  ///< its search on the placement by hand as well
+    bool bounds = false;
+};
+/// skippipe-joint on networks in regions, against a placement by hand with greedy paths.
+void regions(const PlannerRegistry& registry, const RegionRuns& runs);
+
 // reductions.cpp
 /// Iterations with planned reductions over those with the charged ring.
 void reductions(const PlannerRegistry& registry);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include "plugins/planners/common/network.h"
+#include "plugins/planners/common/plan_candidate.h"
+
+namespace skippipe::planners::joint {
+
+/// Groups of nodes that are near each other and far from the rest: the number of each node's, from 0 on. One group
+/// where none stand apart. By farthest-first traversal (Gonzalez 1985), the most whose last centre shortens the
+/// farthest way to one by much.
+std::vector<int> near_groups(const Problem& problem, const Network& network);
+
+/// Where the nodes with the most memory are to be data nodes.
+enum class DataNodes { of_each_group, anywhere };
+
+/// So many nodes for each stage, some of each group in every stage; the data nodes those with the most memory, as they
+/// hold a microbatch from its beginning to its end, the other stages about as much memory each.
+Placement placement_in_groups(const Problem& problem, const std::vector<int>& groups, const PerStage<int>& sizes,
+                              DataNodes data_nodes);
+
+}  // namespace skippipe::planners::joint

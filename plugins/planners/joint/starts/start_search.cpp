@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/planners/joint/starts/start_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/base/index.h"
+#include "core/planner/plan/timeline.h"
+
+namespace skippipe::planners::joint {
+
+namespace {
+
+/// Nodes from which on these starts are tried.
+constexpr int many_nodes = 50;
+/// Of the mean end of the data nodes, in what is minimised.
+constexpr double mean_share = 0.3;
+/// A change is kept that is so much worse at the beginning; at the end none is.
+constexpr double first_worse = 0.01;
+/// The usual number of data nodes is tried, and those up to so many times as many, and as few.
+constexpr double data_nodes_range = 2.2;
+/// How much larger than the last the first of the inner stages is tried to be.
+constexpr double leans[] = {0, 0.5};
+
+}  // namespace
+
+bool wants_timed_starts(const Problem& problem) {
+    return problem.nodes() > many_nodes && problem.stages > 1 && problem.path_length > 1;
+}
+
+StartSearch::StartSearch(const Problem& problem, const Network& network, std::uint64_t seed, std::uint64_t stream)
+    : problem_(problem), rng_(seed, stream), paths_(problem, network), groups_(near_groups(problem, network)) {}
+
+/// The stages that paths visit first hold microbatches for longest: `towards_first` gives them so much more.
+PerStage<int> StartSearch::sizes_with(int data_nodes, double towards_first) const {
+    PerStage<int> sizes = problem_.stage_sizes_with(data_nodes);
+    const int inner = problem_.stages - 1;
+    const int most = static_cast<int>(towards_first * sizes.back() / 2);
+    for (int k = 0; k < inner / 2; ++k) {
+        const int shift = static_cast<int>(std::lround(most * (1 - 2.0 * k / std::max(1, inner - 1))));
+        sizes[StageIndex(1 + k)] += shift;
+        sizes[StageIndex(inner - k)] -= shift;
+    }
+    return sizes;
+}
+
+const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(double)>& go_on) {
+    std::vector<Placement> placements;
+    if (!problem_.placement.empty()) {
+        placements.push_back(problem_.placement);
+    } else {
+        const auto usual = stage_sizes(problem_);
+        std::vector<PerStage<int>> sizes{usual};
+        for (int r = 1; problem_.stage_sizes.empty() && r <= problem_.nodes() - (problem_.stages - 1); ++r) {
+            if (problem_.microbatches % r != 0 || r > usual[0] * data_nodes_range || r * data_nodes_range < usual[0])
+                continue;
+            for (const double lean : leans)
+                if (r != usual[0] || lean > 0) sizes.push_back(sizes_with(r, lean));
+        }
+        for (const auto& each : sizes)
+            for (const auto which : {DataNodes::of_each_group, DataNodes::anywhere})
+                placements.push_back(placement_in_groups(problem_, groups_, each, which));
+    }
+    for (const auto& placement : placements) {
+        auto found = timed(placement, {});
+        if (found && (!best_ || found->rank_s < best_->rank_s)) best_ = std::move(found);
+        if (best_ && !go_on(best_->seconds)) break;
+    }
+    now_ = best_;
+    return best_;
+}
+
+std::optional<TimedStart> StartSearch::timed(const Placement& placement, const PathWeights& weights) {
+    TimedStart start{make_candidate(problem_, placement, problem_.path_length), weights};
+    start.candidate.schedule.reductions.clear();
+    time(start, std::numeric_limits<double>::infinity());
+    if (!std::isfinite(start.rank_s)) return std::nullopt;
+    return start;
+}
+
+void StartSearch::time(TimedStart& start, double cutoff_s) {
+    ++tried_;
+    double end_s = paths_.fill(start.candidate, start.weights, cutoff_s);
+    start.seconds = end_s;
+    for (StageIndex s = 0; std::isfinite(end_s) && s < problem_.stages; ++s)
+        if (paths_.stage_end_s()[s] >= 0)
+            start.seconds = std::max(
+                start.seconds,
+                paths_.stage_end_s()[s] + problem_.step_seconds +
+                    (problem_.charge_all_reduce ? all_reduce_seconds(problem_, start.candidate.stages[s], s) : 0));
+    start.rank_s = start.seconds + mean_share * paths_.mean_end_s(start.candidate.stages[0]);
+}
+
+void StartSearch::run(std::int64_t changes, const std::function<double()>& clock_fraction,
+                      const std::function<bool(double, double)>& go_on) {
+    if (!best_) return;
+    TimedStart next;
+    for (std::int64_t k = 0; k < changes; ++k) {
+        const double fraction =
+            clock_fraction ? clock_fraction() : static_cast<double>(k) / static_cast<double>(changes);
+        if (!go_on(fraction, best_->seconds)) return;
+        next = *now_;
+        if (!problem_.placement.empty() || rng_.below(4) == 0 || !change_placement(next)) change_weights(next);
+        const double most_s = now_->rank_s * (1 + first_worse * std::max(0.0, 1 - fraction) * rng_.uniform());
+        time(next, most_s);
+        if (!(next.rank_s <= most_s)) continue;
+        std::swap(*now_, next);
+        if (now_->rank_s < best_->rank_s) best_ = now_;
+    }
+}
+
+void StartSearch::change_weights(TimedStart& start) {
+    double PathWeights::*const all[] = {&PathWeights::slots, &PathWeights::work, &PathWeights::home,
+                                        &PathWeights::queue, &PathWeights::visits};
+    double& weight = start.weights.*all[rng_.below(std::size(all))];
+    weight = std::max(0.02, weight) * std::exp2(2 * rng_.uniform() - 1);
+}
+
+bool StartSearch::change_placement(TimedStart& start) {
+    return problem_.stage_sizes.empty() && rng_.below(3) == 0 ? move(start) : exchange(start);
+}
+
+/// Two nodes of different stages, mostly of the same group.
+bool StartSearch::exchange(TimedStart& start) {
+    auto& stages = start.candidate.stages;
+    auto& stage_of = start.candidate.schedule.stage_of;
+    for (int k = 0; k < 50; ++k) {
+        const NodeIndex a(rng_.below(at(problem_.nodes()))), b(rng_.below(at(problem_.nodes())));
+        const StageIndex s = stage_of[a], t = stage_of[b];
+        if (s < 0 || s == t || (k < 40 && groups_[at(a)] != groups_[at(b)])) continue;
+        *std::find(stages[s].begin(), stages[s].end(), a) = b;
+        if (t >= 0) *std::find(stages[t].begin(), stages[t].end(), b) = a;
+        std::swap(stage_of[a], stage_of[b]);
+        moved(start, s);
+        if (t >= 0) moved(start, t);
+        return true;
+    }
+    return false;
+}
+
+/// A node to another stage; none to or from the data nodes, each of which starts as many microbatches.
+bool StartSearch::move(TimedStart& start) {
+    auto& stages = start.candidate.stages;
+    auto& stage_of = start.candidate.schedule.stage_of;
+    const NodeIndex node(rng_.below(at(problem_.nodes())));
+    const StageIndex from = stage_of[node], to(1 + rng_.below(at(problem_.stages) - 1));
+    if (from == 0 || from == to || (from > 0 && stages[from].size() < 2)) return false;
+    if (from > 0) std::erase(stages[from], node);
+    stages[to].push_back(node);
+    stage_of[node] = to;
+    if (from > 0) moved(start, from);
+    moved(start, to);
+    return true;
+}
+
+void StartSearch::moved(TimedStart& start, StageIndex stage) {
+    order_ring(problem_, start.candidate.stages[stage], stage);
+}
+
+}  // namespace skippipe::planners::joint

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a search of a large problem begins with: placements that see memory and groups of near nodes, paths chosen while
+// the iteration runs; and a search over both, which changes the placement and what paths are chosen by.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "core/base/rng.h"
+#include "plugins/planners/joint/starts/group_placement.h"
+#include "plugins/planners/joint/starts/timed_paths.h"
+
+namespace skippipe::planners::joint {
+
+/// A placement and what its paths were chosen by.
+struct TimedStart {
+    PlanCandidate candidate;
+    PathWeights weights;
+    double seconds = 0;  ///< of its iteration, as far as TimedPaths sees it
+    double rank_s = 0;   ///< what is minimised
+};
+
+/// Whether these starts are worth their while: smaller problems are searched well from any start.
+bool wants_timed_starts(const Problem& problem);
+
+class StartSearch {
+public:
+    /// Keeps references; `problem` wants timed starts. Throws InputError where CC2 and CC3 leave no paths.
+    StartSearch(const Problem& problem, const Network& network, std::uint64_t seed, std::uint64_t stream);
+
+    /// The best of a few placements with usual weights; nothing where lines are missing. `go_on`: asked after each.
+    const std::optional<TimedStart>& begin(const std::function<bool(double best_s)>& go_on);
+    /// Goes on from another start.
+    void begin_with(const TimedStart& start) { best_ = now_ = start; }
+    /// After begin(): tries so many changes, one after another. `go_on`: asked after each.
+    void run(std::int64_t changes, const std::function<double()>& clock_fraction,
+             const std::function<bool(double fraction, double best_s)>& go_on);
+    const std::optional<TimedStart>& best() const { return best_; }
+    std::int64_t tried() const { return tried_; }
+
+private:
+    std::optional<TimedStart> timed(const Placement& placement, const PathWeights& weights);
+    void time(TimedStart& start, double cutoff_s);
+    void change_weights(TimedStart& start);
+    bool change_placement(TimedStart& start);
+    bool exchange(TimedStart& start);
+    bool move(TimedStart& start);
+    void moved(TimedStart& start, StageIndex stage);
+    PerStage<int> sizes_with(int data_nodes, double towards_first) const;
+
+    const Problem& problem_;
+    Rng rng_;
+    TimedPaths paths_;
+    std::vector<int> groups_;
+    std::optional<TimedStart> best_, now_;
+    std::int64_t tried_ = 0;
+};
+
+}  // namespace skippipe::planners::joint

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Paths chosen while the iteration runs: as each F ends, its microbatch goes on to the node that then promises to have
+// it back soonest.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "plugins/planners/common/network.h"
+#include "plugins/planners/common/plan_candidate.h"
+#include "plugins/planners/joint/starts/sequence_tree.h"
+
+namespace skippipe::planners::joint {
+
+/// What a next node is chosen by: how much each of these counts beside the seconds of the hop there and back.
+struct PathWeights {
+    double slots = 1;   ///< places spoken for over M, in mean round trips of a microbatch
+    double work = 1;    ///< seconds of F and B there
+    double home = 0.5;  ///< seconds from there to the microbatch's data node and back
+    double queue = 1;   ///< seconds of F and B of the microbatches that are spoken for there
+    double visits = 0;  ///< visits so far over M, in mean round trips over the visits that M should have by then
+};
+
+/// Reuses its memory from call to call; one a thread. Keeps references. Microbatches take ascending stages, so that
+/// dispatch by arrival never deadlocks.
+class TimedPaths {
+public:
+    TimedPaths(const Problem& problem, const Network& network);
+
+    /// Fills the paths of a candidate whose placement is complete. Returns when the last operation ends, seconds;
+    /// infinite, and paths that are to be forgotten, where a microbatch finds no line to go on, or the end is sure to
+    /// reach `cutoff_s`. Uplinks and planned reductions are not heeded: the time is exact where there are none.
+    double fill(PlanCandidate& candidate, const PathWeights& weights,
+                double cutoff_s = std::numeric_limits<double>::infinity());
+    /// After fill(): end of each stage's last operation, negative where it was not visited.
+    const PerStage<double>& stage_end_s() const { return stage_end_s_; }
+    /// After fill(): mean end of these nodes' last operations.
+    double mean_end_s(const std::vector<NodeIndex>& nodes) const;
+
+private:
+    /// Arrival of a step's input at its node, or its end.
+    struct Event {
+        double time_s = 0;
+        std::int32_t number = 0, index = 0, step = 0;
+        bool ends = false;
+    };
+    /// What has arrived at a node, in the order it did.
+    class Queue {
+    public:
+        struct Item {
+            std::uint32_t operation = 0;  ///< packed
+            std::int64_t rank = 0;        ///< of all arrivals
+        };
+        bool waits() const { return next_ < items_.size(); }
+        const Item& first() const { return items_[next_]; }
+        const Item& take() { return items_[next_++]; }
+        void add(Item item) { items_.push_back(item); }
+        void clear() { items_.clear(), next_ = 0; }
+
+    private:
+        std::vector<Item> items_;
+        std::size_t next_ = 0;
+    };
+    struct Worker {
+        Queue forward, other;  ///< F; L and B
+        double forward_s = 0, backward_s = 0, loss_s = 0;
+        int memory = 0, held = 0, spoken_for = 0, visits = 0;
+        double per_memory = 0;  ///< 1 / M
+        double end_s = 0;       ///< of its last operation
+        bool busy = false;
+    };
+
+    void reset(const PlanCandidate& candidate);
+    void add(double time_s, std::int32_t index, std::int32_t step, bool ends);
+    void dispatch(NodeIndex node, double now_s);
+    bool hand_over(NodeIndex node, ReleaseIndex index, int step, double now_s);
+    bool choose_next(NodeIndex node, ReleaseIndex index, int hop, double now_s);
+    double cost_s(NodeIndex from, NodeIndex to, NodeIndex home, bool last, double now_s) const;
+
+    const Problem& problem_;
+    const Network& network_;
+    const SequenceTree all_;
+    PathWeights weights_;
+    SequenceTree left_;
+    PlanCandidate* candidate_ = nullptr;
+    PerRelease<int> branch_;
+    PerRelease<double> size_;
+    PerNode<Worker> workers_;
+    std::vector<double> line_free_s_;
+    std::vector<Event> events_;  ///< a heap
+    PerStage<double> stage_end_s_;
+    double round_trip_s_ = 0, visits_a_place_ = 1;
+    std::int32_t numbers_ = 0;
+    std::int64_t arrivals_ = 0;
+};
+
+}  // namespace skippipe::planners::joint

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Networks in regions: what anyone would try first by hand, and what skippipe-joint finds.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/base/index.h"
+#include "core/planner/bounds/bounds.h"
+#include "core/planner/plan/paths.h"
+#include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/common/network.h"
+#include "plugins/planners/common/plan_candidate.h"
+#include "tests/benchmarks/bench_planner/figures.h"
+#include "tests/planner/region_networks.h"
+
+namespace skippipe::bench {
+
+using namespace planners;
+
+namespace {
+
+/// Each region some of every stage, the nodes with the most memory the data nodes.
+Placement placed_by_hand(const examples::RegionNetwork& network) {
+    const Problem& problem = network.problem;
+    const auto sizes = problem.default_stage_sizes();
+    PerNode<NodeIndex> nodes;
+    for (NodeIndex n = 0; n < problem.nodes(); ++n) nodes.push_back(n);
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [&](NodeIndex a, NodeIndex b) { return problem.memory[a] > problem.memory[b]; });
+    const int regions = *std::max_element(network.region.begin(), network.region.end()) + 1;
+    std::vector<int> data_nodes(at(regions), 0);
+    Placement stages(sizes.size());
+    PerNode<NodeIndex> others;
+    for (const NodeIndex node : nodes) {
+        auto& own = data_nodes[at(network.region[at(node)])];
+        const bool fits = static_cast<int>(stages[0].size()) < sizes[0] && own * regions < sizes[0];
+        fits ? (++own, stages[0].push_back(node)) : others.push_back(node);
+    }
+    std::stable_sort(others.begin(), others.end(),
+                     [&](NodeIndex a, NodeIndex b) { return network.region[at(a)] < network.region[at(b)]; });
+    for (std::size_t k = 0; k < others.size(); ++k) stages[1 + k % (sizes.size() - 1)].push_back(others[k]);
+    return stages;
+}
+
+/// Each microbatch goes, stage by stage, to the node with the least (visits + 1) / M, plus a weight times the latency
+/// from its last node and to its data node.
+PlanCandidate greedy_paths(const Problem& problem, const Placement& stages, double from_weight, double home_weight) {
+    auto candidate = make_candidate(problem, stages, problem.path_length);
+    const auto sequences = balanced_sequences(problem, problem.path_length);
+    PerNode<int> visits(at(problem.nodes()), 0);
+    for (ReleaseIndex i = 0; i < problem.microbatches; ++i) {
+        NodeIndex* path = candidate.schedule.path(i);
+        path[0] = stages[0][at(i) % stages[0].size()];
+        for (int hop = 1; hop < problem.path_length; ++hop) {
+            double least = std::numeric_limits<double>::infinity();
+            for (const NodeIndex node : stages[sequences[at(i)][at(hop)]]) {
+                const double cost = static_cast<double>(visits[node] + 1) / problem.memory[node] +
+                                    from_weight * problem.hop(path[hop - 1], node).latency_s +
+                                    home_weight * problem.hop(node, path[0]).latency_s;
+                if (!(cost < least)) continue;
+                least = cost;
+                path[hop] = node;
+            }
+            ++visits[path[hop]];
+        }
+    }
+    return candidate;
+}
+
+/// The best of 20 weights.
+double by_hand_s(const Problem& problem, const Placement& stages) {
+    double least_s = std::numeric_limits<double>::infinity();
+    for (const double from : {0.0, 3.0, 10.0, 30.0, 100.0})
+        for (const double home : {0.0, 3.0, 10.0, 30.0})
+            least_s = std::min(least_s, iteration_s(problem, greedy_paths(problem, stages, from, home)));
+    return least_s;
+}
+
+/// The search after so many seconds.
+void joint(const Planner& planner, const Problem& problem, double seconds, const std::string& name, double by_hand) {
+    double first_s = 0, first_iteration_s = 0;
+    const double begin_s = wall_s();
+    PlanRequest request;
+    request.seconds = seconds;
+    request.threads = 2;
+    request.progress = [&](const PlanProgress& progress) {
+        if (first_s > 0 || progress.best_iteration_s <= 0) return;
+        first_s = wall_s() - begin_s;
+        first_iteration_s = progress.best_iteration_s;
+    };
+    const auto plan = planner.plan(problem, request);
+    print({"first plan, " + name, "s", first_s, "", 0, 2, "search", 1});
+    print({"iteration by the first plan, " + name, "s", first_iteration_s, "by hand", by_hand, 2, "search", 1});
+    print({fmt::format("iteration after {:g} s, {}", seconds, name), "s", evaluate(problem, plan).iteration_s,
+           "by hand", by_hand, 2, "search", 1});
+}
+
+}  // namespace
+
+void regions(const PlannerRegistry& registry, const RegionRuns& runs) {
+    const auto& planner = *registry.find("skippipe-joint");
+    for (const examples::RegionShape shape : {examples::RegionShape{24, 4, 48},
+                                              {60, 6, 180},
+                                              {100, 8, 400},
+                                              {200, 10, 1000},
+                                              {400, 10, 2000},
+                                              {1000, 10, 5000}})
+        for (std::uint64_t seed = runs.first_seed; seed < runs.first_seed + runs.seeds; ++seed) {
+            if (shape.nodes < runs.fewest_nodes || shape.nodes > runs.most_nodes) continue;
+            auto network =
+                examples::region_network(seed, {shape.nodes, shape.stages, shape.microbatches, runs.shared_links});
+            Problem& problem = network.problem;
+            const auto stages = placed_by_hand(network);
+            const double by_hand = by_hand_s(problem, stages);
+            const auto name =
+                fmt::format("{} nodes in regions, {} stages, {} microbatches, {} lines, seed {}", shape.nodes,
+                            shape.stages, shape.microbatches, runs.shared_links ? "shared" : "unlimited", seed);
+            if (runs.bounds)
+                print({"bound, " + name, "s", lower_bound(problem, problem.path_length).seconds, "by hand", by_hand, 1,
+                       "bound", 1});
+            joint(planner, problem, runs.seconds, name, by_hand);
+            if (!runs.placed) continue;
+            problem.placement = stages;
+            joint(planner, problem, runs.seconds, name + ", placed by hand", by_hand);
+        }
+}
+
+}  // namespace skippipe::bench

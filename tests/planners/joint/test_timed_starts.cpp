@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include <algorithm>
+#include <set>
+#include <stop_token>
+
+#include "core/base/index.h"
+#include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/all.h"
+#include "plugins/planners/joint/starts/start_search.h"
+#include "tests/planner/faults.h"
+#include "tests/planner/random_problems.h"
+#include "tests/planner/region_networks.h"
+
+using namespace skippipe;
+using namespace skippipe::planners;
+using namespace skippipe::planners::joint;
+
+/// What a search of many nodes begins with.
+class TestTimedStarts : public QObject {
+    Q_OBJECT
+
+    static std::optional<TimedStart> first_start(const Problem& problem) {
+        return StartSearch(problem, Network(problem), 1, 1).begin([](double) { return true; });
+    }
+
+    /// Empty where the start is a valid plan that takes as long as it says, to the last bit.
+    static std::string faults_of(const Problem& problem, const TimedStart& start) {
+        const auto plan = make_plan(problem, start.candidate, "test", {}, 0, {});
+        auto found = examples::faults_of(problem, plan);
+        const double seconds = evaluate(problem, plan).iteration_s;
+        if (seconds != start.seconds) found += fmt::format("takes {} s, not {}", seconds, start.seconds);
+        return found;
+    }
+
+private Q_SLOTS:
+    void paths_take_what_they_say() {
+        for (const bool shared : {true, false})
+            for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+                auto problem = examples::region_network(seed, {60, 6, 180, shared}).problem;
+                if (seed == 2) problem.sizes = {8, 4, 1};
+                if (seed == 3) {
+                    problem.charge_all_reduce = true;
+                    problem.gradient_bytes.assign(6, 3e7);
+                }
+                const auto start = first_start(problem);
+                QVERIFY(start.has_value());
+                const auto found = faults_of(problem, *start);
+                QVERIFY2(found.empty(), found.c_str());
+            }
+    }
+
+    /// Whatever is changed, and however little memory there is.
+    void changes_keep_plans_valid() {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            auto problem = examples::region_network(seed, {60, 6, 180}).problem;
+            if (seed == 2) problem.stage_sizes = problem.stage_sizes_with(12);
+            if (seed == 3) problem.memory.assign(at(problem.nodes()), 1);
+            const Network network(problem);
+            StartSearch search(problem, network, seed, 1);
+            const double first_s = search.begin([](double) { return true; })->seconds;
+            search.run(300, {}, [](double, double) { return true; });
+            QVERIFY(search.best()->seconds < first_s);
+            const auto found = faults_of(problem, *search.best());
+            QVERIFY2(found.empty(), found.c_str());
+            if (seed == 2) QCOMPARE(sizes_of(search.best()->candidate.stages), problem.stage_sizes);
+        }
+    }
+
+    void groups_are_the_regions() {
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            const auto network = examples::region_network(seed, {100, 8, 400});
+            const auto groups = near_groups(network.problem, Network(network.problem));
+            std::set<std::pair<int, int>> pairs;
+            for (std::size_t n = 0; n < groups.size(); ++n) pairs.emplace(groups[n], network.region[n]);
+            QCOMPARE(pairs.size(), std::size_t{4});
+            QCOMPARE(std::set(groups.begin(), groups.end()).size(), std::size_t{4});
+        }
+        auto room = examples::region_network(1, {60, 6, 180}).problem;
+        for (auto& hop : room.hops) hop.latency_s = 0.001, hop.seconds_per_forward = hop.seconds_per_backward = 0;
+        QCOMPARE(near_groups(room, Network(room)), std::vector<int>(60, 0));
+    }
+
+    /// Data nodes are those with the most memory, the other stages have about as much each, and some of each group.
+    void placement_sees_memory_and_groups() {
+        const auto network = examples::region_network(1, {100, 8, 400});
+        const auto& problem = network.problem;
+        const auto sizes = problem.default_stage_sizes();
+        const auto stages = placement_in_groups(problem, network.region, sizes, DataNodes::anywhere);
+        QCOMPARE(sizes_of(stages), sizes);
+        int least = unlimited_memory, most_elsewhere = 0;
+        std::vector<double> memory;
+        for (StageIndex s = 0; s < problem.stages; ++s) {
+            double sum = 0;
+            std::set<int> regions;
+            for (const NodeIndex node : stages[s]) {
+                (s == 0 ? least : most_elsewhere) =
+                    s == 0 ? std::min(least, problem.memory[node]) : std::max(most_elsewhere, problem.memory[node]);
+                sum += problem.memory[node];
+                regions.insert(network.region[at(node)]);
+            }
+            QCOMPARE(regions.size(), std::size_t{4});
+            if (s > 0) memory.push_back(sum);
+        }
+        QVERIFY(least >= most_elsewhere);
+        const auto [fewest, most] = std::minmax_element(memory.begin(), memory.end());
+        QVERIFY(*most < 1.35 * *fewest);
+    }
+
+    /// A plan at once, far shorter than that of the published method; on any number of threads the same.
+    void many_nodes_in_regions() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        const auto& joint = *registry.find("skippipe-joint");
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+            const auto problem = examples::region_network(seed, {60, 6, 180}).problem;
+            PlanRequest request;
+            request.steps = 1000;
+            const auto plan = joint.plan(problem, request);
+            const auto found = examples::faults_of(problem, plan);
+            QVERIFY2(found.empty(), found.c_str());
+            request.threads = 2;
+            QVERIFY(joint.plan(problem, request).paths == plan.paths);
+            const double seconds = evaluate(problem, plan).iteration_s;
+            QVERIFY(seconds < 0.8 * evaluate(problem, registry.find("skippipe")->plan(problem, {})).iteration_s);
+            std::stop_source stop;
+            request.stop = stop.get_token();
+            request.progress = [&](const PlanProgress& progress) {
+                if (progress.best_iteration_s > 0) stop.request_stop();
+            };
+            const auto first = joint.plan(problem, request);
+            QVERIFY(examples::faults_of(problem, first).empty());
+            QVERIFY(evaluate(problem, first).iteration_s >= seconds);
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestTimedStarts)
+#include "test_timed_starts.moc"
