@@ -84,7 +84,7 @@ private Q_SLOTS:
         panel.resize(600, 400);
         panel.show_runs({&full, &skip}, 1);
         panel.set_axis(WorkAxis::block_flops);
-        QCOMPARE(panel.point_count(), 4);
+        QCOMPARE(panel.point_count(), 4 + 6);  // and validations
         QVERIFY(panel.equal_text().startsWith("Equal block FLOPs. At "));
         panel.show_runs({&full});
         QVERIFY(panel.equal_text().isEmpty());

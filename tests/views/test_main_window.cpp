@@ -848,13 +848,20 @@ private Q_SLOTS:
         QStringList differing;
         for (const auto& row : rows)
             if (row.differs) differing << row.name;
-        QCOMPARE(differing, QStringList({"Iteration, network time", "pipeline, skip ratio"}));
-        QVERIFY(rows.front().deltas[1].startsWith(QString(QChar(0x2212)) + "50"));
+        QCOMPARE(differing, QStringList({"pipeline, skip ratio", "Iteration, network time"}));
+        QVERIFY(rows[1].deltas[1].startsWith(QString(QChar(0x2212)) + "50"));
+        QVERIFY(rows[1].section == DifferenceSection::results && rows[1].verdicts[1] == Verdict::better);
+        QVERIFY(rows[0].section == DifferenceSection::parameters && rows[0].verdicts[1] == Verdict::none);
+        QVERIFY(differences({&b, &a})[1].verdicts[1] == Verdict::worse);
+        QVERIFY(rows.back().section == DifferenceSection::same_parameters);
         a.explained_iterations = b.explained_iterations = 1;
         a.idle_share[0] = 0.79;
         b.idle_share[0] = 0.908;
         for (const auto& row : differences({&a, &b}))
-            if (row.name == "Idle share") QCOMPARE(row.deltas[1], QString("+11.8 points"));
+            if (row.name == "Idle share") {
+                QCOMPARE(row.deltas[1], QString("+11.8 points"));
+                QVERIFY(row.verdicts[1] == Verdict::worse);
+            }
     }
 
 private:

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "views/curves/omission_panel.h"
+#include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 
 using namespace skippipe;
@@ -109,7 +110,8 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         for (std::size_t r = 0; r < 2; ++r)
             for (std::size_t row = 0; row < 3; ++row)
-                QCOMPARE(colour_at(panel, panel.place_of(r, row)), theme().stage(static_cast<int>(r)));
+                QCOMPARE(colour_at(panel, panel.place_of(r, row)),
+                         run_pen(r == 0 ? run.info.id : twin.info.id, 1).color());
         // 4, 3 and 2 kept, from right to left; more perplexity is higher up. The axis reaches from 0.5 to 4.5.
         const double step = panel.place_of(0, 0).x() - panel.place_of(0, 1).x();
         QVERIFY(step > 0 && std::abs(panel.place_of(0, 1).x() - panel.place_of(0, 2).x() - step) < 1);

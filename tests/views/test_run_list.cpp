@@ -127,6 +127,58 @@ private Q_SLOTS:
         QCOMPARE(resume.toolTip(), QString("Run 9 goes on; stop it first"));
     }
 
+    /// The pinned run and hidden ones are the same after a restart, unless the record was begun anew.
+    void marks_outlive_the_list() {
+        QStringList kept;
+        {
+            RunFeed feed(file_);
+            RunList list(feed);
+            QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
+            QSignalSpy marked(&list, &RunList::marks_changed);
+            list.select({first_});
+            list.pin_button().click();
+            QCOMPARE(list.baseline(), first_);
+            list.select({second_});
+            QTest::keyClick(&list.view(), Qt::Key_H);
+            QVERIFY(list.marks().hides(second_) && !list.marks().hides(first_));
+            QCOMPARE(marked.size(), 2);
+            kept = to_words(list.marks());
+        }
+        QCOMPARE(kept.size(), 2);
+        QVERIFY(marks_of(kept).baseline.id == first_);
+        QCOMPARE(marks_of({"", "no run", "7 "}).hidden.size(), 1U);
+        RunFeed feed(file_);
+        RunList list(feed);
+        list.set_marks(marks_of(kept));  // before the record was looked at
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
+        QCOMPARE(list.baseline(), first_);
+        QVERIFY(list.marks().hides(second_));
+        auto runs = feed.runs();
+        for (auto& run : runs) run.started_utc = "2001-01-01T00:00:00Z";
+        QCOMPARE(still_there(list.marks(), runs), RunMarks{});
+    }
+
+    void an_eye_hides_a_run_and_leaves_the_selection() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        list.resize(700, 500);
+        list.show();
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
+        list.select({first_, second_});
+        const auto* model = list.view().model();
+        const QPoint eye = list.view().visualRect(model->index(0, RunTable::eye)).center();
+        QTest::mouseClick(list.view().viewport(), Qt::LeftButton, {}, eye);
+        QVERIFY(list.marks().hides(second_));  // the newest comes first
+        QCOMPARE(list.selected().size(), 2U);
+        QTest::mouseClick(list.view().viewport(), Qt::LeftButton, {}, eye);
+        QVERIFY(!list.marks().hides(second_));
+        list.pin_button().click();
+        const auto star = model->index(1, RunTable::number);
+        QVERIFY(star.data().toString().startsWith(QString::fromUtf8("★")));
+        QVERIFY2(list.view().fontMetrics().horizontalAdvance("★ 9999") < list.view().columnWidth(RunTable::number),
+                 "a pinned run's number is cut");
+    }
+
 private:
     std::unique_ptr<QTemporaryDir> folder_;
     std::filesystem::path file_;

@@ -71,6 +71,19 @@ private Q_SLOTS:
         QCOMPARE(tick(0.0005, 0.0005), "0.5" + thin + "ms");
         QCOMPARE(nice_step(0.21), 0.5);
         QCOMPARE(nice_step(2), 2.0);
+        QCOMPARE(clock_step(0.3), 0.5);
+        QCOMPARE(clock_step(11), 15.0);
+        QCOMPARE(clock_step(200), 300.0);
+        QCOMPARE(clock_step(4000), 7200.0);
+        QCOMPARE(clock_step(100'000), 172'800.0);
+        QCOMPARE(tick(90, 30), "90" + thin + "s");
+        QCOMPARE(tick(1620, 20), "27" + thin + "min");
+        QCOMPARE(tick(1780, 20), "29" + thin + "min 40" + thin + "s");
+        QCOMPARE(tick(3900, 300), "1" + thin + "h 05" + thin + "min");
+        QCOMPARE(number_tick(5.5994, 0.00005, 5.6), QStringLiteral("5.59940"));
+        QCOMPARE(number_tick(-0.5, 0.5, 1), QChar(0x2212) + QStringLiteral("0.5"));
+        QCOMPARE(number_tick(1.25e6, 50'000, 2e6), "1.25" + thin + "M");
+        QCOMPARE(number_tick(5000, 1000, 9000), QStringLiteral("5000"));
     }
 };
 

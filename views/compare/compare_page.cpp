@@ -75,7 +75,6 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     tabs_->addTab(omissions_, tr("Stages kept"));
     tabs_->addTab(scroll, tr("Timelines"));
     tabs_->setDocumentMode(true);
-    curves_->set_empty_text(tr("The selected runs have no values of this kind"));
 
     connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
     connect(&zoom_, &TimeZoom::changed, this, &ComparePage::want_what_is_in_sight);
@@ -106,8 +105,13 @@ void ComparePage::refresh() {
     tabs_->setVisible(!runs.empty());
     empty_->setVisible(runs.empty());
     show_differences(runs);
-    curves_->show_runs(runs, runs.empty() ? 0 : runs.front()->info.id);
-    omissions_->show_runs(runs, feed_.file() == default_record_path() ? std::filesystem::path{} : feed_.file());
+    auto drawn = runs;
+    std::erase_if(drawn, [this](const RunData* run) { return list_->marks().hides(run->info.id); });
+    curves_->show_runs(drawn, runs.empty() ? 0 : runs.front()->info.id);
+    curves_->set_empty_text(drawn.empty() && !runs.empty()
+                                ? tr("All selected runs are hidden; a click on a run's colour in the list shows it")
+                                : tr("The selected runs have no values of this kind"));
+    omissions_->show_runs(drawn, feed_.file() == default_record_path() ? std::filesystem::path{} : feed_.file());
     show_timelines(runs);
 }
 
@@ -116,8 +120,9 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     auto rows = differences(runs);
     std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs && !row.always_shown; });
     table_->clear();
+    table_->clearSpans();
     table_->setColumnCount(static_cast<int>(runs.size()) + 1);
-    table_->setRowCount(static_cast<int>(rows.size()));
+    table_->setRowCount(0);
     QStringList headers{tr("Result or parameter")};
     for (const auto* run : runs)
         headers << tr("Run %1").arg(run->info.id) +
@@ -126,21 +131,43 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     table_->setHorizontalHeaderLabels(headers);
     for (int c = 1; c < table_->columnCount(); ++c)
         table_->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    for (int r = 0; r < table_->rowCount(); ++r) {
-        const auto& row = rows[static_cast<std::size_t>(r)];
+    std::optional<DifferenceSection> section;
+    for (const auto& row : rows) {
+        if (section != row.section) add_heading(describe(row.section));
+        section = row.section;
+        const int r = table_->rowCount();
+        table_->insertRow(r);
         auto* name = new QTableWidgetItem(row.name);
         if (!row.is_metric) name->setForeground(theme().text_2);
         name->setToolTip(row.name);
         table_->setItem(r, 0, name);
         for (int c = 0; c < row.values.size(); ++c) {
             const QString delta = row.deltas[c].isEmpty() ? QString{} : QStringLiteral("  (%1)").arg(row.deltas[c]);
-            auto* item = new QTableWidgetItem(row.values[c] + delta);
-            item->setToolTip(row.values[c] + delta);
+            const Verdict verdict = row.verdicts[static_cast<std::size_t>(c)];
+            const QString sign = verdict == Verdict::better  ? QString::fromUtf8("  ✓")
+                                 : verdict == Verdict::worse ? QString::fromUtf8("  ✗")
+                                                             : QString{};
+            auto* item = new QTableWidgetItem(row.values[c] + delta + sign);
+            item->setToolTip(row.values[c] + delta +
+                             (verdict == Verdict::better  ? tr(": better than the baseline")
+                              : verdict == Verdict::worse ? tr(": worse than the baseline")
+                                                          : QString{}));
+            if (verdict != Verdict::none) item->setForeground(verdict == Verdict::better ? theme().good : theme().bad);
             item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
             table_->setItem(r, c + 1, item);
         }
     }
     divide_columns();
+}
+
+void ComparePage::add_heading(const QString& words) {
+    const int row = table_->rowCount();
+    table_->insertRow(row);
+    auto* item = new QTableWidgetItem(words);
+    item->setFont(bold_font());
+    item->setFlags(Qt::ItemIsEnabled);
+    table_->setItem(row, 0, item);
+    if (table_->columnCount() > 1) table_->setSpan(row, 0, 1, table_->columnCount());
 }
 
 void ComparePage::divide_columns() {

@@ -37,6 +37,7 @@ private:
     void follow();
     void refresh();
     void show_differences(const std::vector<const RunData*>& runs);
+    void add_heading(const QString& words);
     void divide_columns();
     void want_what_is_in_sight();
     void show_timelines(const std::vector<const RunData*>& runs);

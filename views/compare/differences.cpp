@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include <nlohmann/json.hpp>
-
 #include "core/analysis/compare.h"
-#include "core/experiment/io.h"
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 
 namespace skippipe {
@@ -19,15 +17,33 @@ void finish(DifferenceRow& row) {
     row.differs =
         std::any_of(row.values.begin(), row.values.end(), [&](const QString& v) { return v != row.values.front(); });
     while (row.deltas.size() < row.values.size()) row.deltas << QString{};
+    row.verdicts.resize(static_cast<std::size_t>(row.values.size()), Verdict::none);
 }
 
 /// How a value is compared with the baseline's: as a ratio, or where both are shares as points of them.
 enum class Compared { ratio, points };
 
+/// What a row's figures mean.
+struct Kind {
+    DifferenceSection section = DifferenceSection::results;
+    Better better = Better::neither;
+    Compared compared = Compared::ratio;
+};
+constexpr Kind less_is_better{DifferenceSection::results, Better::smaller};
+constexpr Kind more_is_better{DifferenceSection::results, Better::larger};
+constexpr Kind share_of_time{DifferenceSection::results, Better::smaller, Compared::points};
+constexpr Kind what_it_took{DifferenceSection::cost};
+
+Verdict verdict(double now, double base, Better better) {
+    if (better == Better::neither || now == base) return Verdict::none;
+    return (now < base) == (better == Better::smaller) ? Verdict::better : Verdict::worse;
+}
+
 template <class Value, class Words>
 DifferenceRow metric(const QString& name, const std::vector<const RunData*>& runs, const Value& value,
-                     const Words& words, Compared compared = Compared::ratio) {
+                     const Words& words, Kind kind) {
     DifferenceRow row;
+    row.section = kind.section;
     row.name = name;
     row.is_metric = true;
     const Number base = value(*runs.front());
@@ -35,10 +51,11 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
         const Number now = value(*run);
         row.values << (now ? words(*now) : QString{});
         const bool differs = run != runs.front() && now && base && *now != *base;
-        row.deltas << (!differs                       ? QString{}
-                       : compared == Compared::points ? change_in_points(*now - *base)
-                       : *base != 0                   ? change(*now / *base - 1)
-                                                      : QString{});
+        row.deltas << (!differs                            ? QString{}
+                       : kind.compared == Compared::points ? change_in_points(*now - *base)
+                       : *base != 0                        ? change(*now / *base - 1)
+                                                           : QString{});
+        row.verdicts.push_back(differs ? verdict(*now, *base, kind.better) : Verdict::none);
     }
     finish(row);
     return row;
@@ -66,7 +83,7 @@ void add_accounting(const std::vector<const RunData*>& runs, std::vector<Differe
     const auto count = [](double n) { return n < 1e6 ? QString::number(n, 'f', 0) : quantity(n, {}); };
     const auto unit = [](const char* name) { return [name](double value) { return quantity(value, name); }; };
     const auto add = [&](const QString& name, double (*get)(const Accounting&), const auto& words) {
-        rows.push_back(metric(name, runs, of(get), words));
+        rows.push_back(metric(name, runs, of(get), words, what_it_took));
         rows.back().always_shown = true;
     };
     add(
@@ -83,6 +100,7 @@ void add_accounting(const std::vector<const RunData*>& runs, std::vector<Differe
     DifferenceRow line;
     line.name = QObject::tr("Busiest line");
     line.is_metric = true;
+    line.section = DifferenceSection::cost;
     for (const auto* run : runs) {
         const auto* busiest = run->iteration ? run->iteration->busiest_line() : nullptr;
         line.values << (busiest ? QString::fromStdString(busiest->name).replace("->", " → ") : QString{});
@@ -91,103 +109,79 @@ void add_accounting(const std::vector<const RunData*>& runs, std::vector<Differe
     rows.push_back(std::move(line));
 }
 
-/// "/pipeline/skip_ratio" as "pipeline, skip ratio".
-QString parameter_name(const std::string& pointer) {
-    QString name = QString::fromStdString(pointer.substr(1));
-    return name.replace('/', ", ").replace('_', ' ');
-}
-
-bool is_canvas_place(const std::string& pointer) { return pointer.ends_with("/x") || pointer.ends_with("/y"); }
-
-QString value_words(const nlohmann::ordered_json& json) {
-    return QString::fromStdString(json.is_string() ? json.get<std::string>() : json.dump());
-}
-
-/// Single values and plain lists below `json`, each with its pointer.
-void flatten(const nlohmann::ordered_json& json, const std::string& at,
-             std::vector<std::pair<std::string, QString>>& out) {
-    if (json.is_structured() && !json.empty() && !(json.is_array() && json.front().is_primitive())) {
-        for (const auto& [key, value] : json.items()) flatten(value, at + '/' + key, out);
-        return;
-    }
-    out.push_back({at, value_words(json)});
-}
-
-void add_parameters(const std::vector<const RunData*>& runs, std::vector<DifferenceRow>& rows) {
-    std::vector<nlohmann::ordered_json> experiments;
-    for (const auto* run : runs) experiments.push_back(to_json(run->experiment));
-    for (const auto& parameter : differing_parameters(experiments)) {
-        if (is_canvas_place(parameter.pointer)) continue;
+void add_parameters(const std::vector<Parameter>& parameters, bool differ, std::vector<DifferenceRow>& rows) {
+    for (const auto& parameter : parameters) {
         DifferenceRow row;
-        row.name = parameter_name(parameter.pointer);
-        for (const auto& text : parameter.values)
-            row.values << (text ? value_words(nlohmann::ordered_json::parse(*text)) : QObject::tr("absent"));
+        row.section = differ ? DifferenceSection::parameters : DifferenceSection::same_parameters;
+        row.name = parameter.name;
+        row.values = parameter.values;
         finish(row);
-        row.differs = true;
-        rows.push_back(std::move(row));
-    }
-    std::vector<std::pair<std::string, QString>> all;
-    flatten(experiments.front(), {}, all);
-    for (const auto& [pointer, value] : all) {
-        const QString name = parameter_name(pointer);
-        const bool told =
-            std::any_of(rows.begin(), rows.end(), [&](const DifferenceRow& row) { return row.name == name; });
-        if (told || is_canvas_place(pointer)) continue;
-        DifferenceRow row;
-        row.name = name;
-        for (std::size_t i = 0; i < runs.size(); ++i) row.values << value;
-        finish(row);
+        row.differs = differ;
         rows.push_back(std::move(row));
     }
 }
 
 }  // namespace
 
+QString describe(DifferenceSection section) {
+    switch (section) {
+        case DifferenceSection::parameters: return QObject::tr("Parameters that differ");
+        case DifferenceSection::results: return QObject::tr("Results");
+        case DifferenceSection::cost: return QObject::tr("What it took");
+        case DifferenceSection::same_parameters: return QObject::tr("Parameters that are the same");
+    }
+    return {};
+}
+
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) {
     std::vector<DifferenceRow> rows;
     if (runs.empty()) return rows;
+    add_parameters(differing(runs), true, rows);
     const auto seconds = [](double s) { return duration(s); };
     const auto plain = [](double v) { return three_digits(v); };
     rows.push_back(metric(
-        QObject::tr("Iteration, network time"), runs, [](const RunData& r) { return r.info.iteration_s; }, seconds));
+        QObject::tr("Iteration, network time"), runs, [](const RunData& r) { return r.info.iteration_s; }, seconds,
+        less_is_better));
     rows.push_back(metric(
         QObject::tr("Predicted iteration"), runs,
         [](const RunData& r) {
             return r.info.predicted_iteration_s > 0 ? Number{r.info.predicted_iteration_s} : Number{};
         },
-        seconds));
+        seconds, less_is_better));
     rows.push_back(metric(
         QObject::tr("Idle share"), runs,
         [](const RunData& r) {
             return r.explained_iterations > 0 ? Number{std::accumulate(r.idle_share.begin(), r.idle_share.end(), 0.0)}
                                               : Number{};
         },
-        [](double share) { return percent(share); }, Compared::points));
+        [](double part) { return percent(part); }, share_of_time));
     for (std::size_t c = 0; c < idle_causes; ++c) {
         const auto words = describe(static_cast<IdleCause>(c));
         auto row = metric(
             QObject::tr("Idle: %1").arg(QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()))), runs,
             [c](const RunData& r) { return r.explained_iterations > 0 ? Number{r.idle_share[c]} : Number{}; },
-            [](double share) { return percent(share); }, Compared::points);
+            [](double part) { return percent(part); }, share_of_time);
         if (std::any_of(runs.begin(), runs.end(), [c](const RunData* r) { return r->idle_share[c] > 5e-6; }))
             rows.push_back(std::move(row));
     }
+    rows.push_back(metric(QObject::tr("First validation loss"), runs,
+                          [](const RunData& r) { return r.info.first_validation_loss; }, plain, {}));
     rows.push_back(metric(
-        QObject::tr("First validation loss"), runs, [](const RunData& r) { return r.info.first_validation_loss; },
-        plain));
+        QObject::tr("Last validation loss"), runs, [](const RunData& r) { return r.info.last_validation_loss; }, plain,
+        less_is_better));
     rows.push_back(metric(
-        QObject::tr("Last validation loss"), runs, [](const RunData& r) { return r.info.last_validation_loss; },
-        plain));
+        QObject::tr("Bits per byte"), runs, [](const RunData& r) { return last_metric(r, "bits_per_byte"); }, plain,
+        less_is_better));
     rows.push_back(metric(
-        QObject::tr("Bits per byte"), runs, [](const RunData& r) { return last_metric(r, "bits_per_byte"); }, plain));
-    rows.push_back(metric(
-        QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; },
-        plain));
+        QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; }, plain,
+        more_is_better));
     add_accounting(runs, rows);
     rows.push_back(metric(
-        QObject::tr("Network time"), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds));
+        QObject::tr("Network time"), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds,
+        what_it_took));
     rows.push_back(metric(
-        QObject::tr("Machine time"), runs, [](const RunData& r) { return Number{r.info.machine_s}; }, seconds));
+        QObject::tr("Machine time"), runs, [](const RunData& r) { return Number{r.info.machine_s}; }, seconds,
+        what_it_took));
     DifferenceRow state;
     state.name = QObject::tr("State");
     state.is_metric = true;
@@ -197,7 +191,8 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     }
     finish(state);
     rows.push_back(std::move(state));
-    add_parameters(runs, rows);
+    add_parameters(in_common(runs), false, rows);
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.section < b.section; });
     return rows;
 }
 

@@ -9,18 +9,28 @@
 
 namespace skippipe {
 
+/// In their order in the table.
+enum class DifferenceSection { parameters, results, cost, same_parameters };
+/// Its heading.
+QString describe(DifferenceSection section);
+
+/// How a figure stands against the baseline's.
+enum class Verdict { none, better, worse };
+
 /// A row of the differences table: one value a run, the first run's the one to compare with.
 struct DifferenceRow {
+    DifferenceSection section = DifferenceSection::results;
     QString name;
     QStringList values;
-    QStringList deltas;  ///< against the first; empty texts where there is none
+    QStringList deltas;             ///< against the first; empty texts where there is none
+    std::vector<Verdict> verdicts;  ///< one a value
     bool is_metric = false;
     bool differs = false;
     bool always_shown = false;  ///< says what the comparison holds equal, so it is told also where all are the same
 };
 
-/// Results of the runs first, with what they cost, then every parameter of their frozen experiments (canvas places left
-/// out).
+/// What was different, what came of it, what it took, then every other parameter of the frozen experiments (canvas
+/// places left out).
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs);
 
 }  // namespace skippipe

@@ -2,9 +2,12 @@
 #include "views/curves/curve_data.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <QStringList>
 
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 
 namespace skippipe {
@@ -27,10 +30,51 @@ QString held_equal(const std::vector<RunData>& runs, WorkAxis x) {
                              : QObject::tr("%1, but of %2 microbatches").arg(equal, sizes.join(QObject::tr(" and ")));
 }
 
+/// Linear between points; x within the curve, and not below that of the call before: `at` goes along with it.
+double walk_to(const std::vector<CurvePoint>& curve, double x, std::size_t& at) {
+    while (at + 1 < curve.size() && curve[at + 1].x <= x) ++at;
+    if (at + 1 == curve.size() || x <= curve[at].x) return curve[at].y;
+    const auto &a = curve[at], &b = curve[at + 1];
+    return a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x);
+}
+
 }  // namespace
 
+std::span<const CurveMetric> curve_metrics() {
+    static constexpr CurveMetric metrics[] = {{"loss", "Loss, with validation", "Loss (nats a token)"},
+                                              {"perplexity", "Perplexity", "Perplexity, e to the loss"},
+                                              {"validation_loss", "Validation loss", "Validation loss (nats a token)"},
+                                              {"bits_per_byte", "Bits per byte", "Validation (bits per byte)"},
+                                              {"gradient_norm", "Gradient norm", "Gradient norm"},
+                                              {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
+                                              {"iteration_s", "Iteration time", "Iteration (network time)"},
+                                              {"idle_share", "Idle share", "Idle share of nodes' time (%)"},
+                                              {"bytes_sent", "Bytes sent", "Bytes sent so far"}};
+    return metrics;
+}
+
 std::vector<CurvePoint> curve_points(const RunData& run, const std::string& name, WorkAxis x) {
-    return curve_points(run.metrics, name, x, run.iteration ? &*run.iteration : nullptr);
+    const auto* iteration = run.iteration ? &*run.iteration : nullptr;
+    if (name == "perplexity") {
+        auto points = curve_points(run.metrics, "loss", x, iteration);
+        for (auto& point : points) point.y = std::exp(point.y);
+        return points;
+    }
+    if (name != "idle_share" && name != "bytes_sent") return curve_points(run.metrics, name, x, iteration);
+    std::vector<Metric> made;
+    for (const auto& metric : run.metrics) {
+        if (metric.name != "iteration_s") continue;
+        made.push_back(metric);
+        made.back().name = name;
+        const auto idle = run.idle_of_iteration.find(metric.iteration);
+        if (name == "bytes_sent" && iteration != nullptr)
+            made.back().value = (metric.iteration + 1.0) * iteration->bytes();
+        else if (name == "idle_share" && idle != run.idle_of_iteration.end())
+            made.back().value = 100 * idle->second;
+        else
+            made.pop_back();
+    }
+    return curve_points(made, name, x, iteration);
 }
 
 QString equal_words(const std::vector<RunData>& runs, RunId baseline, const std::string& metric, WorkAxis x) {
@@ -82,6 +126,70 @@ std::vector<CurvePoint> downsample(const std::vector<CurvePoint>& points, int bu
             if (n == 0 || chosen[n] != chosen[n - 1]) kept.push_back(points[chosen[n]]);
     }
     return kept;
+}
+
+std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points, double weight) {
+    std::vector<CurvePoint> smooth = points;
+    double sum = 0, weights = 0;
+    for (auto& point : smooth) {
+        sum = weight * sum + (1 - weight) * point.y;
+        weights = weight * weights + (1 - weight);
+        point.y = sum / weights;
+    }
+    return smooth;
+}
+
+std::optional<CurvePoint> point_near(const std::vector<CurvePoint>& points, double x) {
+    if (points.empty() || !(x >= points.front().x && x <= points.back().x)) return std::nullopt;
+    const auto after =
+        std::lower_bound(points.begin(), points.end(), x, [](const CurvePoint& p, double at) { return p.x < at; });
+    if (after == points.begin()) return *after;
+    return after->x - x < x - std::prev(after)->x ? *after : *std::prev(after);
+}
+
+std::vector<Grouping> groupings(const std::vector<const RunData*>& runs) {
+    std::vector<Grouping> found;
+    if (runs.size() < 2) return found;
+    found.push_back({QObject::tr("All runs"), QStringList(static_cast<qsizetype>(runs.size()), QObject::tr("All"))});
+    for (const auto& parameter : differing(runs)) {
+        if (parameter.pointer.ends_with("/seed")) continue;
+        Grouping grouping{parameter.name, {}};
+        const QString last = parameter.name.section(", ", -1);
+        for (const auto& value : parameter.values) grouping.keys << last + ' ' + value;
+        found.push_back(std::move(grouping));
+    }
+    return found;
+}
+
+MeanBand mean_band(const std::vector<std::vector<CurvePoint>>& all) {
+    std::vector<const std::vector<CurvePoint>*> curves;
+    double begin = -std::numeric_limits<double>::infinity(), end = -begin;
+    std::vector<double> places;
+    for (const auto& curve : all) {
+        if (curve.empty()) continue;
+        curves.push_back(&curve);
+        begin = std::max(begin, curve.front().x);
+        end = std::min(end, curve.back().x);
+        for (const auto& point : curve) places.push_back(point.x);
+    }
+    std::erase_if(places, [&](double x) { return x < begin || x > end; });
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    std::vector<std::size_t> at(curves.size());
+    MeanBand band;
+    for (const double x : places) {
+        double sum = 0, least = std::numeric_limits<double>::infinity(), most = -least;
+        for (std::size_t c = 0; c < curves.size(); ++c) {
+            const double y = walk_to(*curves[c], x, at[c]);
+            sum += y;
+            least = std::min(least, y);
+            most = std::max(most, y);
+        }
+        band.mean.push_back({x, sum / static_cast<double>(curves.size())});
+        band.low.push_back({x, least});
+        band.high.push_back({x, most});
+    }
+    return band;
 }
 
 }  // namespace skippipe

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Curves as points; no widget.
 #pragma once
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include <QString>
+#include <QStringList>
 
 #include "core/analysis/equal_view.h"
 #include "views/runs/run_data.h"
+#include "views/runs/run_marks.h"
 
 namespace skippipe {
 
-/// The metric of that name of a run.
+/// What a chart can show.
+struct CurveMetric {
+    const char* name;   ///< as in the record, or one that follows from those
+    const char* words;  ///< in a menu
+    const char* label;  ///< of the vertical axis, with the unit
+};
+std::span<const CurveMetric> curve_metrics();
+
+/// The metric of that name of a run. Besides those recorded: "perplexity" (e to the loss), "idle_share" (of the nodes'
+/// time, iterations explained) and "bytes_sent" (over lines, so far, as the plan has them).
 std::vector<CurvePoint> curve_points(const RunData& run, const std::string& name, WorkAxis x);
 /// What the axis holds equal, and what the curves say there: "Equal block FLOPs. At 1.02 TFLOP, where run 1 ends: run
 /// 1 3.03, run 2 3.90. To reach 3.06, run 2 needs 1.52 × what run 1 needs." Of metrics where less is not better, the
@@ -20,5 +32,28 @@ QString equal_words(const std::vector<RunData>& runs, RunId baseline, const std:
 /// At most four points a bucket of x: first, lowest, highest and last, so that no spike is lost. Few points stay as
 /// they are.
 std::vector<CurvePoint> downsample(const std::vector<CurvePoint>& points, int buckets);
+
+/// A mean over the points before and at each, exponentially weighted: the one before counts `weight` (0 to below 1)
+/// times as much. The first ones are not drawn towards 0.
+std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points, double weight);
+/// A way to put runs together: those of the same words are one group.
+struct Grouping {
+    QString name;      ///< of the parameter: "pipeline, skip ratio"
+    QStringList keys;  ///< one a run: "skip ratio 0.25"
+};
+
+/// All together, then by each parameter that differs, seeds left out; none for fewer than two runs.
+std::vector<Grouping> groupings(const std::vector<const RunData*>& runs);
+
+struct MeanBand {
+    std::vector<CurvePoint> mean, low, high;  ///< of the same x
+    bool operator==(const MeanBand&) const = default;
+};
+/// Where all curves that have points are, at every x that one of them has: mean, least and most, linear between
+/// points.
+MeanBand mean_band(const std::vector<std::vector<CurvePoint>>& curves);
+
+/// The point that is nearest in x; none outside the curve's ends.
+std::optional<CurvePoint> point_near(const std::vector<CurvePoint>& points, double x);
 
 }  // namespace skippipe

@@ -2,12 +2,15 @@
 #include "views/curves/curve_panel.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include <QCheckBox>
+#include <QActionGroup>
 #include <QComboBox>
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QLabel>
+#include <QMenu>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "views/curves/plot.h"
@@ -16,52 +19,49 @@
 namespace skippipe {
 namespace {
 
-struct Choice {
-    const char* metric;
-    const char* words;
-    const char* axis;
-};
-constexpr Choice metrics[] = {{"loss", "Loss, with validation", "Loss (nats a token)"},
-                              {"validation_loss", "Validation loss", "Validation loss (nats a token)"},
-                              {"bits_per_byte", "Bits per byte", "Validation (bits per byte)"},
-                              {"gradient_norm", "Gradient norm", "Gradient norm"},
-                              {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
-                              {"iteration_s", "Iteration time", "Iteration (s of network time)"}};
-struct XChoice {
-    WorkAxis axis;
-    const char* words;
-    const char* label;
-};
-constexpr XChoice x_choices[] = {{WorkAxis::iteration, "Iteration", "Iteration"},
-                                 {WorkAxis::tokens, "Tokens", "Tokens trained"},
-                                 {WorkAxis::block_flops, "Block FLOPs", "FLOPs of the blocks, forward and backward"},
-                                 {WorkAxis::network_time, "Network time", "Network time (s)"},
-                                 {WorkAxis::machine_time, "Machine time", "Machine time (s)"}};
+constexpr WorkAxis x_choices[] = {WorkAxis::iteration, WorkAxis::tokens, WorkAxis::block_flops, WorkAxis::network_time,
+                                  WorkAxis::machine_time};
+constexpr std::pair<const char*, double> smoothings[] = {
+    {"None", 0}, {"Light", 0.6}, {"Medium", 0.9}, {"Strong", 0.97}};
+constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168;
 
-/// Iterations are whole, and none is below 0.
-class WholeTicker final : public QCPAxisTicker {
-protected:
-    double getTickStep(const QCPRange& range) override {
-        return std::max(1.0, std::ceil(QCPAxisTicker::getTickStep(range)));
-    }
-    QVector<double> createTickVector(double step, const QCPRange& range) override {
-        auto ticks = QCPAxisTicker::createTickVector(step, range);
-        ticks.removeIf([](double tick) { return tick < 0; });
-        return ticks;
-    }
-};
+QToolButton* menu_button(const QString& text, const QString& tip) {
+    auto* button = new QToolButton;
+    button->setText(text);
+    button->setToolTip(tip);
+    button->setPopupMode(QToolButton::InstantPopup);
+    button->setMenu(new QMenu(button));
+    return button;
+}
+
+std::vector<RunId> ids_of(const std::vector<RunData>& runs) {
+    std::vector<RunId> ids;
+    for (const auto& run : runs) ids.push_back(run.info.id);
+    return ids;
+}
 
 }  // namespace
 
 CurvePanel::CurvePanel(QWidget* parent)
-    : QWidget(parent), plot_(new QCustomPlot(this)), empty_(new QLabel(this)), equal_(new QLabel(this)) {
+    : QWidget(parent),
+      grid_widget_(new QWidget),
+      grid_(new QGridLayout(grid_widget_)),
+      scroll_(new QScrollArea(this)),
+      empty_(new QLabel(this)),
+      equal_(new QLabel(this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(controls());
     column->addWidget(equal_);
-    column->addWidget(plot_, 1);
+    column->addWidget(scroll_, 1);
     column->addWidget(empty_, 1);
+    grid_->setContentsMargins(0, 0, 0, 0);
+    grid_->setSpacing(0);
+    scroll_->setWidget(grid_widget_);
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     equal_->setWordWrap(true);
     equal_->setProperty("role", "secondary");
     equal_->setContentsMargins(size::gap, 0, size::gap, size::unit);
@@ -70,17 +70,7 @@ CurvePanel::CurvePanel(QWidget* parent)
     empty_->setWordWrap(true);
     empty_->setProperty("role", "secondary");
     setAccessibleName(tr("Curves"));
-    plot_->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
-    plot_->setMinimumHeight(80);
-    plot_->legend->setVisible(true);
-    plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
-    plot_->setNoAntialiasingOnDrag(true);
-    plot_->setToolTip(tr("Wheel zooms, a drag moves, a double-click shows all"));
-    for (auto* axis : {plot_->xAxis, plot_->yAxis})
-        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this,
-                [this] { keeps_range_ = keeps_range_ || !drawing_; });
-    connect(plot_, &QCustomPlot::mouseDoubleClick, this, &CurvePanel::show_all);
-    draw();
+    make_charts();
 }
 
 QWidget* CurvePanel::controls() {
@@ -88,46 +78,145 @@ QWidget* CurvePanel::controls() {
     auto* row = new QHBoxLayout(bar);
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->setSpacing(size::gap);
-    metric_ = new QComboBox;
-    for (const auto& choice : metrics) metric_->addItem(tr(choice.words), QString(choice.metric));
-    metric_->setAccessibleName(tr("Metric"));
     x_ = new QComboBox;
-    for (const auto& choice : x_choices) x_->addItem(tr(choice.words));
+    for (const auto choice : x_choices)
+        x_->addItem(choice == WorkAxis::block_flops ? tr("Block FLOPs") : axis_label(choice));
     x_->setAccessibleName(tr("Horizontal axis"));
-    log_x_ = new QCheckBox(tr("log x"));
-    log_y_ = new QCheckBox(tr("log y"));
-    for (auto* box : {metric_, x_}) {
-        row->addWidget(box);
-        connect(box, &QComboBox::currentIndexChanged, this, &CurvePanel::show_all);
-    }
-    for (auto* box : {log_x_, log_y_}) {
-        row->addWidget(box);
-        connect(box, &QCheckBox::toggled, this, &CurvePanel::show_all);
-    }
+    connect(x_, &QComboBox::currentIndexChanged, this, &CurvePanel::show_all);
+    auto* fit = new QPushButton(tr("Fit"));
+    fit->setToolTip(tr("All of the curves in sight; a double-click in a chart does the same"));
+    connect(fit, &QPushButton::clicked, this, &CurvePanel::show_all);
+    row->addWidget(chart_button());
+    row->addWidget(x_);
+    row->addWidget(view_button());
     row->addStretch();
+    row->addWidget(fit);
     return bar;
+}
+
+QToolButton* CurvePanel::chart_button() {
+    auto* button = menu_button(tr("Charts"), tr("What is drawn, a chart each"));
+    button->setObjectName("charts");
+    for (const auto& metric : curve_metrics()) {
+        auto* action = button->menu()->addAction(tr(metric.words));
+        action->setData(QString(metric.name));
+        action->setCheckable(true);
+        action->setChecked(metric_actions_.empty());
+        connect(action, &QAction::triggered, this, [this, action] {
+            const bool none = std::none_of(metric_actions_.begin(), metric_actions_.end(),
+                                           [](const QAction* one) { return one->isChecked(); });
+            if (none) return action->setChecked(true);  // a panel without a chart says nothing
+            make_charts();
+        });
+        metric_actions_.push_back(action);
+    }
+    return button;
+}
+
+QToolButton* CurvePanel::view_button() {
+    auto* button = menu_button(tr("View"), tr("Axes, smoothing, files"));
+    button->setObjectName("curve_view");
+    auto* menu = button->menu();
+    const auto toggle = [&](const QString& words, const QString& tip) {
+        auto* action = menu->addAction(words);
+        action->setCheckable(true);
+        action->setToolTip(tip);
+        return action;
+    };
+    log_x_ = toggle(tr("Logarithmic x"), {});
+    log_y_ = toggle(tr("Logarithmic y"), {});
+    for (auto* action : {log_x_, log_y_}) connect(action, &QAction::toggled, this, &CurvePanel::show_all);
+    follow_ = toggle(tr("Follow"), tr("What is in sight, once zoomed, goes on with the newest points"));
+    menu->addSection(tr("Smoothing"));
+    auto* group = new QActionGroup(menu);
+    for (const auto& [words, weight] : smoothings) {
+        auto* action = toggle(tr(words), {});
+        action->setData(weight);
+        action->setChecked(weight == 0);
+        group->addAction(action);
+        smoothing_actions_.push_back(action);
+        connect(action, &QAction::triggered, this, [this, w = weight] { set_smoothing(w); });
+    }
+    group_menu_ = menu->addMenu(tr("Group runs by"));
+    group_menu_->setObjectName("group_runs");
+    fill_groups();
+    auto* files = menu->addMenu(tr("Export charts"));
+    for (const auto format : {CurveFormat::png, CurveFormat::svg, CurveFormat::pdf, CurveFormat::csv})
+        files->addAction(tr("As %1…").arg(name_of(format)), this, [this, format] { Q_EMIT export_wanted(format); });
+    return button;
 }
 
 void CurvePanel::set_empty_text(const QString& text) { empty_->setText(text); }
 
+void CurvePanel::set_metrics(const std::vector<std::string>& metrics) {
+    bool any = false;
+    for (auto* action : metric_actions_) {
+        const auto found = std::find(metrics.begin(), metrics.end(), action->data().toString().toStdString());
+        action->setChecked(found != metrics.end());
+        any = any || action->isChecked();
+    }
+    if (!any) metric_actions_.front()->setChecked(true);
+    make_charts();
+}
+
+/// A chart a metric that is checked.
+void CurvePanel::make_charts() {
+    for (auto* chart : charts_) delete chart;
+    charts_.clear();
+    for (const auto* action : metric_actions_) {
+        if (!action->isChecked()) continue;
+        auto* chart = new CurveChart;
+        chart->setProperty("metric", action->data());
+        connect(chart, &CurveChart::moved, this, [this, chart] { share_sight(*chart); });
+        connect(chart, &CurveChart::all_wanted, this, &CurvePanel::show_all);
+        connect(chart, &CurveChart::hovered, this, [this](double x) { share_crosshair(x); });
+        connect(chart, &CurveChart::left, this, [this] { share_crosshair({}); });
+        charts_.push_back(chart);
+    }
+    arrange();
+    keeps_range_ = false;
+    draw();
+}
+
+void CurvePanel::arrange() {
+    const int most = width() >= three_columns_from ? 3 : width() >= two_columns_from ? 2 : 1;
+    const int columns = std::min(most, static_cast<int>(charts_.size()));
+    for (int i = 0; i < static_cast<int>(charts_.size()); ++i) {
+        auto* chart = charts_[static_cast<std::size_t>(i)];
+        chart->setMinimumHeight(charts_.size() > 1 ? least_chart_height : 0);
+        grid_->addWidget(chart, i / columns, i % columns);
+    }
+    for (int c = 0; c < 3; ++c) grid_->setColumnStretch(c, c < columns ? 1 : 0);
+}
+
+void CurvePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    arrange();
+}
+
 void CurvePanel::show_runs(const std::vector<const RunData*>& runs, RunId baseline) {
-    const auto ids = [](const std::vector<RunData>& all) {
-        std::vector<RunId> found;
-        for (const auto& run : all) found.push_back(run.info.id);
-        return found;
-    };
-    const auto before = ids(shown_);
+    const auto before = ids_of(shown_);
     shown_.clear();
+    std::vector<RunId> now;
+    for (const auto* run : runs)
+        if (run != nullptr) now.push_back(run->info.id);
+    if (now != before) {
+        auto there = runs;
+        std::erase(there, nullptr);
+        groupings_ = groupings(there);
+        fill_groups();
+    }
     for (const auto* run : runs) {
         if (run == nullptr) continue;
         RunData part;
         part.info = run->info;
         part.metrics = run->metrics;
         part.iteration = run->iteration;
+        part.idle_of_iteration = run->idle_of_iteration;
         shown_.push_back(std::move(part));
     }
     baseline_ = baseline;
-    keeps_range_ = keeps_range_ && ids(shown_) == before;
+    keeps_range_ = keeps_range_ && ids_of(shown_) == before;
     draw();
 }
 
@@ -136,109 +225,108 @@ void CurvePanel::show_all() {
     draw();
 }
 
-std::pair<double, double> CurvePanel::x_range() const {
-    return {plot_->xAxis->range().lower, plot_->xAxis->range().upper};
+void CurvePanel::share_sight(const CurveChart& moved) {
+    keeps_range_ = true;
+    const auto [begin, end] = moved.x_range();
+    for (auto* chart : charts_)
+        if (chart != &moved) chart->set_x_range(begin, end);
 }
 
-WorkAxis CurvePanel::axis() const { return x_choices[x_->currentIndex()].axis; }
+void CurvePanel::share_crosshair(std::optional<double> x) {
+    for (auto* chart : charts_) chart->set_crosshair(x);
+}
+
+std::pair<double, double> CurvePanel::x_range() const { return charts_.front()->x_range(); }
+
+WorkAxis CurvePanel::axis() const { return x_choices[x_->currentIndex()]; }
 
 void CurvePanel::set_axis(WorkAxis axis) {
     for (int i = 0; i < x_->count(); ++i)
-        if (x_choices[i].axis == axis) x_->setCurrentIndex(i);
+        if (x_choices[i] == axis) x_->setCurrentIndex(i);
 }
+
+void CurvePanel::set_smoothing(double weight) {
+    smoothing_ = weight;
+    for (auto* action : smoothing_actions_) action->setChecked(action->data().toDouble() == weight);
+    draw();
+}
+
+/// What the runs can be put together by: all that differs, and all of them.
+void CurvePanel::fill_groups() {
+    group_menu_->clear();
+    group_menu_->setEnabled(!groupings_.empty());
+    const auto add = [this](const QString& words, const QString& name) {
+        auto* action = group_menu_->addAction(words, this, [this, name] { group_by(name); });
+        action->setCheckable(true);
+        action->setChecked(name == group_);
+    };
+    add(tr("Nothing"), {});
+    for (const auto& grouping : groupings_) add(grouping.name, grouping.name);
+}
+
+void CurvePanel::group_by(const QString& name) {
+    group_ = name;
+    fill_groups();
+    show_all();
+}
+
+void CurvePanel::set_follows(bool follows) { follow_->setChecked(follows); }
 
 QString CurvePanel::equal_text() const { return equal_->text(); }
 
-void CurvePanel::choose_scale(const std::string& metric) {
-    x_scale_ = 1;
-    x_unit_.clear();
-    if (axis() != WorkAxis::block_flops) return;
-    double most = 0;
-    for (const auto& run : shown_)
-        if (const auto points = curve_points(run, metric, axis()); !points.empty())
-            most = std::max(most, points.back().x);
-    static constexpr std::pair<double, const char*> prefixes[] = {
-        {1e15, " (PFLOP)"}, {1e12, " (TFLOP)"}, {1e9, " (GFLOP)"}};
-    for (const auto& [size, unit] : prefixes) {
-        x_scale_ = 1 / size;
-        x_unit_ = unit;
-        if (most >= size) return;
-    }
-}
-
 int CurvePanel::point_count() const {
     int count = 0;
-    for (int i = 0; i < plot_->graphCount(); ++i) count += plot_->graph(i)->dataCount();
+    for (const auto* chart : charts_) count += chart->point_count();
     return count;
 }
 
-void CurvePanel::style_axes() {
-    apply_theme(*plot_);
-    for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
-        const bool logarithmic = axis == plot_->xAxis ? log_x_->isChecked() : log_y_->isChecked();
-        axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-        axis->setTicker(logarithmic ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog)
-                                    : QSharedPointer<QCPAxisTicker>::create());
-        axis->setNumberFormat(logarithmic ? "gb" : "g");
-        axis->setNumberPrecision(logarithmic ? 3 : 5);
-    }
-    if (axis() == WorkAxis::iteration && !log_x_->isChecked())
-        plot_->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new WholeTicker));
-    plot_->xAxis->setLabel(tr(x_choices[x_->currentIndex()].label) + x_unit_);
-    plot_->yAxis->setLabel(tr(metrics[metric_->currentIndex()].axis));
-}
-
-void CurvePanel::add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only,
-                           const QString& name) {
-    const auto points = downsample(curve_points(run, metric, axis()), std::max(300, plot_->width()));
-    if (points.empty()) return;
-    QVector<double> x, y;
-    for (const auto& point : points) x << point.x * x_scale_, y << point.y;
-    auto* graph = plot_->addGraph();
-    graph->setData(x, y, true);
-    graph->setName(name);
-    graph->setAdaptiveSampling(true);
-    QPen pen(theme().stage(colour), thick ? 3 : 1.75);
-    if (Theme::hatched(colour)) pen.setStyle(Qt::DashLine);
-    graph->setPen(pen);
-    if (points_only || points.size() < 3) {
-        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, points_only ? theme().text : pen.color(),
-                                               points_only ? theme().text : pen.color(), 6));
-        if (points_only) graph->setPen(QPen(theme().text, 1, Qt::DotLine));
-    }
-}
+QByteArray CurvePanel::exported(CurveFormat format) const { return export_curves(charts_, format); }
 
 void CurvePanel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::StyleChange && log_y_ != nullptr) draw();
 }
 
+double CurvePanel::last_x() const {
+    double last = 0;
+    for (const auto* chart : charts_)
+        for (const auto& curve : chart->set().curves) last = std::max(last, curve.points.back().x);
+    return last;
+}
+
 void CurvePanel::draw() {
-    drawing_ = true;
-    plot_->clearGraphs();
-    const std::string metric = metric_->currentData().toString().toStdString();
-    choose_scale(metric);
-    style_axes();
-    equal_->setText(equal_words(shown_, baseline_, metric, axis()));
-    equal_->setVisible(!equal_->text().isEmpty());
-    const bool several = shown_.size() > 1;
-    int colour = 0;
-    for (const auto& run : shown_) {
-        const QString name =
-            several ? tr("Run %1, %2").arg(run.info.id).arg(QString::fromStdString(run.info.planner)) : tr("Training");
-        add_curve(run, metric, colour, several && run.info.id == baseline_, false, name);
-        if (metric == "loss" && !several) add_curve(run, "validation_loss", colour, false, true, tr("Validation"));
-        ++colour;
+    if (charts_.empty()) return;
+    bool empty = true;
+    const auto [begin, end] = x_range();
+    QStringList groups;
+    for (const auto& grouping : groupings_)
+        if (grouping.name == group_) groups = grouping.keys;
+    for (auto* chart : charts_) {
+        chart->set_logarithmic(log_x_->isChecked(), log_y_->isChecked());
+        chart->set_legend(chart == charts_.front());
+        const CurveChoice choice{chart->property("metric").toString().toStdString(), axis(), smoothing_, groups};
+        chart->show_set(curve_set(shown_, baseline_, choice), keeps_range_);
+        empty = empty && chart->set().curves.empty();
     }
-    const bool empty = plot_->graphCount() == 0;
-    plot_->setVisible(!empty);
+    const double last = last_x(), grown = last - last_x_;
+    last_x_ = last;
+    if (keeps_range_ && follow_->isChecked() && grown > 0)
+        for (auto* chart : charts_) chart->set_x_range(begin + grown, end + grown);
+    if (!keeps_range_ && charts_.size() > 1) {  // one zoom: where the longest ends all do
+        double first = begin, furthest = end;
+        for (std::size_t i = 0; i < charts_.size(); ++i) {
+            if (charts_[i]->set().curves.empty()) continue;
+            const auto [b, e] = charts_[i]->x_range();
+            first = i == 0 ? b : std::min(first, b);
+            furthest = i == 0 ? e : std::max(furthest, e);
+        }
+        for (auto* chart : charts_) chart->set_x_range(first, furthest);
+    }
+    const auto& first_choice = charts_.front()->set().choice;
+    equal_->setText(equal_words(shown_, baseline_, first_choice.metric, first_choice.x));
+    equal_->setVisible(!equal_->text().isEmpty());
+    scroll_->setVisible(!empty);
     empty_->setVisible(empty);
-    plot_->legend->setVisible(plot_->graphCount() > 1);
-    if (!keeps_range_) plot_->rescaleAxes();
-    for (auto* axis : {plot_->xAxis, plot_->yAxis})
-        if (!keeps_range_ && axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(1.06);
-    drawing_ = false;
-    plot_->replot(QCustomPlot::rpQueuedReplot);
 }
 
 }  // namespace skippipe

@@ -1,61 +1,90 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <map>
+#include <array>
 #include <vector>
 
 #include <QWidget>
 
-#include "views/curves/curve_data.h"
+#include "views/curves/curve_chart.h"
+#include "views/curves/curve_export.h"
 
-class QCheckBox;
+class QAction;
 class QComboBox;
-class QCPGraph;
-class QCustomPlot;
+class QGridLayout;
 class QLabel;
+class QMenu;
+class QScrollArea;
+class QToolButton;
 
 namespace skippipe {
 
-/// Metrics of one or more runs over iterations, tokens, block FLOPs, network time or machine time; of several, a line
-/// says what that holds equal.
+/// Metrics of one or more runs, a chart each, over iterations, tokens, block FLOPs, network time or machine time, with
+/// one crosshair and one zoom; of several runs, a line says what that holds equal.
 class CurvePanel : public QWidget {
     Q_OBJECT
 public:
     explicit CurvePanel(QWidget* parent = nullptr);
 
-    /// The runs to draw, in the order of their colours; `baseline` (may be 0) is the thick one. Pointers are not kept.
+    /// The runs to draw; `baseline` (may be 0) is the thick one. Pointers are not kept.
     void show_runs(const std::vector<const RunData*>& runs, RunId baseline = 0);
     void set_empty_text(const QString& text);
+    /// Metrics of `curve_metrics`, in its order; none of them: the first.
+    void set_metrics(const std::vector<std::string>& metrics);
     /// What the horizontal axis shows.
     void set_axis(WorkAxis axis);
+    /// Weight of `smoothed`; 0: none.
+    void set_smoothing(double weight);
+    /// Whether what is in sight, once zoomed, goes on with the newest points.
+    void set_follows(bool follows);
+    /// Draws the mean of runs that have that parameter in common, and the band that they fill; `name` as in
+    /// `groupings`, anything else: every run has its own curve.
+    void group_by(const QString& name);
     /// The line under the controls; empty for fewer than two runs.
     QString equal_text() const;
+    const std::vector<CurveChart*>& charts() const { return charts_; }
     /// Points drawn, over all curves.
     int point_count() const;
     /// What is in sight of the horizontal axis; zooming or dragging keeps it while runs grow, a double-click shows all.
     std::pair<double, double> x_range() const;
+    /// The charts as they are now, as a file.
+    QByteArray exported(CurveFormat format) const;
+
+Q_SIGNALS:
+    void export_wanted(CurveFormat format);
 
 protected:
     void changeEvent(QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void draw();
     void show_all();
-    void add_curve(const RunData& run, const std::string& metric, int colour, bool thick, bool points_only,
-                   const QString& name);
-    void style_axes();
-    WorkAxis axis() const;
-    void choose_scale(const std::string& metric);
+    void make_charts();
+    void arrange();
+    void share_sight(const CurveChart& moved);
+    void share_crosshair(std::optional<double> x);
+    double last_x() const;
     QWidget* controls();
+    QToolButton* chart_button();
+    QToolButton* view_button();
+    WorkAxis axis() const;
+    void fill_groups();
 
-    QCustomPlot* plot_;
+    QWidget* grid_widget_;
+    QGridLayout* grid_;
+    QScrollArea* scroll_;
     QLabel *empty_, *equal_;
-    QComboBox *metric_ = nullptr, *x_ = nullptr;
-    QCheckBox *log_x_ = nullptr, *log_y_ = nullptr;
-    std::vector<RunData> shown_;  ///< info and metrics alone
+    QComboBox* x_ = nullptr;
+    std::vector<QAction*> metric_actions_, smoothing_actions_;
+    QAction *log_x_ = nullptr, *log_y_ = nullptr, *follow_ = nullptr;
+    std::vector<CurveChart*> charts_;
+    QMenu* group_menu_ = nullptr;
+    std::vector<Grouping> groupings_;
+    QString group_;               ///< the name of the one in use
+    std::vector<RunData> shown_;  ///< what curves need of them
     RunId baseline_ = 0;
-    bool drawing_ = false, keeps_range_ = false;  ///< who looks chose what is in sight
-    QString x_unit_;                              ///< behind the axis' label
-    double x_scale_ = 1;                          ///< what is drawn over what was counted: FLOPs in G, T or P
+    double smoothing_ = 0, last_x_ = 0;  ///< where the longest curve ended when it was drawn last
+    bool keeps_range_ = false;           ///< who looks chose what is in sight
 };
 
 }  // namespace skippipe

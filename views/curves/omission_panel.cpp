@@ -21,6 +21,7 @@
 
 #include "views/curves/plot.h"
 #include "views/theme/numbers.h"
+#include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -124,15 +125,15 @@ void OmissionPanel::fill_empty() {
 void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std::filesystem::path& record) {
     const auto before = std::exchange(shown_, {});
     QStringList ids, missing;
-    int colour = 0;
+    bool first = true;
     for (const auto* run : runs) {
         if (run == nullptr) continue;
         ids << QString::number(run->info.id);
         if (run->evaluation && !run->evaluation->losses.empty())
-            shown_.push_back({run->info.id, colour, name_of(*run), *run->evaluation, by_stages_kept(*run->evaluation)});
+            shown_.push_back({run->info.id, first, name_of(*run), *run->evaluation, by_stages_kept(*run->evaluation)});
         else
             missing << ids.back();
-        ++colour;
+        first = false;
     }
     command_ = QStringLiteral("skippipe evaluate ") + (ids.isEmpty() ? QStringLiteral("latest") : ids.front());
     if (ids.size() == 2) command_ += " --beside " + ids.back();
@@ -142,7 +143,7 @@ void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std
     command_label_->setAccessibleName(command_);
     // Told at every row of a run that goes on; a table filled anew would lose what is selected in it.
     const auto same = [](const EvaluatedRun& a, const EvaluatedRun& b) {
-        return a.id == b.id && a.colour == b.colour && a.name == b.name && a.evaluation == b.evaluation;
+        return a.id == b.id && a.is_baseline == b.is_baseline && a.name == b.name && a.evaluation == b.evaluation;
     };
     if (missing_ == missing && std::equal(before.begin(), before.end(), shown_.begin(), shown_.end(), same)) return;
     missing_ = missing;
@@ -217,7 +218,9 @@ void OmissionPanel::add_run(const EvaluatedRun& run) {
         x << row.kept;
         mean << drawable(row.perplexity), least << drawable(row.least), most << drawable(row.most);
     }
-    const QColor colour = theme().stage(run.colour);
+    const bool thick = run.is_baseline && shown_.size() > 1;  // as in the curves
+    const QPen pen = run_pen(run.id, thick ? 3 : 1.75);
+    const QColor colour = pen.color();
     QColor band = colour;
     band.setAlpha(band_alpha);
     const auto add = [&](const QVector<double>& y) {
@@ -231,9 +234,6 @@ void OmissionPanel::add_run(const EvaluatedRun& run) {
     auto* upper = add(most);
     upper->setBrush(band);
     upper->setChannelFillGraph(lower);
-    const bool thick = run.colour == 0 && shown_.size() > 1;  // the baseline, as in the curves
-    QPen pen(colour, thick ? 3 : 1.75);
-    if (Theme::hatched(run.colour)) pen.setStyle(Qt::DashLine);
     auto* graph = add(mean);
     graph->setPen(pen);
     graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colour), QBrush(colour), 7));

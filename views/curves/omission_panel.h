@@ -23,7 +23,7 @@ class OmissionPanel : public QWidget {
 public:
     explicit OmissionPanel(QWidget* parent = nullptr);
 
-    /// The runs to draw, in the order of their colours, the baseline first; the caption names those that were not
+    /// The runs to draw, the baseline first; the caption names those that were not
     /// evaluated. `record`: where they are recorded; empty: where the command line looks without being told.
     void show_runs(const std::vector<const RunData*>& runs, const std::filesystem::path& record = {});
     /// Points drawn, over all runs.

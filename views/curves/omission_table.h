@@ -12,7 +12,7 @@ namespace skippipe {
 /// A run with what its evaluation found, by stages kept.
 struct EvaluatedRun {
     RunId id = 0;
-    int colour = 0;
+    bool is_baseline = false;
     QString name;
     Evaluation evaluation;
     std::vector<KeptRow> rows;

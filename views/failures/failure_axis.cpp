@@ -14,6 +14,7 @@
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/failures/failure_editor.h"
+#include "views/theme/numbers.h"
 #include "views/topology/failure_edits.h"
 
 namespace skippipe {

@@ -10,6 +10,7 @@
 #include "views/document/document.h"
 #include "views/failures/failure_axis.h"
 #include "views/failures/failure_editor.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/items.h"
 

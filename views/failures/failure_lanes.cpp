@@ -2,7 +2,6 @@
 #include "views/failures/failure_lanes.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -56,14 +55,6 @@ double failure_extent_s(const Experiment& experiment, double iteration_s) {
             if (last_s > extent_s) extent_s = last_s * room;
         }
     return extent_s > 0 ? extent_s : unknown_extent_s;
-}
-
-double clock_step(double least) {
-    constexpr std::array clock{10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0};
-    if (!(least > 5)) return nice_step(least);
-    for (const double step : clock)
-        if (step >= least * (1 - 1e-9)) return step;
-    return 3600 * nice_step(least / 3600);
 }
 
 double rounded_time(double seconds, double resolution_s) {

@@ -30,9 +30,6 @@ std::vector<FailureLane> failure_lanes(const std::vector<Failure>& failures, dou
 /// Network time of the training, or until the last failure is over, whichever is later.
 double failure_extent_s(const Experiment& experiment, double iteration_s);
 
-/// At least `least` seconds: 1, 2, 5 x 10^n below ten seconds, then what clocks have: 10, 20, 30 s, 1, 2, 5, 10, 20,
-/// 30 min, 1, 2, 5 x 10^n h.
-double clock_step(double least);
 /// A time as a person would enter it: a multiple of the largest of 1, 2, 5 x 10^n that is at most `resolution_s`; not
 /// before 0.
 double rounded_time(double seconds, double resolution_s);

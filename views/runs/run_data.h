@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -32,6 +33,7 @@ struct RunData {
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node], summed over them
     std::vector<double> node_busy_s;
     int explained_iterations = 0;
+    std::map<int, double> idle_of_iteration;        ///< share of the nodes' time; of those explained
     double network_s = 0;                           ///< of the drawn network, as far as it was recorded
     std::vector<std::pair<double, double>> unread;  ///< network time whose spans are not in `lanes`: nobody asked yet
 };

@@ -5,6 +5,8 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
@@ -43,7 +45,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setWordWrap(false);
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int widths[] = {44, 82, 108, 112, 96, 70, 80, 72, 116, 70};
+    const int widths[] = {36, 58, 82, 108, 112, 96, 70, 80, 72, 116, 70};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));
@@ -100,10 +102,14 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(launch, &QPushButton::clicked, this, &RunList::launch_requested);
     connect(pin_, &QPushButton::clicked, this, [this] {
         const auto runs = selected();
-        const RunId chosen = runs.empty() ? 0 : runs.back();
-        table_.set_baseline(chosen == table_.baseline() ? 0 : chosen);
-        follow_selection();
+        RunMarks marks = table_.marks();
+        const RunInfo* chosen = runs.empty() ? nullptr : feed_.run(runs.back());
+        marks.baseline =
+            chosen == nullptr || chosen->id == baseline() ? MarkedRun{} : MarkedRun{chosen->id, chosen->started_utc};
+        mark(marks);
     });
+    view_->viewport()->installEventFilter(this);
+    view_->installEventFilter(this);
     connect(watch_, &QPushButton::clicked, this, [this] {
         if (const auto runs = selected(); !runs.empty()) Q_EMIT watch_requested(runs.front());
     });
@@ -123,7 +129,7 @@ std::vector<RunId> RunList::selected() const {
     auto rows = view_->selectionModel()->selectedRows();
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.row() < b.row(); });
     for (const auto& index : rows) runs.push_back(index.data(RunTable::run_role).toLongLong());
-    std::stable_partition(runs.begin(), runs.end(), [&](RunId id) { return id == table_.baseline(); });
+    std::stable_partition(runs.begin(), runs.end(), [&](RunId id) { return id == baseline(); });
     return runs;
 }
 
@@ -140,8 +146,49 @@ void RunList::select(const std::vector<RunId>& runs) {
     view_->scrollTo(rows.indexes().front());
 }
 
+void RunList::set_marks(const RunMarks& marks) {
+    table_.set_marks(feed_.has_looked() && feed_.error().isEmpty() ? still_there(marks, feed_.runs()) : marks);
+    follow_selection();
+}
+
+void RunList::mark(const RunMarks& marks) {
+    set_marks(marks);
+    Q_EMIT marks_changed();
+}
+
+/// Hides all of them, or shows all where all are hidden.
+void RunList::toggle_hidden(const std::vector<RunId>& runs) {
+    RunMarks marks = table_.marks();
+    const bool show = std::all_of(runs.begin(), runs.end(), [&](RunId id) { return marks.hides(id); });
+    for (const RunId id : runs) {
+        std::erase_if(marks.hidden, [id](const MarkedRun& one) { return one.id == id; });
+        if (const RunInfo* run = feed_.run(id); run != nullptr && !show) marks.hidden.push_back({id, run->started_utc});
+    }
+    mark(marks);
+}
+
+/// A click on an eye shows or hides a run and leaves the selection as it is; H does so for what is selected.
+bool RunList::eventFilter(QObject* watched, QEvent* event) {
+    const auto type = event->type();
+    if (watched == view_) {
+        const auto* key = type == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
+        if (key == nullptr || key->key() != Qt::Key_H || key->modifiers() != Qt::NoModifier) return false;
+        toggle_hidden(selected());
+        return true;
+    }
+    if (type == QEvent::MouseButtonPress || type == QEvent::MouseButtonDblClick) {
+        const auto index = view_->indexAt(static_cast<QMouseEvent*>(event)->position().toPoint());
+        if (index.isValid() && index.column() == RunTable::eye) {
+            toggle_hidden({index.data(RunTable::run_role).toLongLong()});
+            return true;
+        }
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
 void RunList::follow() {
     table_.set_runs(feed_.runs());
+    if (feed_.has_looked() && feed_.error().isEmpty()) table_.set_marks(still_there(table_.marks(), feed_.runs()));
     const bool none = feed_.runs().empty();
     view_->setVisible(!none);
     empty_->setVisible(none);
@@ -157,7 +204,7 @@ void RunList::follow_selection() {
     pin_->setEnabled(!runs.empty());
     watch_->setEnabled(runs.size() == 1);
     set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
-    pin_->setText(!runs.empty() && runs.back() == table_.baseline() ? tr("Unpin") : tr("Pin as baseline"));
+    pin_->setText(!runs.empty() && runs.back() == baseline() ? tr("Unpin") : tr("Pin as baseline"));
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();
 }

@@ -22,23 +22,34 @@ public:
 
     /// Selected runs, the baseline first, then from top to bottom.
     std::vector<RunId> selected() const;
-    RunId baseline() const { return table_.baseline(); }
+    RunId baseline() const { return table_.marks().baseline.id; }
+    /// Which run is the baseline and which curves leave out; runs that the record does not have are forgotten once it
+    /// was read.
+    const RunMarks& marks() const { return table_.marks(); }
+    void set_marks(const RunMarks& marks);
     void select(const std::vector<RunId>& runs);
     QTableView& view() { return *view_; }
     QLineEdit& tags() { return *tags_; }
     QPlainTextEdit& note() { return *note_; }
     QPushButton& resume_button() { return *resume_; }
+    QPushButton& pin_button() { return *pin_; }
     /// Why nothing can start now; empty: it can.
     void set_hindrance(const QString& hindrance);
 
 Q_SIGNALS:
     void selection_changed();
+    void marks_changed();  ///< by whoever looks
     void watch_requested(qint64 run);
     void launch_requested();
     void resume_requested(qint64 run);
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void follow();
+    void mark(const RunMarks& marks);
+    void toggle_hidden(const std::vector<RunId>& runs);
     void follow_selection();
     void show_words(const RunInfo* run);
     void store_words();

@@ -9,7 +9,7 @@
 namespace skippipe {
 
 namespace {
-constexpr int look_ms = 500, most_lines = 20'000;
+constexpr int log_look_ms = 500, most_lines = 20'000;
 constexpr qint64 most_at_once = 1 << 20;
 }  // namespace
 
@@ -26,7 +26,7 @@ RunLog::RunLog(RunFeed& feed, QWidget* parent) : QPlainTextEdit(parent), feed_(f
     setAccessibleName(tr("Log of the run"));
     setObjectName("run_log");
     setMaximumBlockCount(most_lines);
-    timer_.setInterval(look_ms);
+    timer_.setInterval(log_look_ms);
     connect(&timer_, &QTimer::timeout, this, &RunLog::read);
 }
 

@@ -2,16 +2,18 @@
 #include "views/runs/run_stretch.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace skippipe {
 
-void IdleSums::add(const IdleReport& report) {
-    IdleSums one{1, report.share, report.node_seconds, report.node_busy_s};
-    add(one);
+void IdleSums::add(const IdleReport& report, int iteration) {
+    const double share_of_all = std::accumulate(report.share.begin(), report.share.end(), 0.0);
+    add(IdleSums{1, report.share, report.node_seconds, report.node_busy_s, {{iteration, share_of_all}}});
 }
 
 void IdleSums::add(const IdleSums& other) {
     iterations += other.iterations;
+    of_iteration.insert(other.of_iteration.begin(), other.of_iteration.end());
     for (std::size_t c = 0; c < idle_causes; ++c) share[c] += other.share[c];
     node_idle_s.resize(std::max(node_idle_s.size(), other.node_idle_s.size()));
     node_busy_s.resize(std::max(node_busy_s.size(), other.node_busy_s.size()));
@@ -48,7 +50,7 @@ void RunStretch::explain(const Problem& problem, int end, const std::function<co
             add_totals(plan, timeline);
             const IdleReport report = explain_idle(problem, plan, timeline);
             for (const auto& gap : report.gaps) lanes_.add(gap, offset_s);
-            idle_.add(report);
+            idle_.add(report, iteration);
         }
         pending_.erase(pending_.begin());
     }

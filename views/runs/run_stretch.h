@@ -13,8 +13,9 @@ struct IdleSums {
     std::array<double, idle_causes> share{};
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node]
     std::vector<double> node_busy_s;
+    std::map<int, double> of_iteration;  ///< share of the nodes' time
 
-    void add(const IdleReport& report);
+    void add(const IdleReport& report, int iteration);
     void add(const IdleSums& other);
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include <QDateTime>
+#include <QPainter>
+#include <QPixmap>
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -19,6 +21,30 @@ QColor state_colour(const RunInfo& run) {
         case RunState::stopped: return theme().warning;
         default: return theme().bad;
     }
+}
+
+/// A line of the run's own as curves have it; a hollow one where they leave the run out.
+QPixmap swatch(RunId run, bool hidden) {
+    constexpr int width = 20, height = 12;
+    QPixmap picture(2 * width, 2 * height);  // sharp on screens of twice the pixels
+    picture.setDevicePixelRatio(2);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing);
+    QPen pen = run_pen(run, hidden ? 1 : 3);
+    if (hidden) {
+        pen.setStyle(Qt::SolidLine);
+        painter.setPen(pen);
+        painter.drawEllipse(QRectF(6, 2, 8, 8));
+    } else {
+        pen.setCapStyle(Qt::FlatCap);
+        painter.setPen(pen);
+        painter.drawLine(QLineF(1, height / 2.0, width - 1, height / 2.0));
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(pen.color());
+        painter.drawEllipse(QRectF(6, 2, 8, 8));
+    }
+    return picture;
 }
 
 QString joined(const std::vector<std::string>& words) {
@@ -70,14 +96,15 @@ void RunTable::set_runs(const std::vector<RunInfo>& runs) {
     }
 }
 
-void RunTable::set_baseline(RunId run) {
-    baseline_ = run;
+void RunTable::set_marks(const RunMarks& marks) {
+    if (marks == marks_) return;
+    marks_ = marks;
     if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
 }
 
 QString RunTable::text(const RunInfo& run, int column) const {
     switch (column) {
-        case number: return (run.id == baseline_ ? QStringLiteral("★ ") : QString{}) + QString::number(run.id);
+        case number: return (run.id == marks_.baseline.id ? QStringLiteral("★ ") : QString{}) + QString::number(run.id);
         case state: return state_words(run);
         case name: return QString::fromStdString(run.name);
         case planner: return QString::fromStdString(run.planner);
@@ -93,6 +120,7 @@ QString RunTable::text(const RunInfo& run, int column) const {
 
 QVariant RunTable::sort_key(const RunInfo& run, int column) {
     switch (column) {
+        case eye:
         case number: return static_cast<qlonglong>(run.id);
         case state: return static_cast<int>(run.state);
         case name: return QString::fromStdString(run.name);
@@ -113,7 +141,14 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
     switch (role) {
         case Qt::DisplayRole: return text(run, column);
         case Qt::ForegroundRole: return column == state ? QVariant(state_colour(run)) : QVariant{};
+        case Qt::DecorationRole: return column == eye ? QVariant(swatch(run.id, marks_.hides(run.id))) : QVariant{};
+        case Qt::AccessibleTextRole:
+            return column == eye ? QVariant(marks_.hides(run.id) ? tr("Hidden in curves") : tr("Shown in curves"))
+                                 : QVariant{};
         case Qt::ToolTipRole:
+            if (column == eye)
+                return marks_.hides(run.id) ? tr("Hidden in curves; a click shows it (H)")
+                                            : tr("Its colour in curves; a click hides it there (H)");
             return QString::fromStdString(!run.error.empty()     ? run.error
                                           : !run.warning.empty() ? run.warning
                                                                  : run.note);
@@ -128,9 +163,10 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
 }
 
 QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* names[] = {"Run",       "State",      "Experiment", "Planner", "Iterations",
-                                  "Iteration", "Validation", "Tokens/s",   "Started", "Tags"};
-    static const char* tips[] = {"",
+    static const char* names[] = {"",          "Run",        "State",    "Experiment", "Planner", "Iterations",
+                                  "Iteration", "Validation", "Tokens/s", "Started",    "Tags"};
+    static const char* tips[] = {"Whether curves show it",
+                                 "",
                                  "",
                                  "",
                                  "",

@@ -5,7 +5,7 @@
 #include <QAbstractTableModel>
 #include <QSortFilterProxyModel>
 
-#include "core/record/record.h"
+#include "views/runs/run_marks.h"
 
 namespace skippipe {
 
@@ -14,6 +14,7 @@ class RunTable : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum Column {
+        eye,  ///< the run's colour, filled while curves show it
         number,
         state,
         name,
@@ -31,8 +32,8 @@ public:
     using QAbstractTableModel::QAbstractTableModel;
     /// Keeps rows where only their content changed, so that selections stay.
     void set_runs(const std::vector<RunInfo>& runs);
-    void set_baseline(RunId run);
-    RunId baseline() const { return baseline_; }
+    void set_marks(const RunMarks& marks);
+    const RunMarks& marks() const { return marks_; }
     const std::vector<RunInfo>& runs() const { return runs_; }
 
     int rowCount(const QModelIndex& parent = {}) const override {
@@ -47,7 +48,7 @@ private:
     static QVariant sort_key(const RunInfo& run, int column);
 
     std::vector<RunInfo> runs_;
-    RunId baseline_ = 0;
+    RunMarks marks_;
 };
 
 /// Rows whose name, planner, state, tags or note hold every word of the filter.

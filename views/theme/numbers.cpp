@@ -5,12 +5,25 @@
 #include <cmath>
 
 #include <QObject>
+#include <QStringList>
 
 #include "core/base/format.h"
 
 namespace skippipe {
 namespace {
 const QString thin{QChar{0x2009}};
+/// "1 h 05 min", "27 min 30 s": whole seconds, parts that are 0 left out.
+QString clock_words(double seconds) {
+    const auto whole = static_cast<qlonglong>(std::llround(std::abs(seconds)));
+    const std::pair<qlonglong, const char*> parts[] = {
+        {whole / 86400, "d"}, {whole / 3600 % 24, "h"}, {whole / 60 % 60, "min"}, {whole % 60, "s"}};
+    QStringList words;
+    for (const auto& [count, unit] : parts)
+        if (count > 0)
+            words << QStringLiteral("%1").arg(count, words.isEmpty() ? 1 : 2, 10, QLatin1Char('0')) + thin + unit;
+    return (seconds < 0 ? QString{QChar{0x2212}} : QString{}) + words.join(' ');
+}
+
 }  // namespace
 
 QString three_digits(double value) { return QString::fromStdString(format_number(value)); }
@@ -34,10 +47,29 @@ QString change_in_points(double share) {
 
 QString tick(double seconds, double step) {
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
+    if (step >= 1 && std::abs(seconds) >= 120) return clock_words(seconds);
     if (step >= 60) return duration(seconds);
     if (step >= 1e-3) return QString::number(seconds, 'f', decimals) + thin + QLatin1Char('s');
     if (step >= 1e-6) return QString::number(seconds * 1e3, 'f', std::max(0, decimals - 3)) + thin + "ms";
     return QString::number(seconds * 1e6, 'f', std::max(0, decimals - 6)) + thin + QString::fromUtf8("µs");
+}
+
+QString number_tick(double value, double step, double largest) {
+    static constexpr std::pair<double, const char*> prefixes[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"},
+                                                                  {1e9, "G"},  {1e6, "M"},  {1e3, "k"}};
+    double unit = 1;
+    QString prefix;
+    for (const auto& [size, name] : prefixes)
+        if (largest >= 1e4 && largest >= size) {
+            unit = size;
+            prefix = thin + QLatin1String(name);
+            break;
+        }
+    const double digits = std::ceil(-std::log10(step / unit) - 1e-9);
+    const double rounded = std::abs(value) < step / 2 ? 0 : value / unit;
+    if (rounded == 0) return QStringLiteral("0");
+    return QString::number(rounded, 'f', static_cast<int>(std::clamp(digits, 0.0, 12.0))).replace('-', QChar{0x2212}) +
+           prefix;
 }
 
 double nice_step(double least) {
@@ -46,6 +78,13 @@ double nice_step(double least) {
     for (double factor : {1.0, 2.0, 5.0, 10.0})
         if (base * factor >= least * (1 - 1e-9)) return base * factor;
     return base * 10;
+}
+
+double clock_step(double least) {
+    if (!(least > 5)) return nice_step(least);
+    for (const double step : {10., 15., 30., 60., 120., 300., 600., 900., 1800., 3600., 7200., 10800., 21600., 43200.})
+        if (step >= least * (1 - 1e-9)) return step;
+    return 86400 * std::max(1.0, nice_step(least / 86400));
 }
 
 }  // namespace skippipe

@@ -13,9 +13,15 @@ QString percent(double share);
 QString change(double share);
 /// Of a share against another one: "+11.8 points", for a difference of 0.118.
 QString change_in_points(double share);
-/// A tick of a time axis whose ticks are `step` seconds apart.
+/// A tick of a time axis whose ticks are `step` seconds apart: "0.25 s", "90 s", from two minutes on in hours, minutes
+/// and seconds, each where there are any: "27 min", "1 h 30 min".
 QString tick(double seconds, double step);
+/// A tick of an axis of plain numbers whose ticks are `step` apart, with as many digits as tell it from the next one;
+/// prefixes where `largest` of the axis is at least 10,000: "1.25 M".
+QString number_tick(double value, double step, double largest);
 /// The smallest of 1, 2, 5 x 10^n that is at least `least`.
 double nice_step(double least);
+/// The same for seconds, by the clock from 5 s on: 10, 15, 30 s, 1, 2, 5, 10, 15, 30 min, 1, 2, 3, 6, 12 h, days.
+double clock_step(double least);
 
 }  // namespace skippipe

@@ -16,8 +16,8 @@ struct TimeScale {
     double pixels_per_second() const { return (right - left) / (end - begin); }
     double x(double seconds) const { return left + (seconds - begin) * pixels_per_second(); }
     double time(double x) const { return begin + (x - left) / pixels_per_second(); }
-    /// Ticks at least `pixels` apart, at 1, 2 or 5 x 10^n seconds.
-    double tick_step(double pixels) const { return nice_step(pixels / pixels_per_second()); }
+    /// Ticks at least `pixels` apart, as clocks have them.
+    double tick_step(double pixels) const { return clock_step(pixels / pixels_per_second()); }
     double first_tick(double step) const { return std::ceil(begin / step - 1e-9) * step; }
 };
 

@@ -76,6 +76,8 @@ public:
     void export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
     /// The same for a picture of the workspace as it is now.
     void export_picture(const QString& file);
+    /// And for the charts of curves.
+    void export_curves(const CurvePanel& curves, CurveFormat format, const QString& file);
     void set_theme(ThemeChoice choice);
     ThemeChoice theme_choice_now() const { return theme_; }
     /// Takes theme, place and panes from this file and keeps them there; without it nothing is remembered. A given
@@ -97,6 +99,8 @@ private:
     void make_rail(QHBoxLayout& row);
     void make_actions();
     void make_export_menu(QMenu& file);
+    void ask_curve_file(const CurvePanel& curves, CurveFormat format);
+    void write_picture(const QString& file, std::function<QByteArray()> make);
     void make_theme_menu(QMenu& view);
     void make_recent_menu(QMenu& file);
     void remember_file(const std::filesystem::path& file);

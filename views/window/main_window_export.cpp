@@ -78,16 +78,30 @@ void MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem
 }
 
 void MainWindow::export_picture(const QString& file) {
+    write_picture(file, [picture = pages_->currentWidget()->grab().toImage()] {
+        QByteArray png;
+        QBuffer buffer(&png);
+        buffer.open(QIODevice::WriteOnly);
+        picture.save(&buffer, "PNG");
+        return png;
+    });
+}
+
+void MainWindow::export_curves(const CurvePanel& curves, CurveFormat format, const QString& file) {
+    write_picture(file, [bytes = curves.exported(format)] { return bytes; });
+}
+
+void MainWindow::ask_curve_file(const CurvePanel& curves, CurveFormat format) {
+    const QString name = name_of(format);
+    const QString chosen = QFileDialog::getSaveFileName(this, tr("Export charts"), "curves." + name.toLower(),
+                                                        QStringLiteral("%1 (*.%2)").arg(name, name.toLower()));
+    if (!chosen.isEmpty()) export_curves(curves, format, chosen);
+}
+
+/// `make` and the writing happen away from the window's thread.
+void MainWindow::write_picture(const QString& file, std::function<QByteArray()> make) {
     files_.ask(
-        {},
-        [picture = pages_->currentWidget()->grab().toImage(), file] {
-            QByteArray png;
-            QBuffer buffer(&png);
-            buffer.open(QIODevice::WriteOnly);
-            picture.save(&buffer, "PNG");
-            write_file_atomically(file.toStdString(), png.toStdString());
-        },
-        this,
+        {}, [make = std::move(make), file] { write_file_atomically(file.toStdString(), make().toStdString()); }, this,
         [this, file](const QString& fault) {
             banner_->show_message(fault.isEmpty() ? tr("The picture was written to %1").arg(file)
                                                   : tr("Could not export: %1").arg(fault));
@@ -96,6 +110,9 @@ void MainWindow::export_picture(const QString& file) {
 }
 
 void MainWindow::make_export_menu(QMenu& file) {
+    for (auto* curves : {&watch_->curves(), &compare_->curves()})
+        connect(curves, &CurvePanel::export_wanted, this,
+                [this, curves](CurveFormat format) { ask_curve_file(*curves, format); });
     auto* menu = file.addMenu(tr("Export run"));
     for (const auto& f : formats)
         add_action(*menu, tr(f.words), {}, [this, f] {

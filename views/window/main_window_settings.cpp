@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window remembers from one time to the next: theme, place, and how its panes are divided. A KB, read and
+// What the window remembers from one time to the next: theme, place, how its panes are divided, and which runs were
+// pinned or hidden. A KB, read and
 // written on the window's thread when it starts, and when somebody chooses a theme, opens a file or its menu, or closes
 // the window: QSettings replaces the file as a whole, and the next window reads it at once.
 #include <QActionGroup>
 #include <QApplication>
+#include <QCryptographicHash>
 #include <QFileInfo>
 #include <QMenu>
 #include <QSettings>
@@ -21,6 +23,12 @@ constexpr int most_recent = 8;
 
 constexpr std::pair<ThemeChoice, const char*> choices[] = {
     {ThemeChoice::system, "system"}, {ThemeChoice::light, "light"}, {ThemeChoice::dark, "dark"}};
+
+/// Where marks of runs are kept: of each record its own, by the place of its file.
+QString marks_key(const std::filesystem::path& record) {
+    const auto place = QByteArray::fromStdString(std::filesystem::absolute(record).lexically_normal().string());
+    return "runs/" + QCryptographicHash::hash(place, QCryptographicHash::Sha1).toHex().left(16);
+}
 
 }  // namespace
 
@@ -64,6 +72,12 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     for (auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())
             splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray());
+    auto& list = compare_->list();
+    list.set_marks(marks_of(settings.value(marks_key(feed_.file())).toStringList()));
+    connect(&list, &RunList::marks_changed, this, [this] {
+        QSettings(settings_file_, QSettings::IniFormat)
+            .setValue(marks_key(feed_.file()), to_words(compare_->list().marks()));
+    });
 }
 
 QStringList MainWindow::recent_files() const {

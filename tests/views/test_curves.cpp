@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Curves as values, as charts, and as files.
+#include <QtTest>
+
+#include <algorithm>
+#include <cmath>
+
+#include <QMenu>
+#include <QToolButton>
+#include <QXmlStreamReader>
+
+#include "views/curves/curve_panel.h"
+#include "views/curves/curve_ticks.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// `count` iterations of 10 s and 1,000 tokens: the loss falls from 6 in steps of 0.1 - id / 1,000; validation every
+/// other one.
+RunData run_of(RunId id, int count) {
+    RunData run;
+    run.info.id = id;
+    run.info.planner = "gpipe";
+    run.iteration = Accounting{
+        .iterations = 1, .microbatches = 30, .tokens = 1000, .lines = {{"A->B", 2e6, 0, 0}}, .transfer_bytes = 2e6};
+    for (int i = 0; i < count; ++i) {
+        const double loss = 6 - i * (0.1 - static_cast<double>(id) / 1000);
+        const auto add = [&](const char* name, double value) {
+            run.metrics.push_back(
+                {.iteration = i, .name = name, .value = value, .network_s = 10.0 * (i + 1), .tokens = 1000 * (i + 1)});
+        };
+        add("loss", loss);
+        add("iteration_s", 10);
+        if (i % 2 == 0) add("validation_loss", loss + 0.5);
+        run.idle_of_iteration[i] = 0.25;
+    }
+    return run;
+}
+
+QString plain(QString text) { return text.replace(QChar(0x2009), ' '); }
+
+QStringList labels_of(AxisKind kind, double begin, double end) {
+    QSharedPointer<QCPAxisTicker> ticker(new PlainTicker(kind, true));
+    QVector<double> ticks;
+    QVector<QString> labels;
+    ticker->generate({begin, end}, QLocale::c(), 'g', 6, ticks, nullptr, &labels);
+    QStringList inside;
+    for (qsizetype i = 0; i < ticks.size(); ++i)
+        if (ticks[i] >= begin && ticks[i] <= end) inside << plain(labels[i]);
+    return inside;
+}
+
+}  // namespace
+
+class TestCurves : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void a_run_keeps_its_colour() {
+        const RunData one = run_of(1, 4), three = run_of(3, 4);
+        const auto both = curve_set({one, three}, 1, {}), alone = curve_set({three}, 0, {});
+        const auto colour_of = [](const CurveSet& set, RunId run) {
+            for (const auto& curve : set.curves)
+                if (curve.run == run) return curve.pen.color();
+            return QColor{};
+        };
+        QCOMPARE(colour_of(both, 3), colour_of(alone, 3));
+        QCOMPARE(colour_of(curve_set({three, one}, 3, {}), 1), theme().stage(0));
+        QVERIFY(colour_of(both, 1) != colour_of(both, 3));
+        QCOMPARE(run_pen(9, 1).color(), run_pen(1, 1).color());
+        QCOMPARE(run_pen(9, 1).style(), Qt::DashLine);
+        QCOMPARE(run_pen(17, 1).style(), Qt::DashDotLine);
+        QCOMPARE(run_pen(25, 1), run_pen(1, 1));
+    }
+
+    /// "Loss, with validation" keeps its word for several runs too.
+    void validation_stands_beside_every_loss() {
+        const auto set = curve_set({run_of(1, 4), run_of(2, 4)}, 1, {});
+        QCOMPARE(set.curves.size(), 4U);
+        QCOMPARE(set.curves[1].name, QString("Run 1, validation"));
+        QVERIFY(set.curves[1].marks && !set.curves[0].marks);
+        QCOMPARE(set.curves[1].pen.color(), set.curves[0].pen.color());
+        QCOMPARE(set.curves[0].pen.widthF(), 3.0);
+        QCOMPARE(set.curves[2].pen.widthF(), 1.75);
+        QCOMPARE(curve_set({run_of(1, 4)}, 0, {}).curves[0].name, QString("Training"));
+    }
+
+    void metrics_follow_from_what_is_recorded() {
+        const RunData run = run_of(1, 3);
+        const auto perplexity = curve_points(run, "perplexity", WorkAxis::tokens);
+        QCOMPARE(perplexity.size(), 3U);
+        QCOMPARE(perplexity[0].x, 1000.0);
+        QCOMPARE(perplexity[0].y, std::exp(6.0));
+        const auto idle = curve_points(run, "idle_share", WorkAxis::network_time);
+        QCOMPARE(idle.size(), 3U);
+        QCOMPARE(idle[2], (CurvePoint{30, 25}));
+        const auto bytes = curve_points(run, "bytes_sent", WorkAxis::iteration);
+        QCOMPARE(bytes.back(), (CurvePoint{2, 6e6}));
+        RunData unexplained = run;
+        unexplained.idle_of_iteration.clear();
+        unexplained.iteration.reset();
+        QVERIFY(curve_points(unexplained, "idle_share", WorkAxis::tokens).empty());
+        QVERIFY(curve_points(unexplained, "bytes_sent", WorkAxis::tokens).empty());
+    }
+
+    void smoothing_is_drawn_above_what_was_measured() {
+        const std::vector<CurvePoint> points{{0, 4}, {1, 8}, {2, 8}};
+        const auto smooth = smoothed(points, 0.5);
+        QCOMPARE(smooth[0].y, 4.0);  // not half of it
+        QCOMPARE(smooth[1].y, (0.25 * 4 + 0.5 * 8) / 0.75);
+        QVERIFY(smooth[2].y > smooth[1].y && smooth[2].y < 8);
+        QCOMPARE(smoothed(points, 0), points);
+        QVERIFY(curve_set({run_of(1, 9)}, 0, {}).curves[0].smooth.empty());
+        const auto set = curve_set({run_of(1, 9)}, 0, {.smoothing = 0.9});
+        QCOMPARE(set.curves[0].points.size(), set.curves[0].smooth.size());
+        QVERIFY(set.curves[1].smooth.empty());  // validations are few
+        CurvePanel panel;
+        const RunData run = run_of(1, 9);
+        panel.show_runs({&run});
+        const int raw = panel.point_count();
+        panel.set_smoothing(0.9);
+        QCOMPARE(panel.point_count(), raw + 9);
+    }
+
+    void runs_of_a_group_are_a_mean_and_a_band() {
+        const auto band = mean_band({{{0, 1}, {2, 3}, {4, 5}}, {{1, 4}, {3, 4}}, {}});
+        QCOMPARE(band.mean, (std::vector<CurvePoint>{{1, 3}, {2, 3.5}, {3, 4}}));
+        QCOMPARE(band.low, (std::vector<CurvePoint>{{1, 2}, {2, 3}, {3, 4}}));
+        QCOMPARE(band.high, (std::vector<CurvePoint>{{1, 4}, {2, 4}, {3, 4}}));
+        QCOMPARE(mean_band({{{0, 1}}, {{2, 3}}}), MeanBand{});  // they have no x in common
+        std::vector<RunData> runs{run_of(1, 4), run_of(2, 4), run_of(3, 4)};
+        runs[1].experiment.pipeline.skip_ratio = 0.25;
+        runs[2].experiment.pipeline.skip_ratio = 0.25;
+        runs[2].experiment.seed = 2;
+        const std::vector<const RunData*> shown{&runs[0], &runs[1], &runs[2]};
+        const auto ways = groupings(shown);
+        QCOMPARE(ways.size(), 2U);  // seeds are what is averaged over
+        QCOMPARE(ways[0].name, QString("All runs"));
+        QCOMPARE(ways[1].keys[1], ways[1].keys[2]);
+        QVERIFY(ways[1].keys[0] != ways[1].keys[1]);
+        QVERIFY(groupings({&runs[0]}).empty());
+        const auto set = curve_set(runs, 1, {.groups = ways[1].keys});
+        QCOMPARE(set.curves.size(), 2U);
+        QCOMPARE(set.curves[1].name, QString("skip ratio 0.25, 2 runs"));
+        QCOMPARE(set.curves[1].points[3].y, (set.curves[1].low[3].y + set.curves[1].high[3].y) / 2);
+        QCOMPARE(set.curves[1].pen.color(), run_pen(2, 1).color());
+        CurvePanel panel;
+        panel.show_runs(shown, 1);
+        panel.group_by("pipeline, skip ratio");
+        QCOMPARE(panel.charts()[0]->set().curves.size(), 2U);
+        QVERIFY(panel.exported(CurveFormat::svg).contains("<polygon"));
+        panel.show_runs({&runs[0], &runs[2]}, 1);  // the choice stays for others
+        QCOMPARE(panel.charts()[0]->readout(), set.curves[0].name + "\nskip ratio 0.25, 1 run");
+        panel.group_by({});
+        QCOMPARE(panel.charts()[0]->set().curves.size(), 4U);
+    }
+
+    void lowest_highest_and_last_survive() {
+        std::vector<CurvePoint> points;
+        for (int i = 0; i < 100'000; ++i) points.push_back({double(i), 1.0});
+        points[70'001].y = 9;
+        points[3].y = -9;
+        points.back().y = 2;
+        const auto few = downsample(points, 300);
+        QVERIFY(few.size() <= 1200);
+        for (const auto& kept : {points[70'001], points[3], points.back(), points.front()})
+            QVERIFY(std::find(few.begin(), few.end(), kept) != few.end());
+    }
+
+    void ticks_are_those_a_person_would_choose() {
+        QCOMPARE(labels_of(AxisKind::seconds, 0, 100), QStringList({"0 s", "30 s", "60 s", "90 s"}));
+        QCOMPARE(labels_of(AxisKind::seconds, 0, 2100), QStringList({"0 s", "10 min", "20 min", "30 min"}));
+        QCOMPARE(labels_of(AxisKind::seconds, 120, 200), QStringList({"2 min", "2 min 30 s", "3 min"}));
+        QCOMPARE(labels_of(AxisKind::seconds, 0, 20'000), QStringList({"0 s", "2 h", "4 h"}));
+        QCOMPARE(labels_of(AxisKind::whole_number, -2, 3), QStringList({"0", "1", "2", "3"}));
+        QCOMPARE(labels_of(AxisKind::number, 5.59935, 5.59955).removeDuplicates(), 0);
+        QCOMPARE(labels_of(AxisKind::number, 0, 2.4e6), QStringList({"0", "0.5 M", "1.0 M", "1.5 M", "2.0 M"}));
+    }
+
+    void the_crosshair_says_what_every_run_has_there() {
+        const RunData first = run_of(1, 11), second = run_of(2, 5);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"perplexity", "iteration_s"});
+        panel.show_runs({&first, &second}, 1);
+        QCOMPARE(panel.charts().size(), 2U);
+        panel.charts()[0]->set_crosshair(3.2);
+        QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  300\nRun 2, gpipe  301"));
+        panel.charts()[0]->set_crosshair(9);
+        QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  166\nRun 2, gpipe"));  // it ended before
+        Q_EMIT panel.charts()[0]->hovered(2);
+        QCOMPARE(plain(panel.charts()[1]->readout()), QString("Run 1, gpipe  10.0 s\nRun 2, gpipe  10.0 s"));
+        Q_EMIT panel.charts()[1]->left();
+        QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
+    }
+
+    void charts_share_one_zoom_and_follow_what_grows() {
+        RunData run = run_of(1, 11);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"loss", "idle_share", "no such metric"});
+        panel.show_runs({&run});
+        QCOMPARE(panel.charts().size(), 2U);
+        const auto all = panel.x_range();
+        QCOMPARE(panel.charts()[1]->x_range(), all);
+        panel.charts()[1]->plot().xAxis->setRange(4, 8);
+        QCOMPARE(panel.x_range(), std::pair(4.0, 8.0));
+        run = run_of(1, 14);
+        panel.show_runs({&run});
+        QCOMPARE(panel.x_range(), std::pair(4.0, 8.0));
+        panel.set_follows(true);
+        run = run_of(1, 16);
+        panel.show_runs({&run});
+        QCOMPARE(panel.x_range(), std::pair(6.0, 10.0));
+        panel.set_metrics({});
+        QCOMPARE(panel.charts().size(), 1U);
+    }
+
+    /// A panel says something always: the last chart cannot be taken away.
+    void the_last_chart_stays() {
+        CurvePanel panel;
+        auto actions = panel.findChild<QToolButton*>("charts")->menu()->actions();
+        actions[0]->trigger();
+        QCOMPARE(panel.charts().size(), 1U);
+        QVERIFY(actions[0]->isChecked());
+        actions[1]->trigger();
+        QCOMPARE(panel.charts().size(), 2U);
+        actions[0]->trigger();
+        QCOMPARE(panel.charts().size(), 1U);
+    }
+
+    void charts_are_written_as_files() {
+        const RunData first = run_of(1, 4), second = run_of(9, 4);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"loss", "iteration_s"});
+        panel.show_runs({&first, &second}, 1);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto lines = QString::fromUtf8(panel.exported(CurveFormat::csv)).split('\n', Qt::SkipEmptyParts);
+        QCOMPARE(lines.size(), 1 + 2 * (4 + 2) + 2 * 4);
+        QCOMPARE(lines[0], QString("metric,run,curve,x,value"));
+        QCOMPARE(lines[1], QString("loss,1,\"Run 1, gpipe\",0,6"));
+        const QByteArray svg = panel.exported(CurveFormat::svg);
+        QXmlStreamReader xml(svg);
+        int lines_drawn = 0, marks = 0, dashed = 0;
+        while (!xml.atEnd()) {
+            if (xml.readNext() != QXmlStreamReader::StartElement) continue;
+            lines_drawn += xml.name() == QLatin1String("polyline");
+            dashed += xml.attributes().hasAttribute("stroke-dasharray");
+            marks += xml.name() == QLatin1String("circle");
+        }
+        QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
+        QCOMPARE(lines_drawn, 4);
+        QCOMPARE(dashed, 2);  // run 9
+        QCOMPARE(marks, 4);
+        QVERIFY(panel.exported(CurveFormat::pdf).startsWith("%PDF"));
+        const auto picture = QImage::fromData(panel.exported(CurveFormat::png), "PNG");
+        QCOMPARE(picture.width(), 2 * (panel.charts()[1]->geometry().right() + 1));
+        const auto is_drawn = [&](const QColor& colour) {
+            for (int y = 0; y < picture.height(); ++y)
+                for (int x = 0; x < picture.width(); ++x)
+                    if (picture.pixelColor(x, y) == colour) return true;
+            return false;
+        };
+        QVERIFY(is_drawn(run_pen(1, 1).color()));
+    }
+};
+
+QTEST_MAIN(TestCurves)
+#include "test_curves.moc"

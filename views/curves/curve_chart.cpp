@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/curves/curve_chart.h"
+
+#include <algorithm>
+
+#include <QVBoxLayout>
+
+#include "views/curves/curve_ticks.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double raw_share = 0.3;  ///< of a curve's colour, where a smoothed one is drawn above it
+constexpr float band_share = 0.18F;
+constexpr int disc_pixels = 6;
+
+QSharedPointer<QCPAxisTicker> ticker(bool logarithmic, AxisKind kind, bool from_zero) {
+    if (logarithmic) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog);
+    return QSharedPointer<QCPAxisTicker>(new PlainTicker(kind, from_zero));
+}
+
+}  // namespace
+
+CurveChart::CurveChart(QWidget* parent)
+    : QWidget(parent), plot_(new QCustomPlot(this)), crosshair_(new QCPItemStraightLine(plot_)) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(plot_);
+    plot_->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
+    plot_->setMinimumHeight(80);
+    plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
+    plot_->setNoAntialiasingOnDrag(true);
+    plot_->setToolTip(tr("A drag zooms, with Shift it moves; the wheel zooms, a double-click shows all"));
+    plot_->setMouseTracking(true);
+    crosshair_->setVisible(false);
+    crosshair_->setSelectable(false);
+    for (auto* end : {crosshair_->point1, crosshair_->point2}) end->setTypeY(QCPItemPosition::ptAxisRectRatio);
+    for (auto* axis : {plot_->xAxis, plot_->yAxis})
+        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
+            if (!drawing_) Q_EMIT moved();
+        });
+    connect(plot_, &QCustomPlot::mousePress, this, [this](const QMouseEvent* event) {
+        const bool moves = event->modifiers().testFlag(Qt::ShiftModifier);
+        plot_->setSelectionRectMode(moves ? QCP::srmNone : QCP::srmZoom);
+    });
+    connect(plot_, &QCustomPlot::mouseMove, this, [this](const QMouseEvent* event) {
+        if (plot_->axisRect()->rect().contains(event->pos()))
+            Q_EMIT hovered(plot_->xAxis->pixelToCoord(event->position().x()));
+        else
+            Q_EMIT left();
+    });
+    connect(plot_, &QCustomPlot::mouseDoubleClick, this, &CurveChart::all_wanted);
+}
+
+void CurveChart::leaveEvent(QEvent*) { Q_EMIT left(); }
+
+void CurveChart::set_logarithmic(bool x, bool y) {
+    log_x_ = x;
+    log_y_ = y;
+}
+
+void CurveChart::set_legend(bool always) { always_legend_ = always; }
+
+void CurveChart::style() {
+    apply_theme(*plot_);
+    const Theme& t = theme();
+    plot_->selectionRect()->setPen(QPen(t.accent));
+    plot_->selectionRect()->setBrush(mix(t.surface, t.accent, 0.15));
+    crosshair_->setPen(QPen(t.text_2, 1, Qt::DotLine));
+    for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
+        const bool is_x = axis == plot_->xAxis, logarithmic = is_x ? log_x_ : log_y_;
+        axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+        const bool time = is_x ? set_.x_is_time : set_.y_is_time;
+        const bool whole = is_x && set_.choice.x == WorkAxis::iteration;
+        axis->setTicker(ticker(logarithmic,
+                               time    ? AxisKind::seconds
+                               : whole ? AxisKind::whole_number
+                                       : AxisKind::number,
+                               is_x));
+        axis->setNumberFormat(logarithmic ? "gb" : "g");
+        axis->setNumberPrecision(logarithmic ? 3 : 5);
+        const QString unit = time && logarithmic ? tr(" (s)") : QString{};  // powers of ten carry none
+        axis->setLabel((is_x ? set_.x_label : set_.y_label) + unit);
+    }
+}
+
+void CurveChart::add_curve(const Curve& curve) {
+    const auto graph_of = [&](const std::vector<CurvePoint>& points) {
+        QVector<double> x, y;
+        for (const auto& point : downsample(points, std::max(300, plot_->width()))) x << point.x, y << point.y;
+        auto* graph = plot_->addGraph();
+        graph->setData(x, y, true);
+        graph->setAdaptiveSampling(true);
+        graph->setPen(curve.pen);
+        if (curve.marks || points.size() < 3)
+            graph->setScatterStyle(QCPScatterStyle(curve.marks ? QCPScatterStyle::ssCircle : QCPScatterStyle::ssDisc,
+                                                   QPen(curve.pen.color(), 1.5), theme().surface, disc_pixels));
+        if (curve.marks) graph->setLineStyle(QCPGraph::lsNone);
+        return graph;
+    };
+    if (!curve.low.empty()) {
+        auto* low = graph_of(curve.low);
+        auto* high = graph_of(curve.high);
+        QColor band = curve.pen.color();
+        band.setAlphaF(band_share);
+        for (auto* edge : {low, high}) {
+            edge->setPen(Qt::NoPen);
+            edge->setScatterStyle(QCPScatterStyle::ssNone);
+            edge->removeFromLegend();
+        }
+        high->setBrush(band);
+        high->setChannelFillGraph(low);
+    }
+    if (!curve.smooth.empty()) {
+        auto* raw = graph_of(curve.points);
+        QPen pale = curve.pen;
+        pale.setColor(mix(theme().surface, pale.color(), raw_share));
+        pale.setWidthF(1);
+        raw->setPen(pale);
+        raw->removeFromLegend();
+    }
+    graph_of(curve.smooth.empty() ? curve.points : curve.smooth)->setName(curve.name);
+}
+
+void CurveChart::show_set(CurveSet set, bool keeps_sight) {
+    drawing_ = true;
+    set_ = std::move(set);
+    plot_->clearGraphs();
+    style();
+    for (const auto& curve : set_.curves) add_curve(curve);
+    if (!keeps_sight) show_all();
+    drawing_ = false;
+    set_crosshair(crosshair_x_);
+}
+
+void CurveChart::show_all() {
+    plot_->rescaleAxes();
+    for (auto* axis : {plot_->xAxis, plot_->yAxis})
+        if (axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(1.06);
+}
+
+void CurveChart::set_x_range(double begin, double end) {
+    const bool before = std::exchange(drawing_, true);
+    plot_->xAxis->setRange(begin, end);
+    drawing_ = before;
+    plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+std::pair<double, double> CurveChart::x_range() const {
+    return {plot_->xAxis->range().lower, plot_->xAxis->range().upper};
+}
+
+void CurveChart::set_crosshair(std::optional<double> x) {
+    crosshair_x_ = x;
+    crosshair_->setVisible(x.has_value());
+    if (x) {
+        crosshair_->point1->setCoords(*x, 0);
+        crosshair_->point2->setCoords(*x, 1);
+    }
+    std::size_t curve = 0;
+    for (int i = 0; i < plot_->legend->itemCount() && curve < set_.curves.size(); ++i, ++curve) {
+        auto* item = qobject_cast<QCPPlottableLegendItem*>(plot_->legend->item(i));
+        if (item == nullptr) continue;
+        const auto point = x ? set_.curves[curve].at(*x) : std::nullopt;
+        const QString value = !point ? QString{} : set_.y_is_time ? duration(point->y) : three_digits(point->y);
+        item->plottable()->setName(set_.curves[curve].name + (value.isEmpty() ? value : "  " + value));
+    }
+    plot_->legend->setVisible(x ? !set_.curves.empty() : always_legend_ && set_.curves.size() > 1);
+    plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+QString CurveChart::readout() const {
+    QStringList lines;
+    for (int i = 0; i < plot_->legend->itemCount(); ++i)
+        if (auto* item = qobject_cast<QCPPlottableLegendItem*>(plot_->legend->item(i)))
+            lines << item->plottable()->name();
+    return lines.join('\n');
+}
+
+int CurveChart::point_count() const {
+    int count = 0;
+    for (int i = 0; i < plot_->graphCount(); ++i) count += plot_->graph(i)->dataCount();
+    return count;
+}
+
+}  // namespace skippipe

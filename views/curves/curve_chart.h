@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <utility>
+
+#include <QWidget>
+
+#include "views/curves/curve_set.h"
+
+class QCPItemStraightLine;
+class QCustomPlot;
+
+namespace skippipe {
+
+/// One chart: curves of runs, a crosshair whose values stand in the legend. A drag zooms, with Shift it moves, the
+/// wheel zooms, a double-click shows all.
+class CurveChart : public QWidget {
+    Q_OBJECT
+public:
+    explicit CurveChart(QWidget* parent = nullptr);
+
+    /// Draws them; what is in sight stays where `keeps_sight`, else all is shown.
+    void show_set(CurveSet set, bool keeps_sight);
+    void set_logarithmic(bool x, bool y);
+    /// The legend stands always, or only beside the crosshair's values.
+    void set_legend(bool always);
+    const CurveSet& set() const { return set_; }
+    /// In what the axis counts. Tells nobody.
+    void set_x_range(double begin, double end);
+    std::pair<double, double> x_range() const;
+    /// A line at that x, and each curve's value there; nothing: none.
+    void set_crosshair(std::optional<double> x);
+    /// What the legend says, a line a curve: "Run 1, gpipe  3.42".
+    QString readout() const;
+    int point_count() const;
+    QCustomPlot& plot() { return *plot_; }
+
+Q_SIGNALS:
+    void hovered(double x);
+    void left();
+    void moved();       ///< who looks chose what is in sight
+    void all_wanted();  ///< a double-click
+
+protected:
+    void leaveEvent(QEvent*) override;
+
+private:
+    void style();
+    void add_curve(const Curve& curve);
+    void show_all();
+
+    QCustomPlot* plot_;
+    QCPItemStraightLine* crosshair_;
+    CurveSet set_;
+    bool drawing_ = false, log_x_ = false, log_y_ = false, always_legend_ = true;
+    std::optional<double> crosshair_x_;
+};
+
+}  // namespace skippipe

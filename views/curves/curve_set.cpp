@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/curves/curve_set.h"
+
+#include <algorithm>
+
+#include <QObject>
+
+#include <fmt/format.h>
+
+namespace skippipe {
+namespace {
+
+constexpr double thin_line = 1.75, thick_line = 3;
+
+void add_curve(CurveSet& set, const RunData& run, const std::string& metric, const QString& name, const QPen& pen,
+               bool marks) {
+    Curve curve{.run = run.info.id, .name = name, .pen = pen, .marks = marks};
+    curve.points = curve_points(run, metric, set.choice.x);
+    if (curve.points.empty()) return;
+    if (set.choice.smoothing > 0 && !marks) curve.smooth = smoothed(curve.points, set.choice.smoothing);
+    set.curves.push_back(std::move(curve));
+}
+
+/// A curve a group: the mean of its runs, and between which values they lie.
+void add_groups(CurveSet& set, const std::vector<RunData>& runs, const QStringList& groups) {
+    QStringList told;
+    for (std::size_t first = 0; first < runs.size(); ++first) {
+        const QString& word = groups[static_cast<qsizetype>(first)];
+        if (told.contains(word)) continue;
+        told << word;
+        std::vector<std::vector<CurvePoint>> curves;
+        for (std::size_t i = first; i < runs.size(); ++i)
+            if (groups[static_cast<qsizetype>(i)] == word)
+                if (auto points = curve_points(runs[i], set.choice.metric, set.choice.x); !points.empty())
+                    curves.push_back(std::move(points));
+        auto band = mean_band(curves);
+        if (band.mean.empty()) continue;
+        const RunId run = runs[first].info.id;
+        const auto count = static_cast<int>(curves.size());
+        Curve curve{
+            .run = run,
+            .name = count == 1 ? QObject::tr("%1, 1 run").arg(word) : QObject::tr("%1, %2 runs").arg(word).arg(count)};
+        curve.pen = run_pen(run, thin_line);
+        if (set.choice.smoothing > 0) curve.smooth = smoothed(band.mean, set.choice.smoothing);
+        curve.points = std::move(band.mean);
+        curve.low = std::move(band.low);
+        curve.high = std::move(band.high);
+        set.curves.push_back(std::move(curve));
+    }
+}
+
+/// A field of CSV: in quotes where it must be.
+std::string csv_field(const QString& text) {
+    std::string field = text.toStdString();
+    if (field.find_first_of(",\"\n") == std::string::npos) return field;
+    std::string quoted = "\"";
+    for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+}
+
+}  // namespace
+
+QString axis_label(WorkAxis axis) {
+    switch (axis) {
+        case WorkAxis::iteration: return QObject::tr("Iteration");
+        case WorkAxis::tokens: return QObject::tr("Tokens trained");
+        case WorkAxis::microbatches: return QObject::tr("Microbatches");
+        case WorkAxis::block_flops: return QObject::tr("FLOPs of the blocks, forward and backward");
+        case WorkAxis::network_time: return QObject::tr("Network time");
+        case WorkAxis::machine_time: return QObject::tr("Machine time");
+    }
+    return {};
+}
+
+CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const CurveChoice& choice) {
+    CurveSet set;
+    set.choice = choice;
+    set.x_label = axis_label(choice.x);
+    set.x_is_time = choice.x == WorkAxis::network_time || choice.x == WorkAxis::machine_time;
+    set.y_is_time = choice.metric == "iteration_s";
+    for (const auto& metric : curve_metrics())
+        if (choice.metric == metric.name) set.y_label = QObject::tr(metric.label);
+    if (choice.groups.size() == static_cast<qsizetype>(runs.size()) && !runs.empty()) {
+        add_groups(set, runs, choice.groups);
+        return set;
+    }
+    const bool several = runs.size() > 1;
+    for (const auto& run : runs) {
+        const QPen pen = run_pen(run.info.id, several && run.info.id == baseline ? thick_line : thin_line);
+        const QString name = QObject::tr("Run %1, %2").arg(run.info.id).arg(QString::fromStdString(run.info.planner));
+        const bool validated = choice.metric == "loss";
+        add_curve(set, run, choice.metric, several || !validated ? name : QObject::tr("Training"), pen, false);
+        if (validated)
+            add_curve(set, run, "validation_loss",
+                      several ? QObject::tr("Run %1, validation").arg(run.info.id) : QObject::tr("Validation"), pen,
+                      true);
+    }
+    return set;
+}
+
+std::string curves_csv(const std::vector<CurveSet>& sets) {
+    std::string text = "metric,run,curve,x,value\n";
+    for (const auto& set : sets)
+        for (const auto& curve : set.curves)
+            for (const auto& point : curve.points)
+                text += fmt::format("{},{},{},{},{}\n", set.choice.metric, curve.run, csv_field(curve.name), point.x,
+                                    point.y);
+    return text;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What one chart of runs draws, as values: painted, written as CSV or SVG, read out below the mouse.
+#pragma once
+#include <QPen>
+
+#include "views/curves/curve_data.h"
+
+namespace skippipe {
+
+struct Curve {
+    RunId run = 0;
+    QString name;  ///< "Run 7, gpipe"
+    QPen pen;
+    std::vector<CurvePoint> points;     ///< as recorded, by x
+    std::vector<CurvePoint> smooth;     ///< drawn above the points, which turn pale; empty: not smoothed
+    std::vector<CurvePoint> low, high;  ///< of a group: least and most of its runs, at the points' x; else empty
+    bool marks = false;                 ///< of few points: discs, no line between
+
+    /// Where the curve is at the nearest x; none outside its ends.
+    std::optional<CurvePoint> at(double x) const { return point_near(smooth.empty() ? points : smooth, x); }
+};
+
+struct CurveChoice {
+    std::string metric = "loss";
+    WorkAxis x = WorkAxis::iteration;
+    double smoothing = 0;     ///< weight of `smoothed`; 0: none
+    QStringList groups = {};  ///< a word a run: those of one word are one curve, their mean; none: a curve each
+    bool operator==(const CurveChoice&) const = default;
+};
+
+struct CurveSet {
+    CurveChoice choice;
+    QString x_label, y_label;  ///< with units
+    bool x_is_time = false, y_is_time = false;
+    std::vector<Curve> curves;  ///< those that have points
+};
+
+/// Of these runs, in their own colours; the baseline's is the thick one where there are several. Of losses, validation
+/// as discs of the same colour. Groups have the colour of their first run.
+CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const CurveChoice& choice);
+
+/// What stands on the axis, with its unit where its ticks have none.
+QString axis_label(WorkAxis axis);
+
+/// A line a point, of all sets: "metric,run,curve,x,value", x as the axis counts it; every point, unsmoothed.
+std::string curves_csv(const std::vector<CurveSet>& sets);
+
+}  // namespace skippipe

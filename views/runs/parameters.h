@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Parameters of frozen experiments in words.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <QStringList>
+
+#include "views/runs/run_data.h"
+
+namespace skippipe {
+
+struct Parameter {
+    std::string pointer;  ///< "/pipeline/skip_ratio"
+    QString name;         ///< "pipeline, skip ratio"
+    QStringList values;   ///< one a run
+};
+
+/// What differs between the runs' experiments, canvas places left out; none for fewer than two runs.
+std::vector<Parameter> differing(const std::vector<const RunData*>& runs);
+/// What is the same in all of them; of one run everything.
+std::vector<Parameter> in_common(const std::vector<const RunData*>& runs);
+
+}  // namespace skippipe
