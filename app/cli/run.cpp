@@ -54,10 +54,6 @@ void check_executable(const Experiment& e) {
         refuse("/failures", "failures under the wall clock, with one rank",
                "a node is lost with its rank, and rank 0 decides for all",
                "Set execution.clock to \"virtual\", or execution.ranks to 2 or more");
-    if (e.recovery.policy == RecoveryPolicy::restart && !e.failures.empty() && how.clock == Clock::wall)
-        refuse("/recovery/policy", "\"restart\" under the wall clock",
-               "ranks go on with what those that are left have of the iteration",
-               R"(Use another policy, or set execution.clock to "virtual"; `skippipe resume` goes back by hand)");
     if (!faults.empty()) throw InputError(faults);
 }
 

@@ -150,22 +150,24 @@ RunProgress json_progress() {
     };
     progress.regrouped = [](const protocol::Regrouped& m) {
         const auto& r = m.report;
-        print_line({{"iterations_done", r.iterations_done},
-                    {"lost_ranks", r.lost},
-                    {"joined_ranks", r.joined},
-                    {"how", r.how},
-                    {"lost_work_s", r.lost_work_s},
-                    {"detection_s", r.detection_s},
-                    {"quiet_s", r.quiet_s},
-                    {"meeting_s", r.meeting_s},
-                    {"planning_s", r.planning_s},
-                    {"connecting_s", r.connecting_s},
-                    {"fetching_s", r.fetching_s},
-                    {"goes_on", r.goes_on},
-                    {"redone_forwards", r.redone_forwards},
-                    {"redone_backwards", r.redone_backwards},
-                    {"lost_gradients", r.lost_gradients},
-                    {"dropped", r.dropped}});
+        print_line(
+            {{"iterations_done", r.iterations_done},
+             {"lost_ranks", r.lost},
+             {"joined_ranks", r.joined},
+             {"how", r.how},
+             {"lost_work_s", r.lost_work_s},
+             {"detection_s", r.detection_s},
+             {"quiet_s", r.quiet_s},
+             {"meeting_s", r.meeting_s},
+             {"planning_s", r.planning_s},
+             {"connecting_s", r.connecting_s},
+             {"fetching_s", r.fetching_s},
+             {"goes_on", r.goes_on},
+             {"redone_forwards", r.redone_forwards},
+             {"redone_backwards", r.redone_backwards},
+             {"lost_gradients", r.lost_gradients},
+             {"dropped", r.dropped},
+             {"waits_for_stage", r.waits_for < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(r.waits_for)}});
     };
     progress.plan_switched = [](const PlanChange& change) {
         print_line({{"iteration", change.iteration}, {"new_plan", change.why}});

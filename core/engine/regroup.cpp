@@ -69,8 +69,9 @@ StageState receive_state(std::size_t values, int from, RankTransport& transport)
 std::string describe(const RegroupReport& report, const Problem& problem) {
     std::string text;
     if (!report.lost.empty())
-        text = fmt::format("{} {} gone (nodes {}): {}; the others go on after iteration {}", ranks_text(report.lost),
+        text = fmt::format("{} {} gone (nodes {}): {}; the others {} after iteration {}", ranks_text(report.lost),
                            report.lost.size() > 1 ? "are" : "is", names(report.nodes_lost, problem), report.how,
+                           report.waits_for < 0 ? "go on" : fmt::format("wait for stage {}", report.waits_for),
                            report.iterations_done);
     if (!report.joined.empty())
         text += fmt::format("{}{} {} back (nodes {})", text.empty() ? "" : "; ", ranks_text(report.joined),
@@ -110,6 +111,9 @@ std::string to_text(const Agreement& agreement) {
     return json{{"iterations_done", agreement.iterations_done},
                 {"commit", agreement.commit},
                 {"joined", agreement.joined},
+                {"torn", agreement.torn},
+                {"checkpoint", agreement.checkpoint},
+                {"waits_for", agreement.waits_for},
                 {"validation_due", agreement.validation_due},
                 {"validated_at", agreement.validated_at},
                 {"committed_at", agreement.committed_at},
@@ -124,9 +128,10 @@ std::string to_text(const Agreement& agreement) {
 
 Agreement read_agreement(const std::string& text) {
     return read_from_peer(0, text, [](const json& v) {
-        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"), v.at("validation_due"),
-                         v.at("validated_at"),    v.at("committed_at"), v.at("plan"),   v.at("rests"),
-                         v.at("onlookers"),       v.at("origin_s"),     v.at("at_s"),   v.at("progress")};
+        return Agreement{v.at("iterations_done"), v.at("commit"),    v.at("joined"),         v.at("torn"),
+                         v.at("checkpoint"),      v.at("waits_for"), v.at("validation_due"), v.at("validated_at"),
+                         v.at("committed_at"),    v.at("plan"),      v.at("rests"),          v.at("onlookers"),
+                         v.at("origin_s"),        v.at("at_s"),      v.at("progress")};
     });
 }
 
@@ -139,7 +144,10 @@ Agreement agree(const std::vector<std::string>& positions) {
         if (positions[rank].empty()) continue;
         auto position = read_position(positions[rank], static_cast<int>(rank));
         if (position.iterations_done < 0) {
-            agreement.joined.push_back(static_cast<int>(rank));
+            if (position.iterations_done == RankPosition::torn)
+                agreement.torn = true;
+            else
+                agreement.joined.push_back(static_cast<int>(rank));
             continue;
         }
         done.push_back(position.iterations_done);
@@ -207,29 +215,13 @@ std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::v
 }
 
 RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& members,
-                          const std::vector<int>& joined, const std::string& how, RecoveryController& controller) {
+                          RecoveryController& controller) {
     std::vector<int> gone;
     for (int rank = 0; rank < everybody.ranks; ++rank)
         if (!contains(members, rank)) gone.push_back(rank);
-    const auto& base = everybody.plan;
-    for (std::size_t stage = 0; stage < base.stages.size(); ++stage) {
-        const auto& ring = base.stages[stage];
-        const auto has_weights = [&](NodeIndex node) {
-            const int rank = everybody.rank_of[at(node)];
-            return contains(members, rank) && !contains(joined, rank);
-        };
-        if (std::any_of(ring.begin(), ring.end(), has_weights)) continue;
-        const int rank = everybody.rank_of[at(ring.front())];
-        throw InputError(
-            fmt::format("rank {}", rank),
-            fmt::format("rank {} is gone (nodes {}): {}; stage {} has no node left", rank,
-                        names(nodes_of_ranks(everybody, {rank}), problem), how, stage),
-            "the stage's weights were on its nodes alone, and are lost to this run",
-            "Go on from the run's newest checkpoint (`skippipe resume`), where it has one; a stage with nodes on two "
-            "ranks outlives the loss of one");
-    }
-    auto schedule = make_schedule(problem, plan_without(problem, base, nodes_of_ranks(everybody, gone), controller),
-                                  everybody.rank_of, everybody.ranks);
+    auto schedule =
+        make_schedule(problem, plan_without(problem, everybody.plan, nodes_of_ranks(everybody, gone), controller),
+                      everybody.rank_of, everybody.ranks);
     if (const auto why = find_deadlock(problem, schedule))
         throw InputError("ranks", "the plan for the ranks that are left comes to a deadlock: " + *why,
                          "every rank posts transfers in one order", "Go on with `skippipe resume`, with all ranks");

@@ -27,7 +27,8 @@ struct RegroupReport {
     bool goes_on = false;
     int redone_forwards = 0, redone_backwards = 0;  ///< that had run on nodes that are lost
     int lost_gradients = 0, dropped = 0;            ///< as in RecoveryReport
-    std::string plan_json;                          ///< in force from the next iteration that begins on
+    std::string plan_json;  ///< in force from the next iteration that begins on; empty: none, the training waits
+    int waits_for = -1;     ///< a stage of which no node is there: the training stands still until one is
 
     /// From the first loss to the next iteration, less what passed before it was known.
     double total_s() const { return lost_work_s + quiet_s + meeting_s + planning_s + connecting_s + fetching_s; }
@@ -39,8 +40,9 @@ std::string describe(const RegroupReport& report, const Problem& problem);
 /// Where a rank stands when ranks meet.
 struct RankPosition {
     static constexpr int not_begun = -1, not_known = -2, looks_on = -3;
-    int iterations_done = -1;  ///< -1: it has just come
-    Commit commit;             ///< of the last of them, where it was this rank's; or empty
+    static constexpr int has_come = -1, torn = -2;
+    int iterations_done = has_come;  ///< torn: it was interrupted while all went back to a checkpoint
+    Commit commit;                   ///< of the last of them, where it was this rank's; or empty
     /// Of the iteration under way: 0 of the whole, k of its k-th rest; looks_on: this rank came in the middle of it.
     int rests = not_begun;
     std::string progress = {};  ///< RankProgress of that as text, where rests is 0 or more
@@ -52,6 +54,9 @@ struct Agreement {
     int iterations_done = 0;
     Commit commit;            ///< of the last of them, where a rank has not heard it; or empty
     std::vector<int> joined;  ///< ranks that have just come, and have no weights
+    bool torn = false;        ///< a rank was interrupted while all went back: they go back again
+    std::string checkpoint;   ///< that all go back to (CommitListener::newest); empty: nobody goes back
+    int waits_for = -1;       ///< a stage that has no node left: all wait until it has, without a plan
     bool validation_due = false;
     int validated_at = -1, committed_at = -1;
     std::string plan_json;
@@ -85,10 +90,9 @@ PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const
 /// Of the plan, ascending.
 std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::vector<int>& ranks);
 
-/// The plan of everybody, for the members; `how`: the others were lost. Throws InputError where a stage has no node
-/// left but on ranks that have just joined: its weights are lost.
+/// The plan of everybody, for the members. Throws InputError where none can be.
 RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& members,
-                          const std::vector<int>& joined, const std::string& how, RecoveryController& controller);
+                          RecoveryController& controller);
 
 /// Every member, after `follow`: nodes of ranks that joined get their stage from the first node on one that has not.
 /// Throws PeerFault where what comes has another size.

@@ -38,7 +38,7 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
       network_s_(start.position.network_s),
       tokens_(start.position.tokens),
       done_(start.position.iterations_done),
-      committed_at_(done_),
+      committed_at_(start.commit_first ? -1 : done_),
       validated_at_(start.position.validated ? done_ : -1),
       validation_due_(start.validate_first),
       told_members_(transport.members()),
@@ -71,33 +71,34 @@ TrainingPosition Trainer::position() const {
 bool Trainer::everybody_is_there() const { return transport_.members().size() == at(transport_.ranks()); }
 
 void Trainer::advance() {
+    if (waits_for_ >= 0) return stand_still();
     if (after_rest_) return iterate();
     if (validation_due_) validate();
     if (network_) network_->commit(position());
     if (committed_at_ != done_) commit(false);
-    if (done_ < experiment_.training.iterations && go_on()) return iterate();
+    if (done_ < experiment_.training.iterations && go_on()) return waits_for_ < 0 ? iterate() : void();
     commit(true);
     validate();
     over_ = true;
 }
 
 bool Trainer::go_on() {
-    static const std::string stop = "stop", meet = "meet";
     for (;;) {
         std::string told;
         if (controller_) {
             const auto command = controller_->next();
             for (const auto& loss : command.losses) lose(loss);
-            told = command.stop                  ? stop
-                   : transport_.somebody_waits() ? meet
+            told = command.stop                  ? stop_word
+                   : transport_.somebody_waits() ? meet_word
                    : network_                    ? ""
                    : everybody_is_there()        ? command.plan_json
                                                  : plan_made_anew();
         }
         told = transport_.broadcast(told);
-        if (told == stop) return false;
-        if (told == meet) {
+        if (told == stop_word) return false;
+        if (told == meet_word) {
             regroup();
+            if (waits_for_ >= 0) return true;
             continue;
         }
         if (!told.empty()) switch_plan(told);

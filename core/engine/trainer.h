@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Training: all iterations of an experiment, this rank's share of them, under either clock.
 #pragma once
+#include <stdexcept>
 #include <string>
 
 #include "core/engine/regroup.h"
@@ -92,6 +93,14 @@ public:
     virtual void committed(const TrainingPosition& position, const Plan& in_force, bool last) = 0;
     /// Ranks were lost or have come back: what was under way with the others is given up. On every rank that is there.
     virtual void regrouped() {}
+    /// On rank 0: a commit point that all can go back to, in words that the other ranks understand; "": none.
+    virtual std::string newest() { return {}; }
+    /// The back end's nodes here become what they were at that commit point, on every rank that is there, with the same
+    /// plan in force. Nothing is under way. Throws InputError where it cannot be read.
+    virtual TrainingPosition go_back(const std::string& newest, const Plan& in_force) {
+        static_cast<void>(newest), static_cast<void>(in_force);
+        throw std::logic_error("nothing is kept that a training could go back to");
+    }
 };
 
 /// From where a training goes on; the back end has that state already.
@@ -99,6 +108,7 @@ struct TrainingStart {
     TrainingPosition position;
     bool validate_first = true;  ///< before the first step, where that was not done at this position
     CommitListener* commits = nullptr;
+    bool commit_first = false;         ///< the start is a commit point too
     const Planner* planner = nullptr;  ///< plans anew for those who are left after a loss; null: nobody does
 };
 

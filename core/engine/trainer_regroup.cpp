@@ -17,7 +17,10 @@ void Trainer::interrupt() {
 }
 
 RankPosition Trainer::position_among_ranks() const {
-    RankPosition position{.iterations_done = is_new_ ? -1 : done_, .commit = commit_};
+    RankPosition position{.iterations_done = torn_     ? RankPosition::torn
+                                             : is_new_ ? RankPosition::has_come
+                                                       : done_,
+                          .commit = commit_};
     under_way_.say(position);
     return position;
 }
@@ -39,7 +42,10 @@ void Trainer::regroup() {
     const auto agreement = agree_with_all(met, positions);
     auto rest = under_way_.plan_rest(problem_, everybody_, met, agreement, is_new_, replanner_, transport_);
     report.planning_s = lap();
-    auto next = make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks);
+    report.waits_for = waits_for_ = agreement.waits_for;
+    std::optional<RankSchedule> next;
+    if (waits_for_ < 0)
+        next = make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks);
     if (rest) {
         report.goes_on = true;
         note_absent(at_s - agreement.origin_s - met.detection_s);
@@ -48,17 +54,26 @@ void Trainer::regroup() {
     } else {
         if (began_s_) report.lost_work_s = interrupted_s - *began_s_;  // else the iteration was over after all
         forget_iteration();
-        go_over_to(std::move(next));
+        computed_.reset();
+        execution_.reset();
+        if (next) go_over_to(std::move(*next));
     }
     report.connecting_s = lap();
-    fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
-    is_new_ = false;
-    if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
+    const bool goes_back = !agreement.checkpoint.empty();
+    if (waits_for_ < 0 && !goes_back) {
+        fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
+        is_new_ = false;
+        if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
+    }
     if (commits_) commits_->regrouped();
+    std::optional<Setback> setback;
+    if (goes_back) setback = go_back_with_all(agreement);
     report.fetching_s = lap();
+    if (setback) tell_setback(std::move(*setback), report.total_s());
     if (!report.goes_on) network_s_ += report.total_s();  // else the iteration lasts so much longer
-    watch_.pause();
     tell(met, agreement, std::move(report));
+    if (waits_for_ < 0) return watch_.pause();
+    began_s_ = stands_since_s_ = steady_s();
 }
 
 void Trainer::go_on_with(PlannedRest rest, const Agreement& agreement, RegroupReport& report) {
@@ -82,15 +97,18 @@ Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::
     std::string told;
     if (transport_.rank() == 0) {
         auto agreement = agree(positions);
+        choose_way(met, agreement);
         take_place(agreement);
         agreement.validation_due = validation_due_;
         agreement.validated_at = validated_at_;
         agreement.committed_at = committed_at_;
         agreement.at_s = transport_.now_s() - agreement.origin_s;
-        const auto next = schedule_for(problem_, everybody_, met.members, agreement.joined, met.how, replanner_);
-        agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
         ahead_.give_up();
-        if (met.members.size() < at(transport_.ranks())) ahead_.begin(problem_, next.plan);
+        if (agreement.waits_for < 0) {
+            const auto next = schedule_for(problem_, everybody_, met.members, replanner_);
+            agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
+            if (met.members.size() < at(transport_.ranks())) ahead_.begin(problem_, next.plan);
+        }
         told = to_text(agreement);
     }
     auto agreement = read_agreement(transport_.broadcast(told));
@@ -102,6 +120,7 @@ Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::
 }
 
 void Trainer::take_place(const Agreement& agreement) {
+    if (!agreement.checkpoint.empty() || agreement.torn) return;  // they go back, wherever that was
     if (!is_new_ && agreement.iterations_done == done_ + 1) {
         if (!computed_ || agreement.commit.empty())
             throw std::logic_error("the others have ended an iteration without this rank");
@@ -113,13 +132,16 @@ void Trainer::take_place(const Agreement& agreement) {
 
 void Trainer::tell(const Regrouping& met, const Agreement& agreement, RegroupReport report) {
     // Against what was told last: a meeting that led to nothing was not.
-    const auto told = std::exchange(told_members_, met.members);
+    auto there = met.members;
     const auto is_in = [](const std::vector<int>& ranks, int rank) {
         return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
     };
+    if (report.waits_for >= 0)  // who has just come is told of once the training goes on
+        std::erase_if(there, [&](int rank) { return is_in(agreement.joined, rank); });
+    const auto told = std::exchange(told_members_, there);
     std::copy_if(told.begin(), told.end(), std::back_inserter(report.lost),
-                 [&](int rank) { return !is_in(met.members, rank); });
-    std::copy_if(met.members.begin(), met.members.end(), std::back_inserter(report.joined),
+                 [&](int rank) { return !is_in(there, rank); });
+    std::copy_if(there.begin(), there.end(), std::back_inserter(report.joined),
                  [&](int rank) { return !is_in(told, rank) || is_in(agreement.joined, rank); });
     if (!listener_) return;
     report.iterations_done = done_;

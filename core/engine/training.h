@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One rank's training while it runs (core/engine/trainer.h starts it): the loop over iterations in trainer.cpp,
-// meetings of ranks after losses and returns in trainer_regroup.cpp.
+// meetings of ranks after losses and returns in trainer_regroup.cpp, what all go back to in trainer_setback.cpp.
 #pragma once
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/engine/failing_network.h"
@@ -40,6 +41,8 @@ public:
 
 private:
     const RankSchedule& schedule() const { return network_ ? network_->schedule() : execution_->schedule(); }
+    static constexpr const char *stop_word = "stop", *meet_word = "meet";  ///< rank 0's, where it tells of no plan
+
     TrainingPosition position() const;
     bool everybody_is_there() const;
     Plan plan_from(const std::string& plan_json) const;
@@ -77,6 +80,15 @@ private:
     void go_on_with(PlannedRest rest, const Agreement& agreement, RegroupReport& report);
     /// Nodes that are not there from now on were so since that long after the iteration's start.
     void note_absent(double since_s);
+    /// On rank 0: whether they go on, go back or wait.
+    void choose_way(const Regrouping& met, Agreement& agreement) const;
+    /// Everybody becomes what it was in the checkpoint. Until all are, whoever is interrupted is torn. What that cost,
+    /// but for the meeting.
+    Setback go_back_with_all(const Agreement& agreement);
+    void tell_setback(Setback setback, double going_back_s);
+    /// A stage has no node left: until somebody has come for it, or the training is to stop.
+    void stand_still();
+    double longest_wait_s() const;
     void tell(const Regrouping& met, const Agreement& agreement, RegroupReport report);
 
     const Experiment& experiment_;
@@ -106,6 +118,13 @@ private:
 
     InterruptedIteration under_way_;          ///< of the wall clock
     std::optional<RankSchedule> after_rest_;  ///< where a rest is to run: what all go over to then
+
+    // Where the weights of a stage were lost, or all go back whoever is (core/engine/way_on.h).
+    int waits_for_ = -1;                             ///< the stage that all stand still for
+    double stands_since_s_ = 0;                      ///< steady_s()
+    bool torn_ = false;                              ///< goes back, and the others may not have
+    int done_before_ = 0;                            ///< iterations, where it goes back
+    std::optional<std::pair<int, double>> went_to_;  ///< a checkpoint's iterations, and network_s_ once all were there
 
     std::vector<int> told_members_;  ///< ranks that were there when it was told last
     bool is_new_;                    ///< has come back, and knows nothing of what the others know

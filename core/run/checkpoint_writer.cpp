@@ -24,14 +24,15 @@ struct Snapshot {
 
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(What what, const RankSchedule& schedule, const ComputeBackend& compute,
+CheckpointWriter::CheckpointWriter(What what, const RankSchedule& schedule, ComputeBackend& compute,
                                    RankTransport& transport, Tell tell)
     : what_(std::move(what)),
       schedule_(schedule),
       compute_(compute),
       transport_(transport),
       tell_(std::move(tell)),
-      newest_(what_.begins_at) {}
+      newest_(what_.goes_back && what_.begins_with.empty() ? what_.begins_at - 1 : what_.begins_at),
+      kept_(what_.begins_with) {}
 
 CheckpointWriter::~CheckpointWriter() { wait_for_thread(); }
 
@@ -41,15 +42,16 @@ void CheckpointWriter::committed(const TrainingPosition& position, const Plan& i
     if (what_.every <= 0) return;
     const int done = position.iterations_done;
     if (under_way_) settle(last);
-    if (done > newest_ && (last || done % what_.every == 0)) {
+    const bool first = begins_with_one();
+    if (done > newest_ && (last || first || done % what_.every == 0)) {
         if (!under_way_)
             begin(position, in_force);
         else
             warn(fmt::format("the one after {} iterations is still being written", newest_),
                  fmt::format("the one after {} was left out", done), "Write them less often, or on a quicker disk");
     }
-    if (last && under_way_) settle(true);
-    if (last) wait_for_thread();
+    if ((last || first) && under_way_) settle(true);
+    if (last || first) wait_for_thread();
 }
 
 void CheckpointWriter::begin(const TrainingPosition& position, const Plan& in_force) {
@@ -94,6 +96,43 @@ void CheckpointWriter::regrouped() {
     if (was_under_way && transport_.rank() == 0) fs::remove_all(given_up, ignored);
 }
 
+std::string CheckpointWriter::newest() {
+    wait_for_thread();
+    return kept_.string();
+}
+
+TrainingPosition CheckpointWriter::go_back(const std::string& newest, const Plan& in_force) {
+    const auto manifest = read_manifest(newest);
+    for (std::size_t stage = 0; stage < in_force.stages.size(); ++stage) {
+        StageState state;
+        for (const NodeIndex node : in_force.stages[stage]) {
+            if (schedule_.rank_of[static_cast<std::size_t>(node)] != transport_.rank()) continue;
+            if (state.weights.empty()) state = read_stage(newest, manifest, static_cast<int>(stage));
+            if (!state.weights.empty()) compute_.set_state(node, state);
+        }
+    }
+    const bool same_plan = manifest.plan_json == to_json(in_force, what_.problem, nullptr).dump();
+    compute_.set_residuals(same_plan ? read_residuals(newest, manifest) : std::vector<MessageResidual>{});
+    newest_ = manifest.position.iterations_done;
+    auto position = manifest.position;
+    position.validated = position.validated || newest_ == what_.begins_at;
+    return position;
+}
+
+/// Where its folder is moved away, its files stay: links, or copies where the disk has none.
+void CheckpointWriter::keep(const fs::path& folder, int iterations) {
+    const auto kept = what_.folder / ("kept-" + checkpoint_name(iterations));
+    std::error_code error;
+    fs::remove_all(kept, error);
+    fs::copy(folder, kept, fs::copy_options::recursive | fs::copy_options::create_hard_links, error);
+    if (error) {
+        fs::remove_all(kept, error);
+        fs::copy(folder, kept);
+    }
+    const auto before = std::exchange(kept_, kept);
+    if (before.parent_path() == what_.folder && before != kept) fs::remove_all(before, error);
+}
+
 /// Ranks say how far they are; where all have written, rank 0 makes it a checkpoint.
 void CheckpointWriter::settle(bool wait) {
     if (wait) wait_for_thread();
@@ -123,6 +162,7 @@ void CheckpointWriter::settle(bool wait) {
 void CheckpointWriter::publish(const fs::path& folder, const CheckpointManifest& of, double held_s, double copied_s) {
     try {
         const auto manifest = write_manifest(folder, of);
+        if (transport_.ranks() > 1) keep(folder, manifest.position.iterations_done);
         {
             const std::lock_guard lock(mutex_);
             told_ = false;

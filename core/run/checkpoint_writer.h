@@ -14,31 +14,39 @@ namespace skippipe {
 /// its own writes that while the training goes on. Of each stage the rank of its first node writes; once all ranks have
 /// said that their files are on the disk, rank 0 writes the manifest and tells. One is under way at a time: where the
 /// disk is slower than the training, one is left out; where a rank is lost meanwhile, it is given up. What fails is
-/// told as a warning, and the training goes on.
+/// told as a warning, and the training goes on. The newest one that is whole stays where all ranks find it again, so
+/// that they can go back to it together.
 class CheckpointWriter final : public CommitListener {
 public:
     struct What {
         const Problem& problem;
-        std::filesystem::path folder;  ///< where each gets a folder of its own, seen by all ranks
-        int every = 0;                 ///< iterations; besides, where the training ends. 0: none at all
-        int begins_at = 0;             ///< iterations done at the start: of them there is one already
-        CheckpointManifest run;        ///< what is the same in all manifests
+        std::filesystem::path folder;            ///< where each gets a folder of its own, seen by all ranks
+        int every = 0;                           ///< iterations; besides, where the training ends. 0: none at all
+        int begins_at = 0;                       ///< iterations done at the start
+        CheckpointManifest run;                  ///< what is the same in all manifests
+        std::filesystem::path begins_with = {};  ///< the one after `begins_at`, where there is one already
+        bool goes_back = false;                  ///< the start is one too: written before the first iteration begins
     };
     using Tell = std::function<void(const protocol::Message&)>;
 
     /// `schedule`: of ranks and stages. `tell` is empty but on rank 0. All outlive it.
-    CheckpointWriter(What what, const RankSchedule& schedule, const ComputeBackend& compute, RankTransport& transport,
+    CheckpointWriter(What what, const RankSchedule& schedule, ComputeBackend& compute, RankTransport& transport,
                      Tell tell);
     ~CheckpointWriter() override;
 
+    /// Whether the start is to become a checkpoint.
+    bool begins_with_one() const { return newest_ < what_.begins_at; }
     void committed(const TrainingPosition& position, const Plan& in_force, bool last) override;
     void regrouped() override;
+    std::string newest() override;
+    TrainingPosition go_back(const std::string& newest, const Plan& in_force) override;
 
 private:
     enum class Share { writing, written, failed };
 
     void begin(const TrainingPosition& position, const Plan& in_force);
     void settle(bool wait);
+    void keep(const std::filesystem::path& folder, int iterations);
     void publish(const std::filesystem::path& folder, const CheckpointManifest& of, double held_s, double copied_s);
     void start(std::function<void()> work);
     void wait_for_thread();
@@ -48,7 +56,7 @@ private:
 
     const What what_;
     const RankSchedule& schedule_;
-    const ComputeBackend& compute_;
+    ComputeBackend& compute_;
     RankTransport& transport_;
     const Tell tell_;
 
@@ -57,6 +65,7 @@ private:
     int newest_;  ///< iterations of the newest that was begun
 
     std::function<void()> publish_;  ///< makes the one under way a checkpoint
+    std::filesystem::path kept_;     ///< on rank 0: the newest that all find
 
     mutable std::mutex mutex_;
     Share share_ = Share::written;

@@ -118,7 +118,8 @@ struct Writer {
                 {"redone_backwards", r.redone_backwards},
                 {"lost_gradients", r.lost_gradients},
                 {"dropped", r.dropped},
-                {"plan", r.plan_json}};
+                {"plan", r.plan_json},
+                {"waits_for", r.waits_for}};
     }
     json operator()(const WentBack& m) const {
         const auto& at = m.position;
@@ -203,11 +204,26 @@ Message read(const json& v) {
             v.at("why")};
     if (type == "plan switched") return PlanSwitched{count(v.at("iteration")), v.at("plan"), v.at("why")};
     if (type == "regrouped")
-        return Regrouped{{count(v.at("iterations_done")), v.at("lost"), v.at("joined"), v.at("nodes_lost"),
-                          v.at("nodes_joined"), v.at("how"), v.at("lost_work_s"), v.at("detection_s"), v.at("quiet_s"),
-                          v.at("meeting_s"), v.at("planning_s"), v.at("connecting_s"), v.at("fetching_s"),
-                          v.at("goes_on"), count(v.at("redone_forwards")), count(v.at("redone_backwards")),
-                          v.at("lost_gradients"), count(v.at("dropped")), v.at("plan")}};
+        return Regrouped{{count(v.at("iterations_done")),
+                          v.at("lost"),
+                          v.at("joined"),
+                          v.at("nodes_lost"),
+                          v.at("nodes_joined"),
+                          v.at("how"),
+                          v.at("lost_work_s"),
+                          v.at("detection_s"),
+                          v.at("quiet_s"),
+                          v.at("meeting_s"),
+                          v.at("planning_s"),
+                          v.at("connecting_s"),
+                          v.at("fetching_s"),
+                          v.at("goes_on"),
+                          count(v.at("redone_forwards")),
+                          count(v.at("redone_backwards")),
+                          v.at("lost_gradients"),
+                          count(v.at("dropped")),
+                          v.at("plan"),
+                          v.at("waits_for")}};
     if (type == "paused") return Paused{v.at("paused")};
     if (type == "checkpointed")
         return Checkpointed{count(v.at("iterations_done")), v.at("folder"), v.at("bytes"), v.at("held_s"),

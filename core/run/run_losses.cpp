@@ -65,11 +65,13 @@ void Run::receive(const protocol::Regrouped& m) {
     outcome_.begun_again += report.lost_work_s > 0 ? 1 : 0;
     if (!report.goes_on) network_s_ += report.total_s();
     const auto what = describe(report, job_.problem);
-    plan_ = plan_of(report.plan_json);
-    recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);
+    if (!report.plan_json.empty()) {
+        plan_ = plan_of(report.plan_json);
+        recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);
+    }
     log_.warn(what);
     // It knows one plan, of all ranks.
-    if (plan_.stages == job_.plan.stages && !machines_.empty())
+    if (!report.plan_json.empty() && plan_.stages == job_.plan.stages && !machines_.empty())
         forecast_.emplace(job_.experiment, job_.problem, plan_, machines_, job_.calibrate);
     else
         forecast_.reset();

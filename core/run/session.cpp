@@ -159,6 +159,7 @@ private:
             what_to_keep(start.position, hello.data), schedule_, *compute_, transport_,
             place_.coordinator ? [this](const protocol::Message& m) { say(m); } : CheckpointWriter::Tell{});
         start.commits = &checkpoints;
+        start.commit_first = checkpoints.begins_with_one();
         if (place_.planners) start.planner = place_.planners->find(work_.plan.planner);
         const auto failed = [this](std::exception_ptr error) { report(error); };
         std::optional<Spokesman> spokesman;
@@ -207,9 +208,14 @@ private:
         run.save_weights = job_.save_weights;
         run.threads = job_.threads;
         run.calibrate = job_.calibrate;
-        return {work_.problem, job_.checkpoints,
-                job_.checkpoints.empty() ? 0 : work_.experiment.training.checkpoint_every, start.iterations_done,
-                std::move(run)};
+        const auto& recovery = work_.experiment.recovery;
+        return {work_.problem,
+                job_.checkpoints,
+                job_.checkpoints.empty() ? 0 : work_.experiment.training.checkpoint_every,
+                start.iterations_done,
+                std::move(run),
+                job_.start_from,
+                transport_.ranks() > 1 && recovery.policy == RecoveryPolicy::restart};
     }
 
     /// Every rank writes its stages into one folder.
@@ -226,6 +232,16 @@ private:
     }
 
     void save_weights() {
+        const auto members = transport_.members();
+        for (std::size_t stage = 0; stage < work_.plan.stages.size(); ++stage)
+            if (const auto& ring = work_.plan.stages[stage];
+                std::none_of(ring.begin(), ring.end(), [&](NodeIndex node) {
+                    return std::binary_search(members.begin(), members.end(), schedule_.rank_of[at(node)]);
+                }))
+                return say(protocol::Warned{{"--save-weights", fmt::format("stage {} has no node left", stage),
+                                             "the training was stopped while it waited for one",
+                                             "`skippipe resume` goes on from the newest checkpoint",
+                                             Fault::Severity::warning}});
         const auto stages = gather_weights(*compute_, schedule_, transport_);
         if (transport_.rank() == 0)
             backend_.save_weights(job_.save_weights, work_, [&](int stage) { return stages[at(stage)]; });

@@ -3,72 +3,12 @@
 // back, and what comes in the end is what an undisturbed training gives. Real programs, Gloo on loopback.
 #include <random>
 
-#include "core/record/checkpoints.h"
-#include "tests/app/launched.h"
+#include "tests/app/losing_ranks.h"
 
 using namespace launched;
 using skippipe::RunState;
 
 namespace {
-
-constexpr int patient_ms = 180'000, ranks = 4, stages = 3;
-
-/// Every rank but one may be lost: each has a node of each stage.
-QString everywhere(const Scene& scene, int iterations, const char* wire = "fp32", bool shaped = false) {
-    QJsonArray nodes, placement;
-    for (int stage = 0; stage < stages; ++stage) {
-        QJsonArray ring;
-        for (int rank = 0; rank < ranks; ++rank) {
-            const auto id = QString("r%1s%2").arg(rank).arg(stage);
-            nodes.append(QJsonObject{{"id", id}, {"rank", rank}, {"seconds_per_sample_per_block", 0.01}});
-            ring.append(id);
-        }
-        placement.append(ring);
-    }
-    QJsonArray links;
-    for (qsizetype i = 0; i < nodes.size(); ++i)
-        for (qsizetype k = 0; k < i; ++k)
-            links.append(QJsonObject{{"from", nodes[i].toObject()["id"]},
-                                     {"to", nodes[k].toObject()["id"]},
-                                     {"latency_s", 0.001},
-                                     {"bandwidth_bytes_per_s", 1e9}});
-    const QJsonObject document{
-        {"format", 1},
-        {"name", "Everywhere"},
-        {"seed", 5},
-        {"topology", QJsonObject{{"nodes", nodes}, {"links", links}}},
-        {"model", QJsonObject{{"blocks", 3}, {"width", 32}, {"heads", 2}, {"sequence", 32}}},
-        {"pipeline", QJsonObject{{"stages", stages},
-                                 {"placement", placement},
-                                 {"microbatches", 8},
-                                 {"microbatch_samples", 1},
-                                 {"skip_ratio", 0.33},
-                                 {"memory_microbatches", 8},
-                                 {"planner", "skippipe"},
-                                 {"plan_steps", 200}}},
-        {"costs", QJsonObject{{"wire", wire}}},
-        {"data", QJsonObject{{"source", "text"}, {"path", "corpus.txt"}, {"validation_samples", 4}}},
-        {"training", QJsonObject{{"iterations", iterations}, {"validate_every", 40}, {"checkpoint_every", 15}}},
-        {"execution",
-         QJsonObject{
-             {"clock", "wall"}, {"transport", "gloo"}, {"ranks", ranks}, {"threads", 1}, {"shape_links", shaped}}}};
-    return scene.write("everywhere.json", QJsonDocument(document).toJson());
-}
-
-std::vector<qint64> workers_of(const Scene& scene, int rank) {
-    std::vector<qint64> found;
-    for (const auto pid : scene.alive("RANK=" + QByteArray::number(rank)))
-        if (QFile::symLinkTarget(QStringLiteral("/proc/%1/exe").arg(pid)).endsWith("skippipe-worker"))
-            found.push_back(pid);
-    return found;
-}
-
-double total(const Scene& scene, skippipe::RunId run, const std::string& name) {
-    double sum = 0;
-    for (const auto& metric : skippipe::Reader(scene.record().toStdString()).metrics(run))
-        if (metric.name == name) sum += metric.value;
-    return sum;
-}
 
 struct Kind {
     const char* name;
@@ -211,18 +151,12 @@ private Q_SLOTS:
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 
-    /// Its weights were on that rank alone: the run ends, says so, and goes on from its newest checkpoint.
+    /// Its weights were on that rank alone, and there is no checkpoint: the run ends, and says so.
     void a_stage_that_is_lost_ends_the_run() {
         const Scene scene;
         const QJsonObject execution{{"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}};
-        const auto file = scene.tiny("kept.json", execution, 100'000, true);
-        auto process = start(scene, {"run", file, "--checkpoint-every", "2"});
-        QVERIFY(wait_until(
-            [&] {
-                const auto run = scene.last_run();
-                return run && !skippipe::list_checkpoints(scene.record().toStdString(), run->id).empty();
-            },
-            patient_ms));
+        auto process = start(scene, {"run", scene.tiny("lost.json", execution, 100'000, true)});
+        QVERIFY(trains_on(scene, process, 0));
         const auto victims = workers_of(scene, 1);
         QCOMPARE(victims.size(), std::size_t(1));
         ::kill(static_cast<pid_t>(victims[0]), SIGKILL);
@@ -234,17 +168,6 @@ private Q_SLOTS:
                  text);
         QVERIFY(scene.last_run()->state == RunState::failed);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
-        auto resumed = start(scene, {"resume", "latest"});
-        const int done = scene.last_run()->iterations_done;
-        QVERIFY(wait_until([&] { return scene.last_run()->iterations_done > done + 2; }, patient_ms));
-        auto stop = start(scene, {"stop", "latest"});
-        QVERIFY(stop.ended(patient_ms));
-        QVERIFY(resumed.ended(patient_ms));
-    }
-
-private:
-    static Process start(const Scene& scene, const QStringList& arguments) {
-        return scene.start(program, arguments + QStringList{"--db", scene.record()});
     }
 };
 

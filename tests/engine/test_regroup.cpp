@@ -3,6 +3,7 @@
 #include <QTest>
 
 #include "core/engine/regroup.h"
+#include "core/engine/way_on.h"
 #include "core/planner/timeline/evaluator.h"
 #include "tests/engine/random_plans.h"
 
@@ -85,7 +86,8 @@ private Q_SLOTS:
     }
 
     void agreements_travel() {
-        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, 3, 4, "{}", 1, {1}, 0.25, 1. / 3, {"{}", ""}};
+        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", 1,      true,      3,
+                              4, "{}",           1,   {1},  0.25,   1. / 3, {"{}", ""}};
         const auto got = read_agreement(to_text(given));
         QCOMPARE(got.iterations_done, given.iterations_done);
         QVERIFY(got.commit == given.commit);
@@ -118,28 +120,49 @@ private Q_SLOTS:
     void siblings_take_over() {
         const Scene s;
         ReplanController controller;
-        const auto left = schedule_for(s.problem, s.everybody, {0}, {}, "its connection broke", controller);
+        const auto left = schedule_for(s.problem, s.everybody, {0}, controller);
         QCOMPARE(left.plan.paths.size(), std::size_t(4));
         for (const auto& path : left.plan.paths)
             for (const NodeIndex node : path.nodes) QCOMPARE(left.rank_of[at(node)], 0);
         QVERIFY(left.transfers.empty());
         QVERIFY(evaluate(s.problem, left.plan).complete);
-        const auto whole = schedule_for(s.problem, s.everybody, {0, 1}, {1}, "", controller);
+        const auto whole = schedule_for(s.problem, s.everybody, {0, 1}, controller);
         QVERIFY(whole.plan == s.everybody.plan);
         QVERIFY(nodes_of_ranks(s.everybody, {1}) == (std::vector<NodeIndex>{1, 3, 5}));
     }
 
-    /// Who has just come has no weights: a stage needs somebody who has.
-    void a_stage_without_weights_is_refused() {
+    /// Who has just come has no weights: a stage needs somebody who has, or a checkpoint.
+    void a_stage_without_weights() {
         Scene s;
         s.everybody.rank_of = {0, 1, 1, 1, 0, 1};
-        ReplanController controller;
-        const auto gone =
-            fault_of([&] { schedule_for(s.problem, s.everybody, {0}, {}, "its connection broke", controller); });
+        const auto way = [&](std::vector<int> members, std::vector<int> joined, bool has_checkpoint) {
+            return way_on(s.problem, s.everybody, {}, {members, joined, "its connection broke", true}, has_checkpoint);
+        };
+        const auto gone = fault_of([&] { way({0}, {}, false); });
         QVERIFY2(gone.find("rank 1 is gone (nodes n1, n2, n3, n5): its connection broke; stage 1 has no node left") !=
                      std::string::npos,
                  gone.c_str());
-        QVERIFY(!fault_of([&] { schedule_for(s.problem, s.everybody, {0, 1}, {1}, "", controller); }).empty());
+        QVERIFY(!fault_of([&] { way({0, 1}, {1}, false); }).empty());
+        QCOMPARE(way({0}, {}, true).waits_for, 1);
+        QVERIFY(!way({0}, {}, true).goes_back);
+        QCOMPARE(way({0, 1}, {1}, true).waits_for, -1);
+        QVERIFY(way({0, 1}, {1}, true).goes_back);
+    }
+
+    /// With `restart` whoever is lost; where some have gone back and others not, they do so again.
+    void who_goes_back() {
+        const Scene s;
+        const auto goes_back = [&](RecoveryPolicy policy, bool lost, bool torn, bool has_checkpoint) {
+            Recovery recovery;
+            recovery.policy = policy;
+            const auto way = way_on(s.problem, s.everybody, recovery, {{0}, {}, "", lost, torn}, has_checkpoint);
+            return way.goes_back && way.waits_for < 0;
+        };
+        QVERIFY(goes_back(RecoveryPolicy::restart, true, false, true));
+        QVERIFY(!goes_back(RecoveryPolicy::restart, false, false, true));  // one has only come back
+        QVERIFY(!goes_back(RecoveryPolicy::restart, true, false, false));
+        QVERIFY(!goes_back(RecoveryPolicy::reroute, true, false, true));
+        QVERIFY(goes_back(RecoveryPolicy::reroute, false, true, true));
     }
 };
 

@@ -147,7 +147,13 @@ private Q_SLOTS:
         const auto command = protocol::encode(protocol::Command(protocol::FailNode{3, 60}));
         const auto job = protocol::encode(worker_job(job_));
         const auto position = to_text(RankPosition{3, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
-        const auto agreement = to_text(Agreement{3, {{1, 2}}, {1}, true, 2, 2, "{}"});
+        const auto agreement = to_text(Agreement{.iterations_done = 3,
+                                                 .commit = {{1, 2}},
+                                                 .joined = {1},
+                                                 .validation_due = true,
+                                                 .validated_at = 2,
+                                                 .committed_at = 2,
+                                                 .plan_json = "{}"});
         int read = 0, refused = 0;
         rounds([&](Rng rng) {
             const auto attempt = [&](const auto& decode) {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks of a training that all go back to a checkpoint, or stand still until a stage has a node again.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/engine/training.h"
+#include "core/engine/way_on.h"
+
+namespace skippipe {
+
+void Trainer::choose_way(const Regrouping& met, Agreement& agreement) const {
+    const auto is_in = [](const std::vector<int>& ranks, int rank) {
+        return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    };
+    const bool lost = std::any_of(told_members_.begin(), told_members_.end(),
+                                  [&](int rank) { return !is_in(met.members, rank) || is_in(agreement.joined, rank); });
+    const auto checkpoint = commits_ ? commits_->newest() : std::string{};
+    const auto way = way_on(problem_, everybody_, experiment_.recovery,
+                            {met.members, agreement.joined, met.how, lost, agreement.torn}, !checkpoint.empty());
+    agreement.waits_for = way.waits_for;
+    if (way.goes_back) agreement.checkpoint = checkpoint;
+    if (way.goes_back || way.waits_for >= 0) agreement.rests = RankPosition::not_begun;
+}
+
+Setback Trainer::go_back_with_all(const Agreement& agreement) {
+    torn_ = true;
+    done_before_ = std::max(done_before_, agreement.iterations_done);
+    const auto to = commits_->go_back(agreement.checkpoint, everybody_.plan);
+    commit_.clear();
+    done_ = committed_at_ = to.iterations_done;
+    validated_at_ = to.validated ? done_ : -1;
+    validation_due_ = false;
+    tokens_ = to.tokens;
+    transport_.all_gather({0});
+    torn_ = is_new_ = false;
+    const bool was_here = went_to_ && went_to_->first == done_;
+    const double since_s = was_here ? went_to_->second : to.network_s;
+    return {to, std::max(std::exchange(done_before_, 0) - done_, 0), network_s_ - since_s, "nodes were lost"};
+}
+
+void Trainer::tell_setback(Setback setback, double going_back_s) {
+    setback.lost_s += going_back_s;
+    went_to_.emplace(done_, network_s_ + going_back_s);
+    if (listener_) listener_->went_back(position(), setback);
+}
+
+void Trainer::stand_still() {
+    std::string told;
+    if (controller_) {
+        const double until_s = stands_since_s_ + longest_wait_s();
+        while (told.empty()) {
+            if (transport_.must_regroup()) throw Aborted();
+            if (controller_->next().stop)
+                told = stop_word;
+            else if (transport_.somebody_waits())
+                told = meet_word;
+            else if (steady_s() > until_s)
+                throw nobody_came(problem_, everybody_, waits_for_);
+            else
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+    }
+    told = transport_.broadcast(told);
+    if (told == meet_word) return regroup();
+    watch_.pause();
+    over_ = true;
+}
+
+/// Who is started again has its data to read; who is made to fail comes back when the document says.
+double Trainer::longest_wait_s() const {
+    constexpr double until_it_has_read_s = 600;
+    double longest_s = 0;
+    for (const auto& failure : experiment_.failures)
+        longest_s = std::max(longest_s, failure.rejoin_after_s.value_or(0));
+    return longest_s + until_it_has_read_s;
+}
+
+}  // namespace skippipe

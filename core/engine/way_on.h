@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks were lost: whether the others go on, go back to a checkpoint, or wait. Values, without ranks.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/engine/recovery.h"
+#include "core/engine/regroup.h"
+
+namespace skippipe {
+
+/// What is known of ranks that have met.
+struct Met {
+    const std::vector<int>& members;  ///< ranks that are there
+    const std::vector<int>& joined;   ///< of them without weights: they have just come
+    std::string how;                  ///< why the loss of the others was believed; empty: none was lost
+    bool somebody_lost = false;       ///< since it was told last; also one that was back at once
+    bool torn = false;                ///< a rank was interrupted while all went back
+};
+
+/// How they go on.
+struct WayOn {
+    int waits_for = -1;      ///< a stage of which no node is there: all stand still until one is
+    bool goes_back = false;  ///< all become what they were in the last checkpoint
+};
+
+/// `recovery`: of the document. `has_checkpoint`: there is one to go back to. Throws InputError where the weights of a
+/// stage are lost and nothing brings them back.
+WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recovery& recovery, const Met& met,
+             bool has_checkpoint);
+
+/// That nobody has come for a stage that all have waited for.
+InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage);
+
+}  // namespace skippipe

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks that are killed with all that some stage was, or where the document says so with any: the others wait for them,
+// all go back to a checkpoint, and do again what they did. Real programs, Gloo on loopback.
+#include "core/record/checkpoints.h"
+#include "tests/app/losing_ranks.h"
+
+using namespace launched;
+using skippipe::RunState;
+
+class TestRankSetbacks : public QObject {
+    Q_OBJECT
+
+    static bool has_checkpoint(const Scene& scene, skippipe::RunId after, int iterations) {
+        return wait_until(
+            [&] {
+                const auto run = scene.last_run();
+                if (!run || run->id == after) return false;
+                const auto all = skippipe::list_checkpoints(scene.record().toStdString(), run->id);
+                return !all.empty() && run->iterations_done >= iterations;
+            },
+            patient_ms);
+    }
+    /// Stage 2 is on rank 1 alone.
+    static QString two_ranks(const Scene& scene, int iterations) {
+        const QJsonObject execution{{"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}};
+        return scene.tiny("kept.json", execution, iterations, true);
+    }
+    static bool kill_rank(const Scene& scene, int rank, const std::vector<qint64>& but = {}) {
+        std::vector<qint64> there;
+        if (!wait_until([&] { return (there = workers_of(scene, rank)).size() == 1 && there != but; }, patient_ms))
+            return false;
+        return ::kill(static_cast<pid_t>(there[0]), SIGKILL) == 0;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        if (!no_worker().isEmpty()) QSKIP(qPrintable(no_worker()));
+    }
+
+    /// With the same plan what is done again has the same bits: no iteration is recorded that another training had.
+    void a_stage_that_was_lost_whole_data() {
+        QTest::addColumn<bool>("twice");
+        QTest::newRow("once") << false;
+        QTest::newRow("and again as it comes back") << true;
+    }
+    void a_stage_that_was_lost_whole() {
+        QFETCH(bool, twice);
+        const Scene scene;
+        const auto file = two_ranks(scene, 120);
+        const QStringList command{"run", file, "--checkpoint-every", "7"};
+        auto undisturbed = start(scene, command);
+        QVERIFY(undisturbed.ended(patient_ms));
+        QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());
+        const auto whole = scene.last_run()->id;
+        auto process = start(scene, command);
+        QVERIFY(has_checkpoint(scene, whole, 12));
+        const auto run = scene.last_run()->id;
+        const auto first = workers_of(scene, 1);
+        QVERIFY(kill_rank(scene, 1));
+        if (twice) QVERIFY(kill_rank(scene, 1, first));
+        QVERIFY(process.ended(patient_ms));
+        const auto told = process.text();
+        QVERIFY2(process.exit_code() == 0, told);
+        QVERIFY2(told.contains("the others wait for stage") && told.contains("back to the checkpoint after"), told);
+        QCOMPARE(scene.last_run()->id, run);
+        QVERIFY(scene.last_run()->state == RunState::finished);
+        QVERIFY2(total(scene, run, "nodes_lost") > 0, told);
+        QVERIFY2(total(scene, run, "lost_network_s") > 0, told);
+        QVERIFY2(scene.losses(run) == scene.losses(whole), told);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
+    /// Every stage has other nodes, but the document says that all go back.
+    void restart_after_any_loss() {
+        const Scene scene;
+        const auto file = everywhere(scene, 120, {{"policy", "restart"}});
+        auto undisturbed = start(scene, {"run", file});
+        QVERIFY(undisturbed.ended(patient_ms));
+        QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());
+        const auto whole = scene.last_run()->id;
+        auto process = start(scene, {"run", file});
+        QVERIFY(wait_until([&] { return scene.last_run()->id != whole && scene.last_run()->iterations_done >= 3; },
+                           patient_ms));
+        const auto run = scene.last_run()->id;
+        QVERIFY(kill_rank(scene, 2));
+        QVERIFY2(wait_until(
+                     [&] {
+                         return process.process->state() == QProcess::NotRunning ||
+                                scene.last_run()->iterations_done >= 40;
+                     },
+                     patient_ms),
+                 process.text());
+        QVERIFY(kill_rank(scene, 3));
+        QVERIFY(process.ended(patient_ms));
+        const auto told = process.text();
+        QVERIFY2(process.exit_code() == 0, told);
+        QVERIFY2(told.count("back to the checkpoint after") >= 2, told);
+        QVERIFY2(total(scene, run, "nodes_lost") >= 2 * stages && total(scene, run, "lost_iterations") > 0, told);
+        const auto expected = scene.losses(whole), got = scene.losses(run);
+        QCOMPARE(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i) QVERIFY2(std::abs(got[i] / expected[i] - 1) < 1e-5, told);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
+    /// Nobody comes for it: the run still obeys, and what it wrote before is whole.
+    void who_waits_can_be_stopped() {
+        const Scene scene;
+        auto process = start(scene, {"run", two_ranks(scene, 100'000), "--checkpoint-every", "2"});
+        QVERIFY(has_checkpoint(scene, 0, 3));
+        auto fail = start(scene, {"fail", "latest", "e"});
+        QVERIFY(fail.ended(patient_ms));
+        QVERIFY(wait_until([&] { return process.text().contains("the others wait for stage"); }, patient_ms));
+        auto stop = start(scene, {"stop", "latest"});
+        QVERIFY(stop.ended(patient_ms));
+        QVERIFY(process.ended(patient_ms));
+        QVERIFY2(scene.last_run()->state == RunState::stopped, process.text());
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+        const int done = scene.last_run()->iterations_done;
+        auto resumed = start(scene, {"resume", "latest"});
+        QVERIFY(wait_until([&] { return scene.last_run()->iterations_done > done + 2; }, patient_ms));
+        auto again = start(scene, {"stop", "latest"});
+        QVERIFY(again.ended(patient_ms));
+        QVERIFY(resumed.ended(patient_ms));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRankSetbacks)
+#include "test_rank_setbacks.moc"
