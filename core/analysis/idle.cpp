@@ -150,6 +150,9 @@ void cut_tail(const SpanIndex& index, NodeIndex node, StageIndex stage, IdleCaus
     const auto [reduce_start, reduce_end] = index.all_reduce(stage, node);
     const auto [step_start, step_end] = index.step(stage, node);
     cut.until(reduce_start, otherwise);
+    for (const Span* arrival : index.reduction_arrivals(node))
+        if (arrival->stage == stage && arrival->end_s <= reduce_end)
+            cut.until(arrival->end_s, IdleCause::all_reduce, -1, arrival->node);
     cut.until(reduce_end, IdleCause::all_reduce);
     cut.until(step_start, otherwise);
     cut.until(step_end, IdleCause::optimizer);

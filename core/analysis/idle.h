@@ -36,7 +36,8 @@ struct IdleGap {
     IdleCause cause = IdleCause::fill_drain;
     double start_s = 0, end_s = 0;    ///< from the iteration's start
     MicrobatchIndex microbatch = -1;  ///< whose operation ended the wait, or was held (memory, order); -1: none
-    NodeIndex other = -1;             ///< the node it waited for; -1: none
+    NodeIndex other = -1;             ///< the node it waited for: of a planned reduction the replica whose part or sum
+                                      ///< came next, over the line from it; -1: none
 };
 
 struct IdleReport {

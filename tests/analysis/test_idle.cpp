@@ -142,6 +142,30 @@ private Q_SLOTS:
         QCOMPARE(queued->other, 1);  // E, whose message stood in the queue
     }
 
+    /// Stage 1 on A, B and C sums in a chain to C and back: C is done first, with one F and B at 4.5-6.5 and so on;
+    /// what each waits for is its neighbour in the chain, and B for C once it has A's part.
+    void a_planned_reduction_names_the_replica() {
+        auto problem = examples::toy({"D", "A", "B", "C"}, 2, 2, 1);
+        problem.plan_reductions = problem.shared_links = true;
+        problem.gradient_bytes = {0, 4};
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 4;
+        Plan plan{.stages = {{0}, {1, 2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}};
+        plan.reductions = {{}, {{1, PieceForm::tree, 2, {1, 2, 2}, {1, 2, 2}}}};
+        // A's B ends at 7.5 and its part is at B at 9.5, at C at 11.5; B has the sum at 13.5, A at 15.5.
+        const auto report = explain_idle(problem, plan, evaluate(problem, plan));
+        const auto waits = [&](NodeIndex node) {
+            std::vector<std::tuple<double, double, NodeIndex>> found;
+            for (const auto& gap : report.gaps)
+                if (gap.node == node && gap.cause == IdleCause::all_reduce)
+                    found.emplace_back(gap.start_s, gap.end_s, gap.other);
+            return found;
+        };
+        using Waits = std::vector<std::tuple<double, double, NodeIndex>>;
+        QVERIFY(waits(1) == (Waits{{7.5, 15.5, 2}}));
+        QVERIFY(waits(2) == (Waits{{0, 9.5, 1}, {9.5, 13.5, 3}}));
+        QVERIFY(waits(3) == (Waits{{0, 11.5, 2}}));
+    }
+
     void examples_tile() {
         for (const auto& example : examples::all())
             check_tiling(example.problem, example.plan, evaluate(example.problem, example.plan));

@@ -178,12 +178,12 @@ static QStringList describe_holders(const LaneGap& gap, const std::string& node,
     return lines;
 }
 
-/// Which replica's transfer a planned all-reduce waited for last.
+/// Which replica a planned all-reduce waited for, and over which line.
 static QStringList describe_last_sum(const LaneGap& gap, const std::string& node, const TimelineData& data) {
     const auto last = waited_for(data, lane_named(node, data), gap);
     if (last.span == nullptr) return {};
-    return {QObject::tr("until %1 has handed over the last of it")
-                .arg(QString::fromStdString(data.lanes()[static_cast<std::size_t>(last.lane)].name))};
+    const auto sender = QString::fromStdString(data.lanes()[static_cast<std::size_t>(last.lane)].name);
+    return {QObject::tr("for what %1 sends, over %1->%2").arg(sender, QString::fromStdString(node))};
 }
 
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
@@ -201,7 +201,8 @@ QStringList describe_gap(const LaneGap& gap, const std::string& node, const Time
     if (gap.cause == IdleCause::fill_drain)
         lines.last() = gap.microbatch >= 0 ? QObject::tr("Filling the pipeline: nothing has reached it yet")
                                            : QObject::tr("Draining: its work is done, others go on");
-    if (gap.other >= 0 && static_cast<std::size_t>(gap.other) < data.lanes().size())
+    if (gap.other >= 0 && gap.cause != IdleCause::all_reduce &&
+        static_cast<std::size_t>(gap.other) < data.lanes().size())
         lines << QObject::tr("from %1").arg(
             QString::fromStdString(data.lanes()[static_cast<std::size_t>(gap.other)].name));
     if (gap.cause == IdleCause::memory && gap.other < 0) return lines << describe_holders(gap, node, data);

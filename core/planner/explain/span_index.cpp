@@ -31,6 +31,7 @@ auto* found(const Map& map, const Key& key) {
 SpanIndex::SpanIndex(const Problem& problem, const Timeline& timeline)
     : planned_(problem.plan_reductions),
       busy_(problem.node_ids.size()),
+      reduction_arrivals_(problem.node_ids.size()),
       holdings_(problem.node_ids.size()),
       memory_(problem.memory) {
     memory_.resize(problem.node_ids.size(), unlimited_memory);
@@ -42,6 +43,7 @@ SpanIndex::SpanIndex(const Problem& problem, const Timeline& timeline)
     };
     const auto by_end = [](const Span* a, const Span* b) { return a->end_s < b->end_s; };
     for (auto& spans : busy_) std::stable_sort(spans.begin(), spans.end(), by_start);
+    for (auto& spans : reduction_arrivals_) std::stable_sort(spans.begin(), spans.end(), by_end);
     for (auto& [key, spans] : operations_) std::stable_sort(spans.begin(), spans.end(), by_end);
     for (auto& [key, spans] : arrivals_) std::stable_sort(spans.begin(), spans.end(), by_end);
     hold();
@@ -54,6 +56,8 @@ void SpanIndex::add(const Span& span) {
         operations_[{span.microbatch, span.node}].push_back(&span);
     } else if (is_transfer(span.kind)) {
         arrivals_[{span.microbatch, span.to_node}].push_back(&span);
+    } else if (span.kind == SpanKind::transfer_reduction) {
+        reduction_arrivals_[span.to_node].push_back(&span);
     } else if (span.kind == SpanKind::all_reduce) {
         widen(all_reduce_, span);
     } else if (span.kind == SpanKind::step) {

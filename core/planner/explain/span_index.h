@@ -30,6 +30,8 @@ public:
 
     /// Compute spans of a node by start.
     const std::vector<const Span*>& busy(NodeIndex node) const { return busy_[node]; }
+    /// Transfers of planned reductions to a node by arrival.
+    const std::vector<const Span*>& reduction_arrivals(NodeIndex node) const { return reduction_arrivals_[node]; }
     InputSource input_source(const Span& operation) const;
     /// From its ready_s to its start_s, tiled, in order of time; one stretch for each thing the node did or did not do.
     std::vector<WaitInterval> wait_intervals(const Span& operation) const;
@@ -61,7 +63,7 @@ private:
     void hold();
 
     bool planned_;  ///< reductions are
-    PerNode<std::vector<const Span*>> busy_;
+    PerNode<std::vector<const Span*>> busy_, reduction_arrivals_;
     std::map<Key, std::vector<const Span*>> operations_, arrivals_;  ///< by start, by arrival
     PerNode<Holding> holdings_;
     PerNode<int> memory_;

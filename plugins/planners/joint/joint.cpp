@@ -26,12 +26,14 @@ PlanRequest with_room_for_rings(const PlanRequest& request) {
 /// The plan that as many steps find with the charged ring, its gradients summed by the shortest starts instead: so that
 /// planned reductions do not take longer than the ring. Nothing where a ring lacks lines. `best_s`: what progress
 /// shows.
-std::optional<Plan> plan_with_rings(const Problem& problem, const PlanRequest& request, double best_s) {
+std::optional<Plan> plan_with_rings(const Problem& problem, const PlanRequest& request, std::int64_t steps,
+                                    double best_s) {
     Problem ring = problem;
     ring.plan_reductions = false;
     ring.charge_all_reduce = true;
     PlanRequest own = request;
     own.robust.reset();
+    own.steps = steps;
     if (request.progress)
         own.progress = [&request, best_s](const PlanProgress& progress) {
             constexpr double begin = JointSearch::start_end;
@@ -61,7 +63,8 @@ public:
             return JointSearch(problem, request).plan(name());
         const PlanRequest roomy = with_room_for_rings(request);
         JointSearch search(problem, roomy);
-        if (const auto rings = plan_with_rings(problem, request, search.best_s())) search.begin_besides(*rings);
+        if (const auto rings = plan_with_rings(problem, request, search.steps(), search.best_s()))
+            search.begin_besides(*rings);
         return search.plan(name());
     }
 };

@@ -34,6 +34,8 @@ public:
 
     /// Begins with this plan as well. Before plan().
     void begin_besides(const Plan& plan);
+    /// Of the whole search, where steps say how long it is.
+    std::int64_t steps() const { return steps_; }
     /// Iteration of the best plan so far.
     double best_s() const { return best_s_; }
 
