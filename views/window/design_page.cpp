@@ -116,6 +116,7 @@ QWidget* DesignPage::palette() {
            [this] { canvas_->add_region_here(); });
     heading(tr("Start from"));
     const std::pair<QString, QString> templates[] = {{tr("Quick start"), "quick-start"},
+                                                     {tr("Quick start, planned reductions"), "planned-reductions"},
                                                      {tr("One cluster"), "single-cluster"},
                                                      {tr("Authors' 18"), "authors-18"},
                                                      {tr("Authors' 20"), "authors-20"},

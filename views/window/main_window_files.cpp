@@ -57,6 +57,7 @@ void MainWindow::open_template(const QString& name) {
     if (name.isEmpty()) {
         Experiment fresh;
         fresh.training.checkpoint_every = 20;  // as the bundled ones
+        fresh.costs.all_reduce = AllReduceRule::planned;
         document_.start_new(fresh);
         return;
     }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // skippipe-joint: placement, paths and priorities together.
+#include <algorithm>
+#include <chrono>
+
 #include "core/base/fault.h"
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/planners.h"
@@ -59,12 +62,33 @@ public:
     bool robust() const override { return true; }
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
-        if (!problem.plan_reductions || request.warm_start != nullptr || request.seconds > 0)
+        if (!problem.plan_reductions || request.warm_start != nullptr)
             return JointSearch(problem, request).plan(name());
+        if (request.seconds > 0) return plan_by_clock(problem, request);
         const PlanRequest roomy = with_room_for_rings(request);
         JointSearch search(problem, roomy);
         if (const auto rings = plan_with_rings(problem, request, search.steps(), search.best_s()))
             search.begin_besides(*rings);
+        return search.plan(name());
+    }
+
+private:
+    /// The ring has its part of the time, then the search what is left of it.
+    Plan plan_by_clock(const Problem& problem, const PlanRequest& request) const {
+        using Clock = std::chrono::steady_clock;
+        const auto began = Clock::now();
+        PlanRequest part = request;
+        part.seconds = rings_end * request.seconds;
+        const auto rings = plan_with_rings(problem, part, 0, 0);
+        const double used_s = std::chrono::duration<double>(Clock::now() - began).count();
+        PlanRequest rest = request;
+        if (request.progress)
+            rest.progress = [&request](const PlanProgress& progress) {
+                request.progress({rings_end + (1 - rings_end) * progress.fraction, progress.best_iteration_s});
+            };
+        rest.seconds = std::max(request.seconds - used_s, (1 - rings_end) * request.seconds);
+        JointSearch search(problem, rest);
+        if (rings) search.begin_besides(*rings);
         return search.plan(name());
     }
 };

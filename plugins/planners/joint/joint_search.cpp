@@ -22,7 +22,7 @@ constexpr double paths_slower = 6;
 constexpr double partitions_share = 0.85;
 
 /// A transfer of a planned reduction takes a timeline about as long as so many operations.
-constexpr double operations_a_transfer = 1.1;
+constexpr double operations_a_transfer = 1;
 
 /// Chains begin anew, from other paths, rather than cool ever more slowly: what one ends in depends on its placement.
 constexpr double seconds_a_round = 30, steps_a_round = 60'000'000;

@@ -195,6 +195,27 @@ private Q_SLOTS:
         QVERIFY2(seconds < 0.9 * charged_s, (std::to_string(seconds) + " of " + std::to_string(charged_s)).c_str());
     }
 
+    /// By the clock as well; its progress goes forward from the ring's plan to the end.
+    void by_the_clock() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        const auto problem = planned(quick_start());
+        PlanRequest request;
+        request.seconds = 0.8;
+        double last = 0;
+        bool forward = true, with_rings = false;
+        request.progress = [&](const PlanProgress& progress) {
+            forward = forward && progress.fraction >= last;
+            with_rings = with_rings || (progress.best_iteration_s == 0 && progress.fraction > 0.1);
+            last = progress.fraction;
+        };
+        const auto plan = registry.find("skippipe-joint")->plan(problem, request);
+        const auto timeline = evaluate(problem, plan);
+        QVERIFY(timeline.complete && check_plan(problem, plan, timeline).empty());
+        QVERIFY(forward && with_rings);
+        QCOMPARE(last, 1.0);
+    }
+
     void networks_that_lack_lines() {
         PlannerRegistry registry;
         register_planners(registry);
