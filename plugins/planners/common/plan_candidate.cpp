@@ -41,7 +41,7 @@ PerStage<int> sizes_of(const Placement& placement) {
     return sizes;
 }
 
-PlanCandidate make_candidate(const Problem& problem, const Placement& stages, int length) {
+PlanCandidate candidate_without_pieces(const Problem& problem, const Placement& stages, int length) {
     PlanCandidate candidate{stages, {}, problem.blocks};
     auto& schedule = candidate.schedule;
     schedule.length = length;
@@ -51,6 +51,11 @@ PlanCandidate make_candidate(const Problem& problem, const Placement& stages, in
         for (const NodeIndex node : stages[s]) schedule.stage_of[node] = s;
     for (MicrobatchIndex m = 0; m < problem.microbatches; ++m) schedule.microbatches.push_back(m);
     schedule.nodes.assign(at(problem.microbatches) * at(length), -1);
+    return candidate;
+}
+
+PlanCandidate make_candidate(const Problem& problem, const Placement& stages, int length) {
+    PlanCandidate candidate = candidate_without_pieces(problem, stages, length);
     choose_reductions(problem, candidate);
     return candidate;
 }

@@ -31,6 +31,8 @@ PerStage<int> sizes_of(const Placement& placement);
 
 /// On a placement, with paths of so many nodes that are still to be filled in: node -1 everywhere.
 PlanCandidate make_candidate(const Problem& problem, const Placement& stages, int length);
+/// The same, where reductions are planned without pieces.
+PlanCandidate candidate_without_pieces(const Problem& problem, const Placement& stages, int length);
 /// `plan` must have passed check_structure.
 PlanCandidate candidate_of(const Problem& problem, const Plan& plan);
 /// `steps`, `note`: what the plan says of its search.

@@ -16,10 +16,12 @@ namespace skippipe::planners::joint {
 namespace {
 
 /// Of time and steps.
-constexpr double timed_share = 0.75, trial_share = 0.12;
+constexpr double timed_share = 0.9, trial_share = 0.12;
 /// A change of a timed start takes about so many times as long as a step on the paths.
 constexpr double change_steps = 8;
 constexpr int timed_chains = 2;
+/// Of more nodes, the published method takes longer than what it finds is worth beside a timed start.
+constexpr int most_published = 120;
 
 }  // namespace
 
@@ -57,7 +59,7 @@ bool JointSearch::begin_timed() {
         return false;
     }
     take(candidate, seconds);
-    return request_.stop.stop_requested();
+    return problem_.nodes() > most_published || request_.stop.stop_requested();
 }
 
 /// Where a problem can be planned in partitions, a short trial of each says which of both the time is spent on.

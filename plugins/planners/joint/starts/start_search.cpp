@@ -20,9 +20,9 @@ constexpr double mean_share = 0.3;
 /// A change is kept that is so much worse at the beginning; at the end none is.
 constexpr double first_worse = 0.01;
 /// The usual number of data nodes is tried, and those up to so many times as many, and as few.
-constexpr double data_nodes_range = 2.2;
-/// How much larger than the last the first of the inner stages is tried to be.
-constexpr double leans[] = {0, 0.5};
+constexpr double data_nodes_range = 1.8;
+/// How much larger than the last the first of the inner stages is tried to be, in their mean size.
+constexpr double leans[] = {0.5, 0.8, 0};
 
 }  // namespace
 
@@ -57,7 +57,7 @@ const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(dou
             if (problem_.microbatches % r != 0 || r > usual[0] * data_nodes_range || r * data_nodes_range < usual[0])
                 continue;
             for (const double lean : leans)
-                if (r != usual[0] || lean > 0) sizes.push_back(sizes_with(r, lean));
+                if (const auto each = sizes_with(r, lean); each != usual) sizes.push_back(each);
         }
         for (const auto& each : sizes)
             for (const auto which : {DataNodes::of_each_group, DataNodes::anywhere})
@@ -73,8 +73,7 @@ const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(dou
 }
 
 std::optional<TimedStart> StartSearch::timed(const Placement& placement, const PathWeights& weights) {
-    TimedStart start{make_candidate(problem_, placement, problem_.path_length), weights};
-    start.candidate.schedule.reductions.clear();
+    TimedStart start{candidate_without_pieces(problem_, placement, problem_.path_length), weights};
     time(start, std::numeric_limits<double>::infinity());
     if (!std::isfinite(start.rank_s)) return std::nullopt;
     return start;

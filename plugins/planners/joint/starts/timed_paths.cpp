@@ -61,11 +61,9 @@ void TimedPaths::reset(const PlanCandidate& candidate) {
     for (const MicrobatchIndex m : candidate.schedule.microbatches) size_.push_back(problem_.relative_size(m));
 }
 
-void TimedPaths::add(double time_s, std::int32_t index, std::int32_t step, bool ends) {
-    events_.push_back({time_s, numbers_++, index, step, ends});
-    std::push_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
-        return a.time_s > b.time_s || (a.time_s == b.time_s && a.number > b.number);
-    });
+void TimedPaths::add(double time_s, std::uint32_t operation, bool ends) {
+    events_.push_back({time_s, 2 * numbers_++ + (ends ? 1 : 0), operation});
+    std::push_heap(events_.begin(), events_.end());
 }
 
 double TimedPaths::fill(PlanCandidate& candidate, const PathWeights& weights, double cutoff_s) {
@@ -76,32 +74,31 @@ double TimedPaths::fill(PlanCandidate& candidate, const PathWeights& weights, do
     const auto starts = data_nodes_in_turn(problem_, candidate.stages);
     for (ReleaseIndex i = 0; i < schedule.count(); ++i) {
         schedule.path(i)[0] = starts[at(i)];
-        add(0, i, 0, false);
+        add(0, pack(i, 0), false);
     }
     double end_s = 0;
     while (!events_.empty()) {
-        std::pop_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
-            return a.time_s > b.time_s || (a.time_s == b.time_s && a.number > b.number);
-        });
+        std::pop_heap(events_.begin(), events_.end());
         const Event event = events_.back();
         events_.pop_back();
         if (event.time_s >= cutoff_s) return never_s;
-        const ReleaseIndex index(event.index);
-        const NodeIndex node = step_node(schedule.path(index), schedule.length, event.step);
+        const ReleaseIndex index = packed_index(event.operation);
+        const int step = packed_step(event.operation);
+        const NodeIndex node = step_node(schedule.path(index), schedule.length, step);
         auto& worker = workers_[node];
-        if (event.ends) {
+        if (event.number % 2 == 1) {
             end_s = event.time_s;
             worker.busy = false;
             worker.end_s = event.time_s;
             stage_end_s_[schedule.stage_of[node]] = event.time_s;
-            if (event.step > schedule.length) {
+            if (step > schedule.length) {
                 --worker.held;
                 --worker.spoken_for;
             }
-            if (!hand_over(node, index, event.step, event.time_s)) return never_s;
+            if (!hand_over(node, index, step, event.time_s)) return never_s;
         } else {
-            auto& queue = event.step < schedule.length ? worker.forward : worker.other;
-            queue.add({pack(index, event.step), arrivals_++});
+            auto& queue = step < schedule.length ? worker.forward : worker.other;
+            queue.add({event.operation, arrivals_++});
         }
         dispatch(node, event.time_s);
     }
@@ -123,7 +120,7 @@ void TimedPaths::dispatch(NodeIndex node, double now_s) {
     if (forward) ++worker.held;
     worker.busy = true;
     const double seconds = step < length ? worker.forward_s : step == length ? worker.loss_s : worker.backward_s;
-    add(now_s + seconds * size_[packed_index(operation)], packed_index(operation), step, true);
+    add(now_s + seconds * size_[packed_index(operation)], operation, true);
 }
 
 /// The step after this one, which has ended. False where there is no line to go on.
@@ -138,9 +135,9 @@ bool TimedPaths::hand_over(NodeIndex node, ReleaseIndex index, int step, double 
     if (problem_.shared_links) {
         double& free_s = line_free_s_[at(hop.line)];
         take_line(now_s, transfer_s, free_s);
-        add(shared_arrival_seconds(free_s, hop.latency_s, problem_.overhead_s), index, step + 1, false);
+        add(shared_arrival_seconds(free_s, hop.latency_s, problem_.overhead_s), pack(index, step + 1), false);
     } else {
-        add(arrival_seconds(now_s, hop.latency_s, problem_.overhead_s, transfer_s), index, step + 1, false);
+        add(arrival_seconds(now_s, hop.latency_s, problem_.overhead_s, transfer_s), pack(index, step + 1), false);
     }
     return true;
 }

@@ -38,11 +38,15 @@ public:
     double mean_end_s(const std::vector<NodeIndex>& nodes) const;
 
 private:
-    /// Arrival of a step's input at its node, or its end.
+    /// Arrival of an operation's input at its node, or its end.
     struct Event {
         double time_s = 0;
-        std::int32_t number = 0, index = 0, step = 0;
-        bool ends = false;
+        std::uint32_t number = 0;     ///< in the order in which they are made, twice; odd: an end
+        std::uint32_t operation = 0;  ///< packed
+
+        bool operator<(const Event& other) const {  // the last one first, as heaps go
+            return time_s > other.time_s || (time_s == other.time_s && number > other.number);
+        }
     };
     /// What has arrived at a node, in the order it did.
     class Queue {
@@ -71,7 +75,7 @@ private:
     };
 
     void reset(const PlanCandidate& candidate);
-    void add(double time_s, std::int32_t index, std::int32_t step, bool ends);
+    void add(double time_s, std::uint32_t operation, bool ends);
     void dispatch(NodeIndex node, double now_s);
     bool hand_over(NodeIndex node, ReleaseIndex index, int step, double now_s);
     bool choose_next(NodeIndex node, ReleaseIndex index, int hop, double now_s);
@@ -90,7 +94,7 @@ private:
     std::vector<Event> events_;  ///< a heap
     PerStage<double> stage_end_s_;
     double round_trip_s_ = 0, visits_a_place_ = 1;
-    std::int32_t numbers_ = 0;
+    std::uint32_t numbers_ = 0;
     std::int64_t arrivals_ = 0;
 };
 
