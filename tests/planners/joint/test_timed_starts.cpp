@@ -52,6 +52,18 @@ private Q_SLOTS:
             }
     }
 
+    /// There a next node is not looked for everywhere.
+    void many_groups() {
+        const auto problem = examples::region_network(1, {300, 6, 450}).problem;
+        const Network network(problem);
+        StartSearch search(problem, network, 1, 1);
+        const double first_s = search.begin([](double) { return true; })->seconds;
+        search.run(30, {}, [](double, double) { return true; });
+        QVERIFY(search.best()->seconds < first_s);
+        const auto found = faults_of(problem, *search.best());
+        QVERIFY2(found.empty(), found.c_str());
+    }
+
     /// Whatever is changed, and however little memory there is.
     void changes_keep_plans_valid() {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {

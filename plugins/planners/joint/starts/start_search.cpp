@@ -31,7 +31,10 @@ bool wants_timed_starts(const Problem& problem) {
 }
 
 StartSearch::StartSearch(const Problem& problem, const Network& network, std::uint64_t seed, std::uint64_t stream)
-    : problem_(problem), rng_(seed, stream), paths_(problem, network), groups_(near_groups(problem, network)) {}
+    : problem_(problem),
+      rng_(seed, stream),
+      groups_(near_groups(problem, network)),
+      paths_(problem, network, groups_) {}
 
 /// The stages that paths visit first hold microbatches for longest: `towards_first` gives them so much more.
 PerStage<int> StartSearch::sizes_with(int data_nodes, double towards_first) const {

@@ -50,8 +50,8 @@ private:
 
     const Problem& problem_;
     Rng rng_;
-    TimedPaths paths_;
     std::vector<int> groups_;
+    TimedPaths paths_;
     std::optional<TimedStart> best_, now_;
     std::int64_t tried_ = 0;
 };

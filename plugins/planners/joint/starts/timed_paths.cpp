@@ -14,11 +14,18 @@ namespace skippipe::planners::joint {
 namespace {
 
 constexpr double never_s = std::numeric_limits<double>::infinity();
+/// With more groups than that, so many of the others are looked at.
+constexpr int many_groups = 10, other_groups = 2;
 
 }  // namespace
 
-TimedPaths::TimedPaths(const Problem& problem, const Network& network)
-    : problem_(problem), network_(network), all_(balanced_sequences(problem, problem.path_length)), left_(all_) {}
+TimedPaths::TimedPaths(const Problem& problem, const Network& network, std::vector<int> groups)
+    : problem_(problem),
+      network_(network),
+      all_(balanced_sequences(problem, problem.path_length)),
+      groups_(std::move(groups)),
+      group_count_(*std::max_element(groups_.begin(), groups_.end()) + 1),
+      left_(all_) {}
 
 void TimedPaths::reset(const PlanCandidate& candidate) {
     left_ = all_;
@@ -29,6 +36,13 @@ void TimedPaths::reset(const PlanCandidate& candidate) {
     numbers_ = 0;
     arrivals_ = 0;
     stage_end_s_.assign(at(problem_.stages), -1);
+    turn_ = 0;
+    if (group_count_ > many_groups) {
+        in_group_.assign(at(problem_.stages * group_count_), {});
+        for (StageIndex s = 0; s < problem_.stages; ++s)
+            for (const NodeIndex node : candidate.stages[s])
+                in_group_[at(s * group_count_ + groups_[at(node)])].push_back(node);
+    }
     double work_s = 0, places = 0;
     int used = 0, inner = 0;
     for (NodeIndex n = 0; n < problem_.nodes(); ++n) {
@@ -142,26 +156,35 @@ bool TimedPaths::hand_over(NodeIndex node, ReleaseIndex index, int step, double 
     return true;
 }
 
-bool TimedPaths::choose_next(NodeIndex node, ReleaseIndex index, int hop, double now_s) {
-    auto& schedule = candidate_->schedule;
-    NodeIndex* path = schedule.path(index);
-    const bool last = hop + 1 == schedule.length;
-    double least_s = unreachable_s;
-    SequenceTree::Branch* chosen = nullptr;
-    for (auto& way : left_.ways(branch_[index])) {
+const std::vector<NodeIndex>& TimedPaths::nodes_of(StageIndex stage, int group) const {
+    return group < 0 ? candidate_->stages[stage] : in_group_[at(stage * group_count_ + group)];
+}
+
+void TimedPaths::look(Choice& choice, NodeIndex from, NodeIndex home, int branch, bool last, double now_s, int group) {
+    for (auto& way : left_.ways(branch)) {
         if (way.left == 0) continue;
-        for (const NodeIndex to : candidate_->stages[way.stage]) {
-            const double seconds = cost_s(node, to, path[0], last, now_s);
-            if (!(seconds < least_s)) continue;
-            least_s = seconds;
-            path[hop] = to;
-            chosen = &way;
-        }
+        for (const NodeIndex to : nodes_of(way.stage, group))
+            if (const double seconds = cost_s(from, to, home, last, now_s); seconds < choice.cost_s)
+                choice = {seconds, to, &way};
     }
-    if (chosen == nullptr) return false;
-    --chosen->left;
-    branch_[index] = chosen->branch;
-    auto& worker = workers_[path[hop]];
+}
+
+bool TimedPaths::choose_next(NodeIndex node, ReleaseIndex index, int hop, double now_s) {
+    NodeIndex* path = candidate_->schedule.path(index);
+    const bool last = hop + 1 == candidate_->schedule.length;
+    Choice choice;
+    const auto look_in = [&](int group) { look(choice, node, path[0], branch_[index], last, now_s, group); };
+    if (group_count_ > many_groups) {
+        look_in(groups_[at(node)]);
+        if (groups_[at(path[0])] != groups_[at(node)]) look_in(groups_[at(path[0])]);
+        for (int k = 0; k < other_groups; ++k) look_in(turn_++ % group_count_);
+    }
+    if (choice.way == nullptr) look_in(-1);
+    if (choice.way == nullptr) return false;
+    path[hop] = choice.node;
+    --choice.way->left;
+    branch_[index] = choice.way->branch;
+    auto& worker = workers_[choice.node];
     ++worker.spoken_for;
     ++worker.visits;
     return true;

@@ -25,7 +25,9 @@ struct PathWeights {
 /// dispatch by arrival never deadlocks.
 class TimedPaths {
 public:
-    TimedPaths(const Problem& problem, const Network& network);
+    /// `groups`: of near nodes, the number of each node's. Where there are many, a next node is looked for in the group
+    /// where the microbatch is, in its data node's, and in some of the others in turn.
+    TimedPaths(const Problem& problem, const Network& network, std::vector<int> groups);
 
     /// Fills the paths of a candidate whose placement is complete. Returns when the last operation ends, seconds;
     /// infinite, and paths that are to be forgotten, where a microbatch finds no line to go on, or the end is sure to
@@ -79,17 +81,29 @@ private:
     void dispatch(NodeIndex node, double now_s);
     bool hand_over(NodeIndex node, ReleaseIndex index, int step, double now_s);
     bool choose_next(NodeIndex node, ReleaseIndex index, int hop, double now_s);
+    /// The nearest by cost_s of those left, of one group or (-1) of all.
+    struct Choice {
+        double cost_s = unreachable_s;
+        NodeIndex node = -1;
+        SequenceTree::Branch* way = nullptr;
+    };
+    void look(Choice& choice, NodeIndex from, NodeIndex home, int branch, bool last, double now_s, int group);
+    const std::vector<NodeIndex>& nodes_of(StageIndex stage, int group) const;
     double cost_s(NodeIndex from, NodeIndex to, NodeIndex home, bool last, double now_s) const;
 
     const Problem& problem_;
     const Network& network_;
     const SequenceTree all_;
+    const std::vector<int> groups_;
+    const int group_count_;
     PathWeights weights_;
     SequenceTree left_;
     PlanCandidate* candidate_ = nullptr;
     PerRelease<int> branch_;
     PerRelease<double> size_;
     PerNode<Worker> workers_;
+    std::vector<std::vector<NodeIndex>> in_group_;  ///< [stage x groups + group], where there are many
+    int turn_ = 0;                                  ///< the next of the other groups
     std::vector<double> line_free_s_;
     std::vector<Event> events_;  ///< a heap
     PerStage<double> stage_end_s_;
