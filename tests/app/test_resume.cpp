@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe resume` after SIGKILL of whoever trains, at random moments, and `skippipe fork`: real programs, real
 // weights. What comes in the end is what an undisturbed run gives, to the bit.
+#include <algorithm>
 #include <random>
 
 #include "core/record/checkpoints.h"
@@ -24,15 +25,30 @@ const Kind kinds[] = {{"virtual clock", 1, "fp32", 600, 2},
                       {"two ranks", 2, "fp32", 160, 2},
                       {"two ranks, int8", 2, "int8", 120, 3}};
 
+/// What losses cost, which is told where a run of two ranks goes back by itself.
+bool is_of_losses(const std::string& name) {
+    for (const char* one :
+         {"nodes_lost", "detection_s", "replanning_s", "recovery_s", "lost_iterations", "lost_network_s"})
+        if (name == one) return true;
+    return false;
+}
+
 /// Everything the record has of a run that no machine's clock changes, and each once.
 std::vector<std::tuple<int, std::string, double, double, std::int64_t>> results_of(const Scene& scene,
                                                                                    skippipe::RunId run, bool wall) {
     std::vector<std::tuple<int, std::string, double, double, std::int64_t>> all;
     skippipe::Reader reader(scene.record().toStdString());
     for (const auto& m : reader.metrics(run))
-        if (m.name != "tokens_per_second" && !(wall && m.name.ends_with("iteration_s")))
+        if (m.name != "tokens_per_second" && !is_of_losses(m.name) && !(wall && m.name.ends_with("iteration_s")))
             all.emplace_back(m.iteration, m.name, m.value, wall ? 0 : m.network_s, m.tokens);
     return all;
+}
+
+/// By itself: how often.
+int went_back(const Scene& scene, skippipe::RunId run) {
+    const auto metrics = skippipe::Reader(scene.record().toStdString()).metrics(run);
+    return static_cast<int>(std::count_if(metrics.begin(), metrics.end(),
+                                          [](const auto& metric) { return metric.name == "lost_iterations"; }));
 }
 
 std::size_t spans_of(const Scene& scene, skippipe::RunId run) {
@@ -122,6 +138,7 @@ private Q_SLOTS:
                 for (const auto pid : victims) ::kill(static_cast<pid_t>(pid), SIGKILL);
             QVERIFY(process.ended(patient_ms));
             QVERIFY(wait_until([&] { return scene.alive().empty(); }, patient_ms));
+            kills += went_back(scene, run);
             if (scene.last_run()->state == RunState::finished) break;
             ++kills;
             process = start(scene, {"resume", QString::number(run)});
