@@ -31,9 +31,6 @@ void check_executable(const Experiment& e) {
     if (how.transport == Transport::nccl)
         refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA",
                "Set it to \"gloo\", or to \"local\" with one rank");
-    if (e.costs.all_reduce == AllReduceRule::planned && how.clock == Clock::wall)
-        refuse("/costs/all_reduce", "planned reductions under the wall clock", "ranks sum gradients in Gloo's ring",
-               R"(Set execution.clock to "virtual", or costs.all_reduce to "charged")");
     if (queues_at_uplinks(e) && !e.failures.empty())
         refuse("/failures", "failures with uplinks or downlinks", "a rest of an iteration is planned without them",
                "Remove the failures, or the nodes' up_bytes_per_s and down_bytes_per_s");

@@ -14,6 +14,8 @@
 
 namespace skippipe {
 
+class PieceSums;
+
 /// One operation a node has started, as the driver hands it on.
 struct ComputeTask {
     Operation operation;
@@ -149,6 +151,8 @@ public:
     /// counted), and leaves the mean gradient in the first copy here. Once a stage, after its last operation here, from
     /// one thread; operations of other stages may still run.
     virtual StageSum reduce(int stage, RankTransport& transport) = 0;
+    /// The same where reductions are planned and a real clock runs; null: nothing is computed.
+    virtual PieceSums* piece_sums() { return nullptr; }
     virtual RankLoss loss() const = 0;
     /// AdamW on every copy here of the stages that step. `sums` of every stage, also of those hosted elsewhere.
     virtual void step(int iteration, const std::vector<StageSum>& sums) = 0;

@@ -36,7 +36,9 @@ void InterruptedIteration::interrupt(PlanExecution& execution, const RankIterati
     }
     if (computed) interrupted_->timeline = computed->timeline;
     std::erase_if(interrupted_->timeline.spans,  // what was reduced is reduced again
-                  [](const Span& span) { return span.kind == SpanKind::all_reduce; });
+                  [](const Span& span) {
+                      return span.kind == SpanKind::all_reduce || span.kind == SpanKind::transfer_reduction;
+                  });
 }
 
 void InterruptedIteration::say(RankPosition& position) const {

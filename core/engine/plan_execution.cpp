@@ -17,16 +17,23 @@ std::vector<bool> queues_across_ranks(const Problem& problem, const RankSchedule
     std::vector<bool> across(problem.line_names.size(), false);
     if (problem.has_uplinks())
         std::fill(across.end() - static_cast<std::ptrdiff_t>(problem.node_ids.size()), across.end(), true);
+    const auto hands_to = [&](NodeIndex from, NodeIndex to) {
+        const int line = problem.hop(from, to).line, rank = schedule.rank_of[at(from)];
+        if (line == no_line) return;
+        if (sender[at(line)] >= 0 && sender[at(line)] != rank) across[at(line)] = true;
+        sender[at(line)] = rank;
+    };
     for (const auto& path : schedule.plan.paths)
         for (std::size_t i = 0; i < path.nodes.size(); ++i)
-            for (const NodeIndex to : {path.nodes[(i + 1) % path.nodes.size()],
-                                       path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]}) {
-                const NodeIndex from = path.nodes[i];
-                const int line = problem.hop(from, to).line, rank = schedule.rank_of[at(from)];
-                if (line == no_line) continue;
-                if (sender[at(line)] >= 0 && sender[at(line)] != rank) across[at(line)] = true;
-                sender[at(line)] = rank;
-            }
+            for (const NodeIndex to :
+                 {path.nodes[(i + 1) % path.nodes.size()], path.nodes[(i + path.nodes.size() - 1) % path.nodes.size()]})
+                hands_to(path.nodes[i], to);
+    for (StageIndex stage = 0; at(stage) < schedule.pieces.size(); ++stage) {
+        const auto& nodes = schedule.plan.stages[stage];
+        for (const Piece& piece : schedule.pieces[stage])
+            visit_transfers(piece, static_cast<int>(nodes.size()),
+                            [&](int from, int to) { hands_to(nodes[at(from)], nodes[at(to)]); });
+    }
     return across;
 }
 

@@ -53,7 +53,8 @@ public:
           workers_(machines.cores.size(), 0) {
         for (const auto& rank : machines.ranks) workers_[at(rank.host)] += rank.workers;
         for (const auto& transfer : schedule.transfers)
-            arrives_.insert({transfer.to_node, transfer.operation.microbatch, transfer.operation.kind});
+            if (!transfer.is_reduction())
+                arrives_.insert({transfer.to_node, transfer.operation.microbatch, transfer.operation.kind});
     }
     std::optional<double> operation_s(int node, const Operation& operation) const override {
         const int host = machines_.ranks[at(schedule_.rank_of[at(node)])].host;

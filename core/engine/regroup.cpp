@@ -178,6 +178,16 @@ Agreement agree(const std::vector<std::string>& positions) {
     return agreement;
 }
 
+namespace {
+
+/// The problem as rests are planned: without the reductions, which come after all else.
+Problem without_reductions(Problem problem) {
+    problem.plan_reductions = false;
+    return problem;
+}
+
+}  // namespace
+
 PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const Plan& plan, const Replan* before,
                     const std::vector<int>& members, const Agreement& agreement, RecoveryController& controller) {
     if (agreement.progress.size() != at(everybody.ranks))
@@ -197,7 +207,8 @@ PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const
         for (const NodeIndex node : ring)
             if (!ranks.contains(everybody.rank_of[at(node)]))
                 request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
-    PlannedRest rest{controller.recover(problem, plan, request), {}};
+    PlannedRest rest{controller.recover(without_reductions(problem), plan, request), {}};
+    rest.replan.plan.reductions.clear();
     rest.schedule = schedule_of_rest(everybody, members, &rest.replan);
     if (const auto why = find_deadlock(problem, rest.schedule, rest.replan))
         throw InputError("ranks", "the rest of the iteration comes to a deadlock: " + *why,

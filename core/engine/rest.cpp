@@ -177,6 +177,37 @@ std::vector<RankTransfer> transfers_of(const Replan& rest, const std::vector<int
 
 }  // namespace
 
+namespace {
+
+/// Every stage of several nodes is summed by the default pieces of those that are left, after all else: who looks on
+/// knows of nothing else.
+void reduce_after_rest(RankSchedule& schedule) {
+    constexpr int first_number = 1 << 24;  // beyond those of messages, which not every rank knows
+    schedule.pieces.assign(schedule.plan.stages.size(), {});
+    int number = first_number;
+    std::uint32_t first_slot = 0;
+    for (StageIndex stage = 0; at(stage) < schedule.plan.stages.size(); ++stage) {
+        const auto& nodes = schedule.plan.stages[stage];
+        if (nodes.size() < 2) continue;
+        schedule.pieces[stage] = default_pieces(static_cast<int>(nodes.size()));
+        const auto add = [&](NodeIndex from, std::size_t place, bool sum) {
+            const auto slot = (first_slot + static_cast<std::uint32_t>(place)) << 1 | (sum ? 1u : 0u);
+            if (schedule.rank_of[from] != schedule.rank_of[nodes[place]])
+                schedule.transfers.push_back({number, {}, from, nodes[place], static_cast<int>(slot)});
+            ++number;
+        };
+        for (const Piece& piece : schedule.pieces[stage]) {
+            for (std::size_t place = 0; place < nodes.size(); ++place)
+                if (place != at(piece.root)) add(nodes[place], at(piece.root), false);
+            for (std::size_t place = 0; place < nodes.size(); ++place)
+                if (place != at(piece.root)) add(nodes[at(piece.root)], place, true);
+            first_slot += static_cast<std::uint32_t>(nodes.size());
+        }
+    }
+}
+
+}  // namespace
+
 RankSchedule schedule_of_rest(const RankSchedule& everybody, const std::vector<int>& members, const Replan* rest) {
     RankSchedule schedule{.ranks = everybody.ranks, .plan = rest ? rest->plan : everybody.plan};
     schedule.rank_of = everybody.rank_of;
@@ -188,9 +219,10 @@ RankSchedule schedule_of_rest(const RankSchedule& everybody, const std::vector<i
     for (int stage = static_cast<int>(schedule.plan.stages.size()); stage-- > 0;)
         schedule.reduce_order.push_back(stage);  // as backwards come to them
     auto& left = schedule.operations_left.emplace(everybody.rank_of.size(), 0);
-    if (rest == nullptr) return schedule;
-    for (std::size_t node = 0; node < rest->order_left.size(); ++node) left[node] = rest->order_left[node].size();
-    schedule.transfers = transfers_of(*rest, everybody.rank_of);
+    for (std::size_t node = 0; rest != nullptr && node < rest->order_left.size(); ++node)
+        left[node] = rest->order_left[node].size();
+    if (rest != nullptr) schedule.transfers = transfers_of(*rest, everybody.rank_of);
+    if (!everybody.pieces.empty()) reduce_after_rest(schedule);
     return schedule;
 }
 

@@ -16,8 +16,10 @@ struct Replan;
 /// A message from a node to one on another rank.
 struct RankTransfer {
     int number = 0;       ///< place in the plan's order over all ranks; the message's tag
-    Operation operation;  ///< what the receiver will run with it
+    Operation operation;  ///< what the receiver will run with it; not of a planned reduction
     int from_node = 0, to_node = 0;
+    int slot = -1;  ///< of a planned reduction: the ReductionMachine's, of the schedule's stages and pieces; else -1
+    bool is_reduction() const { return slot >= 0; }
     bool operator==(const RankTransfer&) const = default;
 };
 
@@ -29,6 +31,8 @@ struct RankSchedule {
     std::vector<int> rank_of;             ///< of each node; -1: not used by the plan
     std::vector<RankTransfer> transfers;  ///< between ranks, in the order in which the plan's timeline hands them over
     std::vector<int> reduce_order;        ///< stages, as the timeline ends them: the order of every rank's all-reduces
+    /// Where reductions are planned, how each stage is summed (summed_pieces); else empty.
+    PerStage<Pieces> pieces;
     /// Of the rest of an iteration (schedule_of_rest): how many operations each node has still to start.
     std::optional<PerNode<std::size_t>> operations_left;
 
@@ -38,6 +42,8 @@ struct RankSchedule {
     std::vector<RankTransfer> between(int from_rank, int to_rank) const;
 };
 
+/// Operations of each node in an iteration, or in what is left of one.
+PerNode<std::size_t> operations_of_nodes(const RankSchedule& schedule);
 /// Operations of each stage that run on the rank in an iteration, or in what is left of one.
 std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int rank);
 
@@ -54,8 +60,8 @@ RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector
 RankSchedule one_rank_schedule(int nodes, const Plan& plan);
 
 /// Proves that the schedule comes to its end with rendezvous transfers, whatever the times: nothing where it does, else
-/// what waits for what. Looks at operations in the order of their node, TC1, and transfers in the order of their pair
-/// of ranks.
+/// what waits for what. Looks at operations in the order of their node, TC1, the parts and sums of planned reductions,
+/// and transfers in the order of their pair of ranks.
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule);
 /// The same of a rest and its schedule (core/engine/rest.h).
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule, const Replan& rest);

@@ -143,11 +143,19 @@ std::optional<double> LinkShaper::enter(ShapedTransfer& sent, double now_s) {
     return std::nullopt;
 }
 
+TransferTimes LinkShaper::enter_all(ShapedTransfer sent) {
+    for (auto now_s = enter(sent, sent.times.handed_over_s); now_s;) now_s = enter(sent, *now_s);
+    return sent.times;
+}
+
 TransferTimes LinkShaper::shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
                                 int microbatch) {
-    auto sent = message(from_node, to_node, backward, handed_over_s, iteration, microbatch);
-    for (auto now_s = enter(sent, handed_over_s); now_s;) now_s = enter(sent, *now_s);
-    return sent.times;
+    return enter_all(message(from_node, to_node, backward, handed_over_s, iteration, microbatch));
+}
+
+TransferTimes LinkShaper::shape_reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
+                                          int number) {
+    return enter_all(reduction(from_node, to_node, bytes, handed_over_s, iteration, number));
 }
 
 }  // namespace skippipe

@@ -90,6 +90,9 @@ public:
     /// A message that enters all its queues at the hand-over, before any that is handed over later: where only one
     /// queue is, as it is; else what a real clock, which cannot wait for heads, books.
     TransferTimes shape(int from_node, int to_node, bool backward, double handed_over_s, int iteration, int microbatch);
+    /// The same of a planned reduction.
+    TransferTimes shape_reduction(int from_node, int to_node, double bytes, double handed_over_s, int iteration,
+                                  int number);
 
 private:
     struct Variation {
@@ -101,6 +104,7 @@ private:
     ShapedTransfer transfer(int from_node, int to_node, double line_s, double bytes, double times,
                             double handed_over_s) const;
     double reserve(std::size_t queue, double earliest_s, double occupied_s);
+    TransferTimes enter_all(ShapedTransfer sent);
 
     const Problem& problem_;
     Variation all_;

@@ -28,7 +28,7 @@ void StageReducer::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
-void StageReducer::begin_iteration(double origin_s) {
+void StageReducer::begin_iteration(int, double origin_s) {
     origin_s_ = origin_s;
     reduced_at_s_ = 0;
     spans_.clear();
@@ -36,10 +36,13 @@ void StageReducer::begin_iteration(double origin_s) {
     error_ = nullptr;
     left_ = operations_;
     stopped_ = false;
+}
+
+void StageReducer::start() {
     thread_ = std::thread([this] { run(); });
 }
 
-void StageReducer::operation_ended(int stage) {
+void StageReducer::operation_ended(int, int stage) {
     const std::lock_guard lock(mutex_);
     if (--left_[at(stage)] == 0) stage_ended_.notify_all();
 }

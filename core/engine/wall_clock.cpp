@@ -6,6 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/engine/costs.h"
+#include "core/engine/piece_reducer.h"
 
 namespace skippipe {
 
@@ -22,10 +23,13 @@ WallClock::WallClock(const Problem& problem, const RankSchedule& schedule, Compu
       compute_(compute),
       transport_(transport),
       shaper_(shaper),
-      stage_of_(stage_of_nodes(schedule.plan, problem.nodes())),
-      reducer_(problem, schedule, compute, transport, shaper != nullptr) {
+      stage_of_(stage_of_nodes(schedule.plan, problem.nodes())) {
+    if (schedule.pieces.empty())
+        reducer_ = std::make_unique<StageReducer>(problem, schedule, compute, transport, shaper != nullptr);
+    else
+        reducer_ = std::make_unique<PieceReducer>(problem, schedule, compute, transport, shaper);
     for (const auto& transfer : schedule.transfers)
-        if (schedule.rank_of[at(transfer.from_node)] == transport.rank())
+        if (!transfer.is_reduction() && schedule.rank_of[at(transfer.from_node)] == transport.rank())
             outgoing_[{transfer.to_node, transfer.operation.microbatch, transfer.operation.kind}] = transfer;
     for (const auto count : operations_of_stages(schedule, transport.rank())) operations_ += count;
 }
@@ -36,7 +40,7 @@ bool WallClock::quiet() {
     if (!std::exchange(under_way_, false)) return true;
     transport_.when_broken({});
     transport_.abort();
-    reducer_.stop();
+    reducer_->stop();
     try {
         compute_.wait();
         return true;
@@ -69,12 +73,20 @@ void WallClock::begin(int iteration, std::vector<Span>& spans) {
     spans_ = &spans;
     left_ = operations_;
     under_way_ = true;
-    transport_.when_broken(
-        [this](std::exception_ptr error) { inbox_.put({.happened = {}, .message = {}, .error = std::move(error)}); });
+    reducer_->begin_iteration(iteration, origin_s_);
+    transport_.when_broken([this](std::exception_ptr error) {
+        reducer_->break_off(error);
+        inbox_.put({.happened = {}, .message = {}, .error = std::move(error)});
+    });
     transport_.begin_iteration(
-        [this](const RankTransfer& transfer) { return compute_.message_bytes(transfer.operation); },
-        [this](Delivery message) { arrive_later(std::move(message)); });
-    reducer_.begin_iteration(origin_s_);
+        [this](const RankTransfer& transfer) {
+            return transfer.is_reduction() ? reducer_->message_bytes(transfer)
+                                           : compute_.message_bytes(transfer.operation);
+        },
+        [this](Delivery message) {
+            message.transfer.is_reduction() ? reducer_->arrived(std::move(message)) : arrive_later(std::move(message));
+        });
+    reducer_->start();
 }
 
 void WallClock::release(int node, const Operation& operation, std::uint64_t) {
@@ -166,7 +178,7 @@ std::optional<NodeEvent> WallClock::next(std::uint64_t& next_number) {
     if (event.error) std::rethrow_exception(event.error);
     if (event.happened.kind == NodeInput::Kind::end) {
         --left_;
-        reducer_.operation_ended(stage_of_[at(event.happened.node)]);
+        reducer_->operation_ended(event.happened.node, stage_of_[at(event.happened.node)]);
     }
     return taken(std::move(event), next_number);
 }
@@ -193,7 +205,7 @@ void WallClock::record_transfer(const Delivery& message) {
 }
 
 std::vector<StageSum> WallClock::finish_iteration(Timeline&) {
-    auto sums = reducer_.finish(*spans_);
+    auto sums = reducer_->finish(*spans_);
     compute_.wait();
     transport_.end_iteration();
     transport_.when_broken({});

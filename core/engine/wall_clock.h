@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "core/engine/delay_queue.h"
 #include "core/engine/driver.h"
+#include "core/engine/rank_reducer.h"
 
 namespace skippipe {
 
@@ -21,20 +23,17 @@ int default_workers(const Experiment& experiment, const RankSchedule& schedule, 
 
 /// Sums each stage as soon as its last operation on this rank has ended, in the schedule's order, beside the operations
 /// of other stages.
-class StageReducer {
+class StageReducer final : public RankReducer {
 public:
     StageReducer(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute,
                  RankTransport& transport, bool shaped);
-    ~StageReducer();
+    ~StageReducer() override;
 
-    void begin_iteration(double origin_s);
-    /// One operation of the stage has ended here.
-    void operation_ended(int stage);
-    /// Waits for the last stage; throws what a reduction threw. Adds the spans.
-    std::vector<StageSum> finish(std::vector<Span>& spans);
-    /// Of what was begun nothing counts. The transport must have been aborted where a reduction may still wait for
-    /// another rank.
-    void stop();
+    void begin_iteration(int iteration, double origin_s) override;
+    void start() override;
+    void operation_ended(int node, int stage) override;
+    std::vector<StageSum> finish(std::vector<Span>& spans) override;
+    void stop() override;
 
 private:
     void run();
@@ -122,7 +121,7 @@ private:
     std::size_t left_ = 0;
     std::vector<Span>* spans_ = nullptr;
     DelayQueue<Event> inbox_;
-    StageReducer reducer_;
+    std::unique_ptr<RankReducer> reducer_;
 };
 
 }  // namespace skippipe

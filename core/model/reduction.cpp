@@ -36,17 +36,12 @@ void append_chunks(std::vector<Chunk>& chunks, std::size_t stage, NodeState* nod
 void append_reduction(std::vector<Chunk>& chunks, const StageCopies& stage) {
     const auto values = stage.nodes.front()->stage.size();
     if (stage.pieces.empty()) return append_chunks(chunks, 0, nullptr, 0, values, chunk_elements);
+    const auto ends = piece_ends(stage.pieces, values);
     std::int64_t begin = 0;
-    double shares = 0;
-    for (const Piece& piece : stage.pieces) {
-        shares += piece.share;
-        const bool last = &piece == &stage.pieces.back();
-        const auto end =
-            last ? values : std::min<std::int64_t>(values, std::llround(static_cast<double>(values) * shares));
+    for (std::size_t k = 0; k < ends.size(); begin = ends[k++]) {
         const auto first = chunks.size();
-        append_chunks(chunks, 0, nullptr, begin, end, chunk_elements);
-        for (auto chunk = first; chunk < chunks.size(); ++chunk) chunks[chunk].piece = &piece;
-        begin = std::max(begin, static_cast<std::int64_t>(end));
+        append_chunks(chunks, 0, nullptr, begin, ends[k], chunk_elements);
+        for (auto chunk = first; chunk < chunks.size(); ++chunk) chunks[chunk].piece = &stage.pieces[k];
     }
 }
 
@@ -98,6 +93,17 @@ void step_chunk(StageCopies& stage, const Chunk& chunk, kernels::AdamW parameter
 }
 
 }  // namespace
+
+std::vector<std::int64_t> piece_ends(const Pieces& pieces, std::int64_t values) {
+    std::vector<std::int64_t> ends;
+    double shares = 0;
+    for (const Piece& piece : pieces) {
+        shares += piece.share;
+        const auto end = std::min<std::int64_t>(values, std::llround(static_cast<double>(values) * shares));
+        ends.push_back(&piece == &pieces.back() ? values : std::max(ends.empty() ? 0 : ends.back(), end));
+    }
+    return ends;
+}
 
 double reduce_gradient(StageCopies& stage, ReductionPass pass, TaskGraph& graph) {
     const bool adds = pass != ReductionPass::divide, divides = pass != ReductionPass::add;

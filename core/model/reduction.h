@@ -21,6 +21,9 @@ struct StageCopies {
     torch::Tensor& sum() { return apart.defined() ? apart : nodes.front()->stage.gradient(); }
 };
 
+/// Where each piece of a stage's flat gradient of so many values ends: its share of them, in their order.
+std::vector<std::int64_t> piece_ends(const Pieces& pieces, std::int64_t values);
+
 /// What of a reduction is done in one pass over the sum.
 enum class ReductionPass {
     add,     ///< the gradients of the copies here are added up; those that saw no token have nothing to add

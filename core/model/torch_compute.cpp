@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/model/optimizer.h"
+#include "core/model/torch_piece_sums.h"
 
 namespace skippipe {
 
@@ -99,7 +100,9 @@ std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task
 
 TorchCompute::TorchCompute(const Experiment& experiment, const RankSchedule& schedule, int rank,
                            std::optional<Batches> batches, int workers)
-    : implementation_(std::make_unique<Implementation>(experiment, schedule, rank, std::move(batches), workers)) {}
+    : implementation_(std::make_unique<Implementation>(experiment, schedule, rank, std::move(batches), workers)) {
+    implementation_->piece_sums = std::make_unique<TorchPieceSums>(*implementation_);
+}
 
 TorchCompute::TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed,
                            int workers)

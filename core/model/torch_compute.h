@@ -41,6 +41,7 @@ public:
     void rejoin(int node, int sibling) override;
     void rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate) override;
     StageSum reduce(int stage, RankTransport& transport) override;
+    PieceSums* piece_sums() override;
     RankLoss loss() const override;
     void step(int iteration, const std::vector<StageSum>& sums) override;
     ValidationResult validate(RankTransport& transport) override;
@@ -61,8 +62,9 @@ public:
     /// True when all copies here of every stage have the same weights and AdamW state to the bit.
     bool replicas_equal() const;
 
-private:
     struct Implementation;
+
+private:
     std::unique_ptr<Implementation> implementation_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "core/base/index.h"
 #include "core/experiment/counts.h"
+#include "core/engine/piece_sums.h"
 #include "core/model/blas.h"
 #include "core/model/node_build.h"
 #include "core/model/reduction.h"
@@ -98,7 +99,7 @@ struct TorchCompute::Implementation {
             copies.nodes.size() == schedule.plan.stages[at(stage)].size())
             copies.pieces = schedule.plan.reductions[at(stage)];
         // Until all ranks have committed, each keeps its own gradients as they are: a sum may have to be made anew.
-        if (schedule.ranks > 1 && !copies.nodes.empty()) {
+        if ((schedule.ranks > 1 || !schedule.pieces.empty()) && !copies.nodes.empty()) {
             auto& sum = sums.at(at(stage));
             const auto& own = copies.nodes.front()->stage.gradient();
             if (!sum.defined()) sum = torch::zeros_like(own);
@@ -128,6 +129,7 @@ struct TorchCompute::Implementation {
     std::vector<int> lost;                        ///< nodes whose copies are gone, as they were lost
     std::map<int, MicrobatchState> microbatches;  ///< those that pass here
     std::map<int, Residuals> residuals;           ///< of their messages from here
+    std::unique_ptr<PieceSums> piece_sums;        ///< planned reductions under a real clock
     TaskGraph sums_graph;                         ///< reductions, beside operations
     TaskGraph graph;                              ///< last: its threads end before what they work on
 };

@@ -8,7 +8,8 @@ namespace launched {
 constexpr int patient_ms = 180'000, ranks = 4, stages = 3;
 
 /// Every rank but one may be lost: each has a node of each stage.
-inline QString everywhere(const Scene& scene, int iterations, const QJsonObject& recovery = {}) {
+inline QString everywhere(const Scene& scene, int iterations, const QJsonObject& recovery = {},
+                          const char* all_reduce = "charged") {
     QJsonArray nodes, placement;
     for (int stage = 0; stage < stages; ++stage) {
         QJsonArray ring;
@@ -40,6 +41,7 @@ inline QString everywhere(const Scene& scene, int iterations, const QJsonObject&
                                  {"memory_microbatches", 8},
                                  {"planner", "skippipe"},
                                  {"plan_steps", 200}}},
+        {"costs", QJsonObject{{"all_reduce", all_reduce}}},
         {"data", QJsonObject{{"source", "text"}, {"path", "corpus.txt"}, {"validation_samples", 4}}},
         {"training", QJsonObject{{"iterations", iterations}, {"validate_every", 40}, {"checkpoint_every", 15}}},
         {"recovery", recovery},

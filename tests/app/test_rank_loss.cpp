@@ -15,8 +15,10 @@ struct Kind {
     std::vector<int> victims;
     int signal, iterations, rounds;
     bool at_once;
+    const char* all_reduce = "charged";
 };
 const Kind kinds[] = {{"one after the other", {1, 2, 3}, SIGKILL, 160, 4, false},
+                      {"reductions planned", {1, 2, 3}, SIGKILL, 160, 4, false, "planned"},
                       {"half at once", {1, 3}, SIGKILL, 120, 1, true},
                       {"all but rank 0 at once", {1, 2, 3}, SIGKILL, 120, 1, true},
                       {"stopped", {2}, SIGSTOP, 120, 1, true}};
@@ -43,13 +45,13 @@ private Q_SLOTS:
 
     void the_others_go_on_data() {
         QTest::addColumn<int>("index");
-        for (int i = 0; i < 4; ++i) QTest::newRow(kinds[i].name) << i;
+        for (int i = 0; i < 5; ++i) QTest::newRow(kinds[i].name) << i;
     }
     void the_others_go_on() {
         QFETCH(int, index);
         const auto& kind = kinds[index];
         const Scene scene;
-        const auto file = everywhere(scene, kind.iterations);
+        const auto file = everywhere(scene, kind.iterations, {}, kind.all_reduce);
         auto undisturbed = start(scene, {"run", file});
         QVERIFY(undisturbed.ended(patient_ms));
         QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());

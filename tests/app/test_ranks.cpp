@@ -112,6 +112,21 @@ private Q_SLOTS:
         }
     }
 
+    /// The same where each stage's gradient is summed by planned pieces, from rank to rank beside the messages.
+    void planned_reductions_between_ranks() {
+        const auto planned = [](QJsonObject& d) { d["costs"] = QJsonObject{{"all_reduce", "planned"}}; };
+        const auto alone = run({"run", tiny("virtual-planned.json", {}, planned), "--json"});
+        QVERIFY2(alone.exit_code == 0, qPrintable(alone.error));
+        const double expected = alone.last()["last_validation_loss"].toDouble();
+        for (const int count : {1, 2, 3}) {
+            const auto many = run({"run", tiny(QString("planned%1.json").arg(count), ranks(count), planned), "--json"});
+            QVERIFY2(many.exit_code == 0, qPrintable(many.error));
+            const double loss = many.last()["last_validation_loss"].toDouble();
+            QVERIFY2(std::abs(loss - expected) < 1e-4 * expected,
+                     qPrintable(QString("%1 ranks: %2 against %3").arg(count).arg(loss).arg(expected)));
+        }
+    }
+
     /// The stages' weights meet on rank 0: a run that starts from the file starts where the other ended.
     void weights_of_all_ranks_are_saved() {
         const auto weights = file("two-ranks.safetensors");

@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/engine/piece_sums.h"
 #include "core/model/torch_compat.h"
 #include "tests/engine/thread_transport.h"
 #include "tests/model/training_fixture.h"
@@ -23,20 +24,50 @@ struct Died {};
 
 /// When a rank dies: as its n-th operation of the iteration is to start, as its n-th sum is to be made, or as it steps.
 struct Death {
-    enum class In { operation, sum, step } in = In::operation;
+    enum class In { operation, sum, step, piece } in = In::operation;
     int n = 0;
+};
+
+/// Sums of pieces by which a rank dies, as its n-th is touched.
+class MortalPieces final : public PieceSums {
+public:
+    MortalPieces(PieceSums& inner, std::function<void()> pass) : inner_(inner), pass_(std::move(pass)) {}
+    void begin(const RankSchedule& schedule) override { inner_.begin(schedule); }
+    std::size_t message_bytes(int stage, int piece) const override { return inner_.message_bytes(stage, piece); }
+    Buffer part(int stage, int piece, int place) override { return pass_(), inner_.part(stage, piece, place); }
+    void take_part(int stage, int piece, int place, int from, Buffer message) override {
+        pass_();
+        inner_.take_part(stage, piece, place, from, std::move(message));
+    }
+    Buffer sum(int stage, int piece, int place) override { return pass_(), inner_.sum(stage, piece, place); }
+    void take_sum(int stage, int piece, int place, Buffer message) override {
+        pass_();
+        inner_.take_sum(stage, piece, place, std::move(message));
+    }
+    StageSum finish(int stage) override { return pass_(), inner_.finish(stage); }
+
+private:
+    PieceSums& inner_;
+    std::function<void()> pass_;
 };
 
 /// A back end that dies as told, and remembers what the others decided about those that did.
 class Mortal final : public ComputeBackend {
 public:
     Mortal(TorchCompute& inner, std::optional<Death> death, std::function<void()> die, std::function<void()> begins)
-        : inner_(inner), death_(death), die_(std::move(die)), begins_(std::move(begins)) {}
+        : inner_(inner),
+          pieces_(*inner.piece_sums(),
+                  [this] {
+                      if (now_) pass(Death::In::piece, touched_++);
+                  }),
+          death_(death),
+          die_(std::move(die)),
+          begins_(std::move(begins)) {}
 
     void follow(const RankSchedule& schedule) override { inner_.follow(schedule); }
     void begin_iteration(int iteration) override {
         now_ = iteration == dies_in;
-        operations_ = sums_ = 0;
+        operations_ = sums_ = touched_ = 0;
         inner_.begin_iteration(iteration);
     }
     void submit(const ComputeTask& task, Buffer input, Completion completed) override {
@@ -55,6 +86,7 @@ public:
         if (now_) pass(Death::In::sum, sums_++);
         return inner_.reduce(stage, transport);
     }
+    PieceSums* piece_sums() override { return &pieces_; }
     RankLoss loss() const override { return inner_.loss(); }
     void step(int iteration, const std::vector<StageSum>& sums) override {
         if (now_) pass(Death::In::step, 0);
@@ -80,11 +112,12 @@ private:
         throw Died();
     }
     TorchCompute& inner_;
+    MortalPieces pieces_;
     std::optional<Death> death_;
     std::function<void()> die_, begins_;
     bool now_ = false;
     int operations_ = 0;
-    std::atomic<int> sums_ = 0;
+    std::atomic<int> sums_ = 0, touched_ = 0;
 };
 
 class Heard final : public TrainingListener {
@@ -123,6 +156,15 @@ Experiment experiment_for(bool split, RecoveryPolicy policy = RecoveryPolicy::re
     return experiment;
 }
 
+/// The same over drawn links, where each stage is summed by pieces.
+Experiment with_pieces(Experiment experiment) {
+    experiment.topology.hop_matrix_s.clear();
+    experiment.topology.regions = {{.id = "here"}};
+    for (auto& node : experiment.topology.nodes) node.region = "here";
+    experiment.costs.all_reduce = AllReduceRule::planned;
+    return experiment;
+}
+
 /// Where gradients are lost, rank 1 has no data node's work: else the head's would be lost without the body's, and the
 /// iteration would begin again.
 Plan plan_for(const Experiment& experiment) {
@@ -133,6 +175,10 @@ Plan plan_for(const Experiment& experiment) {
                           leaves_out ? Paths{{0, 4, 8}, {2, 5, 7}, {0, 3, 7}, {2, 4, 6}, {0, 4, 6}, {2, 3, 8}}
                                      : Paths{{0, 4, 8}, {1, 5, 6}, {2, 3, 7}, {0, 5, 7}, {1, 3, 8}, {2, 4, 6}});
     plan.split_backward = experiment.pipeline.split_backward;
+    if (experiment.costs.all_reduce == AllReduceRule::planned)
+        plan.reductions = {{{0.5, PieceForm::tree, 2, {2, 0, 2}, {2, 2, 2}}, {0.5, PieceForm::exchange, 0, {}, {}}},
+                           {},
+                           {{1, PieceForm::tree, 0, {0, 0, 1}, {0, 2, 0}}}};
     return plan;
 }
 
@@ -307,6 +353,36 @@ private Q_SLOTS:
         qInfo("%d deaths: %d steps were done by then, %d run again", instants[in], done, redone);
         QVERIFY(in == 2 || went_on == instants[in]);
         QVERIFY(in == 2 || redone > 0);
+    }
+
+    /// Wherever a rank dies, also in the midst of what replicas hand each other, the others sum anew what they have.
+    void pieces_are_summed_anew_data() {
+        QTest::addColumn<bool>("in_pieces");
+        QTest::addColumn<bool>("returns");
+        QTest::newRow("in operations") << false << false;
+        QTest::newRow("in pieces") << true << false;
+        QTest::newRow("in pieces, back at once") << true << true;
+    }
+    void pieces_are_summed_anew() {
+        QFETCH(bool, in_pieces);
+        QFETCH(bool, returns);
+        const auto experiment = with_pieces(experiment_for(false));
+        const auto reference = reference_of(experiment);
+        int deaths = 0, went_on = 0, redone = 0;
+        for (int n = 0;; ++n, ++deaths) {
+            const int victim = 1 + n % 2;
+            const auto in = in_pieces ? Death::In::piece : Death::In::operation;
+            const auto trained = train_with(experiment, {{victim, {in, n}}}, returns);
+            const auto why = compare(experiment, trained, reference);
+            QVERIFY2(why.empty(), qPrintable(QString("rank %1 dies at %2: %3").arg(victim).arg(n).arg(why.c_str())));
+            if (trained.heard.reports.empty()) break;  // an iteration has no more of them
+            const auto& report = trained.heard.reports.front();
+            went_on += report.goes_on;
+            redone += report.redone_forwards + report.redone_backwards;
+        }
+        qInfo("%d deaths, in %d of which the iteration went on; %d steps were run again", deaths, went_on, redone);
+        QVERIFY(deaths >= 14 && redone > 0);
+        QCOMPARE(went_on, deaths);
     }
 
     /// What took over is lost in its turn, wherever that is: with one rank left, everything runs there.

@@ -15,6 +15,7 @@
 #include "core/experiment/counts.h"
 #include "core/experiment/model_size.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/handed_parts.h"
 
 namespace skippipe {
 
@@ -127,6 +128,27 @@ PerNode<double> message_bytes(const Problem& problem, const Plan& plan) {
     return most;
 }
 
+/// Most bytes of planned reductions at each node by the plan's timeline, where they travel from rank to rank: under
+/// way, at their sender; parts that have come, at their receiver until it has all sums.
+PerNode<double> part_bytes(const Problem& problem, const Plan& plan) {
+    const auto timeline = evaluate(problem, plan);
+    PerNode<double> reduced_s(problem.node_ids.size(), 0);
+    for (const auto& span : timeline.spans)
+        if (span.kind == SpanKind::all_reduce) reduced_s[span.node] = span.end_s;
+    PerNode<std::vector<Change>> changes(problem.node_ids.size());
+    const auto hold = [&](NodeIndex node, double from_s, double until_s, double bytes) {
+        changes[node].push_back({from_s, bytes});
+        changes[node].push_back({until_s, -bytes});
+    };
+    for (const auto& part : handed_parts(problem, plan, summed_pieces(problem, plan), timeline)) {
+        hold(part.from, part.ready_s, part.arrival_s, part.bytes);
+        if (!part.part.sum) hold(part.to, part.arrival_s, reduced_s[part.to], part.bytes);
+    }
+    PerNode<double> most;
+    for (auto& of_node : changes) most.push_back(most_at_once(of_node));
+    return most;
+}
+
 }  // namespace
 
 std::size_t posted_ahead(std::size_t edges, double largest_bytes) {
@@ -136,12 +158,16 @@ std::size_t posted_ahead(std::size_t edges, double largest_bytes) {
                    : static_cast<std::size_t>(most);
 }
 
-double posted_memory(const Experiment& experiment, const Problem& problem) {
+double posted_memory(const Experiment& experiment, const Problem& problem, const Plan* plan) {
     const int ranks = experiment.execution.clock == Clock::wall ? experiment.execution.ranks : 1;
     double relative = 1;  // of the largest microbatch
     for (MicrobatchIndex m = 0; at(m) < problem.sizes.size(); ++m)
         relative = std::max(relative, problem.relative_size(m));
-    const double largest = relative * std::max(problem.forward_bytes, problem.backward_bytes);
+    double largest = relative * std::max(problem.forward_bytes, problem.backward_bytes);
+    const auto pieces = plan != nullptr ? summed_pieces(problem, *plan) : PerStage<Pieces>();
+    for (StageIndex stage = 0; at(stage) < pieces.size(); ++stage)
+        for (const Piece& piece : pieces[stage])
+            largest = std::max(largest, piece.share * problem.gradient_bytes[stage]);
     const auto edges = static_cast<std::size_t>(std::max(0, ranks - 1));
     return ranks * static_cast<double>(edges * posted_ahead(edges, largest)) * largest;
 }
@@ -152,10 +178,14 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
         for (const NodeIndex node : path.nodes) ++visits[node];
     const auto between = plan.split_backward ? most_between(problem, plan) : PerNode<int>(problem.node_ids.size(), 0);
     const auto feedback = feedback_bytes(experiment, problem, plan);
-    const auto messages =
+    auto messages =
         keeps_inputs(experiment) ? handed_on_bytes(experiment, problem, plan) : message_bytes(problem, plan);
     const auto& how = experiment.execution;
-    const bool sums_apart = how.clock == Clock::wall && how.ranks > 1;
+    if (problem.plan_reductions && how.clock == Clock::wall) {
+        const auto parts = part_bytes(problem, plan);
+        for (NodeIndex node = 0; node < problem.nodes(); ++node) messages[node] += parts[node];
+    }
+    const bool sums_apart = how.clock == Clock::wall && (how.ranks > 1 || problem.plan_reductions);
     std::vector<NodeMemory> needs;
     for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage)
         for (const NodeIndex node : plan.stages[stage]) {
@@ -198,7 +228,7 @@ Faults check_memory_fits(const Experiment& experiment, const Problem& problem, c
     // A checkpoint is written from a copy: of every stage weights and two moments, once.
     const double copy = experiment.training.checkpoint_every > 0 ? 12 * model_parameters(experiment.model) : 0;
     const double together =
-        memory_together(needs, workers) + (needs.empty() ? 0 : posted_memory(experiment, problem) + copy);
+        memory_together(needs, workers) + (needs.empty() ? 0 : posted_memory(experiment, problem, &plan) + copy);
     if (together <= available) return {};
     const double once = state_bytes(experiment, experiment.model.blocks, true);
     return {

@@ -37,7 +37,7 @@ double memory_together(const std::vector<NodeMemory>& nodes, int workers);
 
 /// What the ranks of an experiment hold in receives that are posted before their messages come, at most: each from all
 /// others. None where there is one rank.
-double posted_memory(const Experiment& experiment, const Problem& problem);
+double posted_memory(const Experiment& experiment, const Problem& problem, const Plan* plan = nullptr);
 
 /// A fault that says what is missing where the nodes whose tensors live in this machine's memory (device cpu), and the
 /// copy that a checkpoint is written from, need more than `available` bytes; none where they fit.

@@ -10,6 +10,13 @@
 
 namespace skippipe {
 
+/// What a slot of a planned reduction brings: to the replica at that place of the stage a part, or the sum, of a piece.
+struct HandedPart {
+    StageIndex stage = 0;
+    int piece = 0, place = 0;
+    bool sum = false;
+};
+
 /// What the replicas of all stages have of their gradients. It knows no time: who drives it says what happens, and is
 /// told in turn what is handed over, in the order that ties go by, and who has the sum of everything. Reuses its
 /// memory.
@@ -44,6 +51,13 @@ public:
             sum_there(piece, place, send, whole);
         else
             part_there(piece, place, send, whole);
+    }
+
+    HandedPart handed(std::uint32_t slot) const {
+        const int piece = piece_of_[slot >> 1];
+        const Summed& summed = pieces_[at(piece)];
+        return {summed.stage, piece - first_piece_[summed.stage], static_cast<int>((slot >> 1) - summed.first_slot),
+                (slot & 1) != 0};
     }
 
 private:

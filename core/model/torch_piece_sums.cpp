@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/torch_piece_sums.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/model/piece_sum.h"
+
+namespace skippipe {
+
+void TorchPieceSums::begin(const RankSchedule& schedule) {
+    parts_.clear();
+    stages_.clear();
+    stages_.resize(schedule.plan.stages.size());
+    for (StageIndex stage = 0; at(stage) < stages_.size(); ++stage) {
+        auto& state = stages_[at(stage)];
+        state.nodes = schedule.plan.stages[stage];
+        state.pieces = schedule.pieces[stage];
+        for (const NodeIndex node : state.nodes)
+            if (of_.hosted(node)) state.ends = piece_ends(state.pieces, of_.node(node).stage.size());
+        state.tokens.assign(state.pieces.size(), -1);
+    }
+}
+
+std::size_t TorchPieceSums::size_of(int stage, int piece) const {
+    const auto& state = stages_.at(at(stage));
+    return static_cast<std::size_t>(state.ends.at(at(piece)) - begin_of(state, piece));
+}
+
+std::size_t TorchPieceSums::message_bytes(int stage, int piece) const {
+    return size_of(stage, piece) * sizeof(float) + sizeof(std::int64_t);
+}
+
+std::int64_t TorchPieceSums::tokens_in(const Buffer& message, int stage, int piece, int from) const {
+    const auto fail = [&](const std::string& what) {
+        throw PeerFault(of_.schedule.rank_of.at(at(stages_[at(stage)].nodes.at(at(from)))), what);
+    };
+    if (message.size() != message_bytes(stage, piece))
+        fail(fmt::format("sent {} bytes of piece {} of stage {}", message.size(), piece, stage));
+    std::int64_t tokens = 0, most = 0;
+    std::memcpy(&tokens, message.data() + size_of(stage, piece) * sizeof(float), sizeof tokens);
+    for (int microbatch = 0; microbatch < of_.experiment.pipeline.microbatches; ++microbatch)
+        most += of_.tokens_of(microbatch);
+    if (tokens < 0 || tokens > most) fail(fmt::format("sent the gradient of {} tokens of {}", tokens, most));
+    return tokens;
+}
+
+/// Adds up, in the order of the stage, what the replica has of a piece.
+std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own_alone, float* to) {
+    const auto& state = stages_.at(at(stage));
+    const auto& node = of_.node(state.nodes.at(at(place)));
+    const auto own = node.stage.gradient()
+                         .narrow(0, begin_of(state, piece), static_cast<std::int64_t>(size_of(stage, piece)))
+                         .to(torch::kCPU);
+    const auto parts = own_alone ? parts_.end() : parts_.find({stage, piece, place});
+    std::vector<const float*> values;
+    std::int64_t tokens = 0;
+    const auto add = [&](const float* part, std::int64_t of_part) {
+        if (of_part > 0) values.push_back(part);
+        tokens += of_part;
+    };
+    for (int from = 0; at(from) < state.nodes.size(); ++from) {
+        if (from == place) add(own.data_ptr<float>(), node.tokens);
+        if (parts == parts_.end()) continue;
+        if (const auto part = parts->second.find(from); part != parts->second.end())
+            add(reinterpret_cast<const float*>(part->second.message.data()), part->second.tokens);
+    }
+    sum_in_order(values, size_of(stage, piece), to);
+    if (parts != parts_.end()) parts_.erase(parts);
+    return tokens;
+}
+
+Buffer TorchPieceSums::part(int stage, int piece, int place) {
+    Buffer message(message_bytes(stage, piece));
+    const bool exchange = stages_.at(at(stage)).pieces.at(at(piece)).form == PieceForm::exchange;
+    const auto tokens = add_parts(stage, piece, place, exchange, reinterpret_cast<float*>(message.data()));
+    std::memcpy(message.data() + size_of(stage, piece) * sizeof(float), &tokens, sizeof tokens);
+    return message;
+}
+
+void TorchPieceSums::take_part(int stage, int piece, int place, int from, Buffer message) {
+    const auto tokens = tokens_in(message, stage, piece, from);
+    parts_[{stage, piece, place}][from] = {std::move(message), tokens};
+}
+
+/// All replicas here share the sum: who has it first makes it.
+void TorchPieceSums::make_sum(int stage, int piece, int place) {
+    auto& state = stages_.at(at(stage));
+    if (!state.sum.defined()) {
+        const auto apart = of_.copies_of(stage).sum();
+        state.sum = apart.device().is_cpu() ? apart : torch::empty({apart.numel()}, torch::kFloat32);
+    }
+    if (place < 0 || state.tokens[at(piece)] >= 0) return;
+    state.tokens[at(piece)] =
+        add_parts(stage, piece, place, false, state.sum.data_ptr<float>() + begin_of(state, piece));
+}
+
+Buffer TorchPieceSums::sum(int stage, int piece, int place) {
+    make_sum(stage, piece, place);
+    const auto& state = stages_.at(at(stage));
+    Buffer message(message_bytes(stage, piece));
+    const auto bytes = size_of(stage, piece) * sizeof(float);
+    std::memcpy(message.data(), state.sum.data_ptr<float>() + begin_of(state, piece), bytes);
+    std::memcpy(message.data() + bytes, &state.tokens[at(piece)], sizeof(std::int64_t));
+    return message;
+}
+
+void TorchPieceSums::take_sum(int stage, int piece, int place, Buffer message) {
+    auto& state = stages_.at(at(stage));
+    const auto tokens = tokens_in(message, stage, piece, state.pieces.at(at(piece)).down.at(at(place)));
+    make_sum(stage, piece, -1);
+    if (state.tokens[at(piece)] >= 0) return;  // another replica here had it before, and it is the same
+    state.tokens[at(piece)] = tokens;
+    std::memcpy(state.sum.data_ptr<float>() + begin_of(state, piece), message.data(),
+                size_of(stage, piece) * sizeof(float));
+}
+
+StageSum TorchPieceSums::finish(int stage) try {
+    auto& state = stages_.at(at(stage));
+    auto copies = of_.copies_of(stage);
+    for (int piece = 0; at(piece) < state.pieces.size(); ++piece) {
+        const auto& form = state.pieces[at(piece)];
+        for (int place = 0; at(place) < state.nodes.size(); ++place)
+            if (of_.hosted(state.nodes[at(place)]) && (form.form == PieceForm::exchange || place == form.root))
+                make_sum(stage, piece, place);
+        if (state.tokens[at(piece)] < 0 || state.tokens[at(piece)] != state.tokens.front())
+            throw std::logic_error(fmt::format("piece {} is of {} tokens, not of {}", piece, state.tokens[at(piece)],
+                                               state.tokens.front()));
+    }
+    if (!state.tokens.empty()) copies.tokens = state.tokens.front();
+    StageSum sum{.tokens = copies.tokens};
+    if (sum.tokens == 0) {
+        copies.sum().zero_();
+        return sum;
+    }
+    if (state.tokens.empty())
+        reduce_gradient(copies, ReductionPass::add, of_.sums_graph);
+    else if (!copies.sum().device().is_cpu())
+        copies.sum().copy_(state.sum);
+    if (!of_.schedule.plan.reductions.empty()) copies.pieces = of_.schedule.plan.reductions[at(stage)];
+    sum.squared_norm = reduce_gradient(copies, ReductionPass::divide, of_.sums_graph);
+    return sum;
+} catch (const std::exception& error) {
+    throw ComputeError(fmt::format("reducing the gradient of stage {} on rank {}", stage, of_.rank), error.what());
+}
+
+PieceSums* TorchCompute::piece_sums() { return implementation_->piece_sums.get(); }
+
+}  // namespace skippipe

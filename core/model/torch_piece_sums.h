@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/engine/piece_sums.h"
+#include "core/model/torch_compute_state.h"
+
+namespace skippipe {
+
+/// Sums of TorchCompute's gradients, a piece at a time. A message is the piece's values in fp32 and, behind them, the
+/// number of tokens whose gradients they are (int64): who has none of them has nothing to add.
+class TorchPieceSums final : public PieceSums {
+public:
+    /// It outlives this.
+    explicit TorchPieceSums(TorchCompute::Implementation& of) : of_(of) {}
+
+    void begin(const RankSchedule& schedule) override;
+    std::size_t message_bytes(int stage, int piece) const override;
+    Buffer part(int stage, int piece, int place) override;
+    void take_part(int stage, int piece, int place, int from, Buffer message) override;
+    Buffer sum(int stage, int piece, int place) override;
+    void take_sum(int stage, int piece, int place, Buffer message) override;
+    StageSum finish(int stage) override;
+
+private:
+    /// A stage under way.
+    struct Stage {
+        std::vector<NodeIndex> nodes;
+        Pieces pieces;
+        std::vector<std::int64_t> ends;    ///< of each piece, in values; it begins where the one before ends
+        std::vector<std::int64_t> tokens;  ///< of each piece's sum; -1: not here yet
+        torch::Tensor sum;                 ///< on the CPU
+    };
+    struct PartOf {
+        Buffer message;
+        std::int64_t tokens = 0;
+    };
+    /// A piece at a replica: what has come, by the place that it is from.
+    using Parts = std::map<int, PartOf>;
+
+    std::int64_t begin_of(const Stage& stage, int piece) const {
+        return piece == 0 ? 0 : stage.ends[static_cast<std::size_t>(piece) - 1];
+    }
+    std::size_t size_of(int stage, int piece) const;
+    std::int64_t tokens_in(const Buffer& message, int stage, int piece, int from) const;
+    std::int64_t add_parts(int stage, int piece, int place, bool own_alone, float* to);
+    void make_sum(int stage, int piece, int place);
+
+    TorchCompute::Implementation& of_;
+    std::vector<Stage> stages_;
+    std::map<std::tuple<int, int, int>, Parts> parts_;  ///< by stage, piece and place
+};
+
+}  // namespace skippipe
