@@ -342,8 +342,8 @@ void describe(V& v, T& t) {
            .min = 1,
            .max = 1e6});
     v("gradient_wire", t.gradient_wire,
-      Info{.doc = "Type of the gradients that replicas sum, on the network: fp32 is exact; bf16 and int8 are refused, "
-                  "as no engine has them yet"});
+      Info{.doc = "Type of the gradients that replicas sum, on the network: fp32 is exact; bf16, where reductions are "
+                  "planned, rounds every part and sum; int8 is refused, as no engine has it yet"});
 }
 
 template <class V, PartOf<Failure> T>

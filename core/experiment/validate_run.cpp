@@ -109,12 +109,22 @@ void check_checkpoints(Checker& check) {
                  "after the loss of the coordinator training goes back to the last checkpoint");
 }
 
-/// No other type is there yet to sum gradients in.
+/// Only pieces that are handed from replica to replica are rounded, and only to bf16.
 void check_gradient_wire(Checker& check) {
     const auto wire = check.experiment.training.gradient_wire;
     if (wire == WireType::fp32 || !check.sound("/training/gradient_wire")) return;
-    check.error("/training/gradient_wire", fmt::format("gradients cannot be summed in {}", in_quotes(name_of(wire))),
-                "neither the engine nor its ranks round them", R"(Set it to "fp32", or leave it out)");
+    const auto what = fmt::format("gradients cannot be summed in {}", in_quotes(name_of(wire)));
+    if (wire == WireType::int8)
+        check.error("/training/gradient_wire", what, "neither the engine nor its ranks round them so",
+                    R"(Set it to "fp32" or "bf16", or leave it out)");
+    else if (check.experiment.costs.all_reduce != AllReduceRule::planned ||
+             !check.experiment.topology.hop_matrix_s.empty())
+        check.error("/training/gradient_wire", what, "only planned reductions hand on rounded parts and sums",
+                    R"(Set costs.all_reduce to "planned", with drawn links, or this to "fp32")");
+    else
+        check.warning("/training/gradient_wire", "gradients are rounded to bf16 on the network",
+                      "half the bytes, but not exact: every part and every sum loses bits",
+                      R"(Set it to "fp32" for exact sums)");
 }
 
 void check_data(Checker& check) {

@@ -18,6 +18,8 @@
 
 namespace skippipe {
 
+class TorchPieceSums;
+
 struct TorchCompute::Implementation {
     Implementation(const Experiment& given, const RankSchedule& given_schedule, int given_rank,
                    std::optional<Batches> given_batches, int workers)
@@ -108,6 +110,17 @@ struct TorchCompute::Implementation {
         return copies;
     }
 
+    /// Whether one process rounds what its replicas would hand each other.
+    bool sums_rounded() const {
+        return schedule.ranks == 1 && experiment.training.gradient_wire != WireType::fp32 &&
+               experiment.costs.all_reduce == AllReduceRule::planned;
+    }
+    Pieces pieces_of(int stage) const {
+        const auto& given = schedule.plan.reductions;
+        const auto replicas = static_cast<int>(schedule.plan.stages[at(stage)].size());
+        return given.empty() || given[at(stage)].empty() ? default_pieces(replicas) : given[at(stage)];
+    }
+
     void require_next(const ComputeTask& task, const MicrobatchState& state) const;
     void settle();
     void give_up_all();
@@ -129,7 +142,7 @@ struct TorchCompute::Implementation {
     std::vector<int> lost;                        ///< nodes whose copies are gone, as they were lost
     std::map<int, MicrobatchState> microbatches;  ///< those that pass here
     std::map<int, Residuals> residuals;           ///< of their messages from here
-    std::unique_ptr<PieceSums> piece_sums;        ///< planned reductions under a real clock
+    std::unique_ptr<TorchPieceSums> piece_sums;   ///< of planned reductions
     TaskGraph sums_graph;                         ///< reductions, beside operations
     TaskGraph graph;                              ///< last: its threads end before what they work on
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/model/piece_sum.h"
+#include "core/model/wire.h"
 
 namespace skippipe {
 
@@ -16,10 +17,14 @@ void TorchPieceSums::begin(const RankSchedule& schedule) {
         auto& state = stages_[at(stage)];
         state.nodes = schedule.plan.stages[stage];
         state.pieces = schedule.pieces[stage];
-        for (const NodeIndex node : state.nodes)
-            if (of_.hosted(node)) state.ends = piece_ends(state.pieces, of_.node(node).stage.size());
-        state.tokens.assign(state.pieces.size(), -1);
+        begin_stage(state);
     }
+}
+
+void TorchPieceSums::begin_stage(Stage& stage) {
+    for (const NodeIndex node : stage.nodes)
+        if (of_.hosted(node)) stage.ends = piece_ends(stage.pieces, of_.node(node).stage.size());
+    stage.tokens.assign(stage.pieces.size(), -1);
 }
 
 std::size_t TorchPieceSums::size_of(int stage, int piece) const {
@@ -27,8 +32,30 @@ std::size_t TorchPieceSums::size_of(int stage, int piece) const {
     return static_cast<std::size_t>(state.ends.at(at(piece)) - begin_of(state, piece));
 }
 
+std::size_t TorchPieceSums::value_bytes(int stage, int piece) const {
+    return wire_bytes(of_.experiment.training.gradient_wire, 1, static_cast<std::int64_t>(size_of(stage, piece)));
+}
+
 std::size_t TorchPieceSums::message_bytes(int stage, int piece) const {
-    return size_of(stage, piece) * sizeof(float) + sizeof(std::int64_t);
+    return value_bytes(stage, piece) + sizeof(std::int64_t);
+}
+
+Buffer TorchPieceSums::message_of(int stage, int piece, const float* values, std::int64_t tokens) const {
+    Buffer message(message_bytes(stage, piece));
+    encode(message.data(), values, 1, static_cast<std::int64_t>(size_of(stage, piece)),
+           of_.experiment.training.gradient_wire);
+    std::memcpy(message.data() + value_bytes(stage, piece), &tokens, sizeof tokens);
+    return message;
+}
+
+/// As they are once they have travelled.
+void TorchPieceSums::round(std::vector<float>& values) const {
+    const auto wire = of_.experiment.training.gradient_wire;
+    const auto count = static_cast<std::int64_t>(values.size());
+    if (wire == WireType::fp32) return;
+    std::vector<std::byte> bytes(wire_bytes(wire, 1, count));
+    encode(bytes.data(), values.data(), 1, count, wire);
+    decode(values.data(), bytes.data(), 1, count, wire);
 }
 
 std::int64_t TorchPieceSums::tokens_in(const Buffer& message, int stage, int piece, int from) const {
@@ -38,7 +65,7 @@ std::int64_t TorchPieceSums::tokens_in(const Buffer& message, int stage, int pie
     if (message.size() != message_bytes(stage, piece))
         fail(fmt::format("sent {} bytes of piece {} of stage {}", message.size(), piece, stage));
     std::int64_t tokens = 0, most = 0;
-    std::memcpy(&tokens, message.data() + size_of(stage, piece) * sizeof(float), sizeof tokens);
+    std::memcpy(&tokens, message.data() + value_bytes(stage, piece), sizeof tokens);
     for (int microbatch = 0; microbatch < of_.experiment.pipeline.microbatches; ++microbatch)
         most += of_.tokens_of(microbatch);
     if (tokens < 0 || tokens > most) fail(fmt::format("sent the gradient of {} tokens of {}", tokens, most));
@@ -53,6 +80,14 @@ std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own
                          .narrow(0, begin_of(state, piece), static_cast<std::int64_t>(size_of(stage, piece)))
                          .to(torch::kCPU);
     const auto parts = own_alone ? parts_.end() : parts_.find({stage, piece, place});
+    // In an exchange all replicas add up the same: what the others got of this one's part.
+    const bool rounds = !own_alone && state.pieces.at(at(piece)).form == PieceForm::exchange &&
+                        of_.experiment.training.gradient_wire != WireType::fp32;
+    std::vector<float> rounded;
+    if (rounds) {
+        rounded.assign(own.data_ptr<float>(), own.data_ptr<float>() + own.numel());
+        round(rounded);
+    }
     std::vector<const float*> values;
     std::int64_t tokens = 0;
     const auto add = [&](const float* part, std::int64_t of_part) {
@@ -60,10 +95,10 @@ std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own
         tokens += of_part;
     };
     for (int from = 0; at(from) < state.nodes.size(); ++from) {
-        if (from == place) add(own.data_ptr<float>(), node.tokens);
+        if (from == place) add(rounds ? rounded.data() : own.data_ptr<float>(), node.tokens);
         if (parts == parts_.end()) continue;
         if (const auto part = parts->second.find(from); part != parts->second.end())
-            add(reinterpret_cast<const float*>(part->second.message.data()), part->second.tokens);
+            add(part->second.values.data(), part->second.tokens);
     }
     sum_in_order(values, size_of(stage, piece), to);
     if (parts != parts_.end()) parts_.erase(parts);
@@ -71,16 +106,18 @@ std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own
 }
 
 Buffer TorchPieceSums::part(int stage, int piece, int place) {
-    Buffer message(message_bytes(stage, piece));
     const bool exchange = stages_.at(at(stage)).pieces.at(at(piece)).form == PieceForm::exchange;
-    const auto tokens = add_parts(stage, piece, place, exchange, reinterpret_cast<float*>(message.data()));
-    std::memcpy(message.data() + size_of(stage, piece) * sizeof(float), &tokens, sizeof tokens);
-    return message;
+    std::vector<float> values(size_of(stage, piece));
+    const auto tokens = add_parts(stage, piece, place, exchange, values.data());
+    return message_of(stage, piece, values.data(), tokens);
 }
 
 void TorchPieceSums::take_part(int stage, int piece, int place, int from, Buffer message) {
-    const auto tokens = tokens_in(message, stage, piece, from);
-    parts_[{stage, piece, place}][from] = {std::move(message), tokens};
+    auto& part = parts_[{stage, piece, place}][from];
+    part.tokens = tokens_in(message, stage, piece, from);
+    part.values.resize(size_of(stage, piece));
+    decode(part.values.data(), message.data(), 1, static_cast<std::int64_t>(part.values.size()),
+           of_.experiment.training.gradient_wire);
 }
 
 /// All replicas here share the sum: who has it first makes it.
@@ -91,18 +128,22 @@ void TorchPieceSums::make_sum(int stage, int piece, int place) {
         state.sum = apart.device().is_cpu() ? apart : torch::empty({apart.numel()}, torch::kFloat32);
     }
     if (place < 0 || state.tokens[at(piece)] >= 0) return;
-    state.tokens[at(piece)] =
-        add_parts(stage, piece, place, false, state.sum.data_ptr<float>() + begin_of(state, piece));
+    float* to = state.sum.data_ptr<float>() + begin_of(state, piece);
+    if (state.pieces[at(piece)].form == PieceForm::exchange ||
+        of_.experiment.training.gradient_wire == WireType::fp32) {
+        state.tokens[at(piece)] = add_parts(stage, piece, place, false, to);
+        return;
+    }
+    std::vector<float> values(size_of(stage, piece));
+    state.tokens[at(piece)] = add_parts(stage, piece, place, false, values.data());
+    round(values);
+    std::copy(values.begin(), values.end(), to);
 }
 
 Buffer TorchPieceSums::sum(int stage, int piece, int place) {
     make_sum(stage, piece, place);
     const auto& state = stages_.at(at(stage));
-    Buffer message(message_bytes(stage, piece));
-    const auto bytes = size_of(stage, piece) * sizeof(float);
-    std::memcpy(message.data(), state.sum.data_ptr<float>() + begin_of(state, piece), bytes);
-    std::memcpy(message.data() + bytes, &state.tokens[at(piece)], sizeof(std::int64_t));
-    return message;
+    return message_of(stage, piece, state.sum.data_ptr<float>() + begin_of(state, piece), state.tokens[at(piece)]);
 }
 
 void TorchPieceSums::take_sum(int stage, int piece, int place, Buffer message) {
@@ -111,8 +152,38 @@ void TorchPieceSums::take_sum(int stage, int piece, int place, Buffer message) {
     make_sum(stage, piece, -1);
     if (state.tokens[at(piece)] >= 0) return;  // another replica here had it before, and it is the same
     state.tokens[at(piece)] = tokens;
-    std::memcpy(state.sum.data_ptr<float>() + begin_of(state, piece), message.data(),
-                size_of(stage, piece) * sizeof(float));
+    decode(state.sum.data_ptr<float>() + begin_of(state, piece), message.data(), 1,
+           static_cast<std::int64_t>(size_of(stage, piece)), of_.experiment.training.gradient_wire);
+}
+
+/// From the replicas below it in a tree, or from all others, to this one.
+void TorchPieceSums::hand_up(int stage, int piece, int place) {
+    const auto& state = stages_.at(at(stage));
+    const auto& form = state.pieces.at(at(piece));
+    for (int other = 0; at(other) < state.nodes.size(); ++other) {
+        const bool tree = form.form == PieceForm::tree;
+        if (other == place || (tree && (other == form.root || form.up[at(other)] != place))) continue;
+        if (tree) hand_up(stage, piece, other);
+        take_part(stage, piece, place, other, part(stage, piece, other));
+    }
+}
+
+StageSum TorchPieceSums::reduce_alone(int stage, const Pieces& pieces) {
+    stages_.resize(std::max(stages_.size(), at(stage) + 1));
+    auto& state = stages_.at(at(stage));
+    state = {};
+    state.nodes = of_.schedule.plan.stages[at(stage)];
+    state.pieces = pieces;
+    if (std::erase_if(state.nodes, [&](NodeIndex node) { return of_.is_lost(node); }) > 0)
+        state.pieces = default_pieces(static_cast<int>(state.nodes.size()));
+    begin_stage(state);
+    for (int piece = 0; at(piece) < state.pieces.size(); ++piece) {
+        const auto& form = state.pieces[at(piece)];
+        const int root = form.form == PieceForm::tree ? form.root : 0;
+        hand_up(stage, piece, root);
+        make_sum(stage, piece, root);
+    }
+    return finish(stage);
 }
 
 StageSum TorchPieceSums::finish(int stage) try {

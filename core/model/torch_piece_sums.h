@@ -10,8 +10,10 @@
 
 namespace skippipe {
 
-/// Sums of TorchCompute's gradients, a piece at a time. A message is the piece's values in fp32 and, behind them, the
-/// number of tokens whose gradients they are (int64): who has none of them has nothing to add.
+/// Sums of TorchCompute's gradients, a piece at a time. A message is the piece's values as training.gradient_wire has
+/// them and, behind them, the number of tokens whose gradients they are (int64): who has none of them has nothing to
+/// add. What replicas hand each other is rounded once: a part when it is handed on (in an exchange for its own replica
+/// too), the sum where it is made.
 class TorchPieceSums final : public PieceSums {
 public:
     /// It outlives this.
@@ -24,6 +26,8 @@ public:
     Buffer sum(int stage, int piece, int place) override;
     void take_sum(int stage, int piece, int place, Buffer message) override;
     StageSum finish(int stage) override;
+    /// All of a stage whose nodes are all here, piece by piece.
+    StageSum reduce_alone(int stage, const Pieces& pieces);
 
 private:
     /// A stage under way.
@@ -35,7 +39,7 @@ private:
         torch::Tensor sum;                 ///< on the CPU
     };
     struct PartOf {
-        Buffer message;
+        std::vector<float> values;
         std::int64_t tokens = 0;
     };
     /// A piece at a replica: what has come, by the place that it is from.
@@ -45,6 +49,11 @@ private:
         return piece == 0 ? 0 : stage.ends[static_cast<std::size_t>(piece) - 1];
     }
     std::size_t size_of(int stage, int piece) const;
+    std::size_t value_bytes(int stage, int piece) const;
+    Buffer message_of(int stage, int piece, const float* values, std::int64_t tokens) const;
+    void round(std::vector<float>& values) const;
+    void begin_stage(Stage& stage);
+    void hand_up(int stage, int piece, int place);
     std::int64_t tokens_in(const Buffer& message, int stage, int piece, int from) const;
     std::int64_t add_parts(int stage, int piece, int place, bool own_alone, float* to);
     void make_sum(int stage, int piece, int place);

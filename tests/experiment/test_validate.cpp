@@ -155,7 +155,7 @@ const std::vector<Case>& faulty() {
         {"text without a path", "/data/path", [](Experiment& e) { e.data.source = DataSource::text; }},
         {"gradients in int8", "/training/gradient_wire",
          [](Experiment& e) { e.training.gradient_wire = WireType::int8; }},
-        {"gradients in bf16", "/training/gradient_wire",
+        {"gradients in bf16 that no plan sums", "/training/gradient_wire",
          [](Experiment& e) { e.training.gradient_wire = WireType::bf16; }},
         {"crash of a stranger", "/failures/0/target", [](Experiment& e) { e.failures[0].target = "west"; }},
         {"cut of no link", "/failures/0/target",

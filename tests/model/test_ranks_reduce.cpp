@@ -38,7 +38,7 @@ struct Trained {
 };
 
 /// Eight nodes of three stages, one of which nobody passes, in one region.
-Experiment experiment_of(Clock clock, int ranks) {
+Experiment experiment_of(Clock clock, int ranks, WireType wire = WireType::fp32) {
     auto experiment = small_experiment(3, 8);
     experiment.seed = 21;
     experiment.topology.regions = {{.id = "here"}};
@@ -47,6 +47,7 @@ Experiment experiment_of(Clock clock, int ranks) {
     experiment.training.iterations = iterations;
     experiment.costs.all_reduce = AllReduceRule::planned;
     experiment.costs.links = LinkRule::shared;
+    experiment.training.gradient_wire = wire;
     experiment.execution = {.clock = clock, .compute = Compute::torch, .ranks = ranks};
     return experiment;
 }
@@ -60,8 +61,8 @@ Plan plan_of(const Experiment& experiment, PerStage<Pieces> reductions) {
     return plan;
 }
 
-Trained train_virtually(const PerStage<Pieces>& reductions) {
-    const auto experiment = experiment_of(Clock::virtual_time, 1);
+Trained train_virtually(const PerStage<Pieces>& reductions, WireType wire = WireType::fp32) {
+    const auto experiment = experiment_of(Clock::virtual_time, 1, wire);
     const auto problem = make_problem(experiment);
     const auto plan = plan_of(experiment, reductions);
     TorchCompute compute(experiment, plan, make_batches(experiment), experiment.seed, 2);
@@ -73,8 +74,9 @@ Trained train_virtually(const PerStage<Pieces>& reductions) {
 }
 
 /// Ranks as threads of this process, nodes in turn.
-Trained train_ranks(const PerStage<Pieces>& reductions, int ranks, bool shaped = false) {
-    auto experiment = experiment_of(Clock::wall, ranks);
+Trained train_ranks(const PerStage<Pieces>& reductions, int ranks, bool shaped = false,
+                    WireType wire = WireType::fp32) {
+    auto experiment = experiment_of(Clock::wall, ranks, wire);
     experiment.execution.shape_links = shaped;
     const auto problem = make_problem(experiment);
     std::vector<int> rank_of;
@@ -134,6 +136,34 @@ private Q_SLOTS:
                              qPrintable(where + QString(", node %1").arg(node)));
             }
         }
+    }
+
+    /// Rounded to bf16: half the bytes, replicas still equal, the same bits under both clocks, and losses close by.
+    void bf16_rounds_the_same_everywhere() {
+        for (std::uint64_t seed = 0; seed < 5; ++seed) {
+            const auto reductions = seed == 0 ? PerStage<Pieces>{} : pieces_of(seed);
+            const auto exact = train_virtually(reductions), expected = train_virtually(reductions, WireType::bf16);
+            QVERIFY(expected.weights[2] != exact.weights[2]);
+            for (const auto& [a, b] : {std::pair{0, 1}, {2, 3}, {2, 4}, {2, 7}, {5, 6}})
+                QVERIFY(expected.weights[skippipe::at(a)] == expected.weights[skippipe::at(b)]);
+            for (const int ranks : {1, 3}) {
+                const auto trained = train_ranks(reductions, ranks, false, WireType::bf16);
+                QVERIFY(trained.weights == expected.weights);
+                for (int i = 0; i < iterations; ++i) {
+                    const auto &a = trained.heard.results[skippipe::at(i)], &b = exact.heard.results[skippipe::at(i)];
+                    QVERIFY(std::abs(a.loss_sum_nats / b.loss_sum_nats - 1) < 1e-3);
+                    QVERIFY(std::abs(a.gradient_norm / b.gradient_norm - 1) < 1e-2);
+                }
+            }
+        }
+        const auto bytes_of = [](WireType wire) {
+            const auto experiment = experiment_of(Clock::wall, 3, wire);
+            double bytes = 0;
+            for (const auto& span : evaluate(make_problem(experiment), plan_of(experiment, {})).spans)
+                if (span.kind == SpanKind::transfer_reduction) bytes += span.bytes;
+            return bytes;
+        };
+        QCOMPARE(bytes_of(WireType::bf16), bytes_of(WireType::fp32) / 2);
     }
 
     /// Every hand-over is a transfer in the timeline, with the plan's bytes.

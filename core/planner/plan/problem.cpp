@@ -164,12 +164,15 @@ void set_costs(const Experiment& experiment, Problem& problem) {
     const auto model_bytes = static_cast<double>(wire_bytes(costs.wire, tokens, experiment.model.width));
     problem.forward_bytes = costs.forward_bytes.value_or(model_bytes);
     problem.backward_bytes = costs.backward_bytes.value_or(problem.forward_bytes);
+    // As they travel, where the document does not say how many: only what is planned is rounded.
+    const double value_bytes = problem.plan_reductions && experiment.training.gradient_wire == WireType::bf16 ? 2 : 4;
     problem.gradient_bytes = PerStage<double>(costs.gradient_bytes);
     if (problem.gradient_bytes.empty())
         for (std::size_t s = 0; s < problem.blocks.size(); ++s)
-            problem.gradient_bytes.push_back(4 * stage_parameters(experiment.model, problem.blocks[s], s == 0));
-    problem.gradient_bytes_per_block = 4 * block_parameters(experiment.model);
-    problem.gradient_bytes_besides = 4 * stage_parameters(experiment.model, 0, true);
+            problem.gradient_bytes.push_back(value_bytes *
+                                             stage_parameters(experiment.model, problem.blocks[s], s == 0));
+    problem.gradient_bytes_per_block = value_bytes * block_parameters(experiment.model);
+    problem.gradient_bytes_besides = value_bytes * stage_parameters(experiment.model, 0, true);
 }
 
 /// Most microbatches a node executes, and how far the stages are apart in that, with r0 data nodes.
