@@ -62,7 +62,8 @@ bool JointSearch::begin_timed() {
     return problem_.nodes() > most_published || request_.stop.stop_requested();
 }
 
-/// Where a problem can be planned in partitions, a short trial of each says which of both the time is spent on.
+/// Where a problem can be planned in partitions, a short trial of each says which of both the time is spent on. Where
+/// annealing is quick, a trial is all that starts get.
 JointSearch::Started JointSearch::search_starts(double plain_end) {
     if (!timed_start_ || warm_) return {};
     std::vector<std::unique_ptr<StartSearch>> chains;
@@ -70,7 +71,9 @@ JointSearch::Started JointSearch::search_starts(double plain_end) {
         chains.push_back(std::make_unique<StartSearch>(problem_, network_, request_.seed, 902 + at(c)));
         chains.back()->begin_with(*timed_start_);
     }
-    const double trial = (plain_end - start_end) * trial_share, end = start_end + (plain_end - start_end) * timed_share;
+    const bool anneals_well = follows_a_graph(problem_) && operations() < large;
+    const double trial = (plain_end - start_end) * trial_share,
+                 end = anneals_well ? start_end + trial : start_end + (plain_end - start_end) * timed_share;
     double begin = start_end;
     if (may_be_parted()) {
         begin = change_starts(chains, begin, begin + trial);
