@@ -17,8 +17,9 @@ namespace {
 constexpr int many_nodes = 50;
 /// Of the mean end of the data nodes, in what is minimised.
 constexpr double mean_share = 0.3;
-/// A change is kept that is so much worse at the beginning; at the end none is.
-constexpr double first_worse = 0.01;
+/// A change is kept that is so much worse than the best at the beginning, at the end none (record-to-record travel,
+/// Dueck 1993): with a limit by what it changes, many of them would lead ever further off.
+constexpr double first_worse = 0.015;
 /// The usual number of data nodes is tried, and those up to so many times as many, and as few.
 constexpr double data_nodes_range = 1.8;
 /// How much larger than the last the first of the inner stages is tried to be, in their mean size.
@@ -105,7 +106,7 @@ void StartSearch::run(std::int64_t changes, const std::function<double()>& clock
         if (!go_on(fraction, best_->seconds)) return;
         next = *now_;
         if (!problem_.placement.empty() || rng_.below(4) == 0 || !change_placement(next)) change_weights(next);
-        const double most_s = now_->rank_s * (1 + first_worse * std::max(0.0, 1 - fraction) * rng_.uniform());
+        const double most_s = best_->rank_s * (1 + first_worse * std::max(0.0, 1 - fraction));
         time(next, most_s);
         if (!(next.rank_s <= most_s)) continue;
         std::swap(*now_, next);
