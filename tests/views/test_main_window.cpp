@@ -618,6 +618,38 @@ private Q_SLOTS:
         QVERIFY(width() <= figures.width());
     }
 
+    void a_pinned_run_is_remembered() {
+        QTemporaryDir folder;
+        const std::filesystem::path record = folder.filePath("record.sqlite").toStdString();
+        RunId run = 0;
+        {
+            Recorder recorder(record);
+            run = recorder.begin({.name = "first", .planner = "gpipe", .iterations = 1});
+            recorder.finish(run, RunState::finished, {}, "{}");
+        }
+        const auto open = [&](const std::filesystem::path& file) {
+            auto window = std::make_unique<MainWindow>(planners_, file);
+            window->remember_in(folder.filePath("window.ini"));
+            return window;
+        };
+        {
+            auto window = open(record);
+            auto& list = window->compare_page().list();
+            QTRY_VERIFY(window->feed().run(run) != nullptr);
+            list.select({run});
+            list.pin_button().click();
+            QCOMPARE(list.baseline(), run);
+            list.view().setColumnHidden(RunTable::started, true);
+            window->close();
+        }
+        auto window = open(record);
+        QTRY_VERIFY(window->feed().run(run) != nullptr);
+        QCOMPARE(window->compare_page().list().baseline(), run);
+        QVERIFY(window->compare_page().list().view().isColumnHidden(RunTable::started));
+        QVERIFY(!window->compare_page().list().view().isColumnHidden(RunTable::speed));
+        QVERIFY(open(folder.filePath("other.sqlite").toStdString())->compare_page().list().baseline() == 0);
+    }
+
     void theme_and_panes_are_remembered() {
         QTemporaryDir folder;
         const QString settings = folder.filePath("window.ini");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The run list owns tags and notes: what is typed there is in the record.
+#include <QHeaderView>
+#include <QMenu>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -156,6 +158,23 @@ private Q_SLOTS:
         auto runs = feed.runs();
         for (auto& run : runs) run.started_utc = "2001-01-01T00:00:00Z";
         QCOMPARE(still_there(list.marks(), runs), RunMarks{});
+    }
+
+    void columns_are_chosen_at_their_heads() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        list.resize(700, 500);
+        list.show();
+        auto* header = list.view().horizontalHeader();
+        Q_EMIT header->customContextMenuRequested({10, 10});
+        auto* menu = list.view().findChild<QMenu*>("columns");
+        QVERIFY(menu != nullptr);
+        QCOMPARE(menu->actions().size(), RunTable::columns - RunTable::state);
+        QCOMPARE(menu->actions()[RunTable::speed - RunTable::state]->text(), QString("Tokens/s"));
+        menu->actions()[RunTable::speed - RunTable::state]->trigger();
+        QVERIFY(list.view().isColumnHidden(RunTable::speed));
+        QVERIFY(!list.view().isColumnHidden(RunTable::number));
+        menu->close();
     }
 
     void an_eye_hides_a_run_and_leaves_the_selection() {

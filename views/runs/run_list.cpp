@@ -6,6 +6,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
@@ -19,6 +20,26 @@ namespace {
 
 constexpr int note_rows = 3;
 constexpr int note_pause_ms = 500;
+
+/// Which columns the table has, chosen by a click with the right button on their heads. The run's own stay.
+void offer_columns(QTableView& view) {
+    auto* header = view.horizontalHeader();
+    header->setContextMenuPolicy(Qt::CustomContextMenu);
+    header->setSectionsMovable(true);
+    QObject::connect(header, &QWidget::customContextMenuRequested, &view, [&view, header](QPoint place) {
+        auto* menu = new QMenu(&view);
+        menu->setObjectName("columns");
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        for (int column = RunTable::state; column < RunTable::columns; ++column) {
+            auto* action = menu->addAction(view.model()->headerData(column, Qt::Horizontal).toString());
+            action->setCheckable(true);
+            action->setChecked(!view.isColumnHidden(column));
+            QObject::connect(action, &QAction::toggled, &view,
+                             [&view, column](bool on) { view.setColumnHidden(column, !on); });
+        }
+        menu->popup(header->mapToGlobal(place));
+    });
+}
 
 }  // namespace
 
@@ -43,11 +64,13 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setSelectionBehavior(QAbstractItemView::SelectRows);
     view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     view_->setWordWrap(false);
+    view_->setIconSize({20, 12});
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     const int widths[] = {36, 58, 82, 108, 112, 96, 70, 80, 72, 116, 70};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    offer_columns(*view_);
     words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));
     words_->setClearButtonEnabled(true);
     words_->setObjectName("run_filter");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <QDateTime>
+#include <QIcon>
 #include <QPainter>
 #include <QPixmap>
 
@@ -24,7 +25,7 @@ QColor state_colour(const RunInfo& run) {
 }
 
 /// A line of the run's own as curves have it; a hollow one where they leave the run out.
-QPixmap swatch(RunId run, bool hidden) {
+QIcon swatch(RunId run, bool hidden) {
     constexpr int width = 20, height = 12;
     QPixmap picture(2 * width, 2 * height);  // sharp on screens of twice the pixels
     picture.setDevicePixelRatio(2);
@@ -44,7 +45,9 @@ QPixmap swatch(RunId run, bool hidden) {
         painter.setBrush(pen.color());
         painter.drawEllipse(QRectF(6, 2, 8, 8));
     }
-    return picture;
+    QIcon icon;
+    for (const auto mode : {QIcon::Normal, QIcon::Selected}) icon.addPixmap(picture, mode);  // no tint
+    return icon;
 }
 
 QString joined(const std::vector<std::string>& words) {

@@ -107,6 +107,8 @@ void TopologyScene::rebuild() {
     }
     addItem(way_ = new PathItem);
     addItem(reduction_ = new ReductionItem);
+    addItem(traffic_ = new TrafficItem);
+    place_traffic();
     syncing_ = false;
     move_to_document();
     show_faults();
@@ -360,7 +362,9 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
 
 void TopologyScene::helpEvent(QGraphicsSceneHelpEvent* event) {
     for (auto* item : items(event->scenePos()))
-        if (const QString tip = item == reduction_ ? reduction_->words_at(event->scenePos()) : tip_for(item);
+        if (const QString tip = item == reduction_ ? reduction_->words_at(event->scenePos())
+                                : item == traffic_ ? traffic_->words_at(event->scenePos())
+                                                   : tip_for(item);
             !tip.isEmpty()) {
             QToolTip::showText(event->screenPos(), tip, event->widget());
             return;

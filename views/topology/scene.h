@@ -11,6 +11,7 @@
 #include "core/planner/plan/plan.h"
 #include "views/topology/items.h"
 #include "views/topology/reduction_item.h"
+#include "views/topology/traffic_item.h"
 
 namespace skippipe {
 
@@ -27,6 +28,9 @@ public:
     void show_plan(const Plan* plan, const std::vector<std::string>& ids);
     /// How each stage of that plan sums its gradient; that of the selected stage is drawn.
     void show_reductions(std::vector<StageReduction> reductions);
+    /// What goes on in the network; a stage's reduction or a microbatch's way is drawn instead where one is selected.
+    void show_traffic(Traffic traffic);
+    const Traffic& traffic() const { return traffic_now_; }
     /// The stage's reduction in a sentence; no stage selected: empty.
     QString reduction_words() const;
     /// Selects the stage of the selected node, to see how its gradient is summed; a second time: none. Without such a
@@ -74,6 +78,7 @@ private:
     void show_stages();
     void show_way();
     void show_reduction();
+    void place_traffic();
     const StageReduction* selected_reduction() const;
     NodeItem* node_at(QPointF place) const;
     void drag_nodes(QPointF to, bool snap);
@@ -89,6 +94,8 @@ private:
     std::vector<LinkItem*> links_;
     PathItem* way_ = nullptr;
     ReductionItem* reduction_ = nullptr;
+    TrafficItem* traffic_ = nullptr;
+    Traffic traffic_now_;
     std::vector<StageReduction> reductions_;  ///< by stage
     std::map<std::string, int> stages_;
     std::map<std::string, QString> down_;

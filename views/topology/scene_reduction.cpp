@@ -23,6 +23,18 @@ const StageReduction* TopologyScene::selected_reduction() const {
     return &reductions_[at(*stage)];
 }
 
+void TopologyScene::show_traffic(Traffic traffic) {
+    traffic_now_ = std::move(traffic);
+    place_traffic();
+}
+
+void TopologyScene::place_traffic() {
+    std::vector<NodeItem*> items;
+    if (!selection_.now().stage && !selection_.now().microbatch)
+        for (const auto& name : traffic_now_.names) items.push_back(node(name));
+    traffic_->set_traffic(items.empty() ? Traffic{} : traffic_now_, items);
+}
+
 void TopologyScene::show_reduction() {
     std::vector<DrawnReductionEdge> drawn;
     const auto item_of = [this](NodeIndex index) {
@@ -35,6 +47,7 @@ void TopologyScene::show_reduction() {
                 drawn.push_back({edge, from, to, i == reduction->slowest});
         }
     reduction_->set_edges(std::move(drawn));
+    place_traffic();
 }
 
 QString TopologyScene::reduction_words() const {

@@ -7,6 +7,7 @@
 #include <QApplication>
 #include <QCryptographicHash>
 #include <QFileInfo>
+#include <QHeaderView>
 #include <QMenu>
 #include <QSettings>
 #include <QSplitter>
@@ -73,6 +74,9 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
         if (!splitter->objectName().isEmpty())
             splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray());
     auto& list = compare_->list();
+    auto* columns = list.view().horizontalHeader();
+    if (columns->restoreState(settings.value("columns/runs").toByteArray()))
+        list.view().sortByColumn(columns->sortIndicatorSection(), columns->sortIndicatorOrder());
     list.set_marks(marks_of(settings.value(marks_key(feed_.file())).toStringList()));
     connect(&list, &RunList::marks_changed, this, [this] {
         QSettings(settings_file_, QSettings::IniFormat)
@@ -127,6 +131,7 @@ void MainWindow::store_layout() const {
     if (settings_file_.isEmpty()) return;
     QSettings settings(settings_file_, QSettings::IniFormat);
     settings.setValue("geometry", saveGeometry());
+    settings.setValue("columns/runs", compare_->list().view().horizontalHeader()->saveState());
     for (const auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())
             settings.setValue("panes/" + splitter->objectName(), splitter->saveState());

@@ -25,6 +25,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       feed_(feed),
       selection_(selection),
       network_(new TopologyView(network_document_, network_selection_, false)),
+      replay_(new ReplayBar),
       curves_(new CurvePanel),
       idle_(new IdlePanel),
       by_stage_(new SplitTable(tr("Idle time by stage"))),
@@ -65,7 +66,15 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     middle->addStretch();
 
     auto* top = new QSplitter(Qt::Horizontal);
-    top->addWidget(network_);
+    auto* network = new QWidget;
+    network->setProperty("role", "surface");
+    network->setAttribute(Qt::WA_StyledBackground);
+    auto* network_column = new QVBoxLayout(network);
+    network_column->setContentsMargins(0, 0, 0, 0);
+    network_column->setSpacing(0);
+    network_column->addWidget(network_, 1);
+    network_column->addWidget(replay_);
+    top->addWidget(network);
     top->addWidget(curves_);
     top->addWidget(idle_tabs());
     top->setSizes({330, 460, 420});
@@ -87,13 +96,14 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(&feed, &RunFeed::runs_changed, this, &WatchPage::refresh);
     connect(&feed, &RunFeed::loading_ended, this, &WatchPage::refresh);
     connect(&zoom_, &TimeZoom::changed, this, &WatchPage::want_what_is_in_sight);
-    connect(&zoom_, &TimeZoom::changed, this, &WatchPage::show_down);
+    connect(&zoom_, &TimeZoom::changed, this, &WatchPage::show_moment);
+    connect(replay_, &ReplayBar::moved, this, &WatchPage::follow_replay);
     connect(&network_document_, &Document::replacing, &network_selection_, &SelectionModel::clear);
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
         share_selection();
         show_selected();
         show_differences();
-        show_down();
+        show_moment();
     });
     connect(timeline_, &TimelineView::stage_activated, this, [this](int stage) {
         Selection s = selection_.now();

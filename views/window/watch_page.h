@@ -19,6 +19,7 @@
 #include "views/timeline/reduction_key.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
+#include "views/window/replay_bar.h"
 
 class QMenu;
 class QTableView;
@@ -42,6 +43,8 @@ public:
     CurvePanel& curves() { return *curves_; }
     IdlePanel& idle() { return *idle_; }
     TopologyView& network() { return *network_; }
+    /// The moment that the network shows, of what is in sight of the timeline.
+    ReplayBar& replay() { return *replay_; }
     /// What lost nodes cost the run, and the button that leads there; both only where some were lost.
     FailurePanel& failures() { return *failures_; }
     LossKey& loss_key() { return *loss_key_; }
@@ -91,6 +94,8 @@ private:
     double shown_time() const;
     bool has_selected_time() const;
     void show_down();
+    void show_moment();
+    void follow_replay();
     void show_idle();
     void show_splits();
     void show_differences();
@@ -106,6 +111,7 @@ private:
     SelectionModel network_selection_;
     TimeZoom zoom_;
     TopologyView* network_;
+    ReplayBar* replay_;
     CurvePanel* curves_;
     IdlePanel* idle_;
     SplitTable *by_stage_, *by_node_;

@@ -100,7 +100,7 @@ void WatchPage::refresh() {
     show_splits();
     show_differences();
     show_selected();
-    show_down();
+    show_moment();
 }
 
 void WatchPage::show_network(const RunData& run) {

@@ -5,17 +5,18 @@
 
 #include "views/theme/numbers.h"
 #include "views/timeline/span_table.h"
+#include "views/window/network_moment.h"
 #include "views/window/watch_page.h"
 
 namespace skippipe {
 
-/// Network seconds: where the selection begins, else the end of what is in sight.
+/// Network seconds: where the selection begins, else where the slider below the network stands.
 double WatchPage::shown_time() const {
     if (const auto* span = timeline_->selected().span) return span->start_s;
     if (timeline_->selected_gap()) return timeline_->selected_gap()->start_s;
     if (timeline_->selected_lost()) return timeline_->selected_lost()->begin_s;
-    const double end_s = std::min(zoom_.end(), shown_->lanes->extent_s());
-    return end_s - 1e-9 * std::max(1.0, end_s);  // what ends there is still shown
+    const double at_s = replay_->moment_s();
+    return at_s - 1e-9 * std::max(1.0, at_s);  // what ends there is still shown
 }
 
 bool WatchPage::has_selected_time() const {
@@ -57,6 +58,31 @@ void WatchPage::show_differences() {
         return differences_->show_nothing(
             tr("Iteration %1 was run by another plan than the first").arg(one->iteration + 1));
     differences_->show_iteration(*shown_->planned, *shown_->lanes, *one);
+}
+
+/// Whoever moves the slider wants that moment, not the one of what was selected.
+void WatchPage::follow_replay() {
+    if (has_selected_time()) timeline_->select_row(-1);
+    show_moment();
+}
+
+/// The network as it was at the moment shown: who was lost, who worked, what was under way; loads are those of the
+/// iteration then.
+void WatchPage::show_moment() {
+    if (!shown_) return;
+    const TimelineData& lanes = *shown_->lanes;
+    replay_->setVisible(lanes.span_count() > 0);
+    replay_->set_range(std::max(zoom_.begin(), 0.0), std::min(zoom_.end(), lanes.extent_s()));
+    if (has_selected_time()) replay_->set_moment(shown_time());
+    show_down();
+    const double at_s = shown_time();
+    const auto* one = iteration_at(lanes.iterations(), at_s);
+    const double usual_s = shown_->info.iteration_s.value_or(shown_->info.predicted_iteration_s);
+    const bool inside = one != nullptr && one->begin_s() <= at_s && at_s <= one->end_s;
+    const double begin_s = inside ? one->begin_s() : std::max(0.0, at_s - usual_s);
+    const double end_s = inside ? one->end_s : at_s;
+    if (network_of_ == run_) network_->scene_model().show_traffic(traffic_at(lanes, at_s, begin_s, end_s));
+    replay_->set_words(tr("%1: %2").arg(duration(at_s), traffic_words(network_->scene_model().traffic())));
 }
 
 void WatchPage::show_down() {

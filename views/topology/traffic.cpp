@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/topology/traffic.h"
+
+#include <algorithm>
+
+#include <QObject>
+
+namespace skippipe {
+int Traffic::working() const {
+    return static_cast<int>(std::count_if(work.begin(), work.end(), [](const auto& now) { return now.has_value(); }));
+}
+
+QString traffic_words(const Traffic& traffic) {
+    return QObject::tr("%1 of %2 nodes work, %3 under way")
+        .arg(traffic.working())
+        .arg(traffic.work.size())
+        .arg(traffic.parcels.size() == 1 ? QObject::tr("1 transfer")
+                                         : QObject::tr("%1 transfers").arg(traffic.parcels.size()));
+}
+
+}  // namespace skippipe

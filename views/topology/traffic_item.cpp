@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/topology/traffic_item.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QObject>
+#include <QPainter>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double least_flow = 1.5, most_flow = 7;  ///< pixels of a line's width
+constexpr double aside = 4;                        ///< of the two ways between two nodes, apart
+constexpr double gauge_radius = node_radius + 5;
+constexpr double parcel_radius = 5;
+constexpr double reach_px = 8;  ///< of the mouse
+
+}  // namespace
+
+TrafficItem::TrafficItem() {
+    setZValue(1.4);
+    setAcceptedMouseButtons(Qt::NoButton);
+}
+
+void TrafficItem::set_traffic(Traffic traffic, std::vector<NodeItem*> nodes) {
+    prepareGeometryChange();
+    traffic_ = std::move(traffic);
+    nodes_ = std::move(nodes);
+    bounds_ = {};
+    for (const auto* one : nodes_)
+        if (one != nullptr)
+            bounds_ |= QRectF(one->pos(), QSizeF())
+                           .adjusted(-gauge_radius - 4, -gauge_radius - 4, gauge_radius + 4, gauge_radius + 4);
+    update();
+}
+
+const NodeItem* TrafficItem::node(int lane) const {
+    return lane >= 0 && static_cast<std::size_t>(lane) < nodes_.size() ? nodes_[static_cast<std::size_t>(lane)]
+                                                                       : nullptr;
+}
+
+/// From rim to rim, on the left of its direction; null where an end is missing or they touch.
+QLineF TrafficItem::way(int from, int to) const {
+    const auto *a = node(from), *b = node(to);
+    if (a == nullptr || b == nullptr) return {};
+    const QLineF middle(a->pos(), b->pos());
+    if (middle.length() < 2 * gauge_radius + 4) return {};
+    const QPointF along = (b->pos() - a->pos()) / middle.length(), across(-along.y(), along.x());
+    return {a->pos() + gauge_radius * along + aside * across, b->pos() - gauge_radius * along + aside * across};
+}
+
+QPainterPath TrafficItem::shape() const {
+    QPainterPath all;
+    QPainterPathStroker stroker;
+    stroker.setWidth(reach_px);
+    for (const auto& line : traffic_.lines) {
+        const QLineF drawn = way(line.from, line.to);
+        if (drawn.isNull()) continue;
+        QPainterPath path(drawn.p1());
+        path.lineTo(drawn.p2());
+        all.addPath(stroker.createStroke(path));
+    }
+    for (const auto* one : nodes_)
+        if (one != nullptr) all.addEllipse(one->pos(), gauge_radius + 2, gauge_radius + 2);
+    all.setFillRule(Qt::WindingFill);
+    return all;
+}
+
+QString TrafficItem::line_words(const LineTraffic& line) const {
+    QStringList words{QObject::tr("%1 to %2: %3")
+                          .arg(QString::fromStdString(traffic_.names[static_cast<std::size_t>(line.from)]),
+                               QString::fromStdString(traffic_.names[static_cast<std::size_t>(line.to)]),
+                               quantity(line.bytes_per_s, "B/s"))};
+    if (line.queue_s > 0) words << QObject::tr("longest wait for the line: %1").arg(duration(line.queue_s));
+    for (const auto& parcel : traffic_.parcels)
+        if (parcel.from == line.from && parcel.to == line.to)
+            words << (parcel.microbatch < 0 ? QObject::tr("under way: a part of a gradient, %1")
+                                            : QObject::tr("under way: microbatch %2, %1").arg(percent(parcel.share)))
+                         .arg(parcel.microbatch < 0 ? percent(parcel.share) : QString::number(parcel.microbatch));
+    return words.join('\n');
+}
+
+QString TrafficItem::words_at(QPointF place) const {
+    for (std::size_t lane = 0; lane < nodes_.size(); ++lane) {
+        if (nodes_[lane] == nullptr || QLineF(nodes_[lane]->pos(), place).length() > gauge_radius + 2) continue;
+        const auto& now = traffic_.work[lane];
+        const auto kind = now ? to_string(now->kind) : std::string_view{};
+        return QObject::tr("%1 works %2 of the iteration")
+                   .arg(QString::fromStdString(traffic_.names[lane]), percent(traffic_.busy[lane])) +
+               '\n' +
+               (!now ? QObject::tr("now: nothing")
+                     : QObject::tr("now: %1 of microbatch %2")
+                           .arg(QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())))
+                           .arg(now->microbatch));
+    }
+    for (const auto& line : traffic_.lines) {
+        const QLineF drawn = way(line.from, line.to);
+        if (drawn.isNull()) continue;
+        QPainterPath path(drawn.p1());
+        path.lineTo(drawn.p2());
+        QPainterPathStroker stroker;
+        stroker.setWidth(reach_px);
+        if (stroker.createStroke(path).contains(place)) return line_words(line);
+    }
+    return {};
+}
+
+void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    double most = 0;
+    for (const auto& line : traffic_.lines) most = std::max(most, line.bytes_per_s);
+    for (const auto& line : traffic_.lines) {
+        const QLineF drawn = way(line.from, line.to);
+        if (drawn.isNull()) continue;
+        const double width = least_flow + (most_flow - least_flow) * line.bytes_per_s / most;
+        painter->setPen(QPen(mix(theme().surface, theme().accent, 0.45), width, Qt::SolidLine, Qt::RoundCap));
+        painter->drawLine(drawn);
+    }
+    for (int lane = 0; lane < static_cast<int>(nodes_.size()); ++lane) paint_node(painter, lane);
+    for (const auto& parcel : traffic_.parcels) paint_parcel(painter, parcel);
+}
+
+/// A gauge from the top, clockwise; bold while the node works.
+void TrafficItem::paint_node(QPainter* painter, int lane) const {
+    const auto* one = node(lane);
+    if (one == nullptr) return;
+    const auto index = static_cast<std::size_t>(lane);
+    const QRectF box(one->pos() - QPointF(gauge_radius, gauge_radius), QSizeF(2 * gauge_radius, 2 * gauge_radius));
+    painter->setBrush(Qt::NoBrush);
+    painter->setPen(QPen(theme().line, 3, Qt::SolidLine, Qt::FlatCap));
+    painter->drawEllipse(box);
+    const bool works = traffic_.work[index].has_value();
+    painter->setPen(QPen(works ? theme().good : theme().text_2, works ? 4 : 2.5, Qt::SolidLine, Qt::FlatCap));
+    painter->drawArc(box, 90 * 16, -static_cast<int>(std::lround(360 * 16 * std::clamp(traffic_.busy[index], 0., 1.))));
+}
+
+void TrafficItem::paint_parcel(QPainter* painter, const Parcel& parcel) const {
+    const QLineF drawn = way(parcel.from, parcel.to);
+    if (drawn.isNull()) return;
+    const bool forward = parcel.kind == SpanKind::transfer_forward;
+    const QColor colour = parcel.kind == SpanKind::transfer_reduction ? theme().reduction : theme().accent;
+    painter->setPen(QPen(forward ? theme().surface : colour, 2));
+    painter->setBrush(forward ? colour : theme().surface);
+    painter->drawEllipse(drawn.pointAt(parcel.share), parcel_radius, parcel_radius);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include <QGraphicsItem>
+
+#include "views/topology/items.h"
+#include "views/topology/traffic.h"
+
+namespace skippipe {
+
+/// Load on the canvas: around each node the share of time that it works, lines as wide as the bytes that they carry a
+/// second, and what is under way at a moment: forward full, backward hollow.
+class TrafficItem final : public QGraphicsItem {
+public:
+    TrafficItem();
+    int type() const override { return UserType + 11; }
+    QRectF boundingRect() const override { return bounds_; }
+    QPainterPath shape() const override;
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+
+    /// `nodes`: those of the traffic's lanes on the canvas, null where one is not there.
+    void set_traffic(Traffic traffic, std::vector<NodeItem*> nodes);
+    bool is_empty() const { return nodes_.empty(); }
+    const Traffic& traffic() const { return traffic_; }
+    /// What the node or line there does; empty: there is none.
+    QString words_at(QPointF place) const;
+
+private:
+    const NodeItem* node(int lane) const;
+    QLineF way(int from, int to) const;
+    QString line_words(const LineTraffic& line) const;
+    void paint_node(QPainter* painter, int lane) const;
+    void paint_parcel(QPainter* painter, const Parcel& parcel) const;
+
+    Traffic traffic_;
+    std::vector<NodeItem*> nodes_;
+    QRectF bounds_;
+};
+
+}  // namespace skippipe

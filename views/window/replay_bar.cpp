@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/replay_bar.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QStyle>
+#include <QToolButton>
+
+#include "views/theme/elided_label.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int slider_steps = 10'000, frame_ms = 33;
+constexpr double play_s = 15;
+
+}  // namespace
+
+ReplayBar::ReplayBar(QWidget* parent)
+    : QWidget(parent), play_(new QToolButton), slider_(new QSlider(Qt::Horizontal)), words_(new ElidedLabel) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
+    column->setSpacing(0);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(size::gap);
+    row->addWidget(play_);
+    row->addWidget(slider_, 1);
+    column->addLayout(row);
+    column->addWidget(words_);
+    play_->setObjectName("replay_play");
+    play_->setToolTip(tr("Plays what is in sight of the timeline"));
+    slider_->setObjectName("replay");
+    slider_->setRange(0, slider_steps);
+    slider_->setValue(slider_steps);
+    slider_->setPageStep(slider_steps / 20);
+    slider_->setAccessibleName(tr("Moment of the run"));
+    slider_->setToolTip(tr("The network as it was at that moment of what is in sight of the timeline"));
+    words_->setProperty("role", "secondary");
+    timer_.setInterval(frame_ms);
+    connect(play_, &QToolButton::clicked, this, [this] { play(!is_playing()); });
+    connect(slider_, &QSlider::valueChanged, this, &ReplayBar::moved);
+    connect(slider_, &QSlider::sliderPressed, this, [this] { play(false); });
+    connect(&timer_, &QTimer::timeout, this, &ReplayBar::step);
+    play(false);
+}
+
+void ReplayBar::set_range(double begin_s, double end_s) {
+    begin_s_ = begin_s;
+    end_s_ = std::max(end_s, begin_s);
+}
+
+double ReplayBar::moment_s() const { return begin_s_ + (end_s_ - begin_s_) * slider_->value() / slider_steps; }
+
+void ReplayBar::set_moment(double seconds) {
+    const QSignalBlocker quiet(slider_);
+    const double share = end_s_ > begin_s_ ? (seconds - begin_s_) / (end_s_ - begin_s_) : 1;
+    slider_->setValue(static_cast<int>(std::lround(slider_steps * std::clamp(share, 0.0, 1.0))));
+}
+
+void ReplayBar::set_words(const QString& words) { words_->setText(words); }
+
+void ReplayBar::play(bool on) {
+    play_->setText(on ? QString::fromUtf8("❚❚") : QString::fromUtf8("▶"));
+    play_->setAccessibleName(on ? tr("Stop replaying") : tr("Replay"));
+    if (!on) return timer_.stop();
+    if (slider_->value() == slider_steps) slider_->setValue(0);
+    clock_.start();
+    timer_.start();
+}
+
+void ReplayBar::step() {
+    const double passed_s = static_cast<double>(clock_.restart()) / 1000;
+    const int next = slider_->value() + std::max(1, static_cast<int>(std::lround(slider_steps * passed_s / play_s)));
+    slider_->setValue(std::min(next, slider_steps));
+    if (next >= slider_steps) play(false);
+}
+
+}  // namespace skippipe

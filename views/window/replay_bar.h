@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <optional>
+
+#include <QElapsedTimer>
+#include <QTimer>
+#include <QWidget>
+
+class QLabel;
+class QSlider;
+class QToolButton;
+
+namespace skippipe {
+
+/// A slider over the time in sight: the network is shown as it was at that moment. Playing goes through all of it in a
+/// quarter of a minute.
+class ReplayBar : public QWidget {
+    Q_OBJECT
+public:
+    explicit ReplayBar(QWidget* parent = nullptr);
+
+    /// Network seconds. The moment keeps its place between the ends; at the end it stays there.
+    void set_range(double begin_s, double end_s);
+    double moment_s() const;
+    /// Tells nobody.
+    void set_moment(double seconds);
+    /// What goes on then.
+    void set_words(const QString& words);
+    void play(bool on);
+    bool is_playing() const { return timer_.isActive(); }
+
+Q_SIGNALS:
+    void moved();  ///< by whoever looks, or while it plays
+
+private:
+    void step();
+
+    QToolButton* play_;
+    QSlider* slider_;
+    QLabel* words_;
+    QTimer timer_;
+    QElapsedTimer clock_;
+    double begin_s_ = 0, end_s_ = 1;
+};
+
+}  // namespace skippipe
