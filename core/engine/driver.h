@@ -76,6 +76,8 @@ public:
     /// Up to the next event of a node, and no further than that instant: what no node takes part in, planned reductions
     /// and transfers from queue to queue.
     virtual void settle(double until_s, std::uint64_t& next_number) = 0;
+    /// What is on its way passes the queues that are left to it, before anything that is handed over later.
+    virtual void end_passages() = 0;
     /// Of the next event; infinite where there is none.
     virtual double next_s() const = 0;
     /// The node is gone: what it runs does not end, what it has sent and has not arrived never will.

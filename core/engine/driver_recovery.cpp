@@ -259,6 +259,7 @@ IterationProgress Driver::progress(double at_s) const {
 
 void Driver::recover(const std::vector<int>& down, double now_s, RecoveryController& controller) {
     auto& source = *events_.interruptible();
+    source.end_passages();
     ReplanRequest request{.progress = progress(now_s)};
     for (const int node : down)
         request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = NodeIndex(node)});

@@ -153,7 +153,7 @@ int Survival::sibling(int node, const std::vector<int>& among) const {
 double Survival::travel_s(int from, int node, double bytes) const {
     const auto& hop = network_.hop(NodeIndex(from), NodeIndex(node));
     if (hop.line == no_line) return 0;
-    return bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network_.overhead_s;
+    return bytes / network_.alone_bytes_per_s(NodeIndex(from), NodeIndex(node)) + hop.latency_s + network_.overhead_s;
 }
 
 double Survival::fetch_s(int sibling, int node) const {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "core/base/infinite.h"
 #include "core/base/rng.h"
 #include "core/engine/ledger_compute.h"
 #include "core/engine/virtual_clock.h"
@@ -152,7 +153,6 @@ Problem random_network(Draw& draw, int stages, int length, int nodes, int microb
     }
     problem.shared_links = draw.chance(0.5);
     problem.charge_all_reduce = draw.chance(0.5);
-    problem.plan_reductions = !problem.charge_all_reduce && draw.chance(0.7);
     problem.step_seconds = 0.25;
     problem.gradient_bytes.assign(at(stages), 5);
     problem.forward_bytes = 3;
@@ -203,10 +203,22 @@ Plan random_plan(Draw& draw, const Problem& problem) {
         for (int hop = 1; hop < problem.path_length; ++hop) visit(others[at(hop - 1)]);
         plan.paths.push_back(path);
     }
+    return plan;
+}
+
+/// Planned reductions, uplinks and downlinks; drawn apart, so that seeds keep their networks and paths.
+void draw_transfers(Draw& draw, Problem& problem, Plan& plan) {
+    problem.plan_reductions = !problem.charge_all_reduce && draw.chance(0.7);
     if (problem.plan_reductions && draw.chance(0.7))
         for (const auto& nodes : plan.stages)
             plan.reductions.push_back(random_pieces(draw, static_cast<int>(nodes.size())));
-    return plan;
+    if (!problem.shared_links || !draw.chance(0.5)) return;
+    const bool ties = draw.chance(0.5);
+    for (auto* rates : {&problem.up_bytes_per_s, &problem.down_bytes_per_s})
+        for (int n = 0; n < problem.nodes(); ++n)
+            rates->push_back(draw.chance(0.4) ? infinite : ties ? 4 : 1 + 5 * draw.rng.uniform());
+    for (const char* queue : {"uplink", "downlink"})
+        for (const auto& id : problem.node_ids) problem.line_names.push_back(queue + (" of " + id));
 }
 
 TortureCase shrink(TortureCase failing, const std::function<void(Replan&)>& tamper) {
@@ -251,6 +263,8 @@ TortureScene torture_scene(std::uint64_t seed) {
         TortureScene scene;
         scene.problem = random_network(draw, stages, length, nodes, microbatches);
         scene.plan = random_plan(draw, scene.problem);
+        Draw more{Rng(seed, 2000 + attempt)};
+        draw_transfers(more, scene.problem, scene.plan);
         const auto timeline = evaluate(scene.problem, scene.plan);
         if (!timeline.complete) continue;  // memory is too small for these paths
         std::vector<NodeIndex> order(at(nodes));

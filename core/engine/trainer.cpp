@@ -129,7 +129,7 @@ void Trainer::switch_plan(const std::string& plan_json) {
 }
 
 void Trainer::lose(const TrainingCommand::Loss& loss) {
-    const bool possible = experiment_.execution.clock == Clock::virtual_time && !problem_.has_uplinks();
+    const bool possible = experiment_.execution.clock == Clock::virtual_time;
     if (!possible || loss.node < 0 || loss.node >= problem_.nodes()) return;
     if (!network_) {
         execution_.reset();

@@ -122,10 +122,15 @@ void VirtualClock::enter_next_queue(std::size_t index, double now_s) {
     if (index + 1 == passing_.size()) passing_.pop_back();
 }
 
-VirtualClock::Event VirtualClock::pop() {
+VirtualClock::Event VirtualClock::pop_event() {
     std::pop_heap(queue_.begin(), queue_.end(), std::greater<>{});
     const Event event = queue_.back();
     queue_.pop_back();
+    return event;
+}
+
+VirtualClock::Event VirtualClock::pop() {
+    const Event event = pop_event();
     now_s_ = event.time_s;
     return event;
 }
@@ -139,6 +144,15 @@ void VirtualClock::settle(double until_s, std::uint64_t& next_number) {
         else
             reduction_arrived(event, next_number);
     }
+}
+
+void VirtualClock::end_passages() {
+    std::vector<Event> others;
+    while (!queue_.empty()) {
+        const Event event = pop_event();
+        event.head ? enter_next_queue(*event.head, event.time_s) : others.push_back(event);
+    }
+    for (const auto& event : others) push(event);
 }
 
 std::optional<NodeEvent> VirtualClock::next(std::uint64_t& next_number) {
@@ -191,7 +205,8 @@ double VirtualClock::next_s() const {
 void VirtualClock::lose(int node, double) {
     if (admission_) throw std::logic_error("what waits for a worker cannot be lost");
     lost_[at(node)] = 1;
-    std::erase_if(queue_, [&](const Event& event) { return event.node == node || event.from == node; });
+    std::erase_if(queue_,
+                  [&](const Event& event) { return !event.head && (event.node == node || event.from == node); });
     std::make_heap(queue_.begin(), queue_.end(), std::greater<>{});
     compute_.lose(node);
 }
@@ -212,7 +227,7 @@ void VirtualClock::cut(const NetworkChange& line) {
     const int number = line_of(line.node, line.to);
     cut_.insert(number);
     std::erase_if(queue_, [&](const Event& event) {
-        return event.kind == NodeInput::Kind::arrive && event.from >= 0 && event.from != event.node &&
+        return !event.head && event.kind == NodeInput::Kind::arrive && event.from >= 0 && event.from != event.node &&
                line_of(event.from, event.node) == number;
     });
     std::make_heap(queue_.begin(), queue_.end(), std::greater<>{});
@@ -236,6 +251,7 @@ std::vector<double> VirtualClock::line_free_s() const {
 
 void VirtualClock::go_on(const Replan& rest, const std::vector<PendingEvent>& events) {
     queue_.clear();
+    passing_.clear();
     stages_ = rest.residual_plan.stages;
     stage_of_ = rest.residual_plan.stage_of;
     last_end_s_ = rest.residual.stage_end_s;

@@ -57,6 +57,7 @@ public:
     InterruptibleSource* interruptible() override { return this; }
     const Problem& network() const override { return network_; }
     void settle(double until_s, std::uint64_t& next_number) override;
+    void end_passages() override;
     double next_s() const override;
     void lose(int node, double now_s) override;
     void slow(const Disturbance& disturbance) override;
@@ -108,6 +109,7 @@ private:
     void run(const ComputeTask& task, const NodeAction& action, double now_s);
     void run_admitted(double now_s);
     void push(const Event& event);
+    Event pop_event();
     Event pop();
     // Planned reductions (virtual_clock_reductions.cpp).
     void begin_reductions();

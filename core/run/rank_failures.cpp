@@ -30,9 +30,9 @@ NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem
 }
 
 std::optional<Fault> cannot_lose(const Experiment& experiment) {
-    if (queues_at_uplinks(experiment))
+    if (queues_at_uplinks(experiment) && experiment.execution.clock == skippipe::Clock::wall)
         return Fault{"/topology/nodes", "no node of a run with uplinks or downlinks can be made to fail",
-                     "a rest of an iteration is planned without them",
+                     "the clock is the wall's: ranks go on without what waits at such a queue",
                      "Let nodes fail in a run whose nodes have no up_bytes_per_s and no down_bytes_per_s"};
     return std::nullopt;
 }

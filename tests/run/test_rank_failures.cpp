@@ -82,6 +82,8 @@ private Q_SLOTS:
         experiment.costs.all_reduce = AllReduceRule::planned;
         QVERIFY(!cannot_lose(experiment));
         experiment.topology.nodes.push_back({.id = "home", .up_bytes_per_s = 1e6});
+        QVERIFY(!cannot_lose(experiment));
+        experiment.execution.clock = skippipe::Clock::wall;
         QCOMPARE(cannot_lose(experiment)->pointer, std::string("/topology/nodes"));
         experiment.costs.links = LinkRule::unlimited;  // where its rate is the line's
         QVERIFY(!cannot_lose(experiment));

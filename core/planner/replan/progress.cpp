@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "core/planner/replan/replan.h"
 #include "core/planner/timeline/simulator.h"
 
 namespace skippipe {
@@ -244,7 +245,10 @@ private:
 
 IterationProgress progress_at(const Problem& problem, const Plan& plan, const Timeline& timeline, double at_s) {
     if (plan.paths.empty()) return {.at_s = at_s, .stage_end_s = PerStage<double>(at(problem.stages), -1.0)};
-    return Cut(problem, plan, timeline, at_s).progress();
+    if (!problem.has_uplinks()) return Cut(problem, plan, timeline, at_s).progress();
+    // A timeline does not say where heads are: gone through anew.
+    const ReplanRequest begin{.progress = progress_from_steps(problem, plan, PerRelease<int>(plan.paths.size(), 0), 0)};
+    return progress_at(problem, plan, begin, replan(problem, plan, begin), at_s);
 }
 
 IterationProgress progress_from_steps(const Problem& problem, const Plan& plan, const PerRelease<int>& steps_done,

@@ -58,7 +58,7 @@ struct IterationProgress {
 
 /// A timeline (evaluator's or engine's) of `plan`, cut at `at_s`: going on from there gives the rest of that timeline
 /// to the last tie. The timeline may end at `at_s` too; an operation that runs then and is not among its spans counts
-/// as waiting.
+/// as waiting. With uplinks or downlinks it must be the evaluator's.
 IterationProgress progress_at(const Problem& problem, const Plan& plan, const Timeline& timeline, double at_s);
 
 /// Progress of which no more is known than the steps done, in release order: every next input lies ready at `at_s`,

@@ -236,9 +236,6 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
 Replan replan(const Problem& given, const Plan& plan, const ReplanRequest& request) {
     const PlannedProblem planned(given, plan.blocks);
     const Problem& problem = planned.get();
-    if (problem.has_uplinks())
-        throw InputError("/topology/nodes", "uplinks or downlinks", "a rest of an iteration is planned without them",
-                         R"(Leave up_bytes_per_s and down_bytes_per_s out, or set costs.links to "unlimited")");
     check(problem, request.changes);
     check_start(problem, plan, request.progress);
     ReplanState state(problem, plan, request);

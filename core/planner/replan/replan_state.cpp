@@ -125,7 +125,8 @@ void ReplanState::fetch_weights(NodeIndex node, StageIndex stage) {
         const Hop& hop = network().hop(sibling, node);
         if (hop.line == no_line) continue;
         const double begin_s = std::max(residual.at_s, network().shared_links ? free_s[at(hop.line)] : 0.0);
-        const double end_s = begin_s + bytes / hop.bandwidth_bytes_per_s + hop.latency_s + network().overhead_s;
+        const double end_s =
+            begin_s + bytes / network().alone_bytes_per_s(sibling, node) + hop.latency_s + network().overhead_s;
         if (end_s >= best_fetch.end_s) continue;
         best_fetch.node = sibling;
         best_fetch.start_s = begin_s;
@@ -136,7 +137,8 @@ void ReplanState::fetch_weights(NodeIndex node, StageIndex stage) {
                          "no line brings it weights and optimizer state from a node of the stage",
                          "Draw a link to one of them, or let it join another stage");
     const Hop& hop = network().hop(best_fetch.node, node);
-    if (network().shared_links) free_s[at(hop.line)] = best_fetch.start_s + bytes / hop.bandwidth_bytes_per_s;
+    if (network().shared_links)
+        free_s[at(hop.line)] = best_fetch.start_s + bytes / network().alone_bytes_per_s(best_fetch.node, node);
     residual.available_s[node] = best_fetch.end_s;
     fetches.push_back(best_fetch);
     said.push_back(fmt::format("{} joins stage {}: it fetches {} from {} until {:.6g} s", name(node), stage,

@@ -28,6 +28,8 @@ namespace skippipe {
 /// - A forward on its own data node that is redone is dispatched like one from upstream, not like a fresh one.
 /// - Where reductions are planned, a stage has reduced once all of its nodes have all sums. Any other's begins anew
 /// with the rest, by pieces for the replicas it has then (rest_reductions.h): what travelled of it is of no use.
+/// - Where there are uplinks or downlinks, what is on its way passes the queues that are left to it before anything
+/// that is handed over in the rest.
 /// - Nodes may be lost again during a rest: the same rules, a step that is still to be redone having no result.
 struct Residual {
     enum class Begin : std::uint8_t { fresh, underway, finished };

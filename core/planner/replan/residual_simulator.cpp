@@ -16,7 +16,8 @@ ResidualSimulator::ResidualSimulator(const Problem& network, const Residual& res
       before_(before),
       stages_before_(stages_before),
       steps_(residual.steps()),
-      nodes_(at(network.nodes())) {
+      nodes_(at(network.nodes())),
+      queues_(network) {
     left_at_start_ = static_cast<int>(residual.operations_left());
     for (ReleaseIndex i = 0; i < residual.count(); ++i) {
         int& left = left_of_at_start_.emplace_back(steps_ - residual.next_step[i]);
@@ -60,6 +61,8 @@ void ResidualSimulator::prepare(const ResidualPlan& plan) {
         line_free_ = residual_.line_free_s;
         line_free_.resize(network_.line_names.size(), 0.0);
     }
+    passing_.clear();
+    if (network_.has_uplinks()) queues_.restore(line_free_);
     stage_end_ = residual_.stage_end_s;
     for (const double end_s : stage_end_) makespan_ = std::max(makespan_, end_s);
     microbatch_end_.assign(residual_.begin.size(), residual_.at_s);
@@ -170,6 +173,9 @@ void ResidualSimulator::arrive(NodeIndex node, int id, double now_s, std::uint32
 void ResidualSimulator::send(NodeIndex from, ReleaseIndex index, int step, Variant variant, double now_s) {
     const NodeIndex to = node_of(index, step);
     if (to == from) return arrive(to, id(index, step, variant), now_s, number_++);
+    if (network_.has_uplinks())
+        return begin_passage(passage_of(network_, from, to, step, residual_.length, relative_size(index)),
+                             id(index, step, variant), 0, now_s);
     const Hop& hop = network_.hop(from, to);
     const bool forwards = comes_forward(step, residual_.length);
     const double size = relative_size(index), transfer_s = transfer_seconds(hop, step, residual_.length) * size;
@@ -310,6 +316,7 @@ void ResidualSimulator::finish_operation(ReleaseIndex index, int step, Variant v
 
 void ResidualSimulator::handle(const Event& event) {
     if (event.id == part_id) return part_or_sum_there(event);
+    if (event.id == head_id) return enter_next_queue(event.slot, event.number, event.time_s);
     if (event.arrives) {
         arrive(event.node, event.id, event.time_s, event.number);
     } else {
@@ -394,6 +401,11 @@ void ResidualSimulator::capture(IterationProgress& progress) const {
         }
         open.emplace_back(event.number, operation);
     }
+    if (network_.shared_links) progress.line_free_s = line_free_;
+    if (network_.has_uplinks()) {
+        const auto arrivals = arrivals_of_heads(progress.line_free_s);
+        open.insert(open.end(), arrivals.begin(), arrivals.end());
+    }
     capture_waiting(progress, open);
     std::stable_sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     progress.steps_done.assign(residual_.begin.size(), steps_);
@@ -409,7 +421,6 @@ void ResidualSimulator::capture(IterationProgress& progress) const {
         progress.open.push_back(operation);
         if (!operation.weight && !operation.redo) progress.steps_done[operation.index] = operation.step;
     }
-    if (network_.shared_links) progress.line_free_s = line_free_;
     progress.available_s = residual_.available_s;
     for (NodeIndex n = 0; n < network_.nodes(); ++n)
         if (residual_.down[n] != 0 && plan_->stage_of[n] >= 0) progress.lost.push_back({n, plan_->stage_of[n]});

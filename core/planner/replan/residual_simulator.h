@@ -7,6 +7,7 @@
 
 #include "core/planner/replan/residual.h"
 #include "core/planner/replan/residual_end.h"
+#include "core/planner/timeline/passage.h"
 #include "core/planner/timeline/reduction_machine.h"
 #include "core/planner/timeline/simulator.h"
 
@@ -77,12 +78,12 @@ private:
         NodeIndex node;
         int id;  ///< below 0: of no operation
         bool arrives;
-        std::uint32_t slot = 0;  ///< of a planned reduction, whose part or sum arrives
+        std::uint32_t slot = 0;  ///< of a planned reduction, whose part or sum arrives; of passing_: its head
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
         }
     };
-    static constexpr int weights_id = -1, part_id = -2;  ///< Event::id
+    static constexpr int weights_id = -1, part_id = -2, head_id = -3;  ///< Event::id
     struct Node {
         int held = 0;
         bool busy = false;
@@ -91,7 +92,18 @@ private:
         std::vector<Item> forward, other, own;  ///< heaps, earliest first
     };
 
+    /// Handed over, but still to pass queues, where there are uplinks.
+    struct Passing {
+        Passage passage;
+        int id;              ///< of the operation, or part_id
+        std::uint32_t slot;  ///< of the reduction
+        std::size_t span;
+    };
+
     void prepare(const ResidualPlan& plan);
+    void begin_passage(const Passage& passage, int id, std::uint32_t slot, double now_s);
+    void enter_next_queue(std::uint32_t passing, std::uint32_t number, double now_s);
+    std::vector<std::pair<std::uint32_t, OpenOperation>> arrivals_of_heads(std::vector<double>& line_free_s) const;
     // Planned reductions (residual_reductions.cpp).
     void prepare_reductions();
     void start_reductions();
@@ -157,6 +169,8 @@ private:
     std::vector<int> left_of_;              ///< [T] steps left, plain and redone
     IterationProgress* capture_ = nullptr;  ///< where to put the state once its instant is over
     std::vector<double> line_free_;
+    PassageQueues queues_;
+    std::vector<Passing> passing_;
     PerStage<double> stage_end_;
     PerRelease<double> microbatch_end_;
     PerNode<double> busy_;

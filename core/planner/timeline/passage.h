@@ -36,6 +36,19 @@ public:
         down_free_s_.assign(problem_.node_ids.size(), 0.0);
     }
 
+    /// As they are in `free_s`, of every line: uplinks and downlinks are the last of them.
+    void restore(const std::vector<double>& free_s) {
+        const auto nodes = static_cast<std::ptrdiff_t>(problem_.node_ids.size());
+        up_free_s_.assign(free_s.end() - 2 * nodes, free_s.end() - nodes);
+        down_free_s_.assign(free_s.end() - nodes, free_s.end());
+    }
+    /// Writes them there.
+    void save(std::vector<double>& free_s) const {
+        const auto nodes = static_cast<std::ptrdiff_t>(problem_.node_ids.size());
+        std::copy(up_free_s_.begin(), up_free_s_.end(), free_s.end() - 2 * nodes);
+        std::copy(down_free_s_.begin(), down_free_s_.end(), free_s.end() - nodes);
+    }
+
     /// The head of a transfer is at its next queue: it waits there for its turn, which comes in the order of these
     /// calls. `line_free_s`: of every line. Returns when the head is at the queue after; -1 where that was the last
     /// one, and `arrival_s` holds.

@@ -236,15 +236,6 @@ private Q_SLOTS:
         QCOMPARE(result.plan.paths[0].nodes, (std::vector<NodeIndex>{1, 2}));
     }
 
-    void uplinks_are_refused() {
-        auto example = examples::collision();
-        ReplanRequest request;
-        request.progress = progress_at(example.problem, example.plan, evaluate(example.problem, example.plan), 1);
-        example.problem.shared_links = true;
-        example.problem.up_bytes_per_s = example.problem.down_bytes_per_s = {INFINITY, 1};
-        QVERIFY(error(example.problem, example.plan, request).find("/topology/nodes") != std::string::npos);
-    }
-
     static std::string error(const Problem& problem, const Plan& plan, const ReplanRequest& request) {
         try {
             replan(problem, plan, request);

@@ -8,6 +8,7 @@
 #include "core/planner/replan/rest_reductions.h"
 #include "core/planner/replan/validate_residual.h"
 #include "core/planner/timeline/evaluator.h"
+#include "tests/engine/random_plans.h"
 #include "tests/planner/examples.h"
 #include "tests/planner/faults.h"
 #include "tests/planner/random_reductions.h"
@@ -60,6 +61,40 @@ private Q_SLOTS:
         QCOMPARE(rest.faults, std::string());
         QCOMPARE(rest.replan.iteration_s, 15.75);
         QVERIFY(rest.replan.plan == two_replicas().plan);
+    }
+
+    /// The rest of an iteration that has just begun is the iteration, uplinks and downlinks included, but for ties at
+    /// the beginning: there are none, nor idle replicas, whose parts go before the first operations in an iteration.
+    void from_the_beginning_it_is_the_whole() {
+        int whole = 0, with_queues = 0;
+        for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+            auto [problem, plan] = examples::random_plan(seed);
+            Rng rng(seed, 4);
+            problem.charge_all_reduce = false;
+            problem.plan_reductions = problem.shared_links = true;
+            if (seed % 2 == 0) problem = examples::with_uplinks(problem, rng);
+            plan.reductions = examples::random_reductions(plan, rng);
+            for (double& seconds : problem.seconds_per_sample_per_block) seconds *= 1 + 0.1 * rng.uniform();
+            const auto timeline = evaluate(problem, plan);
+            const auto visits = [&](NodeIndex node) {
+                return std::any_of(plan.paths.begin(), plan.paths.end(), [&](const Path& path) {
+                    return std::find(path.nodes.begin(), path.nodes.end(), node) != path.nodes.end();
+                });
+            };
+            const bool idle = std::any_of(plan.stages.begin(), plan.stages.end(), [&](const auto& nodes) {
+                return !std::all_of(nodes.begin(), nodes.end(), visits);
+            });
+            if (!timeline.complete || idle) continue;
+            const ReplanRequest request{
+                .progress = progress_from_steps(problem, plan, PerRelease<int>(plan.paths.size(), 0), 0)};
+            const auto rest = replan(problem, plan, request);
+            QVERIFY2(
+                rest.iteration_s == timeline.iteration_s,
+                qPrintable(QString("seed %1: %2, not %3 s").arg(seed).arg(rest.iteration_s).arg(timeline.iteration_s)));
+            ++whole;
+            with_queues += problem.has_uplinks() ? 1 : 0;
+        }
+        QVERIFY2(whole > 150 && with_queues > 75, qPrintable(QString("%1, %2").arg(whole).arg(with_queues)));
     }
 
     void what_has_reduced_does_not() {
