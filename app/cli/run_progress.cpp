@@ -167,6 +167,7 @@ RunProgress json_progress() {
              {"redone_backwards", r.redone_backwards},
              {"lost_gradients", r.lost_gradients},
              {"dropped", r.dropped},
+             {"rebuilt_stages", r.rebuilt},
              {"waits_for_stage", r.waits_for < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(r.waits_for)}});
     };
     progress.plan_switched = [](const PlanChange& change) {

@@ -76,6 +76,9 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
     if (!report.joined.empty())
         text += fmt::format("{}{} {} back (nodes {})", text.empty() ? "" : "; ", ranks_text(report.joined),
                             report.joined.size() > 1 ? "are" : "is", names(report.nodes_joined, problem));
+    if (!report.rebuilt.empty())
+        text += fmt::format(", stage{} {} from the last checkpoint", report.rebuilt.size() > 1 ? "s" : "",
+                            fmt::join(report.rebuilt, ", "));
     if (report.goes_on)
         text += fmt::format(
             ": the iteration goes on, {} forwards and {} backwards run again{}{}", report.redone_forwards,
@@ -113,6 +116,7 @@ std::string to_text(const Agreement& agreement) {
                 {"joined", agreement.joined},
                 {"torn", agreement.torn},
                 {"checkpoint", agreement.checkpoint},
+                {"rebuilt", agreement.rebuilt},
                 {"waits_for", agreement.waits_for},
                 {"validation_due", agreement.validation_due},
                 {"validated_at", agreement.validated_at},
@@ -128,10 +132,10 @@ std::string to_text(const Agreement& agreement) {
 
 Agreement read_agreement(const std::string& text) {
     return read_from_peer(0, text, [](const json& v) {
-        return Agreement{v.at("iterations_done"), v.at("commit"),    v.at("joined"),         v.at("torn"),
-                         v.at("checkpoint"),      v.at("waits_for"), v.at("validation_due"), v.at("validated_at"),
-                         v.at("committed_at"),    v.at("plan"),      v.at("rests"),          v.at("onlookers"),
-                         v.at("origin_s"),        v.at("at_s"),      v.at("progress")};
+        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"),    v.at("torn"),
+                         v.at("checkpoint"),      v.at("rebuilt"),      v.at("waits_for"), v.at("validation_due"),
+                         v.at("validated_at"),    v.at("committed_at"), v.at("plan"),      v.at("rests"),
+                         v.at("onlookers"),       v.at("origin_s"),     v.at("at_s"),      v.at("progress")};
     });
 }
 

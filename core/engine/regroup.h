@@ -29,6 +29,7 @@ struct RegroupReport {
     int lost_gradients = 0, dropped = 0;            ///< as in RecoveryReport
     std::string plan_json;  ///< in force from the next iteration that begins on; empty: none, the training waits
     int waits_for = -1;     ///< a stage of which no node is there: the training stands still until one is
+    std::vector<int> rebuilt = {};  ///< stages that start from the last checkpoint, while the others go on
 
     /// From the first loss to the next iteration, less what passed before it was known.
     double total_s() const { return lost_work_s + quiet_s + meeting_s + planning_s + connecting_s + fetching_s; }
@@ -55,8 +56,9 @@ struct Agreement {
     Commit commit;            ///< of the last of them, where a rank has not heard it; or empty
     std::vector<int> joined;  ///< ranks that have just come, and have no weights
     bool torn = false;        ///< a rank was interrupted while all went back: they go back again
-    std::string checkpoint;   ///< that all go back to (CommitListener::newest); empty: nobody goes back
-    int waits_for = -1;       ///< a stage that has no node left: all wait until it has, without a plan
+    std::string checkpoint;   ///< that all go back to (CommitListener::newest), or `rebuilt` starts from; or empty
+    std::vector<int> rebuilt = {};  ///< stages whose weights are lost and that start from there, while nobody goes back
+    int waits_for = -1;             ///< a stage that has no node left: all wait until it has, without a plan
     bool validation_due = false;
     int validated_at = -1, committed_at = -1;
     std::string plan_json;
@@ -65,6 +67,8 @@ struct Agreement {
     std::vector<int> onlookers = {};         ///< who came in the middle of it, and takes part in its sums alone
     double origin_s = 0, at_s = 0;           ///< when it began, common clock; and where it is, from then on
     std::vector<std::string> progress = {};  ///< RankPosition::progress of each rank that is as far as that
+
+    bool goes_back() const { return !checkpoint.empty() && rebuilt.empty(); }
 };
 
 std::string to_text(const RankPosition& position);

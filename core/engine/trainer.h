@@ -101,6 +101,11 @@ public:
         static_cast<void>(newest), static_cast<void>(in_force);
         throw std::logic_error("nothing is kept that a training could go back to");
     }
+    /// The same of a stage alone, while the others stay what they are.
+    virtual void rebuild(const std::string& newest, int stage) {
+        static_cast<void>(newest), static_cast<void>(stage);
+        throw std::logic_error("nothing is kept that a stage could start from");
+    }
 };
 
 /// From where a training goes on; the back end has that state already.

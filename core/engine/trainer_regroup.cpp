@@ -59,9 +59,10 @@ void Trainer::regroup() {
         if (next) go_over_to(std::move(*next));
     }
     report.connecting_s = lap();
-    const bool goes_back = !agreement.checkpoint.empty();
+    const bool goes_back = agreement.goes_back();
     if (waits_for_ < 0 && !goes_back) {
         fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
+        for (const int stage : agreement.rebuilt) commits_->rebuild(agreement.checkpoint, stage);
         is_new_ = false;
         if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
     }
@@ -120,7 +121,7 @@ Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::
 }
 
 void Trainer::take_place(const Agreement& agreement) {
-    if (!agreement.checkpoint.empty() || agreement.torn) return;  // they go back, wherever that was
+    if (agreement.goes_back() || agreement.torn) return;  // they go back, wherever that was
     if (!is_new_ && agreement.iterations_done == done_ + 1) {
         if (!computed_ || agreement.commit.empty())
             throw std::logic_error("the others have ended an iteration without this rank");
@@ -150,6 +151,7 @@ void Trainer::tell(const Regrouping& met, const Agreement& agreement, RegroupRep
     report.how = met.how;
     report.detection_s = met.detection_s;
     report.plan_json = agreement.plan_json;
+    report.rebuilt = agreement.rebuilt;
     listener_->regrouped(report);
 }
 

@@ -20,8 +20,9 @@ void Trainer::choose_way(const Regrouping& met, Agreement& agreement) const {
     const auto way = way_on(problem_, everybody_, experiment_.recovery,
                             {met.members, agreement.joined, met.how, lost, agreement.torn}, !checkpoint.empty());
     agreement.waits_for = way.waits_for;
-    if (way.goes_back) agreement.checkpoint = checkpoint;
-    if (way.goes_back || way.waits_for >= 0) agreement.rests = RankPosition::not_begun;
+    agreement.rebuilt = way.rebuilt;
+    if (way.goes_back || !way.rebuilt.empty()) agreement.checkpoint = checkpoint;
+    if (!agreement.checkpoint.empty() || way.waits_for >= 0) agreement.rests = RankPosition::not_begun;
 }
 
 Setback Trainer::go_back_with_all(const Agreement& agreement) {

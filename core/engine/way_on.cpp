@@ -20,15 +20,23 @@ bool is_one_of(const std::vector<int>& ranks, int rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-/// The first stage none of whose nodes is on such a rank; -1: each has one.
+/// Stages none of whose nodes is on such a rank.
 template <class Is>
-int stage_without(const RankSchedule& everybody, const Is& is) {
+std::vector<int> stages_without(const RankSchedule& everybody, const Is& is) {
+    std::vector<int> without;
     const auto& stages = everybody.plan.stages;
     for (std::size_t stage = 0; stage < stages.size(); ++stage)
         if (std::none_of(stages[stage].begin(), stages[stage].end(),
                          [&](NodeIndex node) { return is(everybody.rank_of[at(node)]); }))
-            return static_cast<int>(stage);
-    return -1;
+            without.push_back(static_cast<int>(stage));
+    return without;
+}
+
+/// The first of them; -1: none.
+template <class Is>
+int stage_without(const RankSchedule& everybody, const Is& is) {
+    const auto without = stages_without(everybody, is);
+    return without.empty() ? -1 : without.front();
 }
 
 std::string names_of_rank(const Problem& problem, const RankSchedule& everybody, int rank) {
@@ -42,7 +50,8 @@ std::string names_of_rank(const Problem& problem, const RankSchedule& everybody,
 WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recovery& recovery, const Met& met,
              bool has_checkpoint) {
     const auto is_there = [&](int rank) { return is_one_of(met.members, rank); };
-    const int lost = stage_without(everybody, [&](int rank) { return is_there(rank) && !is_one_of(met.joined, rank); });
+    const auto has_weights = [&](int rank) { return is_there(rank) && !is_one_of(met.joined, rank); };
+    const int lost = stage_without(everybody, has_weights);
     const bool restarts = recovery.policy == RecoveryPolicy::restart && met.somebody_lost && has_checkpoint;
     if (lost < 0 && !met.torn) return {.goes_back = restarts};
     if (lost >= 0 && !has_checkpoint) {
@@ -53,7 +62,10 @@ WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recove
                          "the stage's weights were on its nodes alone, and are lost to this run", two_ranks);
     }
     const int waits_for = stage_without(everybody, is_there);
-    return {.waits_for = waits_for, .goes_back = waits_for < 0};
+    const bool alone = lost >= 0 && !met.torn && recovery.rebuild == StageRebuild::checkpoint &&
+                       recovery.policy != RecoveryPolicy::restart;
+    if (waits_for >= 0 || !alone) return {.waits_for = waits_for, .goes_back = waits_for < 0};
+    return {.rebuilt = stages_without(everybody, has_weights)};
 }
 
 InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage) {

@@ -20,8 +20,9 @@ struct Met {
 
 /// How they go on.
 struct WayOn {
-    int waits_for = -1;      ///< a stage of which no node is there: all stand still until one is
-    bool goes_back = false;  ///< all become what they were in the last checkpoint
+    int waits_for = -1;             ///< a stage of which no node is there: all stand still until one is
+    bool goes_back = false;         ///< all become what they were in the last checkpoint
+    std::vector<int> rebuilt = {};  ///< stages that start from there, while the others stay what they are
 };
 
 /// `recovery`: of the document. `has_checkpoint`: there is one to go back to. Throws InputError where the weights of a

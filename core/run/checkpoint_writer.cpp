@@ -101,16 +101,22 @@ std::string CheckpointWriter::newest() {
     return kept_.string();
 }
 
+/// Nodes of the stage that are here become what it was.
+void CheckpointWriter::take(const fs::path& folder, const CheckpointManifest& manifest, int stage) {
+    StageState state;
+    for (const NodeIndex node : schedule_.plan.stages[static_cast<std::size_t>(stage)]) {
+        if (schedule_.rank_of[static_cast<std::size_t>(node)] != transport_.rank()) continue;
+        if (state.weights.empty()) state = read_stage(folder, manifest, stage);
+        if (!state.weights.empty()) compute_.set_state(node, state);
+    }
+}
+
+void CheckpointWriter::rebuild(const std::string& newest, int stage) { take(newest, read_manifest(newest), stage); }
+
 TrainingPosition CheckpointWriter::go_back(const std::string& newest, const Plan& in_force) {
     const auto manifest = read_manifest(newest);
-    for (std::size_t stage = 0; stage < in_force.stages.size(); ++stage) {
-        StageState state;
-        for (const NodeIndex node : in_force.stages[stage]) {
-            if (schedule_.rank_of[static_cast<std::size_t>(node)] != transport_.rank()) continue;
-            if (state.weights.empty()) state = read_stage(newest, manifest, static_cast<int>(stage));
-            if (!state.weights.empty()) compute_.set_state(node, state);
-        }
-    }
+    for (std::size_t stage = 0; stage < in_force.stages.size(); ++stage)
+        take(newest, manifest, static_cast<int>(stage));
     const bool same_plan = manifest.plan_json == to_json(in_force, what_.problem, nullptr).dump();
     compute_.set_residuals(same_plan ? read_residuals(newest, manifest) : std::vector<MessageResidual>{});
     newest_ = manifest.position.iterations_done;

@@ -39,6 +39,7 @@ public:
     void committed(const TrainingPosition& position, const Plan& in_force, bool last) override;
     void regrouped() override;
     std::string newest() override;
+    void rebuild(const std::string& newest, int stage) override;
     TrainingPosition go_back(const std::string& newest, const Plan& in_force) override;
 
 private:
@@ -46,6 +47,7 @@ private:
 
     void begin(const TrainingPosition& position, const Plan& in_force);
     void settle(bool wait);
+    void take(const std::filesystem::path& folder, const CheckpointManifest& manifest, int stage);
     void keep(const std::filesystem::path& folder, int iterations);
     void publish(const std::filesystem::path& folder, const CheckpointManifest& of, double held_s, double copied_s);
     void start(std::function<void()> work);

@@ -119,7 +119,8 @@ struct Writer {
                 {"lost_gradients", r.lost_gradients},
                 {"dropped", r.dropped},
                 {"plan", r.plan_json},
-                {"waits_for", r.waits_for}};
+                {"waits_for", r.waits_for},
+                {"rebuilt", r.rebuilt}};
     }
     json operator()(const WentBack& m) const {
         const auto& at = m.position;
@@ -223,7 +224,8 @@ Message read(const json& v) {
                           v.at("lost_gradients"),
                           count(v.at("dropped")),
                           v.at("plan"),
-                          v.at("waits_for")}};
+                          v.at("waits_for"),
+                          v.at("rebuilt")}};
     if (type == "paused") return Paused{v.at("paused")};
     if (type == "checkpointed")
         return Checkpointed{count(v.at("iterations_done")), v.at("folder"), v.at("bytes"), v.at("held_s"),

@@ -215,7 +215,8 @@ private:
                 start.iterations_done,
                 std::move(run),
                 job_.start_from,
-                transport_.ranks() > 1 && recovery.policy == RecoveryPolicy::restart};
+                transport_.ranks() > 1 &&
+                    (recovery.policy == RecoveryPolicy::restart || recovery.rebuild == StageRebuild::checkpoint)};
     }
 
     /// Every rank writes its stages into one folder.

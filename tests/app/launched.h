@@ -117,11 +117,13 @@ public:
 
     /// tests/data/tiny-training.json with other execution; nodes a, b on rank 0 and c, d, e on rank 1 where
     /// `two_ranks`.
-    QString tiny(const QString& name, const QJsonObject& execution, int iterations = 6, bool two_ranks = false) const {
+    QString tiny(const QString& name, const QJsonObject& execution, int iterations = 6, bool two_ranks = false,
+                 const QJsonObject& recovery = {}) const {
         QFile in(QStringLiteral(SKIPPIPE_SOURCE_DIR "/tests/data/tiny-training.json"));
         if (!in.open(QIODevice::ReadOnly)) return {};
         auto document = QJsonDocument::fromJson(in.readAll()).object();
         document[QStringLiteral("execution")] = execution;
+        if (!recovery.isEmpty()) document[QStringLiteral("recovery")] = recovery;
         auto training = document[QStringLiteral("training")].toObject();
         training[QStringLiteral("iterations")] = iterations;
         document[QStringLiteral("training")] = training;

@@ -20,10 +20,10 @@ class TestRankSetbacks : public QObject {
             },
             patient_ms);
     }
-    /// Stage 2 is on rank 1 alone.
-    static QString two_ranks(const Scene& scene, int iterations) {
+    /// What is on rank 1 is some stage's all.
+    static QString two_ranks(const Scene& scene, int iterations, const QJsonObject& recovery = {}) {
         const QJsonObject execution{{"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}};
-        return scene.tiny("kept.json", execution, iterations, true);
+        return scene.tiny("kept.json", execution, iterations, true, recovery);
     }
     static bool kill_rank(const Scene& scene, int rank, const std::vector<qint64>& but = {}) {
         std::vector<qint64> there;
@@ -67,6 +67,31 @@ private Q_SLOTS:
         QVERIFY2(total(scene, run, "nodes_lost") > 0, told);
         QVERIFY2(total(scene, run, "lost_network_s") > 0, told);
         QVERIFY2(scene.losses(run) == scene.losses(whole), told);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
+    /// The stage alone starts from the checkpoint: nobody does anything again, and what was learnt until then is there.
+    void a_stage_that_starts_from_the_checkpoint() {
+        const Scene scene;
+        const auto file = two_ranks(scene, 120, {{"rebuild", "checkpoint"}});
+        const QStringList command{"run", file, "--checkpoint-every", "20"};
+        auto undisturbed = start(scene, command);
+        QVERIFY(undisturbed.ended(patient_ms));
+        QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());
+        const auto whole = scene.last_run()->id;
+        auto process = start(scene, command);
+        QVERIFY(has_checkpoint(scene, whole, 45));
+        const auto run = scene.last_run()->id;
+        QVERIFY(kill_rank(scene, 1));
+        QVERIFY(process.ended(patient_ms));
+        const auto told = process.text();
+        QVERIFY2(process.exit_code() == 0, told);
+        QVERIFY2(told.contains(" from the last checkpoint") && !told.contains("back to the checkpoint"), told);
+        QCOMPARE(total(scene, run, "lost_iterations"), 0.0);
+        const auto expected = scene.losses(whole), got = scene.losses(run);
+        QCOMPARE(got.size(), expected.size());
+        for (std::size_t i = 0; i < 40; ++i) QVERIFY2(got[i] == expected[i], told);
+        for (std::size_t i = 45; i < got.size(); ++i) QVERIFY2(got[i] < (expected[0] + expected[45]) / 2, told);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 

@@ -86,7 +86,7 @@ private Q_SLOTS:
     }
 
     void agreements_travel() {
-        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", 1,      true,      3,
+        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", {2},    1,         true, 3,
                               4, "{}",           1,   {1},  0.25,   1. / 3, {"{}", ""}};
         const auto got = read_agreement(to_text(given));
         QCOMPARE(got.iterations_done, given.iterations_done);
@@ -146,6 +146,10 @@ private Q_SLOTS:
         QCOMPARE(way({0}, {}, true).waits_for, 1);
         QVERIFY(!way({0}, {}, true).goes_back);
         QCOMPARE(way({0, 1}, {1}, true).waits_for, -1);
+        const Recovery alone{.rebuild = StageRebuild::checkpoint};
+        const auto rebuilt = way_on(s.problem, s.everybody, alone, {{0, 1}, {1}, "", true}, true);
+        QVERIFY(!rebuilt.goes_back);
+        QCOMPARE(rebuilt.rebuilt, (std::vector<int>{1}));
         QVERIFY(way({0, 1}, {1}, true).goes_back);
     }
 
