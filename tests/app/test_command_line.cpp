@@ -148,12 +148,14 @@ private Q_SLOTS:
                                })});
         QCOMPARE(nccl.exit_code, 2);
         QVERIFY(nccl.error.contains("/execution/transport"));
-        const auto planned = run({"run", tiny("planned.json", [](QJsonObject& d) {
-                                      d["costs"] = QJsonObject{{"all_reduce", "planned"}};
-                                      d["execution"] = QJsonObject{{"clock", "wall"}};
-                                  })});
-        QCOMPARE(planned.exit_code, 2);
-        QVERIFY(planned.error.contains("/costs/all_reduce") && planned.error.contains("\"virtual\""));
+        const auto wire = run({"run", tiny("wire.json", [](QJsonObject& d) {
+                                   d["costs"] = QJsonObject{{"all_reduce", "charged"}};
+                                   auto training = d["training"].toObject();
+                                   training["gradient_wire"] = "bf16";
+                                   d["training"] = training;
+                               })});
+        QCOMPARE(wire.exit_code, 2);
+        QVERIFY(wire.error.contains("/training/gradient_wire") && wire.error.contains("\"planned\""));
         write("no-database", "This is not a record of runs, whatever its name says");
         QProcess process;
         process.start(program, {"runs", "--db", file("no-database")});
