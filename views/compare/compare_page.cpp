@@ -171,11 +171,16 @@ void ComparePage::add_heading(const QString& words) {
 }
 
 void ComparePage::divide_columns() {
-    constexpr int figures = 176, least = 200, most = 400;
-    table_->setColumnWidth(
-        0,
-        std::clamp(table_->viewport()->width() - figures * (table_->columnCount() - 1) - size::wide_gap, least, most));
-    for (int c = 1; c < table_->columnCount(); ++c) table_->setColumnWidth(c, figures);
+    constexpr int least_figures = 120, least_words = 200, most_words = 400;
+    int figures = 0;  // whole: a difference without its end is another figure
+    for (int c = 1; c < table_->columnCount(); ++c) {
+        table_->resizeColumnToContents(c);
+        const int width = std::max(least_figures, table_->columnWidth(c) + size::gap);
+        table_->setColumnWidth(c, width);
+        figures += width;
+    }
+    const int left = table_->viewport()->width() - figures - size::wide_gap;
+    table_->setColumnWidth(0, std::clamp(left, least_words, most_words));
 }
 
 bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
