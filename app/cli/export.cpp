@@ -17,10 +17,33 @@ struct ExportOptions {
     int iteration = -1;
 };
 
+/// The plan that carries its experiment: `run` does with it what the run did.
+std::string plan_text(const FrozenRun& frozen) {
+    auto experiment = frozen.experiment;
+    experiment.seeds = 1;
+    return to_json(frozen.plan, frozen.problem, skippipe::to_json(experiment)).dump(2) + "\n";
+}
+
+void write_out(const ExportOptions& options, RunId run, const std::string& text, Context& context) {
+    if (options.output.empty()) {
+        std::cout << text;
+        return;
+    }
+    write_file_atomically(options.output, text);
+    if (context.json)
+        std::cout << nlohmann::ordered_json{{"run", run},
+                                            {"format", options.format},
+                                            {"file", options.output},
+                                            {"bytes", text.size()}}
+                         .dump()
+                  << '\n';
+}
+
 void export_run(const ExportOptions& options, Context& context) {
     Reader reader(context.record);
     const auto info = find_run(reader, options.run);
     const auto frozen = read_frozen(reader, info.id);
+    if (options.format == "plan") return write_out(options, info.id, plan_text(frozen), context);
     const int iteration = options.format == "svg" ? std::max(0, options.iteration) : options.iteration;
     const bool metrics = options.format == "csv" && options.what == "metrics";
     const auto spans = metrics ? std::vector<RecordedSpan>{} : reader.spans(info.id, iteration);
@@ -39,32 +62,22 @@ void export_run(const ExportOptions& options, Context& context) {
     else
         text << timeline_svg(spans, frozen.problem, frozen.plan,
                              {.title = fmt::format("{}: run {}, iteration {}", info.name, info.id, iteration)});
-    if (options.output.empty()) {
-        std::cout << text.str();
-        return;
-    }
-    write_file_atomically(options.output, text.str());
-    if (context.json)
-        std::cout << nlohmann::ordered_json{{"run", info.id},
-                                            {"format", options.format},
-                                            {"file", options.output},
-                                            {"bytes", text.str().size()}}
-                         .dump()
-                  << '\n';
+    write_out(options, info.id, text.str(), context);
 }
 
 }  // namespace
 
 void add_export(CLI::App& app, Context& context) {
     auto options = std::make_shared<ExportOptions>();
-    auto* verb =
-        add_verb(app, context, "export", "A run as a file for other programs",
-                 "  skippipe export latest --format csv -o spans.csv\n  skippipe export 3 --format csv --what metrics\n"
-                 "  skippipe export 3 --format chrome-trace -o trace.json   (opens in Perfetto)\n  skippipe export 3 "
-                 "--format svg --iteration 0 -o timeline.svg");
+    auto* verb = add_verb(
+        app, context, "export", "A run as a file for other programs",
+        "  skippipe export latest --format csv -o spans.csv\n  skippipe export 3 --format csv --what metrics\n"
+        "  skippipe export 3 --format chrome-trace -o trace.json   (opens in Perfetto)\n  skippipe export 3 "
+        "--format svg --iteration 0 -o timeline.svg\n  skippipe export 3 --format plan -o run-3.json && skippipe run "
+        "run-3.json");
     verb->add_option("RUN", options->run, "Run number or `latest`")->required();
-    verb->add_option("--format", options->format, "csv, chrome-trace or svg")
-        ->check(CLI::IsMember({"csv", "chrome-trace", "svg"}))
+    verb->add_option("--format", options->format, "csv, chrome-trace, svg, or plan: what repeats the run exactly")
+        ->check(CLI::IsMember({"csv", "chrome-trace", "svg", "plan"}))
         ->capture_default_str();
     verb->add_option("--what", options->what, "csv: spans or metrics")
         ->check(CLI::IsMember({"spans", "metrics"}))

@@ -12,6 +12,7 @@
 #include "app/cli/resuming.h"
 #include "app/cli/train_job.h"
 #include "core/experiment/io.h"
+#include "core/experiment/set_field.h"
 
 namespace skippipe::cli {
 
@@ -26,26 +27,13 @@ struct ForkOptions {
     FailureOptions failures;
 };
 
-/// "training.learning_rate=1e-4" into the document: names and places in lists between dots; the value as JSON, what is
-/// none as text.
-void set_field(Json& document, const std::string& setting) {
+/// "training.learning_rate=1e-4" into the document.
+void take_setting(Json& document, const std::string& setting) {
     const auto equals = setting.find('=');
-    const auto refuse = [&](const std::string& what, const char* remedy) {
-        throw InputError("--set", fmt::format("\"{}\" {}", setting, what), "", remedy);
-    };
     if (equals == std::string::npos || equals == 0)
-        refuse("is no FIELD=VALUE", "Write it as training.learning_rate=1e-4");
-    std::string pointer = "/" + setting.substr(0, equals);
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    const Json::json_pointer place(pointer);
-    const auto text = setting.substr(equals + 1);
-    const auto parsed = Json::parse(text, nullptr, false);
-    if (!document.contains(place.parent_pointer()) || !document[place.parent_pointer()].is_structured())
-        refuse("names no part of the document", "`skippipe schema` lists all fields");
-    auto& part = document[place.parent_pointer()];
-    if (part.is_array() && !document.contains(place)) refuse("names no entry of the list", "They count from 0");
-    part.is_array() ? document[place] = parsed.is_discarded() ? Json(text) : parsed
-                    : part[place.back()] = parsed.is_discarded() ? Json(text) : parsed;
+        throw InputError("--set", fmt::format("\"{}\" is no FIELD=VALUE", setting), "",
+                         "Write it as training.learning_rate=1e-4");
+    set_field(document, setting.substr(0, equals), value_of_text(setting.substr(equals + 1)), "--set");
 }
 
 /// What a checkpoint's tensors do not fit is refused by name.
@@ -82,7 +70,7 @@ Experiment changed(const FoundCheckpoint& from, const ForkOptions& options) {
     const auto text = options.file.empty() ? from.manifest.experiment_json : read_file(options.file, faults);
     auto json = has_errors(faults) ? Json{} : parse_json(text, faults);
     if (has_errors(faults)) throw InputError(faults);
-    for (const auto& setting : options.settings) set_field(json, setting);
+    for (const auto& setting : options.settings) take_setting(json, setting);
     auto parsed = parse_experiment(json);
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
     report(parsed.faults, false);

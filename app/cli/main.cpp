@@ -23,11 +23,14 @@ int main(int argc, char** argv) {
     cli::add_probe(app, context);
     cli::add_run(app, context);
     cli::add_runs(app, context);
+    cli::add_sweep(app, context);
+    cli::add_worth(app, context);
     cli::add_control(app, context);
     cli::add_fork(app, context);
     cli::add_evaluate(app, context);
     cli::add_log(app, context);
     cli::add_export(app, context);
+    cli::add_report(app, context);
     cli::add_torture(app, context);
     cli::add_bench(app, context);
     try {

@@ -61,6 +61,24 @@ std::string with_spread(const Measured& m, const std::function<std::string(doubl
     return m.median > 0 ? fmt::format("{} ±{:.0f} %", format(m.median), 100 * m.spread / m.median) : "";
 }
 
+/// Of each rank whose machine was measured: to and from several others at once, and whether that is a limit.
+void print_connections(const std::vector<RankProbe>& ranks) {
+    std::vector<std::vector<std::string>> rows{{"rank", "others", "sends", "receives", "taken as"}};
+    const auto rate = [](double b) { return format_si(b, "B/s"); };
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+        const auto& connection = ranks[r].connection;
+        if (connection.peers.size() < 2) continue;
+        const auto limits = connection_limits(ranks, static_cast<int>(r));
+        rows.push_back({std::to_string(r), std::to_string(connection.peers.size()),
+                        with_spread(connection.up_bytes_per_s, rate), with_spread(connection.down_bytes_per_s, rate),
+                        limits.up_bytes_per_s && limits.down_bytes_per_s ? "uplink and downlink"
+                        : limits.up_bytes_per_s                          ? "uplink"
+                        : limits.down_bytes_per_s                        ? "downlink"
+                                                                         : "no limit"});
+    }
+    if (rows.size() > 1) std::cout << "\nWith several other machines at once:\n" << table(rows);
+}
+
 void print(const std::vector<RankProbe>& ranks, const Problem& problem) {
     const auto seconds = [](double s) { return format_seconds(s); };
     std::vector<std::vector<std::string>> nodes{{"node", "rank", "host", "forward", "backward", "loss"}};
@@ -77,6 +95,7 @@ void print(const std::vector<RankProbe>& ranks, const Problem& problem) {
     std::cout << "A microbatch (median and spread; time of the computing thread while all ranks compute):\n"
               << table(nodes);
     if (links.size() > 1) std::cout << "\nBetween ranks:\n" << table(links);
+    print_connections(ranks);
     std::cout << fmt::format("\nInside a rank: {} from an operation's end to the next one's start; memory copies {}\n",
                              with_spread(ranks.front().handover_s, seconds),
                              format_si(ranks.front().copy_bytes_per_s, "B/s"));

@@ -168,6 +168,8 @@ RunProgress json_progress() {
              {"lost_gradients", r.lost_gradients},
              {"dropped", r.dropped},
              {"rebuilt_stages", r.rebuilt},
+             {"stages_from_neighbours", r.from_neighbours},
+             {"stages_passed_over", r.passed_over},
              {"waits_for_stage", r.waits_for < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(r.waits_for)}});
     };
     progress.plan_switched = [](const PlanChange& change) {

@@ -34,11 +34,14 @@ void add_replan(CLI::App& app, Context& context);
 void add_probe(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_runs(CLI::App& app, Context& context);
+void add_sweep(CLI::App& app, Context& context);
+void add_worth(CLI::App& app, Context& context);
 void add_control(CLI::App& app, Context& context);
 void add_fork(CLI::App& app, Context& context);
 void add_evaluate(CLI::App& app, Context& context);
 void add_log(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
+void add_report(CLI::App& app, Context& context);
 void add_torture(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);
 

@@ -43,8 +43,8 @@ void describe(CLI::App& app, Options& o) {
         return skippipe::parse_size(text).isValid() ? std::string{} : "WIDTHxHEIGHT is needed, each 200 to 8000";
     });
     app.add_option("--select", o.select,
-                   "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, planned, "
-                   "find:WORDS or tab:NAME");
+                   "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
+                   "find:WORDS, tab:NAME or menu:WORDS, several of them with ; between");
     app.add_option("--scale", o.scale, "Pixels a point in the screenshot")->check(CLI::Range(0.5, 4.0));
 }
 
@@ -98,20 +98,20 @@ int main(int argc, char** argv) {
             window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });
         if (options.launch && options.screenshot.empty()) window.launch();
     };
-    if (options.file.empty()) {
+    if (remembers) window.remember_in(settings, theme_choice(theme_name));
+    if (options.file.empty() && !(remembers && window.open_last())) {
         window.open_template("quick-start");
         begin();
     } else {
         QObject::connect(
             &window, &MainWindow::opened, &window,
             [&](bool shown) {
-                if (shown) begin();
+                if (shown || options.file.empty()) begin();
             },
             Qt::SingleShotConnection);
-        window.open(options.file);
+        if (!options.file.empty()) window.open(options.file);
     }
     if (!options.screenshot.empty()) return draw(window, options);
-    window.remember_in(settings, theme_choice(theme_name));
     window.show();
     QTimer::singleShot(0, &window, &MainWindow::offer_recovery);
     return QApplication::exec();

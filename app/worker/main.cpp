@@ -2,6 +2,7 @@
 // `skippipe-worker`: one rank of a job. Rank 0 reads the job and commands from standard input and answers where
 // standard output was (core/run/messages.h); the others ask rank 0.
 #include <atomic>
+#include <cstdlib>
 #include <iostream>
 #include <mutex>
 #include <string>
@@ -169,7 +170,11 @@ bool work(Worker& worker, const std::optional<LaunchEnvironment>& launch) {
 
 }  // namespace
 
-int main() {
+int main(int, char** arguments) {
+    // OpenBLAS takes other kernels only as it is loaded; where the program cannot start again, it is slow.
+    if (const auto kernels = better_blas_kernels();
+        !kernels.empty() && ::setenv("OPENBLAS_CORETYPE", kernels.c_str(), 1) == 0)
+        ::execv("/proc/self/exe", arguments);
     keep_freed_memory();
     prepare_blas();  // where the BLAS is not safe to share, its users fall back to one worker
     static Worker worker;

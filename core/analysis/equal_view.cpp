@@ -47,6 +47,12 @@ double between(const CurvePoint& a, const CurvePoint& b, double x) {
     return b.x > a.x ? a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x) : b.y;
 }
 
+nlohmann::ordered_json number(const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
 std::optional<double> value_at(const std::vector<CurvePoint>& curve, double x) {
     if (curve.empty() || x < curve.front().x || x > curve.back().x) return std::nullopt;
     const auto after =
@@ -54,20 +60,13 @@ std::optional<double> value_at(const std::vector<CurvePoint>& curve, double x) {
     return after == curve.end() ? curve.back().y : between(*std::prev(after), *after, x);
 }
 
-std::optional<double> first_at_or_below(const std::vector<CurvePoint>& curve, double target) {
-    const auto found =
-        std::find_if(curve.begin(), curve.end(), [target](const CurvePoint& p) { return p.y <= target; });
+std::optional<double> first_at_or_below(const std::vector<CurvePoint>& curve, double value) {
+    const auto found = std::find_if(curve.begin(), curve.end(), [value](const CurvePoint& p) { return p.y <= value; });
     if (found == curve.end()) return std::nullopt;
-    if (found == curve.begin() || found->y == target) return found->x;
+    if (found == curve.begin() || found->y == value) return found->x;
     const auto& before = *std::prev(found);
-    return before.x + (found->x - before.x) * (before.y - target) / (before.y - found->y);
+    return before.x + (found->x - before.x) * (before.y - value) / (before.y - found->y);
 }
-
-nlohmann::ordered_json number(const std::optional<double>& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-
-}  // namespace
 
 std::string_view to_string(WorkAxis axis) { return axes[static_cast<std::size_t>(axis)].name; }
 

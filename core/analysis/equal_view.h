@@ -34,6 +34,11 @@ struct CurvePoint {
 std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis,
                                      const Accounting* iteration = nullptr);
 
+/// Linear between points; none outside the curve's ends.
+std::optional<double> value_at(const std::vector<CurvePoint>& curve, double x);
+/// Where the curve is at or below a value for the first time, linear between points; none: it never is.
+std::optional<double> first_at_or_below(const std::vector<CurvePoint>& curve, double value);
+
 /// One run in a view.
 struct EqualRun {
     std::optional<double> end_x, last_value;  ///< where its curve ends; absent: it has no points

@@ -220,17 +220,23 @@ std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan
     const AllReduceRule now = problem.plan_reductions     ? AllReduceRule::planned
                               : problem.charge_all_reduce ? AllReduceRule::charged
                                                           : AllReduceRule::free;
-    for (const AllReduceRule rule : {AllReduceRule::planned, AllReduceRule::charged, AllReduceRule::free}) {
-        if (rule == now) continue;
+    const auto try_rule = [&](AllReduceRule rule, PieceForm pieces) {
         Problem other = problem;
         other.plan_reductions = rule == AllReduceRule::planned;
         other.charge_all_reduce = rule == AllReduceRule::charged;
         Plan same = plan;
         same.reductions.clear();
-        if (!check_structure(other, same).empty()) continue;
+        if (pieces == PieceForm::exchange)
+            for (const auto& replicas : plan.stages)
+                same.reductions.push_back(replicas.size() > 1 ? Pieces{{1, PieceForm::exchange, 0, {}, {}}} : Pieces{});
+        if (!check_structure(other, same).empty()) return;
         const Timeline there = evaluate(other, same);
-        found.push_back({rule, there.complete, there.iteration_s, there.iteration_s / timeline.iteration_s - 1});
-    }
+        found.push_back(
+            {rule, pieces, there.complete, there.iteration_s, there.iteration_s / timeline.iteration_s - 1});
+    };
+    for (const PieceForm pieces : {PieceForm::tree, PieceForm::exchange}) try_rule(AllReduceRule::planned, pieces);
+    for (const AllReduceRule rule : {AllReduceRule::charged, AllReduceRule::free})
+        if (rule != now) try_rule(rule, PieceForm::tree);
     return found;
 }
 

@@ -35,14 +35,17 @@ std::vector<StageReduction> reductions_of(const Problem& problem, const Plan& pl
 /// What the plan's iteration would take if gradients were summed by another rule, all else kept.
 struct ReductionWhatIf {
     AllReduceRule rule = AllReduceRule::charged;
+    /// Where they are planned: every stage's pieces; trees: by direct exchange in two rounds, an equal share rooted at
+    /// each replica.
+    PieceForm pieces = PieceForm::tree;
     bool complete = true;  ///< false: the plan would not come to its end
     double iteration_s = 0;
     double change = 0;  ///< against the plan as it is, as a share of it
 };
 
-/// Of the two other rules, where lines have what these need; `planned` is by direct exchange, which a search may
-/// better. None where no stage has a second replica or a gradient. `timeline`: of the plan as it is, complete. Not for
-/// a hop matrix, which has no bandwidth.
+/// Of the two other rules and of planned reductions with plain pieces, in two rounds and in one, which a search may
+/// better; where lines have what these need. None where no stage has a second replica or a gradient. `timeline`: of the
+/// plan as it is, complete. Not for a hop matrix, which has no bandwidth.
 std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan& plan, const Timeline& timeline);
 
 /// A transfer of a planned reduction, as it was timed. Seconds from any instant, the same for all.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/analysis/export.h"
+#include "core/analysis/markup.h"
 #include "core/analysis/palette.h"
 #include "core/base/format.h"
 
@@ -13,23 +14,6 @@ namespace {
 
 constexpr double lane_px = 28, box_px = 18, margin_px = 16, top_px = 56, label_px = 148, axis_px = 40,
                  legend_row_px = 20;
-
-std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '"')
-            out += "&quot;";
-        else if (static_cast<unsigned char>(c) >= 0x20)
-            out += c;  // control characters are no XML
-    }
-    return out;
-}
 
 struct Rgb {
     double r = 0, g = 0, b = 0;
@@ -82,14 +66,6 @@ std::string_view stage_colour(int stage) {
     return palette::stages_light[static_cast<std::size_t>(std::max(stage, 0)) % palette::stages_light.size()];
 }
 bool hatched(int stage) { return stage >= static_cast<int>(palette::stages_light.size()); }
-
-/// 1, 2 or 5 times a power of ten, for at most `most` ticks.
-double tick_step(double seconds, double most) {
-    const double raw = seconds / most, power = std::pow(10.0, std::floor(std::log10(raw)));
-    for (const double factor : {1.0, 2.0, 5.0})
-        if (raw <= factor * power * (1 + 1e-9)) return factor * power;
-    return 10 * power;
-}
 
 class Drawing {
 public:
@@ -232,7 +208,7 @@ private:
         const double at = bottom_px() + 4;
         rectangle(label_px, at, chart_px(), 1, palette::faint_text);
         if (!(end_s_ > 0)) return;
-        const double step = tick_step(end_s_, std::max(2.0, chart_px() / 90));
+        const double step = round_step(end_s_, std::max(2.0, chart_px() / 90));
         for (int i = 0; i * step <= end_s_ * (1 + 1e-9); ++i) {
             rectangle(x(i * step), at, 1, 5, palette::faint_text);
             words(x(i * step), at + 18, 11, palette::faint_text, "middle",

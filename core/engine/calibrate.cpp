@@ -52,6 +52,9 @@ void take_message_work(Costs& costs, const Problem& problem, const RankSchedule&
                                            costs.transfer_cpu_s_per_byte * bytes);
 }
 
+/// Of the links' rates together, from which on several at once take no less than one by one: scatter and headers.
+constexpr double unlimited_share = 0.75;
+
 void take_links(Topology& topology, const RankSchedule& schedule, const std::vector<RankProbe>& ranks) {
     double left = topology.regions.empty() ? 0 : topology.regions.front().x,
            top = topology.regions.empty() ? 0 : topology.regions.front().y;
@@ -72,10 +75,32 @@ void take_links(Topology& topology, const RankSchedule& schedule, const std::vec
         const int rank = std::max(0, schedule.rank_of[n]);
         topology.nodes[n].region = region_of(rank);
         topology.nodes[n].rank = rank;
+        const auto limits = schedule.rank_of[n] < 0 ? ConnectionLimits{} : connection_limits(ranks, rank);
+        topology.nodes[n].up_bytes_per_s = limits.up_bytes_per_s;
+        topology.nodes[n].down_bytes_per_s = limits.down_bytes_per_s;
     }
 }
 
 }  // namespace
+
+ConnectionLimits connection_limits(const std::vector<RankProbe>& ranks, int rank) {
+    const auto& connection = ranks.at(at(rank)).connection;
+    const auto is_peer = [&](int other) {
+        return std::find(connection.peers.begin(), connection.peers.end(), other) != connection.peers.end();
+    };
+    double sent = 0, received = 0;
+    for (const auto& one : ranks)
+        for (const auto& link : one.links) {
+            if (link.from == rank && is_peer(link.to)) sent += link.bandwidth_bytes_per_s.median;
+            if (link.to == rank && is_peer(link.from)) received += link.bandwidth_bytes_per_s.median;
+        }
+    const auto limit = [&](const Measured& together, double one_by_one) {
+        return together.median > 0 && together.median < unlimited_share * one_by_one ? std::optional(together.median)
+                                                                                     : std::nullopt;
+    };
+    if (connection.peers.size() < 2) return {};
+    return {limit(connection.up_bytes_per_s, sent), limit(connection.down_bytes_per_s, received)};
+}
 
 Experiment measured_experiment(const Experiment& experiment, const RankSchedule& schedule,
                                const std::vector<RankProbe>& ranks, bool keep_links, const std::string& when) {

@@ -57,6 +57,7 @@ struct IterationResult {
     std::int64_t tokens = 0;                 ///< those tokens
     double gradient_norm = 0;                ///< before clipping, over all stages that stepped
     std::vector<std::int64_t> stage_tokens;  ///< tokens whose backward passed each stage; 0: the stage did not step
+    std::vector<double> squared_norms;       ///< of each stage's gradient; of no meaning where it did not step
 };
 
 /// Validation over the held-out part with the whole model, no stage skipped.
@@ -94,6 +95,13 @@ struct RebuildSource {
     double share = 1;
 };
 
+/// The weights of such a node, of `stage`.
+struct NeighbourWeights {
+    int stage = 0;
+    double share = 1;
+    std::vector<float> weights;  ///< as ComputeBackend::weights has them
+};
+
 /// What rounding took away so far from the messages of a microbatch from node to node, to be added to the next one
 /// (int8's error feedback).
 struct MessageResidual {
@@ -101,6 +109,22 @@ struct MessageResidual {
     bool gradient = false;      ///< of messages of the backward
     std::vector<float> values;  ///< [tokens, width]
     bool operator==(const MessageResidual&) const = default;
+};
+
+/// What rounding took away so far from what a node handed on of its stage's gradient, part or sum, to be added to what
+/// it hands on next (training.gradient_wire: int8).
+struct GradientResidual {
+    int stage = 0, node = 0;
+    std::vector<float> values;  ///< flat, in the order of stage_segments, of the sum over tokens
+    bool operator==(const GradientResidual&) const = default;
+};
+
+/// All that rounding took away and error feedback will add.
+struct RoundingResiduals {
+    std::vector<MessageResidual> messages;
+    std::vector<GradientResidual> gradients;
+    bool empty() const { return messages.empty() && gradients.empty(); }
+    bool operator==(const RoundingResiduals&) const = default;
 };
 
 /// The driver submits from one thread, in the order in which operations start; work runs on threads of the back end's
@@ -141,11 +165,11 @@ public:
     /// Between iterations: a lost node is there again, with weights and AdamW's state of a sibling.
     virtual void rejoin(int node, int sibling);
 
-    /// Between iterations: a node's blocks become the weighted mean of those of nodes of other stages (of as many
-    /// blocks each, else block i of n takes the one at i / n), AdamW's moments and steps begin anew, and the stage's
-    /// learning rate is multiplied. Of a stage without embedding and head. CheckFree ("All is Not Lost: LLM Recovery
-    /// without Checkpoints", 2025), algorithm 1.
-    virtual void rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate);
+    /// Between iterations: a node's blocks become the weighted mean of those of other stages (of as many blocks each,
+    /// else block i of n takes the one at i / n), AdamW's moments and steps begin anew, and the stage's learning rate
+    /// is that factor of the training's. Of a stage without embedding and head. CheckFree ("All is Not Lost: LLM
+    /// Recovery without Checkpoints", 2025), algorithm 1. Throws std::logic_error where a stage has other sizes.
+    virtual void rebuild(int node, const std::vector<NeighbourWeights>& from, double learning_rate);
 
     /// Sums the gradients of the stage's nodes here and on the other ranks that host it (`tokens` of every node
     /// counted), and leaves the mean gradient in the first copy here. Once a stage, after its last operation here, from
@@ -167,10 +191,12 @@ public:
     virtual StageState state(int node) const = 0;
     /// Throws std::logic_error where its sizes are not the stage's.
     virtual void set_state(int node, const StageState& state) = 0;
-    /// Of messages from nodes hosted here.
-    virtual std::vector<MessageResidual> residuals() const = 0;
-    /// In place of those there are; of messages from nodes hosted elsewhere none is kept. `follow` forgets them.
-    virtual void set_residuals(const std::vector<MessageResidual>& residuals) = 0;
+    /// Of messages and gradients from nodes hosted here.
+    virtual RoundingResiduals residuals() const = 0;
+    /// In place of those there are; what nodes hosted elsewhere send is left out. Where a node of a gradient's residual
+    /// is not in the stage any more, the stage's first node takes it over. `follow` forgets those of messages.
+    /// Throws std::logic_error where sizes are not those of the messages and stages.
+    virtual void set_residuals(const RoundingResiduals& residuals) = 0;
 };
 
 }  // namespace skippipe

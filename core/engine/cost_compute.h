@@ -29,8 +29,8 @@ public:
     std::vector<float> weights(int) const override { return {}; }
     StageState state(int) const override { return {}; }
     void set_state(int, const StageState&) override {}
-    std::vector<MessageResidual> residuals() const override { return {}; }
-    void set_residuals(const std::vector<MessageResidual>&) override {}
+    RoundingResiduals residuals() const override { return {}; }
+    void set_residuals(const RoundingResiduals&) override {}
 
 private:
     PlannedProblem planned_;

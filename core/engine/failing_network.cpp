@@ -156,7 +156,10 @@ double FailingNetwork::start_alone(int node) {
     const auto& recovery = experiment_.recovery;
     if (recovery.rebuild == StageRebuild::disk || recovery.policy == RecoveryPolicy::restart) return 0;
     if (const auto from = survival_.neighbours(node); recovery.rebuild == StageRebuild::neighbours && !from.empty()) {
-        compute_.rebuild(node, from, recovery.rebuilt_learning_rate);
+        std::vector<NeighbourWeights> weights;
+        for (const auto& [other, share] : from)
+            weights.push_back({survival_.stage_of(other), share, compute_.weights(other)});
+        compute_.rebuild(node, weights, compute_.state(node).learning_rate * recovery.rebuilt_learning_rate);
         return survival_.rebuild_s(from, node);
     }
     const auto& state = remembered_.value().stages.at(at(survival_.stage_of(node)));

@@ -39,7 +39,7 @@ private:
     struct Remembered {
         TrainingPosition position;
         std::vector<StageState> stages;
-        std::vector<MessageResidual> residuals;
+        RoundingResiduals residuals;
     };
 
     bool remembers() const;

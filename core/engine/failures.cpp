@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "core/base/index.h"
 #include "core/base/rng.h"
@@ -31,6 +33,14 @@ int line_index(const Problem& problem, const std::string& target) {
     if (arrow == std::string::npos) return -1;
     const int from = node_index(problem, target.substr(0, arrow)), to = node_index(problem, target.substr(arrow + 2));
     return from < 0 || to < 0 ? -1 : problem.hop(NodeIndex(from), NodeIndex(to)).line;
+}
+
+/// The first pair of nodes whose messages go over the line.
+std::optional<std::pair<NodeIndex, NodeIndex>> pair_on_line(const Problem& problem, int line) {
+    for (NodeIndex from = 0; from < problem.nodes(); ++from)
+        for (NodeIndex to = 0; to < problem.nodes(); ++to)
+            if (problem.hop(from, to).line == line) return {{from, to}};
+    return {};
 }
 
 }  // namespace
@@ -100,14 +110,12 @@ void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std
                 return change(NetworkChange::Kind::node_varies, node, -1);
             const int number = line_index(problem_, what.target);
             if (number < 0) return;
-            const auto hop = std::find_if(problem_.hops.begin(), problem_.hops.end(),
-                                          [&](const Hop& one) { return one.line == number; });
-            if (hop == problem_.hops.end()) return;
-            const auto pair = static_cast<int>(hop - problem_.hops.begin());
+            const auto found = pair_on_line(problem_, number);
+            if (!found) return;
             const auto kind = what.kind == FailureKind::link_cut ? NetworkChange::Kind::line_cut
                               : what.kind == FailureKind::jitter ? NetworkChange::Kind::line_varies
                                                                  : NetworkChange::Kind::line_slower;
-            return change(kind, pair / problem_.nodes(), pair % problem_.nodes());
+            return change(kind, found->first, found->second);
         }
         case FailureKind::coordinator_loss: return;
     }

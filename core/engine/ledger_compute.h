@@ -36,8 +36,8 @@ public:
     std::vector<float> weights(int) const override { return {}; }
     StageState state(int) const override { return {}; }
     void set_state(int, const StageState&) override {}
-    std::vector<MessageResidual> residuals() const override { return {}; }
-    void set_residuals(const std::vector<MessageResidual>&) override {}
+    RoundingResiduals residuals() const override { return {}; }
+    void set_residuals(const RoundingResiduals&) override {}
 
     /// How often the gradient of a microbatch counts in a stage, by what its nodes hold.
     int counted(int microbatch, int stage) const;

@@ -226,6 +226,9 @@ std::string to_json_text(const RankProbe& probe) {
                                   {"sweep", l.sweep},
                                   {"cpu_s", l.cpu_s},
                                   {"cpu_s_per_byte", l.cpu_s_per_byte}});
+    value["connection"] = {{"peers", probe.connection.peers},
+                           {"up_bytes_per_s", write(probe.connection.up_bytes_per_s)},
+                           {"down_bytes_per_s", write(probe.connection.down_bytes_per_s)}};
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -246,6 +249,10 @@ RankProbe parse_rank_probe(const std::string& text) {
                                    read_measured(l.at("bandwidth_bytes_per_s")),
                                    l.at("sweep").get<std::vector<std::pair<std::size_t, double>>>(), l.at("cpu_s"),
                                    l.at("cpu_s_per_byte")});
+        const auto& connection = value.at("connection");
+        probe.connection = {connection.at("peers").get<std::vector<int>>(),
+                            read_measured(connection.at("up_bytes_per_s")),
+                            read_measured(connection.at("down_bytes_per_s"))};
         return probe;
     } catch (const json::exception& error) {
         throw InputError("probe", std::string("unreadable measurements: ") + error.what(),

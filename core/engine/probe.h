@@ -30,6 +30,12 @@ struct NodeSpeed {
     Measured forward_s, backward_s, loss_s;  ///< loss: data nodes only
 };
 
+/// A machine's connection: what goes over it where several others are sent to, or send, at once. In bytes per second.
+struct Connection {
+    std::vector<int> peers;  ///< ranks on as many other machines; fewer than two: nothing was measured
+    Measured up_bytes_per_s, down_bytes_per_s;
+};
+
 /// What one rank found.
 struct RankProbe {
     std::string host;
@@ -37,6 +43,7 @@ struct RankProbe {
     std::vector<NodeSpeed> nodes;
     Measured step_s;  ///< AdamW on all nodes of this rank, while the other ranks do the same
     std::vector<LinkSpeed> links;
+    Connection connection;       ///< of this rank's machine
     double iteration_cpu_s = 0;  ///< work of this rank's cores for an iteration beyond its arithmetic (rehearse)
     Measured handover_s;         ///< from the end of an operation to the start of the next one it lets go, on this rank
     double copy_bytes_per_s = 0;  ///< memory, one thread
@@ -49,6 +56,14 @@ std::vector<std::vector<std::pair<int, int>>> probe_rounds(const std::vector<int
 /// Every ordered pair of ranks, round by round; each rank returns the links from itself, by rank. All ranks at once.
 /// What pairs of one round share beyond their hosts, such as a region's way out, they share while they are measured.
 std::vector<LinkSpeed> measure_links(RankTransport& transport);
+/// Of each rank the number of its machine's connection to the others: containers with a network of their own count as
+/// machines of their own. All ranks at once.
+std::vector<int> connections_of(RankTransport& transport);
+/// One connection after the other: `bytes` to up to eight others at once, shared out among them, then as much from
+/// them. `links`: what measure_links returned here. All ranks at once; each returns its machine's. Nothing is measured
+/// where there are fewer than three connections: with one other, the connection is the link.
+Connection measure_connection(RankTransport& transport, const std::vector<int>& connection_of,
+                              const std::vector<LinkSpeed>& links, std::size_t bytes = std::size_t{4} << 20);
 Measured measure_handover();
 /// Iterations of the schedule as under the wall clock, with every message and thread, but with operations that only
 /// sleep for a moment: seconds of a core that this rank's process works for one of them. All ranks at once; the

@@ -73,12 +73,16 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
                            report.lost.size() > 1 ? "are" : "is", names(report.nodes_lost, problem), report.how,
                            report.waits_for < 0 ? "go on" : fmt::format("wait for stage {}", report.waits_for),
                            report.iterations_done);
+    const auto stages = [&text](const char* how, const std::vector<int>& which) {
+        if (!which.empty())
+            text += fmt::format(", stage{} {} {}", which.size() > 1 ? "s" : "", fmt::join(which, ", "), how);
+    };
+    stages("passed over", report.passed_over);
     if (!report.joined.empty())
         text += fmt::format("{}{} {} back (nodes {})", text.empty() ? "" : "; ", ranks_text(report.joined),
                             report.joined.size() > 1 ? "are" : "is", names(report.nodes_joined, problem));
-    if (!report.rebuilt.empty())
-        text += fmt::format(", stage{} {} from the last checkpoint", report.rebuilt.size() > 1 ? "s" : "",
-                            fmt::join(report.rebuilt, ", "));
+    stages("from the last checkpoint", report.rebuilt);
+    stages("made of its neighbours", report.from_neighbours);
     if (report.goes_on)
         text += fmt::format(
             ": the iteration goes on, {} forwards and {} backwards run again{}{}", report.redone_forwards,
@@ -110,6 +114,29 @@ RankPosition read_position(const std::string& text, int rank) {
     });
 }
 
+namespace {
+
+json rebuilds_to_json(const std::vector<NeighbourRebuild>& rebuilds) {
+    auto all = json::array();
+    for (const auto& one : rebuilds) {
+        auto sources = json::array();
+        for (const auto& source : one.sources) sources.push_back({source.node, source.share});
+        all.push_back({one.stage, sources, one.learning_rate});
+    }
+    return all;
+}
+
+std::vector<NeighbourRebuild> rebuilds_from(const json& all) {
+    std::vector<NeighbourRebuild> rebuilds;
+    for (const auto& one : all) {
+        auto& rebuild = rebuilds.emplace_back(NeighbourRebuild{one.at(0), {}, one.at(2)});
+        for (const auto& source : one.at(1)) rebuild.sources.push_back({source.at(0), source.at(1)});
+    }
+    return rebuilds;
+}
+
+}  // namespace
+
 std::string to_text(const Agreement& agreement) {
     return json{{"iterations_done", agreement.iterations_done},
                 {"commit", agreement.commit},
@@ -117,6 +144,8 @@ std::string to_text(const Agreement& agreement) {
                 {"torn", agreement.torn},
                 {"checkpoint", agreement.checkpoint},
                 {"rebuilt", agreement.rebuilt},
+                {"neighbours", rebuilds_to_json(agreement.neighbours)},
+                {"passed_over", agreement.passed_over},
                 {"waits_for", agreement.waits_for},
                 {"validation_due", agreement.validation_due},
                 {"validated_at", agreement.validated_at},
@@ -132,10 +161,24 @@ std::string to_text(const Agreement& agreement) {
 
 Agreement read_agreement(const std::string& text) {
     return read_from_peer(0, text, [](const json& v) {
-        return Agreement{v.at("iterations_done"), v.at("commit"),       v.at("joined"),    v.at("torn"),
-                         v.at("checkpoint"),      v.at("rebuilt"),      v.at("waits_for"), v.at("validation_due"),
-                         v.at("validated_at"),    v.at("committed_at"), v.at("plan"),      v.at("rests"),
-                         v.at("onlookers"),       v.at("origin_s"),     v.at("at_s"),      v.at("progress")};
+        return Agreement{v.at("iterations_done"),
+                         v.at("commit"),
+                         v.at("joined"),
+                         v.at("torn"),
+                         v.at("checkpoint"),
+                         v.at("rebuilt"),
+                         rebuilds_from(v.at("neighbours")),
+                         v.at("passed_over"),
+                         v.at("waits_for"),
+                         v.at("validation_due"),
+                         v.at("validated_at"),
+                         v.at("committed_at"),
+                         v.at("plan"),
+                         v.at("rests"),
+                         v.at("onlookers"),
+                         v.at("origin_s"),
+                         v.at("at_s"),
+                         v.at("progress")};
     });
 }
 

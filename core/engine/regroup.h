@@ -6,6 +6,7 @@
 
 #include "core/engine/compute.h"
 #include "core/engine/recovery.h"
+#include "core/engine/stage_rebuild.h"
 #include "core/engine/step.h"
 
 namespace skippipe {
@@ -29,7 +30,9 @@ struct RegroupReport {
     int lost_gradients = 0, dropped = 0;            ///< as in RecoveryReport
     std::string plan_json;  ///< in force from the next iteration that begins on; empty: none, the training waits
     int waits_for = -1;     ///< a stage of which no node is there: the training stands still until one is
-    std::vector<int> rebuilt = {};  ///< stages that start from the last checkpoint, while the others go on
+    std::vector<int> rebuilt = {};          ///< stages that start from the last checkpoint, while the others go on
+    std::vector<int> from_neighbours = {};  ///< stages that are made anew of those beside them
+    std::vector<int> passed_over = {};      ///< stages of which no node is there, while the others train
 
     /// From the first loss to the next iteration, less what passed before it was known.
     double total_s() const { return lost_work_s + quiet_s + meeting_s + planning_s + connecting_s + fetching_s; }
@@ -58,7 +61,9 @@ struct Agreement {
     bool torn = false;        ///< a rank was interrupted while all went back: they go back again
     std::string checkpoint;   ///< that all go back to (CommitListener::newest), or `rebuilt` starts from; or empty
     std::vector<int> rebuilt = {};  ///< stages whose weights are lost and that start from there, while nobody goes back
-    int waits_for = -1;             ///< a stage that has no node left: all wait until it has, without a plan
+    std::vector<NeighbourRebuild> neighbours = {};  ///< the same of those that are made of the stages beside them
+    std::vector<int> passed_over = {};              ///< stages that have no node left, while the others train
+    int waits_for = -1;  ///< a stage that has no node left: all wait until it has, without a plan
     bool validation_due = false;
     int validated_at = -1, committed_at = -1;
     std::string plan_json;

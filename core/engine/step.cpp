@@ -42,6 +42,7 @@ IterationResult take_step(int iteration, const Commit& commit, ComputeBackend& c
     double total = 0;
     for (const auto& stage : all) {
         result.stage_tokens.push_back(stage.tokens);
+        result.squared_norms.push_back(stage.squared_norm);
         if (!(stage.squared_norm < 0)) total += stage.squared_norm;
     }
     result.gradient_norm = std::sqrt(total);

@@ -9,13 +9,14 @@
 
 #include "core/base/format.h"
 #include "core/base/index.h"
+#include "core/engine/stage_rebuild.h"
 #include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
 
 namespace {
-/// Weights and the two moments of the optimizer, each as many bytes as the gradient.
-constexpr double fetched_per_gradient_byte = 3;
+/// Weights and the two moments of the optimizer, each as many bytes.
+constexpr double fetched_per_weight_byte = 3;
 }  // namespace
 
 Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner,
@@ -38,11 +39,14 @@ Survival::Survival(const Experiment& experiment, const Problem& problem, Plan ba
     }
     network_changed_ = !slower_.empty();
     if (network_changed_) update_network();
-    if (!down_.empty() || !slower_.empty()) resumed_since_s_ = members.since_s;
+    if (members.since_s >= 0 && (!down_.empty() || !slower_.empty())) resumed_since_s_ = members.since_s;
 }
 
 Membership Survival::members() const {
-    Membership members{.slower = slower_, .since_s = since_s_, .squared_norms = squared_norms_};
+    std::vector<NodeIndex> down;
+    for (const auto& [node, back_s] : down_) down.emplace_back(node);
+    Membership members{
+        .slower = slower_, .since_s = planned_for_ == down ? since_s_ : -1, .squared_norms = squared_norms_};
     for (const auto& [node, back_s] : down_) members.absent.push_back({node, back_s, lost_as_.at(node)});
     return members;
 }
@@ -157,32 +161,19 @@ double Survival::travel_s(int from, int node, double bytes) const {
 }
 
 double Survival::fetch_s(int sibling, int node) const {
-    return travel_s(sibling, node, fetched_per_gradient_byte * network_.gradient_bytes[at(stage_of_[at(node)])]);
+    return travel_s(sibling, node, fetched_per_weight_byte * network_.weight_bytes(StageIndex(stage_of_[at(node)])));
 }
 
 std::vector<RebuildSource> Survival::neighbours(int node) const {
-    std::vector<RebuildSource> sources;
-    const int stage = stage_of_[at(node)];
-    for (const int beside : {stage - 1, stage + 1}) {
-        if (stage == 0 || at(beside) >= base_.stages.size()) continue;
-        const auto& ring = base_.stages[at(beside)];
-        const auto there = std::find_if(ring.begin(), ring.end(), [&](int other) { return !down(other); });
-        if (there == ring.end()) continue;
-        const double norm = at(beside) < squared_norms_.size() ? squared_norms_[at(beside)] : -1;
-        sources.push_back({*there, norm > 0 && std::isfinite(norm) ? norm : -1});
-    }
-    const bool known = std::all_of(sources.begin(), sources.end(), [](const auto& one) { return one.share > 0; });
-    double sum = 0;
-    for (auto& source : sources) sum += source.share = known ? source.share : 1;
-    for (auto& source : sources) source.share /= sum;
-    return sources;
+    return neighbours_of(
+        base_.stages, stage_of_[at(node)], [this](NodeIndex other) { return !down(other); }, squared_norms_);
 }
 
 double Survival::rebuild_s(const std::vector<RebuildSource>& from, int node) const {
     double slowest_s = 0;
     for (const auto& source : from)
-        slowest_s =
-            std::max(slowest_s, travel_s(source.node, node, network_.gradient_bytes[at(stage_of_[at(source.node)])]));
+        slowest_s = std::max(
+            slowest_s, travel_s(source.node, node, network_.weight_bytes(StageIndex(stage_of_[at(source.node)]))));
     return slowest_s;
 }
 

@@ -27,8 +27,9 @@ struct Membership {
     };
     std::vector<Absent> absent;
     std::vector<Slower> slower;
-    double since_s = 0;                 ///< when the plan for them came into force
-    std::vector<double> squared_norms;  ///< of each stage's last gradient; negative or none: not known
+    double since_s = 0;                  ///< when the plan for them came into force; negative: it has not yet
+    std::vector<double> squared_norms;   ///< of each stage's last gradient; negative or none: not known
+    std::vector<double> learning_rates;  ///< of each stage where neighbours have made some anew; wall clock. None: 1
 };
 
 /// Who is there, how fast the network is, and by which plan iterations go, while failures happen and pass.
@@ -68,9 +69,7 @@ public:
     int sibling(int node, const std::vector<int>& among) const;
     /// Weights and the two moments of the optimizer from a sibling over the line between them, idle.
     double fetch_s(int sibling, int node) const;
-    /// Of whose weights a lost stage is made anew: a node each of the stages before and after it that are there,
-    /// weighted by their squared gradient norms. Empty of stage 0, whose embedding and head nobody else has, and where
-    /// neither is there.
+    /// Of whose weights the node's stage, which was lost whole, is made anew (neighbours_of).
     std::vector<RebuildSource> neighbours(int node) const;
     /// Their weights, over the slower of the lines.
     double rebuild_s(const std::vector<RebuildSource>& from, int node) const;

@@ -146,11 +146,13 @@ Problem random_network(Draw& draw, int stages, int length, int nodes, int microb
         problem.seconds_per_sample_per_block.push_back(ties ? 1 : 0.5 + draw.rng.uniform());
         problem.memory.push_back(draw.between(1, 4));
     }
+    std::vector<Hop> pairs;
     for (int k = 0; k < nodes * nodes; ++k) {
         const auto seconds = [&] { return ties ? draw.between(0, 2) * 0.5 : draw.rng.uniform(); };
-        problem.hops.push_back({seconds(), 1 + draw.rng.uniform(), seconds(), seconds(), draw.between(0, nodes)});
+        pairs.push_back({seconds(), 1 + draw.rng.uniform(), seconds(), seconds(), draw.between(0, nodes)});
         problem.line_names.push_back("line " + std::to_string(k));
     }
+    problem.hops = std::move(pairs);
     problem.shared_links = draw.chance(0.5);
     problem.charge_all_reduce = draw.chance(0.5);
     problem.step_seconds = 0.25;

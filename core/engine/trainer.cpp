@@ -41,6 +41,8 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
       committed_at_(start.commit_first ? -1 : done_),
       validated_at_(start.position.validated ? done_ : -1),
       validation_due_(start.validate_first),
+      squared_norms_(start.position.members.squared_norms),
+      learning_rates_(start.position.members.learning_rates),
       told_members_(transport.members()),
       is_new_(transport.must_regroup()) {
     const auto& members = start.position.members;  // lost by hand, where the document loses none
@@ -63,9 +65,13 @@ void Trainer::run() {
 }
 
 TrainingPosition Trainer::position() const {
-    return {done_,      validated_at_ == done_,
-            network_s_, watch_.total_s(),
-            tokens_,    network_ ? network_->members() : Membership{}};
+    return {done_,
+            validated_at_ == done_,
+            network_s_,
+            watch_.total_s(),
+            tokens_,
+            network_ ? network_->members()
+                     : Membership{.squared_norms = squared_norms_, .learning_rates = learning_rates_}};
 }
 
 bool Trainer::everybody_is_there() const { return transport_.members().size() == at(transport_.ranks()); }
@@ -212,6 +218,9 @@ void Trainer::conclude(Commit commit, bool together) {
     commit_ = std::move(commit);
     auto result = take_step(done_++, commit_, compute_);
     tokens_ += result.tokens;
+    squared_norms_.resize(result.squared_norms.size(), -1);
+    for (std::size_t stage = 0; stage < squared_norms_.size(); ++stage)
+        if (result.stage_tokens[stage] > 0) squared_norms_[stage] = result.squared_norms[stage];
     const int every = experiment_.training.validate_every;
     validation_due_ = every > 0 && done_ % every == 0;
     auto& timeline = ran.timeline;

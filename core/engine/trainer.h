@@ -81,6 +81,8 @@ public:
     virtual ~TrainingController() = default;
     /// Asked between iterations; blocks while paused.
     virtual TrainingCommand next() = 0;
+    /// Ranks that are lost, or will be at once, and that nobody starts again. Does not wait.
+    virtual std::vector<int> never_back() { return {}; }
 };
 
 /// Hears on every rank, between two iterations and at the same ones, that the training could go on from here: nothing

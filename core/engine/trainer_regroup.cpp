@@ -60,12 +60,7 @@ void Trainer::regroup() {
     }
     report.connecting_s = lap();
     const bool goes_back = agreement.goes_back();
-    if (waits_for_ < 0 && !goes_back) {
-        fetch_states(everybody_, met.members, agreement.joined, compute_, transport_);
-        for (const int stage : agreement.rebuilt) commits_->rebuild(agreement.checkpoint, stage);
-        is_new_ = false;
-        if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
-    }
+    if (waits_for_ < 0 && !goes_back) give_weights(met.members, agreement);
     if (commits_) commits_->regrouped();
     std::optional<Setback> setback;
     if (goes_back) setback = go_back_with_all(agreement);
@@ -75,6 +70,17 @@ void Trainer::regroup() {
     tell(met, agreement, std::move(report));
     if (waits_for_ < 0) return watch_.pause();
     began_s_ = stands_since_s_ = steady_s();
+}
+
+void Trainer::give_weights(const std::vector<int>& members, const Agreement& agreement) {
+    fetch_states(everybody_, members, agreement.joined, compute_, transport_);
+    for (const int stage : agreement.rebuilt) commits_->rebuild(agreement.checkpoint, stage);
+    rebuild_from_neighbours(experiment_.model, everybody_, agreement.joined, agreement.neighbours, compute_,
+                            transport_);
+    if (!agreement.neighbours.empty()) learning_rates_.resize(everybody_.plan.stages.size(), 1);
+    for (const auto& stage : agreement.neighbours) learning_rates_[at(stage.stage)] = stage.learning_rate;
+    is_new_ = false;
+    if (!agreement.joined.empty()) transport_.all_gather({0});  // until they have it
 }
 
 void Trainer::go_on_with(PlannedRest rest, const Agreement& agreement, RegroupReport& report) {
@@ -152,6 +158,8 @@ void Trainer::tell(const Regrouping& met, const Agreement& agreement, RegroupRep
     report.detection_s = met.detection_s;
     report.plan_json = agreement.plan_json;
     report.rebuilt = agreement.rebuilt;
+    report.passed_over = agreement.passed_over;
+    for (const auto& stage : agreement.neighbours) report.from_neighbours.push_back(stage.stage);
     listener_->regrouped(report);
 }
 

@@ -81,7 +81,7 @@ private:
     /// Nodes that are not there from now on were so since that long after the iteration's start.
     void note_absent(double since_s);
     /// On rank 0: whether they go on, go back or wait.
-    void choose_way(const Regrouping& met, Agreement& agreement) const;
+    void choose_way(const Regrouping& met, Agreement& agreement);
     /// Everybody becomes what it was in the checkpoint. Until all are, whoever is interrupted is torn. What that cost,
     /// but for the meeting.
     Setback go_back_with_all(const Agreement& agreement);
@@ -89,6 +89,10 @@ private:
     /// A stage has no node left: until somebody has come for it, or the training is to stop.
     void stand_still();
     double longest_wait_s() const;
+    /// On rank 0: whether there is a plan for those who are there.
+    bool has_plan_for(const std::vector<int>& members);
+    /// Who has just come gets what the others have, or what its stage starts from.
+    void give_weights(const std::vector<int>& members, const Agreement& agreement);
     void tell(const Regrouping& met, const Agreement& agreement, RegroupReport report);
 
     const Experiment& experiment_;
@@ -125,6 +129,9 @@ private:
     bool torn_ = false;                              ///< goes back, and the others may not have
     int done_before_ = 0;                            ///< iterations, where it goes back
     std::optional<std::pair<int, double>> went_to_;  ///< a checkpoint's iterations, and network_s_ once all were there
+
+    std::vector<double> squared_norms_;   ///< of each stage's last gradient; negative or none: not known
+    std::vector<double> learning_rates_;  ///< of each stage, as factors of the training's; rank 0's; none: 1
 
     std::vector<int> told_members_;  ///< ranks that were there when it was told last
     bool is_new_;                    ///< has come back, and knows nothing of what the others know

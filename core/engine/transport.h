@@ -137,7 +137,7 @@ public:
     virtual std::vector<std::string> gather(const std::string& text) = 0;
     /// Rank 0's text, on every rank.
     virtual std::string broadcast(const std::string& text) = 0;
-    /// From one rank to another, waiting for both; for what is not part of the plan (validation, probes).
+    /// From one rank to another, waiting for both, each pair from a thread of its own if wanted; not part of the plan.
     virtual void send_to(int rank, std::span<const std::byte> bytes) = 0;
     virtual void receive_from(int rank, std::span<std::byte> bytes) = 0;
 

@@ -9,14 +9,11 @@
 #include "core/base/index.h"
 #include "core/engine/costs.h"
 #include "core/engine/trainer.h"
-#include "core/planner/timeline/flat_plan.h"
 
 namespace skippipe {
 
 VirtualClock::VirtualClock(const Problem& problem, const RankSchedule& schedule, ComputeBackend& compute)
-    : problem_(problem), schedule_(schedule), compute_(compute), network_(problem), lines_(network_) {
-    if (problem.plan_reductions) pieces_ = flatten(problem, schedule.plan).reductions;
-}
+    : problem_(problem), schedule_(schedule), compute_(compute), network_(problem), lines_(network_) {}
 
 void VirtualClock::push(const Event& event) {
     queue_.push_back(event);

@@ -4,10 +4,12 @@
 
 #include "core/base/index.h"
 #include "core/engine/virtual_clock.h"
+#include "core/planner/timeline/flat_plan.h"
 
 namespace skippipe {
 
 void VirtualClock::begin_reductions() {
+    pieces_ = flatten(problem_, schedule_.plan).reductions;  // not those of a rest before
     reductions_.prepare(problem_, stages_, pieces_);
     operations_left_.assign(at(problem_.nodes()), 0);
     own_part_s_.assign(at(problem_.nodes()), 0.0);

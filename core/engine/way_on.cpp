@@ -16,8 +16,8 @@ constexpr const char* two_ranks =
     "Go on from the run's newest checkpoint (`skippipe resume`), where it has one; a stage with nodes on two ranks "
     "outlives the loss of one";
 
-bool is_one_of(const std::vector<int>& ranks, int rank) {
-    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+bool is_one_of(const std::vector<int>& values, int value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 /// Stages none of whose nodes is on such a rank.
@@ -32,40 +32,90 @@ std::vector<int> stages_without(const RankSchedule& everybody, const Is& is) {
     return without;
 }
 
-/// The first of them; -1: none.
-template <class Is>
-int stage_without(const RankSchedule& everybody, const Is& is) {
-    const auto without = stages_without(everybody, is);
-    return without.empty() ? -1 : without.front();
-}
-
 std::string names_of_rank(const Problem& problem, const RankSchedule& everybody, int rank) {
     std::vector<std::string> names;
     for (const NodeIndex node : nodes_of_ranks(everybody, {rank})) names.push_back(problem.node_ids[at(node)]);
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
+InputError lost_for_good(const Problem& problem, const RankSchedule& everybody, const std::string& how, int stage,
+                         const char* why) {
+    const int rank = everybody.rank_of[at(everybody.plan.stages[at(stage)].front())];
+    return {fmt::format("rank {}", rank),
+            fmt::format("rank {} is gone (nodes {}): {}; stage {} has no node left", rank,
+                        names_of_rank(problem, everybody, rank), how, stage),
+            why, two_ranks};
+}
+
+bool goes_round(RecoveryPolicy policy) {
+    return policy == RecoveryPolicy::reroute || policy == RecoveryPolicy::skip || policy == RecoveryPolicy::drop;
+}
+
+/// What each stage starts from that has nodes again, but nobody with its weights.
+void add_starts(const RankSchedule& everybody, const Recovery& recovery, const Met& met, const std::vector<int>& stages,
+                WayOn& way) {
+    const auto has_weights = [&](NodeIndex node) {
+        const int rank = everybody.rank_of[at(node)];
+        return is_one_of(met.members, rank) && !is_one_of(met.joined, rank);
+    };
+    for (const int stage : stages) {
+        auto sources = recovery.rebuild == StageRebuild::neighbours
+                           ? neighbours_of(everybody.plan.stages, stage, has_weights, met.squared_norms)
+                           : std::vector<RebuildSource>{};
+        if (sources.empty()) {
+            way.rebuilt.push_back(stage);
+            continue;
+        }
+        const double before = at(stage) < met.learning_rates.size() ? met.learning_rates[at(stage)] : 1;
+        way.neighbours.push_back({stage, std::move(sources), before * recovery.rebuilt_learning_rate});
+    }
+}
+
 }  // namespace
 
+bool never_comes(const RankSchedule& everybody, int stage, const std::vector<int>& never_back) {
+    const auto& ring = everybody.plan.stages[at(stage)];
+    return std::all_of(ring.begin(), ring.end(),
+                       [&](NodeIndex node) { return is_one_of(never_back, everybody.rank_of[at(node)]); });
+}
+
 WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recovery& recovery, const Met& met,
-             bool has_checkpoint) {
+             bool has_checkpoint, const std::function<bool()>& has_plan) {
     const auto is_there = [&](int rank) { return is_one_of(met.members, rank); };
-    const auto has_weights = [&](int rank) { return is_there(rank) && !is_one_of(met.joined, rank); };
-    const int lost = stage_without(everybody, has_weights);
-    const bool restarts = recovery.policy == RecoveryPolicy::restart && met.somebody_lost && has_checkpoint;
-    if (lost < 0 && !met.torn) return {.goes_back = restarts};
-    if (lost >= 0 && !has_checkpoint) {
-        const int rank = everybody.rank_of[at(everybody.plan.stages[at(lost)].front())];
-        throw InputError(fmt::format("rank {}", rank),
-                         fmt::format("rank {} is gone (nodes {}): {}; stage {} has no node left", rank,
-                                     names_of_rank(problem, everybody, rank), met.how, lost),
-                         "the stage's weights were on its nodes alone, and are lost to this run", two_ranks);
-    }
-    const int waits_for = stage_without(everybody, is_there);
-    const bool alone = lost >= 0 && !met.torn && recovery.rebuild == StageRebuild::checkpoint &&
-                       recovery.policy != RecoveryPolicy::restart;
-    if (waits_for >= 0 || !alone) return {.waits_for = waits_for, .goes_back = waits_for < 0};
-    return {.rebuilt = stages_without(everybody, has_weights)};
+    const auto lost =
+        stages_without(everybody, [&](int rank) { return is_there(rank) && !is_one_of(met.joined, rank); });
+    const auto absent = stages_without(everybody, is_there);
+    const bool restarts = recovery.policy == RecoveryPolicy::restart;
+    if (lost.empty() && !met.torn) return {.goes_back = restarts && met.somebody_lost && has_checkpoint};
+    const auto never = std::find_if(absent.begin(), absent.end(),
+                                    [&](int stage) { return never_comes(everybody, stage, met.never_back); });
+    // A stage alone starts anew; else all go back, for what comes later has come to nothing with it.
+    const bool alone = recovery.rebuild != StageRebuild::disk && !restarts && !met.torn;
+    WayOn way;
+    if (!absent.empty() && !met.torn && goes_round(recovery.policy) && (alone || never != absent.end()) && has_plan())
+        way.passed_over = absent;
+    else if (never != absent.end())
+        throw lost_for_good(problem, everybody, met.how, *never,
+                            "none of its nodes is started again, and paths cannot pass over it");
+    // Who may come back must have something to start from, also where it is passed over meanwhile.
+    std::vector<int> start;
+    std::copy_if(lost.begin(), lost.end(), std::back_inserter(start),
+                 [&](int stage) { return !never_comes(everybody, stage, met.never_back); });
+    WayOn starts;
+    if (alone) add_starts(everybody, recovery, met, start, starts);
+    const auto& from_checkpoint = alone ? starts.rebuilt : start;
+    if (!has_checkpoint && !from_checkpoint.empty())
+        throw lost_for_good(problem, everybody, met.how, from_checkpoint.front(),
+                            "the stage's weights were on its nodes alone, and are lost to this run");
+    if (!absent.empty() && way.passed_over.empty()) return {.waits_for = absent.front()};
+    const auto is_absent = [&](int stage) { return is_one_of(absent, stage); };
+    std::erase_if(start, is_absent);
+    std::erase_if(starts.rebuilt, is_absent);
+    std::erase_if(starts.neighbours, [&](const auto& one) { return is_absent(one.stage); });
+    way.rebuilt = std::move(starts.rebuilt);
+    way.neighbours = std::move(starts.neighbours);
+    way.goes_back = met.torn || (!alone && !start.empty());
+    return way;
 }
 
 InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage) {

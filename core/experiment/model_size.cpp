@@ -34,6 +34,15 @@ std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width) {
     return values * (wire == WireType::bf16 ? 2 : 4);
 }
 
+std::size_t gradient_wire_bytes(WireType wire, std::int64_t values) {
+    const std::int64_t rows = values / gradient_row, rest = values % gradient_row;
+    return wire_bytes(wire, rows, gradient_row) + (rest > 0 ? wire_bytes(wire, 1, rest) : 0);
+}
+
+double gradient_value_bytes(WireType wire) {
+    return static_cast<double>(wire_bytes(wire, 1, gradient_row)) / gradient_row;
+}
+
 double backward_factor(const Experiment& experiment) {
     return experiment.costs.backward_factor + (experiment.training.recompute ? 1 : 0);
 }

@@ -109,21 +109,20 @@ void check_checkpoints(Checker& check) {
                  "after the loss of the coordinator training goes back to the last checkpoint");
 }
 
-/// Only pieces that are handed from replica to replica are rounded, and only to bf16.
+/// Only pieces that are handed from replica to replica are rounded.
 void check_gradient_wire(Checker& check) {
     const auto wire = check.experiment.training.gradient_wire;
     if (wire == WireType::fp32 || !check.sound("/training/gradient_wire")) return;
     const auto what = fmt::format("gradients cannot be summed in {}", in_quotes(name_of(wire)));
-    if (wire == WireType::int8)
-        check.error("/training/gradient_wire", what, "neither the engine nor its ranks round them so",
-                    R"(Set it to "fp32" or "bf16", or leave it out)");
-    else if (check.experiment.costs.all_reduce != AllReduceRule::planned ||
-             !check.experiment.topology.hop_matrix_s.empty())
+    if (check.experiment.costs.all_reduce != AllReduceRule::planned || !check.experiment.topology.hop_matrix_s.empty())
         check.error("/training/gradient_wire", what, "only planned reductions hand on rounded parts and sums",
                     R"(Set costs.all_reduce to "planned", with drawn links, or this to "fp32")");
     else
-        check.warning("/training/gradient_wire", "gradients are rounded to bf16 on the network",
-                      "half the bytes, but not exact: every part and every sum loses bits",
+        check.warning("/training/gradient_wire",
+                      fmt::format("gradients are rounded to {} on the network", name_of(wire)),
+                      wire == WireType::bf16 ? "half the bytes, but not exact: every part and every sum loses bits"
+                                             : "a quarter of the bytes, but not exact: what rounding takes away from "
+                                               "parts and sums is added an iteration later",
                       R"(Set it to "fp32" for exact sums)");
 }
 

@@ -118,8 +118,12 @@ std::string experiment_hash(const Experiment& experiment) {
     if (experiment.pipeline.microbatch_sizes.empty()) all["pipeline"].erase("microbatch_sizes");
     if (experiment.model.kv_heads == 0) all["model"].erase("kv_heads");
     if (experiment.model.rotary_base == ModelSpec{}.rotary_base) all["model"].erase("rotary_base");
-    const Json part = {
+    Json part = {
         {"topology", all["topology"]}, {"model", all["model"]}, {"pipeline", all["pipeline"]}, {"costs", all["costs"]}};
+    // Of how it is trained, what says how many bytes a planned reduction hands on.
+    if (experiment.costs.all_reduce == AllReduceRule::planned && experiment.costs.gradient_bytes.empty() &&
+        experiment.training.gradient_wire != WireType::fp32)
+        part["gradient_wire"] = all["training"]["gradient_wire"];
     const std::string text = part.dump(-1, ' ', false, Json::error_handler_t::replace);
     return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "core/model/torch_compat.h"
 
@@ -35,6 +36,17 @@ bool prepare_blas() {
     if (!parallel) return true;
     if (parallel() != 0) set_blas_threads(1);
     return parallel() != 0;
+}
+
+std::string better_blas_kernels() {
+#ifdef __x86_64__
+    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (has_avx2 && blas_kernels() == "Prescott" && !std::getenv("OPENBLAS_CORETYPE"))
+        return has_avx512 ? "SkylakeX" : "Haswell";
+#endif
+    return "";
 }
 
 std::string blas_kernels() {

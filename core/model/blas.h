@@ -17,6 +17,12 @@ bool prepare_blas();
 /// Threads of one matrix product, where the BLAS is OpenBLAS with threads; prepare_blas sets 1.
 void set_blas_threads(int threads);
 
+/// The kernels that OpenBLAS should take instead of its own choice, for OPENBLAS_CORETYPE, which it reads when it is
+/// loaded: a processor that is newer than it gets the kernels for SSE3, 29 instead of 62 (AVX2) or
+/// 140 GFLOP/s (AVX-512) on a core of a Xeon of 2023. "" where it chose well, was told what to take, or the processor
+/// has no AVX2.
+std::string better_blas_kernels();
+
 /// Name of OpenBLAS' kernels ("COOPERLAKE"); empty with another BLAS.
 std::string blas_kernels();
 

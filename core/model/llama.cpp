@@ -87,7 +87,7 @@ std::vector<Segment> stage_segments(const ModelSpec& model, int stage, int block
     return segments;
 }
 
-void mean_blocks(Stage& stage, const std::vector<std::pair<const Stage*, double>>& sources) {
+void mean_blocks(Stage& stage, const std::vector<BlockSource>& sources) {
     torch::NoGradGuard no_gradient;
     for (const auto& segment : stage.segments()) {
         const auto dot = segment.name.find('.');
@@ -95,12 +95,12 @@ void mean_blocks(Stage& stage, const std::vector<std::pair<const Stage*, double>
         const int block = std::stoi(segment.name.substr(std::string_view("block").size()));
         auto mean = stage.weights().narrow(0, segment.offset, segment.size());
         mean.zero_();
-        for (const auto& [source, share] : sources) {
-            const int theirs = block * source->blocks() / stage.blocks();
+        for (const auto& source : sources) {
+            const int theirs = block * source.blocks / stage.blocks();
             const auto name = fmt::format("block{}{}", theirs, segment.name.substr(dot));
-            const auto found = std::find_if(source->segments().begin(), source->segments().end(),
+            const auto found = std::find_if(source.segments.begin(), source.segments.end(),
                                             [&](const Segment& other) { return other.name == name; });
-            mean.add_(source->weights().narrow(0, found->offset, found->size()).to(stage.device()), share);
+            mean.add_(source.weights.narrow(0, found->offset, found->size()).to(stage.device()), source.share);
         }
     }
 }

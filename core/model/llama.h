@@ -27,9 +27,17 @@ struct Segment {
 std::vector<Segment> stage_segments(const ModelSpec& model, int stage, int blocks);
 
 class Stage;
+
+/// Another stage's weights, on the CPU, and the share they have in a mean.
+struct BlockSource {
+    std::vector<Segment> segments;
+    int blocks = 1;
+    double share = 1;
+    torch::Tensor weights;  ///< flat
+};
 /// Weights of a stage's blocks become the mean of those of other stages, by their shares; block i of n takes the one at
 /// i / n of each. What is not in a block (embedding, head) stays.
-void mean_blocks(Stage& stage, const std::vector<std::pair<const Stage*, double>>& sources);
+void mean_blocks(Stage& stage, const std::vector<BlockSource>& sources);
 
 /// "cpu", "cuda", "cuda:1" to a device that is there. Throws InputError naming `pointer`.
 torch::Device parse_device(const std::string& name, const std::string& pointer);

@@ -55,15 +55,6 @@ private:
 
 }  // namespace
 
-void sum_in_order(const std::vector<const float*>& parts, std::size_t size, float* to) {
-    if (parts.empty()) std::fill_n(to, size, 0.0f);
-    for (std::size_t k = 0; k < parts.size(); ++k)
-        if (k > 0)
-            kernels::sum_into(to, parts[k], size);
-        else if (parts[k] != to)
-            std::copy_n(parts[k], size, to);
-}
-
 void sum_piece(const Piece& piece, const std::vector<const float*>& parts, std::size_t size, float* to) {
     TreeSum tree(piece, parts, size);
     const float* sum = tree.at_replica(piece.form == PieceForm::exchange ? 0 : piece.root);

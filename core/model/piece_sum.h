@@ -7,9 +7,6 @@
 
 namespace skippipe {
 
-/// Adds `parts` of `size` values up in their order; zeros where there are none. `to` is none of them but the first.
-void sum_in_order(const std::vector<const float*>& parts, std::size_t size, float* to);
-
 /// Writes to `to` the sum of a piece's parts as its transfers make it: each replica adds its own part and its
 /// children's sums in the order of the stage; in an exchange all parts are added in that order. `parts`: of each
 /// replica `size` values, null where it has nothing to add; one of them may be `to`.

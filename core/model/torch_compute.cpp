@@ -143,6 +143,7 @@ void TorchCompute::begin_iteration(int iteration) {
     self.graph.wait();
     self.iteration = iteration;
     self.give_up_all();
+    self.gradient_feedback.give_up();
     if (std::exchange(self.disturbed, false)) self.expect_microbatches();
     for (auto& [microbatch, state] : self.microbatches) {
         const auto path = std::move(state.path);
@@ -274,6 +275,9 @@ void TorchCompute::step(int iteration, const std::vector<StageSum>& sums) {
         parameters[stage].learning_rate *= self.learning_rates[stage];
         parameters[stage].gradient_scale = factors[stage];
     }
+    for (std::size_t stage = 0; stage < sums.size(); ++stage)
+        for (const int node : self.schedule.plan.stages[stage])
+            if (sums[stage].tokens > 0) self.gradient_feedback.commit(node);
     try {
         step_stages(stages, parameters, self.graph);
     } catch (const std::exception& error) {
@@ -303,6 +307,7 @@ double TorchCompute::Implementation::validation_loss(int first, int count, RankT
     }
     int where = home;
     for (int stage = 0; at(stage) < schedule.plan.stages.size(); ++stage) {
+        if (schedule.plan.stages[at(stage)].empty() && last_lost(stage) < 0) continue;  // nobody has its weights
         x = pass_on(std::move(x), where, first_rank(stage), rows, transport);
         where = first_rank(stage);
         if (where == rank) x = evaluate(first_node(stage), x.to(first_node(stage).stage.device()));

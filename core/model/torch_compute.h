@@ -39,7 +39,7 @@ public:
     void lose(int node) override;
     void go_on(const Replan& rest) override;
     void rejoin(int node, int sibling) override;
-    void rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate) override;
+    void rebuild(int node, const std::vector<NeighbourWeights>& from, double learning_rate) override;
     StageSum reduce(int stage, RankTransport& transport) override;
     PieceSums* piece_sums() override;
     RankLoss loss() const override;
@@ -48,8 +48,8 @@ public:
     std::vector<float> weights(int node) const override;
     StageState state(int node) const override;
     void set_state(int node, const StageState& state) override;
-    std::vector<MessageResidual> residuals() const override;
-    void set_residuals(const std::vector<MessageResidual>& residuals) override;
+    RoundingResiduals residuals() const override;
+    void set_residuals(const RoundingResiduals& residuals) override;
 
     const RankSchedule& schedule() const;
     /// Workers in use: one where the BLAS may not be called from several threads (prepare_blas).

@@ -21,6 +21,7 @@ void TorchCompute::lose(int node) {
     auto& gone = self.node(node);
     gone.stage.gradient().zero_();
     gone.tokens = 0;
+    self.gradient_feedback.lose(node);
     for (auto& [microbatch, state] : self.microbatches) {
         if (state.inputs.empty()) continue;  // no iteration has begun
         const int length = state.length();
@@ -65,11 +66,20 @@ void TorchCompute::go_on(const Replan& rest) {
     }
 }
 
-void TorchCompute::rebuild(int node, const std::vector<RebuildSource>& from, double learning_rate) {
+void TorchCompute::rebuild(int node, const std::vector<NeighbourWeights>& from, double learning_rate) {
     auto& self = *implementation_;
     self.settle();
-    std::vector<std::pair<const Stage*, double>> sources;
-    for (const auto& source : from) sources.emplace_back(&self.present(source.node).stage, source.share);
+    std::vector<BlockSource> sources;
+    for (const auto& source : from) {
+        const int blocks = self.schedule.plan.blocks[at(source.stage)];
+        sources.push_back({stage_segments(self.experiment.model, source.stage, blocks), blocks, source.share,
+                           torch::from_blob(const_cast<float*>(source.weights.data()),
+                                            {static_cast<std::int64_t>(source.weights.size())})});
+        const auto& last = sources.back().segments.back();
+        if (last.offset + last.size() != sources.back().weights.numel())
+            throw std::logic_error(
+                fmt::format("{} weights for stage {}, which has others", source.weights.size(), source.stage));
+    }
     auto& rebuilt = self.node(node);
     const auto stage = at(rebuilt.stage.stage());
     mean_blocks(rebuilt.stage, sources);
@@ -77,7 +87,7 @@ void TorchCompute::rebuild(int node, const std::vector<RebuildSource>& from, dou
     rebuilt.m.zero_();
     rebuilt.v.zero_();
     self.steps.at(stage) = 0;
-    self.learning_rates.at(stage) *= learning_rate;
+    self.learning_rates.at(stage) = learning_rate;
 }
 
 void TorchCompute::rejoin(int node, int sibling) {

@@ -11,6 +11,7 @@
 #include "core/experiment/counts.h"
 #include "core/engine/piece_sums.h"
 #include "core/model/blas.h"
+#include "core/model/gradient_feedback.h"
 #include "core/model/node_build.h"
 #include "core/model/reduction.h"
 #include "core/model/torch_compute.h"
@@ -123,6 +124,7 @@ struct TorchCompute::Implementation {
 
     void require_next(const ComputeTask& task, const MicrobatchState& state) const;
     void settle();
+    void take_over(const std::vector<GradientResidual>& owed);
     void give_up_all();
     void take_path(int microbatch, MicrobatchState& state, const std::vector<NodeIndex>& path);
     std::function<void()> work(const ComputeTask& task, NodeState& node, MicrobatchState& state);
@@ -142,6 +144,7 @@ struct TorchCompute::Implementation {
     std::vector<int> lost;                        ///< nodes whose copies are gone, as they were lost
     std::map<int, MicrobatchState> microbatches;  ///< those that pass here
     std::map<int, Residuals> residuals;           ///< of their messages from here
+    GradientFeedback gradient_feedback;           ///< of planned reductions in int8
     std::unique_ptr<TorchPieceSums> piece_sums;   ///< of planned reductions
     TaskGraph sums_graph;                         ///< reductions, beside operations
     TaskGraph graph;                              ///< last: its threads end before what they work on

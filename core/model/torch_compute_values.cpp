@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // TorchCompute's weights, optimizer, gradients and what rounding left, as plain values: for checkpoints, for those who
 // come back, and for tests.
+#include <algorithm>
 #include <cstring>
 
 #include "core/model/torch_compute_state.h"
@@ -48,20 +49,44 @@ void TorchCompute::set_state(int node, const StageState& state) {
     implementation_->learning_rates.at(at(of.stage.stage())) = state.learning_rate;
 }
 
-std::vector<MessageResidual> TorchCompute::residuals() const {
-    std::vector<MessageResidual> all;
-    for (const auto& [microbatch, messages] : implementation_->residuals)
+RoundingResiduals TorchCompute::residuals() const {
+    const auto& self = *implementation_;
+    RoundingResiduals all;
+    for (const auto& [microbatch, messages] : self.residuals)
         for (const auto& [message, values] : messages) {
             const auto [from, to, gradient] = message;
-            all.push_back({microbatch, from, to, gradient, to_vector(values)});
+            all.messages.push_back({microbatch, from, to, gradient, to_vector(values)});
         }
+    for (int node = 0; at(node) < self.nodes.size(); ++node)
+        if (const auto* owed = self.gradient_feedback.owed(node))
+            all.gradients.push_back({self.nodes[at(node)].value().stage.stage(), node, *owed});
     return all;
 }
 
-void TorchCompute::set_residuals(const std::vector<MessageResidual>& residuals) {
+void TorchCompute::Implementation::take_over(const std::vector<GradientResidual>& owed) {
+    gradient_feedback.clear();
+    if (experiment.training.gradient_wire != WireType::int8 || experiment.costs.all_reduce != AllReduceRule::planned)
+        return;
+    for (const auto& one : owed) {
+        if (one.stage < 0 || at(one.stage) >= schedule.plan.stages.size())
+            throw std::logic_error(fmt::format("what rounding left of stage {}, which there is not", one.stage));
+        const auto& replicas = schedule.plan.stages[at(one.stage)];
+        if (replicas.empty()) continue;  // nobody is left to pay
+        const bool stays = std::find(replicas.begin(), replicas.end(), one.node) != replicas.end();
+        const int to = stays ? one.node : first_index(one.stage);
+        if (!hosted(to)) continue;
+        if (static_cast<std::int64_t>(one.values.size()) != node(to).stage.size())
+            throw std::logic_error(fmt::format("what rounding left of stage {} has {} values for {} parameters",
+                                               one.stage, one.values.size(), node(to).stage.size()));
+        gradient_feedback.owe(to, one.values);
+    }
+}
+
+void TorchCompute::set_residuals(const RoundingResiduals& residuals) {
     auto& self = *implementation_;
     self.residuals.clear();
-    for (const auto& one : residuals) {
+    self.take_over(residuals.gradients);
+    for (const auto& one : residuals.messages) {
         if (!self.hosted(one.from_node)) continue;
         const auto size = static_cast<std::int64_t>(one.values.size());
         if (size != self.tokens_of(one.microbatch) * self.width())

@@ -3,13 +3,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "core/model/piece_sum.h"
 #include "core/model/wire.h"
+#include "kernels/vector.h"
 
 namespace skippipe {
 
+namespace {
+
+Buffer copy_of(const Buffer& message) {
+    Buffer copy(message.size());
+    std::memcpy(copy.data(), message.data(), message.size());
+    return copy;
+}
+
+}  // namespace
+
 void TorchPieceSums::begin(const RankSchedule& schedule) {
+    of_.gradient_feedback.give_up();
     parts_.clear();
     stages_.clear();
     stages_.resize(schedule.plan.stages.size());
@@ -25,6 +37,7 @@ void TorchPieceSums::begin_stage(Stage& stage) {
     for (const NodeIndex node : stage.nodes)
         if (of_.hosted(node)) stage.ends = piece_ends(stage.pieces, of_.node(node).stage.size());
     stage.tokens.assign(stage.pieces.size(), -1);
+    stage.rounded.resize(stage.pieces.size());
 }
 
 std::size_t TorchPieceSums::size_of(int stage, int piece) const {
@@ -33,29 +46,29 @@ std::size_t TorchPieceSums::size_of(int stage, int piece) const {
 }
 
 std::size_t TorchPieceSums::value_bytes(int stage, int piece) const {
-    return wire_bytes(of_.experiment.training.gradient_wire, 1, static_cast<std::int64_t>(size_of(stage, piece)));
+    return gradient_wire_bytes(wire(), static_cast<std::int64_t>(size_of(stage, piece)));
 }
 
 std::size_t TorchPieceSums::message_bytes(int stage, int piece) const {
     return value_bytes(stage, piece) + sizeof(std::int64_t);
 }
 
-Buffer TorchPieceSums::message_of(int stage, int piece, const float* values, std::int64_t tokens) const {
+Buffer TorchPieceSums::message_of(int stage, int piece, int place, const float* values, std::int64_t tokens) {
     Buffer message(message_bytes(stage, piece));
-    encode(message.data(), values, 1, static_cast<std::int64_t>(size_of(stage, piece)),
-           of_.experiment.training.gradient_wire);
+    const auto& state = stages_.at(at(stage));
+    const auto size = static_cast<std::int64_t>(size_of(stage, piece));
+    const int node = state.nodes.at(at(place));
+    if (wire() == WireType::int8)
+        of_.gradient_feedback.encode(node, of_.node(node).stage.size(), begin_of(state, piece), values, size,
+                                     message.data());
+    else
+        encode_gradient(message.data(), values, size, wire());
     std::memcpy(message.data() + value_bytes(stage, piece), &tokens, sizeof tokens);
     return message;
 }
 
-/// As they are once they have travelled.
-void TorchPieceSums::round(std::vector<float>& values) const {
-    const auto wire = of_.experiment.training.gradient_wire;
-    const auto count = static_cast<std::int64_t>(values.size());
-    if (wire == WireType::fp32) return;
-    std::vector<std::byte> bytes(wire_bytes(wire, 1, count));
-    encode(bytes.data(), values.data(), 1, count, wire);
-    decode(values.data(), bytes.data(), 1, count, wire);
+void TorchPieceSums::decode_into(float* values, int stage, int piece, const Buffer& message) const {
+    decode_gradient(values, message.data(), static_cast<std::int64_t>(size_of(stage, piece)), wire());
 }
 
 std::int64_t TorchPieceSums::tokens_in(const Buffer& message, int stage, int piece, int from) const {
@@ -76,31 +89,38 @@ std::int64_t TorchPieceSums::tokens_in(const Buffer& message, int stage, int pie
 std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own_alone, float* to) {
     const auto& state = stages_.at(at(stage));
     const auto& node = of_.node(state.nodes.at(at(place)));
-    const auto own = node.stage.gradient()
-                         .narrow(0, begin_of(state, piece), static_cast<std::int64_t>(size_of(stage, piece)))
-                         .to(torch::kCPU);
+    const auto size = size_of(stage, piece);
+    const auto own =
+        node.stage.gradient().narrow(0, begin_of(state, piece), static_cast<std::int64_t>(size)).to(torch::kCPU);
     const auto parts = own_alone ? parts_.end() : parts_.find({stage, piece, place});
-    // In an exchange all replicas add up the same: what the others got of this one's part.
-    const bool rounds = !own_alone && state.pieces.at(at(piece)).form == PieceForm::exchange &&
-                        of_.experiment.training.gradient_wire != WireType::fp32;
-    std::vector<float> rounded;
-    if (rounds) {
-        rounded.assign(own.data_ptr<float>(), own.data_ptr<float>() + own.numel());
-        round(rounded);
-    }
-    std::vector<const float*> values;
-    std::int64_t tokens = 0;
-    const auto add = [&](const float* part, std::int64_t of_part) {
-        if (of_part > 0) values.push_back(part);
-        tokens += of_part;
+    std::vector<float> decoded;
+    const auto decode = [&](const Buffer& message) {
+        if (wire() == WireType::fp32) return reinterpret_cast<const float*>(message.data());
+        decoded.resize(size);
+        decode_into(decoded.data(), stage, piece, message);
+        return static_cast<const float*>(decoded.data());
     };
+    std::int64_t tokens = 0;
+    bool any = false;
+    const auto add = [&](const float* part, std::int64_t of_part) {
+        tokens += of_part;
+        if (of_part == 0 && wire() != WireType::int8) return;
+        if (std::exchange(any, true))
+            kernels::sum_into(to, part, size);
+        else if (part != to)
+            std::copy_n(part, size, to);
+    };
+    // In an exchange all replicas add up the same: what the others got of this one's part.
+    Buffer rounded;
+    if (!own_alone && state.pieces.at(at(piece)).form == PieceForm::exchange && wire() != WireType::fp32)
+        rounded = message_of(stage, piece, place, own.data_ptr<float>(), node.tokens);
     for (int from = 0; at(from) < state.nodes.size(); ++from) {
-        if (from == place) add(rounds ? rounded.data() : own.data_ptr<float>(), node.tokens);
+        if (from == place) add(rounded.size() > 0 ? decode(rounded) : own.data_ptr<float>(), node.tokens);
         if (parts == parts_.end()) continue;
         if (const auto part = parts->second.find(from); part != parts->second.end())
-            add(part->second.values.data(), part->second.tokens);
+            add(decode(part->second.message), part->second.tokens);
     }
-    sum_in_order(values, size_of(stage, piece), to);
+    if (!any) std::fill_n(to, size, 0.0F);
     if (parts != parts_.end()) parts_.erase(parts);
     return tokens;
 }
@@ -109,15 +129,12 @@ Buffer TorchPieceSums::part(int stage, int piece, int place) {
     const bool exchange = stages_.at(at(stage)).pieces.at(at(piece)).form == PieceForm::exchange;
     std::vector<float> values(size_of(stage, piece));
     const auto tokens = add_parts(stage, piece, place, exchange, values.data());
-    return message_of(stage, piece, values.data(), tokens);
+    return message_of(stage, piece, place, values.data(), tokens);
 }
 
 void TorchPieceSums::take_part(int stage, int piece, int place, int from, Buffer message) {
-    auto& part = parts_[{stage, piece, place}][from];
-    part.tokens = tokens_in(message, stage, piece, from);
-    part.values.resize(size_of(stage, piece));
-    decode(part.values.data(), message.data(), 1, static_cast<std::int64_t>(part.values.size()),
-           of_.experiment.training.gradient_wire);
+    const auto tokens = tokens_in(message, stage, piece, from);
+    parts_[{stage, piece, place}][from] = {std::move(message), tokens};
 }
 
 /// All replicas here share the sum: who has it first makes it.
@@ -129,21 +146,23 @@ void TorchPieceSums::make_sum(int stage, int piece, int place) {
     }
     if (place < 0 || state.tokens[at(piece)] >= 0) return;
     float* to = state.sum.data_ptr<float>() + begin_of(state, piece);
-    if (state.pieces[at(piece)].form == PieceForm::exchange ||
-        of_.experiment.training.gradient_wire == WireType::fp32) {
+    if (state.pieces[at(piece)].form == PieceForm::exchange || wire() == WireType::fp32) {
         state.tokens[at(piece)] = add_parts(stage, piece, place, false, to);
         return;
     }
     std::vector<float> values(size_of(stage, piece));
     state.tokens[at(piece)] = add_parts(stage, piece, place, false, values.data());
-    round(values);
-    std::copy(values.begin(), values.end(), to);
+    auto message = message_of(stage, piece, place, values.data(), state.tokens[at(piece)]);
+    decode_into(to, stage, piece, message);
+    if (wire() == WireType::int8) state.rounded[at(piece)] = std::move(message);
 }
 
 Buffer TorchPieceSums::sum(int stage, int piece, int place) {
     make_sum(stage, piece, place);
     const auto& state = stages_.at(at(stage));
-    return message_of(stage, piece, state.sum.data_ptr<float>() + begin_of(state, piece), state.tokens[at(piece)]);
+    if (wire() == WireType::int8) return copy_of(state.rounded.at(at(piece)));
+    return message_of(stage, piece, place, state.sum.data_ptr<float>() + begin_of(state, piece),
+                      state.tokens[at(piece)]);
 }
 
 void TorchPieceSums::take_sum(int stage, int piece, int place, Buffer message) {
@@ -152,8 +171,8 @@ void TorchPieceSums::take_sum(int stage, int piece, int place, Buffer message) {
     make_sum(stage, piece, -1);
     if (state.tokens[at(piece)] >= 0) return;  // another replica here had it before, and it is the same
     state.tokens[at(piece)] = tokens;
-    decode(state.sum.data_ptr<float>() + begin_of(state, piece), message.data(), 1,
-           static_cast<std::int64_t>(size_of(stage, piece)), of_.experiment.training.gradient_wire);
+    decode_into(state.sum.data_ptr<float>() + begin_of(state, piece), stage, piece, message);
+    if (wire() == WireType::int8) state.rounded[at(piece)] = std::move(message);
 }
 
 /// From the replicas below it in a tree, or from all others, to this one.
@@ -186,6 +205,16 @@ StageSum TorchPieceSums::reduce_alone(int stage, const Pieces& pieces) {
     return finish(stage);
 }
 
+/// Of a stage that has one replica: what it owed from when there were more goes into its gradient.
+void TorchPieceSums::add_alone(StageCopies& copies) {
+    reduce_gradient(copies, ReductionPass::add, of_.sums_graph);
+    const auto& only = copies.nodes.front()->stage;
+    auto& sum = copies.sum();
+    auto staged = sum.to(torch::kCPU);
+    of_.gradient_feedback.add_alone(of_.first_index(only.stage()), staged.data_ptr<float>(), staged.numel());
+    if (!sum.device().is_cpu()) sum.copy_(staged);
+}
+
 StageSum TorchPieceSums::finish(int stage) try {
     auto& state = stages_.at(at(stage));
     auto copies = of_.copies_of(stage);
@@ -205,7 +234,7 @@ StageSum TorchPieceSums::finish(int stage) try {
         return sum;
     }
     if (state.tokens.empty())
-        reduce_gradient(copies, ReductionPass::add, of_.sums_graph);
+        add_alone(copies);
     else if (!copies.sum().device().is_cpu())
         copies.sum().copy_(state.sum);
     if (!of_.schedule.plan.reductions.empty()) copies.pieces = of_.schedule.plan.reductions[at(stage)];

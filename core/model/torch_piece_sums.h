@@ -12,8 +12,8 @@ namespace skippipe {
 
 /// Sums of TorchCompute's gradients, a piece at a time. A message is the piece's values as training.gradient_wire has
 /// them and, behind them, the number of tokens whose gradients they are (int64): who has none of them has nothing to
-/// add. What replicas hand each other is rounded once: a part when it is handed on (in an exchange for its own replica
-/// too), the sum where it is made.
+/// add, but what int8's error feedback owes. What replicas hand each other is rounded once: a part when it is handed on
+/// (in an exchange for its own replica too), the sum where it is made; a sum goes on as it came.
 class TorchPieceSums final : public PieceSums {
 public:
     /// It outlives this.
@@ -37,9 +37,10 @@ private:
         std::vector<std::int64_t> ends;    ///< of each piece, in values; it begins where the one before ends
         std::vector<std::int64_t> tokens;  ///< of each piece's sum; -1: not here yet
         torch::Tensor sum;                 ///< on the CPU
+        std::vector<Buffer> rounded;       ///< int8: each piece's sum as it travels
     };
     struct PartOf {
-        std::vector<float> values;
+        Buffer message;
         std::int64_t tokens = 0;
     };
     /// A piece at a replica: what has come, by the place that it is from.
@@ -50,13 +51,16 @@ private:
     }
     std::size_t size_of(int stage, int piece) const;
     std::size_t value_bytes(int stage, int piece) const;
-    Buffer message_of(int stage, int piece, const float* values, std::int64_t tokens) const;
-    void round(std::vector<float>& values) const;
+    WireType wire() const { return of_.experiment.training.gradient_wire; }
+    /// Of what the replica at `place` hands on.
+    Buffer message_of(int stage, int piece, int place, const float* values, std::int64_t tokens);
+    void decode_into(float* values, int stage, int piece, const Buffer& message) const;
     void begin_stage(Stage& stage);
     void hand_up(int stage, int piece, int place);
     std::int64_t tokens_in(const Buffer& message, int stage, int piece, int from) const;
     std::int64_t add_parts(int stage, int piece, int place, bool own_alone, float* to);
     void make_sum(int stage, int piece, int place);
+    void add_alone(StageCopies& copies);
 
     TorchCompute::Implementation& of_;
     std::vector<Stage> stages_;

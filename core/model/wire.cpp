@@ -85,4 +85,18 @@ void decode(float* values, const std::byte* from, std::int64_t rows, std::int64_
     }
 }
 
+void encode_gradient(std::byte* to, const float* values, std::int64_t size, WireType wire, float* residual) {
+    const std::int64_t rows = size / gradient_row, whole = rows * gradient_row;
+    encode(to, values, rows, gradient_row, wire, residual);
+    if (whole < size)
+        encode(to + wire_bytes(wire, rows, gradient_row), values + whole, 1, size - whole, wire,
+               residual ? residual + whole : nullptr);
+}
+
+void decode_gradient(float* values, const std::byte* from, std::int64_t size, WireType wire) {
+    const std::int64_t rows = size / gradient_row, whole = rows * gradient_row;
+    decode(values, from, rows, gradient_row, wire);
+    if (whole < size) decode(values + whole, from + wire_bytes(wire, rows, gradient_row), 1, size - whole, wire);
+}
+
 }  // namespace skippipe

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -61,6 +62,19 @@ void write_tensors(const fs::path& file, std::vector<NamedTensor> tensors,
 std::string residual_name(const MessageResidual& r) {
     return fmt::format("microbatch-{}.from-{}.to-{}.{}", r.microbatch, r.from_node, r.to_node,
                        r.gradient ? "backward" : "forward");
+}
+
+std::string residual_name(const GradientResidual& r) {
+    return fmt::format("stage-{}.node-{}.gradient", r.stage, r.node);
+}
+
+std::optional<GradientResidual> gradient_residual_of(const std::string& name) {
+    GradientResidual r;
+    char what[16] = {};
+    if (std::sscanf(name.c_str(), "stage-%d.node-%d.%15s", &r.stage, &r.node, what) != 3 ||
+        std::string_view(what) != "gradient")
+        return std::nullopt;
+    return r;
 }
 
 MessageResidual residual_of(const fs::path& file, const std::string& name) {
@@ -127,7 +141,8 @@ Json to_json(const Membership& members) {
     return {{"absent", std::move(absent)},
             {"slower", std::move(slower)},
             {"since_s", members.since_s},
-            {"squared_norms", members.squared_norms}};
+            {"squared_norms", members.squared_norms},
+            {"learning_rates", members.learning_rates}};
 }
 
 /// Checked against the experiment by whoever goes on with it.
@@ -147,6 +162,7 @@ Membership members_from(const Json& json) {
     }
     members.since_s = json.value("since_s", 0.0);
     members.squared_norms = json.value("squared_norms", std::vector<double>{});
+    members.learning_rates = json.value("learning_rates", std::vector<double>{});
     return members;
 }
 
@@ -226,11 +242,21 @@ void write_stage(const fs::path& folder, int stage, StageState state) {
                    {"learning_rate", fmt::format("{}", state.learning_rate)}});
 }
 
-void write_residuals(const fs::path& folder, int rank, std::vector<MessageResidual> residuals) {
+void take_over_stage(const fs::path& from, const fs::path& folder, int stage) {
+    const auto file = stage_file(stage);
+    std::error_code error;
+    fs::copy_file(from / file, folder / file, fs::copy_options::overwrite_existing, error);
+    if (error)
+        throw InputError(folder.string(), fmt::format("stage {} has no node left, and no checkpoint has it", stage),
+                         error.message(), "Let a node of it come back");
+}
+
+void write_residuals(const fs::path& folder, int rank, RoundingResiduals residuals) {
     if (residuals.empty()) return;
     std::vector<NamedTensor> tensors;
-    tensors.reserve(residuals.size());
-    for (auto& one : residuals) tensors.push_back({residual_name(one), std::move(one.values)});
+    tensors.reserve(residuals.messages.size() + residuals.gradients.size());
+    for (auto& one : residuals.messages) tensors.push_back({residual_name(one), std::move(one.values)});
+    for (auto& one : residuals.gradients) tensors.push_back({residual_name(one), std::move(one.values)});
     write_tensors(folder / fmt::format("residuals-rank-{}.safetensors", rank), std::move(tensors), {});
 }
 
@@ -294,14 +320,19 @@ StageState read_stage(const fs::path& folder, const CheckpointManifest& manifest
             manifest.learning_rates.at(static_cast<std::size_t>(stage))};
 }
 
-std::vector<MessageResidual> read_residuals(const fs::path& folder, const CheckpointManifest& manifest) {
-    std::vector<MessageResidual> all;
+RoundingResiduals read_residuals(const fs::path& folder, const CheckpointManifest& manifest) {
+    RoundingResiduals all;
     for (const auto& expected : manifest.files) {
         if (!expected.name.starts_with("residuals-")) continue;
         const auto file = open_checked(folder, expected);
         for (const auto& [name, tensor] : file.tensors()) {
-            all.push_back(residual_of(file.path(), name));
-            all.back().values = values_of(file, name);
+            if (auto gradient = gradient_residual_of(name)) {
+                gradient->values = values_of(file, name);
+                all.gradients.push_back(std::move(*gradient));
+                continue;
+            }
+            all.messages.push_back(residual_of(file.path(), name));
+            all.messages.back().values = values_of(file, name);
         }
     }
     return all;

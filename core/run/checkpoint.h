@@ -42,8 +42,10 @@ struct CheckpointManifest {
 
 /// Files appear whole or not at all, flushed to the disk. Throw InputError where the folder does not take them.
 void write_stage(const std::filesystem::path& folder, int stage, StageState state);
+/// The stage as another checkpoint has it. Throws InputError where that has it not.
+void take_over_stage(const std::filesystem::path& from, const std::filesystem::path& folder, int stage);
 /// None where there is nothing to write.
-void write_residuals(const std::filesystem::path& folder, int rank, std::vector<MessageResidual> residuals);
+void write_residuals(const std::filesystem::path& folder, int rank, RoundingResiduals residuals);
 /// `files`, `steps` and `learning_rates` are found in the folder; makes it a checkpoint. Returns what was written.
 CheckpointManifest write_manifest(const std::filesystem::path& folder, CheckpointManifest manifest);
 
@@ -55,6 +57,6 @@ void verify_checkpoint(const std::filesystem::path& folder, const CheckpointMani
 /// Empty where the stage computed nothing.
 StageState read_stage(const std::filesystem::path& folder, const CheckpointManifest& manifest, int stage);
 /// Of all ranks.
-std::vector<MessageResidual> read_residuals(const std::filesystem::path& folder, const CheckpointManifest& manifest);
+RoundingResiduals read_residuals(const std::filesystem::path& folder, const CheckpointManifest& manifest);
 
 }  // namespace skippipe

@@ -19,7 +19,8 @@ namespace {
 /// A copy of what a rank writes.
 struct Snapshot {
     std::vector<std::pair<int, StageState>> stages;
-    std::vector<MessageResidual> residuals;
+    std::vector<int> of_nobody;  ///< stages that have no node left: as the checkpoint before has them
+    RoundingResiduals residuals;
 };
 
 }  // namespace
@@ -72,13 +73,16 @@ void CheckpointWriter::begin(const TrainingPosition& position, const Plan& in_fo
         const auto first = std::find_if(ring.begin(), ring.end(), is_there);
         if (first != ring.end() && schedule_.rank_of[static_cast<std::size_t>(*first)] == rank)
             copy->stages.emplace_back(static_cast<int>(stage), compute_.state(*first));
+        const auto computes = [&] { return !compute_.weights(schedule_.nodes_of(rank).front()).empty(); };
+        if (first == ring.end() && rank == 0 && computes()) copy->of_nobody.push_back(static_cast<int>(stage));
     }
     copy->residuals = compute_.residuals();
     publish_ = [this, folder = folder(), manifest = std::move(manifest), begun_s, copied_s = steady_s()] {
         publish(folder, manifest, copied_s - begun_s, copied_s);
     };
-    start([copy, rank, folder = folder(), publish = transport_.ranks() == 1 ? publish_ : nullptr] {
+    start([this, copy, rank, folder = folder(), publish = transport_.ranks() == 1 ? publish_ : nullptr] {
         fs::create_directories(folder);
+        for (const int stage : copy->of_nobody) take_over_stage(kept_, folder, stage);
         for (auto& [stage, state] : copy->stages) write_stage(folder, stage, std::move(state));
         write_residuals(folder, rank, std::move(copy->residuals));
         if (publish) publish();
@@ -117,8 +121,9 @@ TrainingPosition CheckpointWriter::go_back(const std::string& newest, const Plan
     const auto manifest = read_manifest(newest);
     for (std::size_t stage = 0; stage < in_force.stages.size(); ++stage)
         take(newest, manifest, static_cast<int>(stage));
-    const bool same_plan = manifest.plan_json == to_json(in_force, what_.problem, nullptr).dump();
-    compute_.set_residuals(same_plan ? read_residuals(newest, manifest) : std::vector<MessageResidual>{});
+    auto residuals = read_residuals(newest, manifest);
+    if (manifest.plan_json != to_json(in_force, what_.problem, nullptr).dump()) residuals.messages.clear();
+    compute_.set_residuals(residuals);
     newest_ = manifest.position.iterations_done;
     auto position = manifest.position;
     position.validated = position.validated || newest_ == what_.begins_at;

@@ -23,7 +23,7 @@ struct RunOrigin {
     std::filesystem::path folder;
     TrainingPosition position;
     bool fork = false;      ///< another run begins there; else that one goes on
-    bool residuals = true;  ///< what int8 owes is taken over: the plan is the one it was owed under
+    bool residuals = true;  ///< what int8 owes of messages is taken over: the plan is the one it was owed under
 };
 
 /// What one run is: experiment, plan, and where things are.

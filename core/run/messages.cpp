@@ -120,7 +120,9 @@ struct Writer {
                 {"dropped", r.dropped},
                 {"plan", r.plan_json},
                 {"waits_for", r.waits_for},
-                {"rebuilt", r.rebuilt}};
+                {"rebuilt", r.rebuilt},
+                {"from_neighbours", r.from_neighbours},
+                {"passed_over", r.passed_over}};
     }
     json operator()(const WentBack& m) const {
         const auto& at = m.position;
@@ -225,7 +227,9 @@ Message read(const json& v) {
                           count(v.at("dropped")),
                           v.at("plan"),
                           v.at("waits_for"),
-                          v.at("rebuilt")}};
+                          v.at("rebuilt"),
+                          v.at("from_neighbours"),
+                          v.at("passed_over")}};
     if (type == "paused") return Paused{v.at("paused")};
     if (type == "checkpointed")
         return Checkpointed{count(v.at("iterations_done")), v.at("folder"), v.at("bytes"), v.at("held_s"),
@@ -272,6 +276,7 @@ struct CommandWriter {
                 {"node", c.node},
                 {"back_after_s", std::isfinite(c.back_after_s) ? json(c.back_after_s) : json(nullptr)}};
     }
+    json operator()(const EndRank& c) const { return {{"command", "end rank"}, {"rank", c.rank}}; }
 };
 
 Command read_command(const json& v) {
@@ -285,6 +290,7 @@ Command read_command(const json& v) {
         if (!v.at("back_after_s").is_null()) command.back_after_s = v.at("back_after_s");
         return command;
     }
+    if (kind == "end rank") return EndRank{v.at("rank")};
     throw std::out_of_range("unknown command " + kind);
 }
 }  // namespace

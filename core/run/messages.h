@@ -25,7 +25,7 @@ struct Job {
     std::string checkpoints;   ///< folder that gets one a checkpoint; empty: none are written
     std::string start_from;    ///< folder of the checkpoint to go on from; empty: from the start
     bool new_run = true;       ///< what goes on from a checkpoint is another run than the one that wrote it
-    bool residuals = true;     ///< what int8 owes is taken over with it
+    bool residuals = true;     ///< what int8 owes of messages is taken over with it
     bool calibrate = false;    ///< as it was asked for: checkpoints keep it
     /// Not empty: instead of training, validate the starting weights with each of these sets of stages left out.
     std::vector<std::vector<int>> omitted;
@@ -160,7 +160,11 @@ struct FailNode {
     int node = 0;
     double back_after_s = std::numeric_limits<double>::infinity();
 };
-using Command = std::variant<Stop, Pause, Resume, SwitchPlan, FailNode>;
+/// Wall clock: a rank is ended now, and nobody starts it again.
+struct EndRank {
+    int rank = 0;
+};
+using Command = std::variant<Stop, Pause, Resume, SwitchPlan, FailNode, EndRank>;
 
 std::string encode(const Command& command);
 /// Throws InputError where the line is no command.

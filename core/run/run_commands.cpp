@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What people ask of a run that goes on, and what the document makes fail: passed on to the ranks.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "core/run/run.h"
@@ -64,6 +66,7 @@ void Run::kill_rank_of(const NodeLoss& loss) {
     };
     if (loss.rank <= 0) return refuse("rank 0 decides for all; the run would end", "Choose a node of another rank");
     log_.info(fmt::format("{} is made to fail: rank {} is killed", id, loss.rank));
+    if (!std::isfinite(loss.back_after_s)) ranks_.send(protocol::EndRank{loss.rank});  // before they find out
     if (!ranks_.kill(loss.rank, loss.back_after_s))
         refuse("a launcher has started that rank, on a host of its own", "Kill it there");
 }

@@ -113,6 +113,7 @@ private:
         if (computes()) backend_.measure_nodes(work_, schedule_, workers_, together, transport_.rank(), probe);
         together();
         probe.links = measure_links(transport_);
+        probe.connection = measure_connection(transport_, connections_of(transport_), probe.links);
         if (transport_.ranks() > 1) probe.iteration_cpu_s = rehearse(work_.problem, schedule_, transport_, workers_);
         probe.handover_s = measure_handover();
         probe.copy_bytes_per_s = measure_copy_bytes_per_s();
@@ -184,13 +185,17 @@ private:
                 if (!state.weights.empty()) compute_->set_state(node, state);
             }
         }
-        if (job_.residuals) compute_->set_residuals(read_residuals(job_.start_from, manifest));
+        auto residuals = read_residuals(job_.start_from, manifest);
+        if (!job_.residuals) residuals.messages.clear();
+        compute_->set_residuals(residuals);
         if (!data.empty() && data != manifest.data && transport_.rank() == 0)
             say(protocol::Warned{{"data", "they are not those of the checkpoint: " + data, "it was " + manifest.data,
                                   "Losses go on as if the data had always been these", Fault::Severity::warning}});
         auto position = manifest.position;
         position.validated = position.validated && !job_.new_run;
-        if (job_.new_run) position.members = {};  // another run has failures of its own
+        if (job_.new_run)  // another run has failures of its own
+            position.members = {.squared_norms = std::move(position.members.squared_norms),
+                                .learning_rates = std::move(position.members.learning_rates)};
         for (const auto& absent : position.members.absent)
             if (absent.node < 0 || absent.node >= work_.problem.nodes())
                 throw InputError(job_.start_from, fmt::format("node {} is absent", absent.node),
@@ -216,7 +221,7 @@ private:
                 std::move(run),
                 job_.start_from,
                 transport_.ranks() > 1 &&
-                    (recovery.policy == RecoveryPolicy::restart || recovery.rebuild == StageRebuild::checkpoint)};
+                    (recovery.policy == RecoveryPolicy::restart || recovery.rebuild != StageRebuild::disk)};
     }
 
     /// Every rank writes its stages into one folder.
@@ -240,7 +245,7 @@ private:
                     return std::binary_search(members.begin(), members.end(), schedule_.rank_of[at(node)]);
                 }))
                 return say(protocol::Warned{{"--save-weights", fmt::format("stage {} has no node left", stage),
-                                             "the training was stopped while it waited for one",
+                                             "the training ended without that stage's weights",
                                              "`skippipe resume` goes on from the newest checkpoint",
                                              Fault::Severity::warning}});
         const auto stages = gather_weights(*compute_, schedule_, transport_);

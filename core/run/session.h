@@ -54,6 +54,8 @@ public:
     bool paused() const;
     /// Blocks while paused.
     TrainingCommand next();
+    /// Ranks that nobody starts again; does not wait.
+    std::vector<int> never_back() const;
 
 private:
     mutable std::mutex mutex_;
@@ -61,6 +63,7 @@ private:
     bool stop_ = false, paused_ = false;
     std::string plan_;
     std::vector<TrainingCommand::Loss> losses_;
+    std::vector<int> never_back_;
 };
 
 /// What preparing a rank tells, and what may end it: `tell` throws Stopped where a stop was asked for.

@@ -13,6 +13,7 @@ void Commands::put(const protocol::Command& command) {
     if (const auto* change = std::get_if<protocol::SwitchPlan>(&command)) plan_ = change->plan_json;
     if (const auto* lost = std::get_if<protocol::FailNode>(&command))
         losses_.push_back({lost->node, lost->back_after_s});
+    if (const auto* ended = std::get_if<protocol::EndRank>(&command)) never_back_.push_back(ended->rank);
     changed_.notify_all();
 }
 
@@ -24,6 +25,11 @@ bool Commands::stop_asked() const {
 bool Commands::paused() const {
     const std::lock_guard lock(mutex_);
     return paused_ && !stop_;
+}
+
+std::vector<int> Commands::never_back() const {
+    const std::lock_guard lock(mutex_);
+    return never_back_;
 }
 
 TrainingCommand Commands::next() {

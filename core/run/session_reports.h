@@ -32,6 +32,7 @@ public:
     void regrouped(const RegroupReport& report) override;
     void plan_switched(int iteration, const Plan& plan, const std::string& why) override;
     TrainingCommand next() override;
+    std::vector<int> never_back() override { return commands_.never_back(); }
     bool stopped() const { return stopped_; }
 
 private:

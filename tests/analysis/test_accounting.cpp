@@ -147,11 +147,13 @@ private Q_SLOTS:
         PlannerRegistry planners;
         register_planners(planners);
         Faults faults;
-        const auto experiment =
+        auto experiment =
             parse_experiment(read_file(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json", faults))
                 .experiment;
-        const auto problem = make_problem(experiment);
         for (const char* name : {"gpipe", "1f1b", "dtfm-skip", "skippipe"}) {
+            const bool planned = *name == 'g' || *name == 's';
+            experiment.costs.all_reduce = planned ? AllReduceRule::planned : AllReduceRule::charged;
+            const auto problem = make_problem(experiment);
             const auto plan = planners.find(name)->plan(problem, {.steps = 50});
             const auto timeline = evaluate(problem, plan);
             const auto one = account_iteration(experiment.model, problem, plan, timeline);

@@ -143,14 +143,27 @@ private Q_SLOTS:
     }
 
     void other_rules_are_evaluated() {
-        const auto [problem, plan] = two_replicas();
+        auto [problem, plan] = two_replicas();
         const auto others = other_reductions(problem, plan, evaluate(problem, plan));
-        QCOMPARE(others.size(), std::size_t{2});
-        QVERIFY(others[0].rule == AllReduceRule::planned && others[1].rule == AllReduceRule::free);
+        QCOMPARE(others.size(), std::size_t{3});
+        QVERIFY(others[0].rule == AllReduceRule::planned && others[0].pieces == PieceForm::tree);
+        QVERIFY(others[1].rule == AllReduceRule::planned && others[1].pieces == PieceForm::exchange);
+        QVERIFY(others[2].rule == AllReduceRule::free);
         QCOMPARE(others[0].iteration_s, 13.75);
         QCOMPARE(others[0].change, 0.0);
         QCOMPARE(others[1].iteration_s, 12.75);
-        QVERIFY(others[1].change < 0);
+        QCOMPARE(others[2].iteration_s, 12.75);
+        QVERIFY(others[2].change < 0);
+        // Of a plan with pieces of its own: the plain ones, the ring, and none.
+        problem.charge_all_reduce = false;
+        problem.plan_reductions = true;
+        plan.reductions = {{}, {{1, PieceForm::exchange, 0, {}, {}}}};
+        const auto plain = other_reductions(problem, plan, evaluate(problem, plan));
+        QCOMPARE(plain.size(), std::size_t{4});
+        QCOMPARE(plain[0].iteration_s, 13.75);
+        QVERIFY(plain[0].change > 0);
+        QCOMPARE(plain[1].change, 0.0);
+        QVERIFY(plain[2].rule == AllReduceRule::charged && plain[2].iteration_s == 13.75);
         Problem without = problem;
         without.gradient_bytes = {0, 0};
         QVERIFY(other_reductions(without, plan, evaluate(without, plan)).empty());

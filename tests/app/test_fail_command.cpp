@@ -34,7 +34,7 @@ class TestFailCommand : public QObject {
         if (file.open(QIODevice::WriteOnly)) file.write(QJsonDocument(document).toJson());
         return file.fileName();
     }
-    /// The quick start, simulated.
+    /// The quick start, simulated, soon planned.
     static QJsonObject quick_start(int iterations, QJsonObject execution) {
         QFile file(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json");
         auto document =
@@ -42,6 +42,9 @@ class TestFailCommand : public QObject {
         execution["compute"] = "cost";
         document["execution"] = execution;
         document["training"] = QJsonObject{{"iterations", iterations}};
+        auto pipeline = document["pipeline"].toObject();
+        pipeline["plan_steps"] = 1000;
+        document["pipeline"] = pipeline;
         return document;
     }
     QByteArray told(QStringList arguments, int exit_code) const {

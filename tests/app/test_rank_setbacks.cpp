@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ranks that are killed with all that some stage was, or where the document says so with any: the others wait for them,
 // all go back to a checkpoint, and do again what they did. Real programs, Gloo on loopback.
-#include "core/record/checkpoints.h"
 #include "tests/app/losing_ranks.h"
 
 using namespace launched;
@@ -10,26 +9,10 @@ using skippipe::RunState;
 class TestRankSetbacks : public QObject {
     Q_OBJECT
 
-    static bool has_checkpoint(const Scene& scene, skippipe::RunId after, int iterations) {
-        return wait_until(
-            [&] {
-                const auto run = scene.last_run();
-                if (!run || run->id == after) return false;
-                const auto all = skippipe::list_checkpoints(scene.record().toStdString(), run->id);
-                return !all.empty() && run->iterations_done >= iterations;
-            },
-            patient_ms);
-    }
     /// What is on rank 1 is some stage's all.
     static QString two_ranks(const Scene& scene, int iterations, const QJsonObject& recovery = {}) {
         const QJsonObject execution{{"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}};
         return scene.tiny("kept.json", execution, iterations, true, recovery);
-    }
-    static bool kill_rank(const Scene& scene, int rank, const std::vector<qint64>& but = {}) {
-        std::vector<qint64> there;
-        if (!wait_until([&] { return (there = workers_of(scene, rank)).size() == 1 && there != but; }, patient_ms))
-            return false;
-        return ::kill(static_cast<pid_t>(there[0]), SIGKILL) == 0;
     }
 
 private Q_SLOTS:
@@ -132,7 +115,7 @@ private Q_SLOTS:
         const Scene scene;
         auto process = start(scene, {"run", two_ranks(scene, 100'000), "--checkpoint-every", "2"});
         QVERIFY(has_checkpoint(scene, 0, 3));
-        auto fail = start(scene, {"fail", "latest", "e"});
+        auto fail = start(scene, {"fail", "latest", "e", "--back-after", "3600"});
         QVERIFY(fail.ended(patient_ms));
         QVERIFY(wait_until([&] { return process.text().contains("the others wait for stage"); }, patient_ms));
         auto stop = start(scene, {"stop", "latest"});

@@ -17,13 +17,13 @@ constexpr int patient_ms = 120'000;
 struct Kind {
     const char* name;
     int ranks;
-    const char* wire;
+    const char *wire, *gradients;
     int iterations, every;
 };
-const Kind kinds[] = {{"virtual clock", 1, "fp32", 600, 2},
-                      {"virtual clock, int8", 1, "int8", 500, 3},
-                      {"two ranks", 2, "fp32", 160, 2},
-                      {"two ranks, int8", 2, "int8", 120, 3}};
+const Kind kinds[] = {{"virtual clock", 1, "fp32", "fp32", 600, 2},
+                      {"virtual clock, int8", 1, "int8", "int8", 500, 3},
+                      {"two ranks", 2, "fp32", "fp32", 160, 2},
+                      {"two ranks, int8", 2, "int8", "int8", 120, 3}};
 
 /// What losses cost, which is told where a run of two ranks goes back by itself.
 bool is_of_losses(const std::string& name) {
@@ -74,8 +74,10 @@ class TestResume : public QObject {
         auto training = document["training"].toObject();
         training["checkpoint_every"] = kind.every;
         training["validate_every"] = 20;
+        training["gradient_wire"] = kind.gradients;
         document["training"] = training;
-        document["costs"] = QJsonObject{{"wire", kind.wire}};
+        const bool rounds = std::string_view(kind.gradients) != "fp32";
+        document["costs"] = QJsonObject{{"wire", kind.wire}, {"all_reduce", rounds ? "planned" : "charged"}};
         return scene.write("kept.json", QJsonDocument(document).toJson());
     }
     static Process start(const Scene& scene, const QStringList& arguments) {
@@ -169,7 +171,7 @@ private Q_SLOTS:
     /// Stopped by hand, resumed; the newest is damaged, the one before is taken, and that is said.
     void a_stopped_run_goes_on_and_a_damaged_checkpoint_is_passed_over() {
         const Scene scene;
-        const Kind kind{"", 1, "fp32", 150, 25};
+        const Kind kind{"", 1, "fp32", "fp32", 150, 25};
         const auto file = experiment(scene, kind);
         auto undisturbed = start(scene, {"run", file});
         QVERIFY(undisturbed.ended(patient_ms));
@@ -198,7 +200,7 @@ private Q_SLOTS:
 
     void what_cannot_be_resumed_is_refused() {
         const Scene scene;
-        const Kind kind{"", 1, "fp32", 6, 3};
+        const Kind kind{"", 1, "fp32", "fp32", 6, 3};
         auto process = start(scene, {"run", experiment(scene, kind)});
         QVERIFY(process.ended(patient_ms));
         auto finished = start(scene, {"resume", "latest"});
@@ -220,7 +222,7 @@ private Q_SLOTS:
 
     void a_fork_goes_on_with_other_settings() {
         const Scene scene;
-        const Kind kind{"", 1, "fp32", 30, 10};
+        const Kind kind{"", 1, "fp32", "fp32", 30, 10};
         auto process = start(scene, {"run", experiment(scene, kind)});
         QVERIFY(process.ended(patient_ms));
         const auto parent = scene.losses(1);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <string>
 
 #include <spawn.h>
@@ -16,12 +17,14 @@
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QMouseEvent>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTimer>
 #include <imgui.h>
 
 #include "core/base/rng.h"
 #include "plugins/planners/all.h"
+#include "views/runs/run_table.h"
 #include "views/theme/theme.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
@@ -122,8 +125,9 @@ void idling() {
     if (std::system(command.c_str()) != 0) std::fprintf(stderr, "the idle window failed\n");
 }
 
-void timeline_frame() {
-    constexpr int lanes = 50, count = 100'000, repeats = 20;
+/// `count` spans on 50 lanes. With counters, what is in sight moves each frame, so that they are summed up anew.
+void timeline_frame(int count, double goal_ms, bool counters) {
+    constexpr int lanes = 50, repeats = 20;
     auto data = std::make_shared<TimelineData>();
     std::vector<std::string> names;
     for (int i = 0; i < lanes; ++i) names.push_back("node-" + std::to_string(i));
@@ -146,6 +150,7 @@ void timeline_frame() {
     TimelineView view(zoom);
     view.resize(1280, 24 + lanes * 28);
     view.set_data(data);
+    view.set_counters(counters);
     view.show();
     run_events(50);
     for (const auto& [words, share] :
@@ -158,9 +163,57 @@ void timeline_frame() {
             vertices = view.build_frame()->TotalVtxCount;
             best_s = std::min(best_s, thread_s() - begin_s);
         }
-        print(std::string("timeline of 100,000 spans, a frame up to the draw call, ") + words, 1e3 * best_s, "ms", 16,
-              (std::to_string(vertices) + " vertices of what is in sight").c_str(), repeats);
+        print("timeline of " + std::to_string(count / 1000) + ",000 spans" + (counters ? " and counters" : "") +
+                  ", a frame up to the draw call, " + words,
+              1e3 * best_s, "ms", goal_ms, (std::to_string(vertices) + " vertices of what is in sight").c_str(),
+              repeats);
     }
+}
+
+/// A list of 10,000 runs: what a person waits for after a letter of the filter, and after a click on a column's head.
+void run_list() {
+    constexpr int count = 10'000, repeats = 10;
+    std::vector<RunInfo> runs;
+    Rng rng(3);
+    for (int i = count; i > 0; --i) {
+        RunInfo run;
+        run.id = i;
+        run.name = "experiment " + std::to_string(rng.below(100));
+        run.planner = rng.below(2) == 0 ? "gpipe" : "skippipe-joint";
+        run.state = RunState::finished;
+        run.started_utc = "2026-01-31T12:00:00Z";
+        run.last_validation_loss = 2 + rng.uniform();
+        run.iteration_s = 1 + rng.uniform();
+        if (rng.below(3) == 0) run.tags = {"sweep", "seed " + std::to_string(rng.below(5))};
+        runs.push_back(std::move(run));
+    }
+    RunTable table;
+    RunFilter filter;
+    filter.setSourceModel(&table);
+    QTableView view;
+    view.setModel(&filter);
+    view.setSortingEnabled(true);
+    view.resize(900, 700);
+    view.show();
+    table.set_runs(runs);
+    run_events(50);
+    const auto best = [&](const std::string& name, const std::function<void(int)>& work) {
+        double best_s = 1e300;
+        for (int i = 0; i < repeats; ++i) {
+            const double begin_s = thread_s();
+            work(i);
+            QApplication::processEvents();
+            best_s = std::min(best_s, thread_s() - begin_s);
+        }
+        print("10,000 runs, " + name, 1e3 * best_s, "ms", 100, "the list painted anew, too", repeats);
+    };
+    best("filtered", [&](int i) { filter.set_words(i % 2 == 0 ? "gpipe sweep" : "gpipe"); });
+    filter.set_words({});
+    best("sorted by loss", [&](int i) {
+        view.sortByColumn(RunTable::validation_loss, i % 2 == 0 ? Qt::AscendingOrder : Qt::DescendingOrder);
+    });
+    best("sorted by name",
+         [&](int i) { view.sortByColumn(RunTable::name, i % 2 == 0 ? Qt::AscendingOrder : Qt::DescendingOrder); });
 }
 
 Experiment large_experiment(int nodes, int links) {
@@ -231,7 +284,12 @@ int main(int argc, char** argv) {
     apply_theme(application, false);
     if (argc > 1 && std::strcmp(argv[1], "--open") == 0) return window_process(application, false);
     if (argc > 1 && std::strcmp(argv[1], "--idle") == 0) return window_process(application, true);
-    timeline_frame();
+    timeline_frame(100'000, 16, false);
+    timeline_frame(1'000'000, 16, false);
+    timeline_frame(1'000'000, 16, true);
+    timeline_frame(10'000'000, 33, false);
+    run_list();
+    if (argc > 1 && std::strcmp(argv[1], "--lists") == 0) return 0;
     drag_frame();
     opening();
     idling();

@@ -103,12 +103,44 @@ private Q_SLOTS:
         QCOMPARE(costs(0.08).transfer_cpu_s_per_byte, 1e-9);
     }
 
+    /// To two others at once a connection carries less than the links to them one by one: that is its uplink.
+    void connections_become_uplinks() {
+        auto experiment = two_by_two();
+        experiment.topology.nodes[3].down_bytes_per_s = 5;  // drawn, and not found
+        const Plan plan{.stages = {{0, 1}, {2, 3}},
+                        .blocks = {2, 2},
+                        .paths = {{0, {0, 2}}, {1, {1, 3}}, {2, {0, 2}}, {3, {1, 3}}}};
+        const auto schedule = make_schedule(make_problem(experiment), plan, {0, 1, 2, 2}, 3);
+        std::vector<RankProbe> ranks{probe_of(0, {0}, 0.4), probe_of(1, {1}, 0.4), probe_of(2, {2, 3}, 0.4)};
+        for (int from = 0; from < 3; ++from) {
+            ranks[static_cast<std::size_t>(from)].links.clear();
+            for (int to = 0; to < 3; ++to)
+                if (from != to)
+                    ranks[static_cast<std::size_t>(from)].links.push_back(
+                        {from, to, {0.001, 0}, {from == 2 ? 4e6 : 1e6, 0}, {{64, 0.001}}});
+        }
+        ranks[0].connection = {{1, 2}, {1.4e6, 0}, {5e6, 0}};  // of 2e6 sent, 5e6 received one by one
+        ranks[1].connection = {{2, 0}, {1.6e6, 0}, {3e6, 0}};
+        ranks[2].connection = {{0}, {1e5, 0}, {1e5, 0}};  // one other: the link itself
+        const auto nodes =
+            measured_experiment(experiment, schedule, ranks, false, "2026-01-31T12:00:00Z").topology.nodes;
+        QVERIFY(nodes[0].up_bytes_per_s == 1.4e6 && !nodes[0].down_bytes_per_s);
+        QVERIFY(!nodes[1].up_bytes_per_s && nodes[1].down_bytes_per_s == 3e6);
+        for (const std::size_t other : {2u, 3u})
+            QVERIFY(!nodes[other].up_bytes_per_s && !nodes[other].down_bytes_per_s);
+        const auto kept = measured_experiment(experiment, schedule, ranks, true, "2026-01-31T12:00:00Z");
+        QVERIFY(!kept.topology.nodes[0].up_bytes_per_s && kept.topology.nodes[3].down_bytes_per_s == 5);
+    }
+
     void a_probe_travels_as_text() {
         auto probe = probe_of(1, {1, 3}, 0.25);
         probe.step_s = {0.01, 0.002};
         probe.iteration_cpu_s = 0.125;
         QCOMPARE(parse_rank_probe(to_json_text(probe)).iteration_cpu_s, 0.125);
         QCOMPARE(parse_rank_probe(to_json_text(probe)).step_s.spread, 0.002);
+        probe.connection = {{0, 2}, {2e6, 1e5}, {3e6, 2e5}};
+        QCOMPARE(parse_rank_probe(to_json_text(probe)).connection.peers, std::vector<int>({0, 2}));
+        QCOMPARE(parse_rank_probe(to_json_text(probe)).connection.down_bytes_per_s.spread, 2e5);
         const auto again = parse_rank_probe(to_json_text(probe));
         QCOMPARE(to_json_text(again), to_json_text(probe));
         QVERIFY_THROWS_EXCEPTION(InputError, parse_rank_probe("{\"host\": 7}"));

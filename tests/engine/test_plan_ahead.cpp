@@ -13,12 +13,13 @@ using namespace skippipe;
 
 namespace {
 
-/// The quick start: 20 nodes in six stages.
+/// The quick start with the charged ring, which is planned sooner: 20 nodes in six stages.
 struct Scene {
     Scene() {
         register_planners(planners);
         experiment = load_experiment(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json").experiment;
         experiment.execution.compute = Compute::cost;
+        experiment.costs.all_reduce = AllReduceRule::charged;
         experiment.pipeline.plan_steps = 100'000;
         problem = make_problem(experiment);
         plan = planner().plan(problem, {.seed = 1, .steps = 20'000});
@@ -52,13 +53,23 @@ struct Listener final : TrainingListener {
     }
 };
 
-Listener trained(const Scene& s, const Planner* planner) {
+/// Where it could go on from, after each iteration.
+struct Positions final : CommitListener {
+    std::vector<TrainingPosition> all;
+    void committed(const TrainingPosition& position, const Plan&, bool) override { all.push_back(position); }
+};
+
+Listener trained(const Scene& s, const Planner* planner, Positions* positions = nullptr,
+                 const TrainingPosition& from = {}) {
     const auto schedule = one_rank_schedule(s.problem.nodes(), s.plan);
     CostCompute compute(s.problem, schedule, 1);
     LocalTransport transport;
     Listener listener;
     TrainingStart start;
     start.planner = planner;
+    start.commits = positions;
+    start.position = from;
+    start.validate_first = from.iterations_done == 0;
     train(s.experiment, s.problem, schedule, compute, transport, &listener, nullptr, {}, start);
     return listener;
 }
@@ -124,6 +135,27 @@ private Q_SLOTS:
         QCOMPARE(trained(s, &s.planner()).iterations_s, planned.iterations_s);
         s.experiment.recovery.planning_s = 0;
         QCOMPARE(trained(s, &s.planner()).iterations_s, repaired.iterations_s);
+    }
+
+    /// From the position after each iteration, that in which the node was lost too: the plan made anew comes into force
+    /// when it does without an interruption.
+    void a_training_that_goes_on_goes_over_to_it_when_it_is_due() {
+        Scene s;
+        s.experiment.training.iterations = 8;
+        s.experiment.pipeline.plan_steps = 2'000;
+        s.experiment.recovery.planning_s = 3;
+        s.experiment.failures = {
+            {.kind = FailureKind::crash, .target = s.problem.node_ids[at(s.plan.stages[1].back())], .at_s = 4}};
+        Positions positions;
+        const auto whole = trained(s, &s.planner(), &positions);
+        QCOMPARE(whole.switched_at.size(), std::size_t{1});
+        for (const auto& from : positions.all) {
+            if (from.iterations_done == 0 || from.iterations_done == 8) continue;
+            const auto rest = trained(s, &s.planner(), nullptr, from);
+            const auto gone = whole.iterations_s.begin() + from.iterations_done;
+            QCOMPARE(rest.iterations_s, std::vector<double>(gone, whole.iterations_s.end()));
+            if (from.iterations_done <= whole.switched_at.front()) QCOMPARE(rest.switched_at, whole.switched_at);
+        }
     }
 
     /// Training waits for a plan around a link that is cut, and takes the old one again when the link is back. A cut

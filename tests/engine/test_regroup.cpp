@@ -86,13 +86,22 @@ private Q_SLOTS:
     }
 
     void agreements_travel() {
-        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", {2},    1,         true, 3,
+        const NeighbourRebuild rebuild{2, {{1, 0.25}, {3, 0.75}}, 1.21};
+        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", {2},    {rebuild}, {1}, 1, true, 3,
                               4, "{}",           1,   {1},  0.25,   1. / 3, {"{}", ""}};
         const auto got = read_agreement(to_text(given));
         QCOMPARE(got.iterations_done, given.iterations_done);
         QVERIFY(got.commit == given.commit);
         QCOMPARE(got.joined, given.joined);
         QVERIFY(got.validation_due);
+        QCOMPARE(got.rebuilt, given.rebuilt);
+        QCOMPARE(got.passed_over, given.passed_over);
+        QCOMPARE(got.neighbours.size(), std::size_t{1});
+        QCOMPARE(got.neighbours[0].stage, 2);
+        QCOMPARE(got.neighbours[0].learning_rate, 1.21);
+        QCOMPARE(got.neighbours[0].sources.size(), std::size_t{2});
+        QCOMPARE(got.neighbours[0].sources[1].node, 3);
+        QCOMPARE(got.neighbours[0].sources[1].share, 0.75);
         QCOMPARE(got.validated_at, 3);
         QCOMPARE(got.committed_at, 4);
         QCOMPARE(got.plan_json, given.plan_json);
@@ -136,7 +145,8 @@ private Q_SLOTS:
         Scene s;
         s.everybody.rank_of = {0, 1, 1, 1, 0, 1};
         const auto way = [&](std::vector<int> members, std::vector<int> joined, bool has_checkpoint) {
-            return way_on(s.problem, s.everybody, {}, {members, joined, "its connection broke", true}, has_checkpoint);
+            return way_on(s.problem, s.everybody, {}, {members, joined, "its connection broke", true}, has_checkpoint,
+                          [] { return true; });
         };
         const auto gone = fault_of([&] { way({0}, {}, false); });
         QVERIFY2(gone.find("rank 1 is gone (nodes n1, n2, n3, n5): its connection broke; stage 1 has no node left") !=
@@ -147,10 +157,62 @@ private Q_SLOTS:
         QVERIFY(!way({0}, {}, true).goes_back);
         QCOMPARE(way({0, 1}, {1}, true).waits_for, -1);
         const Recovery alone{.rebuild = StageRebuild::checkpoint};
-        const auto rebuilt = way_on(s.problem, s.everybody, alone, {{0, 1}, {1}, "", true}, true);
+        const auto rebuilt = way_on(s.problem, s.everybody, alone, {{0, 1}, {1}, "", true}, true, [] { return true; });
         QVERIFY(!rebuilt.goes_back);
         QCOMPARE(rebuilt.rebuilt, (std::vector<int>{1}));
         QVERIFY(way({0, 1}, {1}, true).goes_back);
+    }
+
+    /// Paths go on without a stage that may start anew by itself, or that nobody comes for; else all wait for it.
+    void a_stage_is_passed_over() {
+        Scene s;
+        s.everybody.rank_of = {0, 1, 1, 1, 0, 1};
+        const auto way = [&](RecoveryPolicy policy, StageRebuild rebuild, bool never, bool has_plan) {
+            const Recovery recovery{.policy = policy, .rebuild = rebuild};
+            Met met{{0}, {}, "its connection broke", true};
+            if (never) met.never_back = {1};
+            return way_on(s.problem, s.everybody, recovery, met, true, [&] { return has_plan; });
+        };
+        using enum RecoveryPolicy;
+        for (const auto policy : {reroute, skip, drop}) {
+            QCOMPARE(way(policy, StageRebuild::checkpoint, false, true).passed_over, std::vector<int>{1});
+            QCOMPARE(way(policy, StageRebuild::neighbours, false, true).passed_over, std::vector<int>{1});
+            QCOMPARE(way(policy, StageRebuild::checkpoint, false, true).waits_for, -1);
+            QCOMPARE(way(policy, StageRebuild::checkpoint, false, false).waits_for, 1);
+            QCOMPARE(way(policy, StageRebuild::disk, false, true).waits_for, 1);
+            QCOMPARE(way(policy, StageRebuild::disk, true, true).passed_over, std::vector<int>{1});
+            QVERIFY(!way(policy, StageRebuild::disk, true, true).goes_back);
+        }
+        for (const auto policy : {replay, restart}) {
+            QCOMPARE(way(policy, StageRebuild::checkpoint, false, true).waits_for, 1);
+            const auto never = fault_of([&] { way(policy, StageRebuild::checkpoint, true, true); });
+            QVERIFY2(never.find("stage 1 has no node left") != std::string::npos, never.c_str());
+        }
+        QVERIFY(!fault_of([&] { way(reroute, StageRebuild::checkpoint, true, false); }).empty());
+    }
+
+    /// By the squared norms of their gradients, where these are known; the first stage has no neighbour like it.
+    void a_stage_is_made_of_its_neighbours() {
+        Scene s;
+        s.everybody.rank_of = {0, 1, 2, 2, 0, 1};
+        const Recovery recovery{.rebuild = StageRebuild::neighbours};
+        const auto made = [&](std::vector<double> norms, std::vector<double> rates) {
+            return way_on(s.problem, s.everybody, recovery, {{0, 1, 2}, {2}, "", true, false, {}, norms, rates}, false,
+                          [] { return true; });
+        };
+        const auto known = made({1, 7, 3}, {1, 1.1, 1});
+        QVERIFY(known.rebuilt.empty() && !known.goes_back && known.waits_for < 0);
+        QCOMPARE(known.neighbours.size(), std::size_t{1});
+        QCOMPARE(known.neighbours[0].stage, 1);
+        QCOMPARE(known.neighbours[0].sources[0].node, 0);
+        QCOMPARE(known.neighbours[0].sources[0].share, 0.25);
+        QCOMPARE(known.neighbours[0].sources[1].node, 4);
+        QCOMPARE(known.neighbours[0].sources[1].share, 0.75);
+        QVERIFY(std::abs(known.neighbours[0].learning_rate - 1.21) < 1e-12);
+        QCOMPARE(made({}, {}).neighbours[0].sources[0].share, 0.5);
+        s.everybody.rank_of = {2, 2, 0, 1, 0, 1};
+        const auto first = fault_of([&] { made({}, {}); });
+        QVERIFY2(first.find("stage 0 has no node left") != std::string::npos, first.c_str());
     }
 
     /// With `restart` whoever is lost; where some have gone back and others not, they do so again.
@@ -159,7 +221,8 @@ private Q_SLOTS:
         const auto goes_back = [&](RecoveryPolicy policy, bool lost, bool torn, bool has_checkpoint) {
             Recovery recovery;
             recovery.policy = policy;
-            const auto way = way_on(s.problem, s.everybody, recovery, {{0}, {}, "", lost, torn}, has_checkpoint);
+            const auto way = way_on(s.problem, s.everybody, recovery, {{0}, {}, "", lost, torn}, has_checkpoint,
+                                    [] { return true; });
             return way.goes_back && way.waits_for < 0;
         };
         QVERIFY(goes_back(RecoveryPolicy::restart, true, false, true));

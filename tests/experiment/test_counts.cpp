@@ -125,6 +125,12 @@ private Q_SLOTS:
         QCOMPARE(wire_bytes(WireType::fp32, 10, 128), std::size_t(5120));
         QCOMPARE(wire_bytes(WireType::bf16, 10, 128), std::size_t(2560));
         QCOMPARE(wire_bytes(WireType::int8, 10, 128), std::size_t(1320));
+        QCOMPARE(gradient_wire_bytes(WireType::fp32, 1000), std::size_t(4000));
+        QCOMPARE(gradient_wire_bytes(WireType::bf16, 1000), std::size_t(2000));
+        QCOMPARE(gradient_wire_bytes(WireType::int8, 1000), std::size_t(1016));
+        QCOMPARE(gradient_wire_bytes(WireType::int8, 1024), std::size_t(1040));
+        QCOMPARE(gradient_wire_bytes(WireType::int8, 0), std::size_t(0));
+        QCOMPARE(gradient_value_bytes(WireType::int8), 1.015625);
     }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include <set>
+
 #include "core/experiment/io.h"
 #include "tests/experiment/samples.h"
 
@@ -130,6 +132,25 @@ private Q_SLOTS:
         other = e;
         other.pipeline.skip_ratio = 0.1;
         QVERIFY(experiment_hash(other) != hash);
+    }
+
+    /// Where it changes what planned reductions hand on, and nowhere else.
+    void hash_follows_the_type_of_gradients() {
+        Experiment e = parse_experiment(samples::small()).experiment;
+        e.costs.gradient_bytes.clear();
+        const auto hash_of = [&](AllReduceRule rule, WireType wire) {
+            auto other = e;
+            other.costs.all_reduce = rule;
+            other.training.gradient_wire = wire;
+            return experiment_hash(other);
+        };
+        std::set<std::string> planned;
+        for (const auto wire : {WireType::fp32, WireType::bf16, WireType::int8})
+            planned.insert(hash_of(AllReduceRule::planned, wire));
+        QCOMPARE(planned.size(), std::size_t{3});
+        QCOMPARE(hash_of(AllReduceRule::charged, WireType::int8), hash_of(AllReduceRule::charged, WireType::fp32));
+        e.costs.gradient_bytes.assign(static_cast<std::size_t>(e.pipeline.stages), 100);
+        QCOMPARE(hash_of(AllReduceRule::planned, WireType::int8), hash_of(AllReduceRule::planned, WireType::fp32));
     }
 
     void schema_file_is_what_the_code_says() {

@@ -153,7 +153,7 @@ const std::vector<Case>& faulty() {
              e.costs.gradient_bytes = {1, 2, 3};
          }},
         {"text without a path", "/data/path", [](Experiment& e) { e.data.source = DataSource::text; }},
-        {"gradients in int8", "/training/gradient_wire",
+        {"gradients in int8 that no plan sums", "/training/gradient_wire",
          [](Experiment& e) { e.training.gradient_wire = WireType::int8; }},
         {"gradients in bf16 that no plan sums", "/training/gradient_wire",
          [](Experiment& e) { e.training.gradient_wire = WireType::bf16; }},

@@ -19,7 +19,7 @@ struct Commit {
     TrainingPosition position;
     Plan plan;
     std::vector<StageState> stages;
-    std::vector<MessageResidual> residuals;
+    RoundingResiduals residuals;
 };
 
 class Kept final : public CommitListener {

@@ -191,6 +191,15 @@ private Q_SLOTS:
         QVERIFY(measure_blas_gflops() > 0.1);
     }
 
+    /// OpenBLAS takes its kernels for SSE3 on a processor that it does not know.
+    void kernels_are_those_of_the_processor() {
+        if (blas_kernels() == "Prescott" && __builtin_cpu_supports("avx2") &&
+            qEnvironmentVariableIsEmpty("OPENBLAS_CORETYPE"))
+            QVERIFY(better_blas_kernels() == "Haswell" || better_blas_kernels() == "SkylakeX");
+        else
+            QCOMPARE(better_blas_kernels(), "");
+    }
+
     void products_are_right_on_two_threads() {
         prepare_blas();
         std::atomic<int> wrong{0};

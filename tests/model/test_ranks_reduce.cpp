@@ -3,7 +3,9 @@
 // under the virtual clock, on every replica, for pieces of every form.
 #include <QtTest>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "core/engine/virtual_clock.h"
@@ -34,6 +36,7 @@ struct Heard final : TrainingListener {
 
 struct Trained {
     std::vector<std::vector<float>> weights;  ///< of each node
+    std::map<int, std::vector<float>> owed;   ///< of its gradients, by node
     Heard heard;
 };
 
@@ -70,6 +73,7 @@ Trained train_virtually(const PerStage<Pieces>& reductions, WireType wire = Wire
     Trained trained;
     for (int i = 0; i < iterations; ++i) trained.heard.results.push_back(driver.train(i));
     for (int node = 0; node < problem.nodes(); ++node) trained.weights.push_back(compute.weights(node));
+    for (auto& one : compute.residuals().gradients) trained.owed[one.node] = std::move(one.values);
     return trained;
 }
 
@@ -86,6 +90,7 @@ Trained train_ranks(const PerStage<Pieces>& reductions, int ranks, bool shaped =
     Trained trained;
     trained.weights.resize(rank_of.size());
     Exchange exchange(ranks);
+    std::mutex mutex;
     {
         std::vector<std::jthread> threads;
         for (int rank = 0; rank < ranks; ++rank)
@@ -97,6 +102,8 @@ Trained train_ranks(const PerStage<Pieces>& reductions, int ranks, bool shaped =
                 train(experiment, problem, schedule, compute, transport, rank == 0 ? &trained.heard : nullptr, nullptr);
                 for (const int node : schedule.nodes_of(rank))
                     trained.weights[skippipe::at(node)] = compute.weights(node);
+                const std::lock_guard lock(mutex);
+                for (auto& one : compute.residuals().gradients) trained.owed[one.node] = std::move(one.values);
             });
     }
     return trained;
@@ -138,32 +145,45 @@ private Q_SLOTS:
         }
     }
 
-    /// Rounded to bf16: half the bytes, replicas still equal, the same bits under both clocks, and losses close by.
-    void bf16_rounds_the_same_everywhere() {
+    void rounded_sums_are_the_same_everywhere_data() {
+        QTest::addColumn<int>("wire");
+        QTest::addColumn<double>("share");  // of fp32's bytes
+        QTest::addColumn<double>("off");    // of the gradient's norm, at most
+        QTest::newRow("bf16") << static_cast<int>(WireType::bf16) << 0.5 << 1e-2;
+        QTest::newRow("int8") << static_cast<int>(WireType::int8) << (1 + 4.0 / 256) / 4 << 5e-2;
+    }
+    /// Fewer bytes, replicas still equal, the same bits and the same owed under both clocks, and losses close by.
+    void rounded_sums_are_the_same_everywhere() {
+        QFETCH(int, wire);
+        QFETCH(double, share);
+        QFETCH(double, off);
+        const auto rounds_to = static_cast<WireType>(wire);
         for (std::uint64_t seed = 0; seed < 5; ++seed) {
             const auto reductions = seed == 0 ? PerStage<Pieces>{} : pieces_of(seed);
-            const auto exact = train_virtually(reductions), expected = train_virtually(reductions, WireType::bf16);
+            const auto exact = train_virtually(reductions), expected = train_virtually(reductions, rounds_to);
             QVERIFY(expected.weights[2] != exact.weights[2]);
             for (const auto& [a, b] : {std::pair{0, 1}, {2, 3}, {2, 4}, {2, 7}, {5, 6}})
                 QVERIFY(expected.weights[skippipe::at(a)] == expected.weights[skippipe::at(b)]);
+            QCOMPARE(expected.owed.size(), std::size_t(rounds_to == WireType::int8 ? 8 : 0));
             for (const int ranks : {1, 3}) {
-                const auto trained = train_ranks(reductions, ranks, false, WireType::bf16);
+                const auto trained = train_ranks(reductions, ranks, false, rounds_to);
                 QVERIFY(trained.weights == expected.weights);
+                QVERIFY(trained.owed == expected.owed);
                 for (int i = 0; i < iterations; ++i) {
                     const auto &a = trained.heard.results[skippipe::at(i)], &b = exact.heard.results[skippipe::at(i)];
-                    QVERIFY(std::abs(a.loss_sum_nats / b.loss_sum_nats - 1) < 1e-3);
-                    QVERIFY(std::abs(a.gradient_norm / b.gradient_norm - 1) < 1e-2);
+                    QVERIFY(std::abs(a.loss_sum_nats / b.loss_sum_nats - 1) < off / 10);
+                    QVERIFY(std::abs(a.gradient_norm / b.gradient_norm - 1) < off);
                 }
             }
         }
-        const auto bytes_of = [](WireType wire) {
-            const auto experiment = experiment_of(Clock::wall, 3, wire);
+        const auto bytes_of = [](WireType sent) {
+            const auto experiment = experiment_of(Clock::wall, 3, sent);
             double bytes = 0;
             for (const auto& span : evaluate(make_problem(experiment), plan_of(experiment, {})).spans)
                 if (span.kind == SpanKind::transfer_reduction) bytes += span.bytes;
             return bytes;
         };
-        QCOMPARE(bytes_of(WireType::bf16), bytes_of(WireType::fp32) / 2);
+        QCOMPARE(bytes_of(rounds_to), share * bytes_of(WireType::fp32));
     }
 
     /// Every hand-over is a transfer in the timeline, with the plan's bytes.

@@ -3,142 +3,17 @@
 // losses and gradients are those of the whole model.
 #include <QtTest>
 
-#include <functional>
 #include <map>
-#include <memory>
-#include <thread>
 
-#include "core/engine/piece_sums.h"
 #include "core/model/torch_compat.h"
-#include "tests/engine/thread_transport.h"
-#include "tests/model/training_fixture.h"
+#include "tests/model/mortal_ranks.h"
 
 using namespace skippipe;
 using namespace skippipe::testing;
 
 namespace {
 
-constexpr int ranks = 3, stages = 3, iterations = 3, dies_in = 1;
-
-struct Died {};
-
-/// When a rank dies: as its n-th operation of the iteration is to start, as its n-th sum is to be made, or as it steps.
-struct Death {
-    enum class In { operation, sum, step, piece } in = In::operation;
-    int n = 0;
-};
-
-/// Sums of pieces by which a rank dies, as its n-th is touched.
-class MortalPieces final : public PieceSums {
-public:
-    MortalPieces(PieceSums& inner, std::function<void()> pass) : inner_(inner), pass_(std::move(pass)) {}
-    void begin(const RankSchedule& schedule) override { inner_.begin(schedule); }
-    std::size_t message_bytes(int stage, int piece) const override { return inner_.message_bytes(stage, piece); }
-    Buffer part(int stage, int piece, int place) override { return pass_(), inner_.part(stage, piece, place); }
-    void take_part(int stage, int piece, int place, int from, Buffer message) override {
-        pass_();
-        inner_.take_part(stage, piece, place, from, std::move(message));
-    }
-    Buffer sum(int stage, int piece, int place) override { return pass_(), inner_.sum(stage, piece, place); }
-    void take_sum(int stage, int piece, int place, Buffer message) override {
-        pass_();
-        inner_.take_sum(stage, piece, place, std::move(message));
-    }
-    StageSum finish(int stage) override { return pass_(), inner_.finish(stage); }
-
-private:
-    PieceSums& inner_;
-    std::function<void()> pass_;
-};
-
-/// A back end that dies as told, and remembers what the others decided about those that did.
-class Mortal final : public ComputeBackend {
-public:
-    Mortal(TorchCompute& inner, std::optional<Death> death, std::function<void()> die, std::function<void()> begins)
-        : inner_(inner),
-          pieces_(*inner.piece_sums(),
-                  [this] {
-                      if (now_) pass(Death::In::piece, touched_++);
-                  }),
-          death_(death),
-          die_(std::move(die)),
-          begins_(std::move(begins)) {}
-
-    void follow(const RankSchedule& schedule) override { inner_.follow(schedule); }
-    void begin_iteration(int iteration) override {
-        now_ = iteration == dies_in;
-        operations_ = sums_ = touched_ = 0;
-        inner_.begin_iteration(iteration);
-    }
-    void submit(const ComputeTask& task, Buffer input, Completion completed) override {
-        if (now_ && operations_ == 0) begins_();
-        if (now_) pass(Death::In::operation, operations_++);
-        inner_.submit(task, std::move(input), std::move(completed));
-    }
-    std::size_t message_bytes(const Operation& operation) const override { return inner_.message_bytes(operation); }
-    Buffer take_message(const RankTransfer& transfer) override { return inner_.take_message(transfer); }
-    void wait() override { inner_.wait(); }
-    void go_on(const Replan& rest) override {
-        inner_.go_on(rest);
-        rests.push_back(rest);
-    }
-    StageSum reduce(int stage, RankTransport& transport) override {
-        if (now_) pass(Death::In::sum, sums_++);
-        return inner_.reduce(stage, transport);
-    }
-    PieceSums* piece_sums() override { return &pieces_; }
-    RankLoss loss() const override { return inner_.loss(); }
-    void step(int iteration, const std::vector<StageSum>& sums) override {
-        if (now_) pass(Death::In::step, 0);
-        inner_.step(iteration, sums);
-        if (iteration == dies_in)
-            for (int stage = 0; stage < stages; ++stage) gradients[stage] = inner_.reduced_gradient(stage);
-    }
-    ValidationResult validate(RankTransport& transport) override { return inner_.validate(transport); }
-    std::vector<float> weights(int node) const override { return inner_.weights(node); }
-    StageState state(int node) const override { return inner_.state(node); }
-    void set_state(int node, const StageState& state) override { inner_.set_state(node, state); }
-    std::vector<MessageResidual> residuals() const override { return inner_.residuals(); }
-    void set_residuals(const std::vector<MessageResidual>& residuals) override { inner_.set_residuals(residuals); }
-
-    std::vector<Replan> rests;
-    std::map<int, std::vector<float>> gradients;  ///< of dies_in, by stage
-
-private:
-    void pass(Death::In in, int n) {
-        if (!death_ || death_->in != in || death_->n != n) return;
-        death_.reset();
-        die_();
-        throw Died();
-    }
-    TorchCompute& inner_;
-    MortalPieces pieces_;
-    std::optional<Death> death_;
-    std::function<void()> die_, begins_;
-    bool now_ = false;
-    int operations_ = 0;
-    std::atomic<int> sums_ = 0, touched_ = 0;
-};
-
-class Heard final : public TrainingListener {
-public:
-    void validated(int, double, double, std::int64_t, const ValidationResult& result) override {
-        validations.push_back(result.loss_nats);
-    }
-    void iterated(const IterationReport& report) override {
-        results.push_back(report.result);
-        operations = 0;
-        for (const auto& span : report.timeline->spans) {
-            operations += is_compute(span.kind);
-            down += span.kind == SpanKind::down;
-        }
-    }
-    void regrouped(const RegroupReport& report) override { reports.push_back(report); }
-    std::vector<double> validations;
-    std::vector<IterationResult> results;
-    std::vector<RegroupReport> reports;
-    int operations = 0, down = 0;
-};
+constexpr int ranks = 3, stages = 3, iterations = 3;
 
 /// Every rank has a node of every stage: 3 s + r. Paths go over all ranks.
 Experiment experiment_for(bool split, RecoveryPolicy policy = RecoveryPolicy::reroute) {
@@ -182,72 +57,10 @@ Plan plan_for(const Experiment& experiment) {
     return plan;
 }
 
-/// One rank's life.
-struct Life {
-    std::unique_ptr<TorchCompute> compute;
-    std::unique_ptr<Mortal> mortal;
-};
+using Trained = TrainedRanks;
 
-struct Trained {
-    std::map<int, Life> lives;
-    Heard heard;
-    std::string fault;
-};
-
-/// Trains while ranks die; `returns`: who died is there again at the very same meeting.
 Trained train_with(const Experiment& experiment, const std::map<int, Death>& deaths, bool returns = false) {
-    const auto problem = make_problem(experiment);
-    std::vector<int> rank_of;
-    for (int node = 0; node < problem.nodes(); ++node) rank_of.push_back(node % ranks);
-    const auto schedule = make_schedule(problem, plan_for(experiment), rank_of, ranks);
-    Trained trained;
-    Exchange exchange(ranks);
-    std::mutex mutex;
-    std::vector<std::jthread> threads;
-    std::atomic<unsigned> begun = 0;  ///< a bit for each rank that has begun the iteration
-    const std::function<void(int, bool)> live = [&](int rank, bool again) {
-        ThreadTransport transport(exchange, schedule, rank, again);
-        Life life;
-        life.compute = std::make_unique<TorchCompute>(experiment, schedule, rank, make_batches(experiment), 1);
-        const auto death = deaths.find(rank);
-        bool died = false;
-        const auto die = [&] {
-            died = true;
-            while (begun != (1U << ranks) - 1) std::this_thread::yield();
-            transport.die(returns);
-            const std::lock_guard lock(mutex);
-            if (returns) threads.emplace_back([&live, rank] { live(rank, true); });
-        };
-        life.mortal = std::make_unique<Mortal>(
-            *life.compute, death == deaths.end() || again ? std::nullopt : std::optional(death->second), die,
-            [&begun, rank] { begun |= 1U << rank; });
-        try {
-            train(experiment, problem, schedule, *life.mortal, transport, rank == 0 ? &trained.heard : nullptr,
-                  nullptr);
-        } catch (const Died&) {
-            return;
-        } catch (const std::exception& error) {
-            const std::lock_guard lock(mutex);
-            if (!died) trained.fault += "rank " + std::to_string(rank) + ": " + error.what() + "; ";
-            if (!died) transport.die();
-            return;
-        }
-        const std::lock_guard lock(mutex);
-        trained.lives[rank] = std::move(life);
-    };
-    {
-        const std::lock_guard lock(mutex);
-        for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&live, rank] { live(rank, false); });
-    }
-    for (std::size_t k = 0;; ++k) {
-        std::jthread next;
-        {
-            const std::lock_guard lock(mutex);
-            if (k == threads.size()) break;
-            next = std::move(threads[k]);
-        }
-    }
-    return trained;
+    return train_mortals(experiment, plan_for(experiment), ranks, deaths, returns);
 }
 
 /// The whole model's losses, and its gradients of the iteration in which ranks die.
@@ -383,6 +196,64 @@ private Q_SLOTS:
         qInfo("%d deaths, in %d of which the iteration went on; %d steps were run again", deaths, went_on, redone);
         QVERIFY(deaths >= 14 && redone > 0);
         QCOMPARE(went_on, deaths);
+    }
+
+    /// Gradients in int8: what was stepped with, what the living owe and what the dead owed is what was computed.
+    void what_int8_owes_is_kept_data() {
+        QTest::addColumn<bool>("returns");
+        QTest::newRow("gone for good") << false;
+        QTest::newRow("back at once") << true;
+    }
+    void what_int8_owes_is_kept() {
+        QFETCH(bool, returns);
+        auto experiment = with_pieces(experiment_for(false));
+        experiment.training.learning_rate = 0;  // so that every iteration's exact gradients are known
+        experiment.training.gradient_wire = WireType::int8;
+        const auto plan = plan_for(experiment);
+        WholeModel whole(experiment.model, experiment.training, plan.blocks, experiment.seed);
+        const auto batches = make_batches(experiment);
+        std::map<int, std::vector<double>> computed;
+        for (int i = 0; i < iterations; ++i) {
+            whole.accumulate(batches, i, stage_paths(plan));
+            const auto tokens = whole.step(i).stage_tokens;
+            for (int stage = 0; stage < stages; ++stage)
+                add_to(computed[stage], whole.gradient(stage),
+                       static_cast<double>(tokens[static_cast<std::size_t>(stage)]));
+        }
+        int deaths = 0;
+        for (int n = 0; n < 24; n += 3) {
+            const auto trained = train_with(experiment, {{1 + n % 2, {Death::In::piece, n}}}, returns);
+            QVERIFY2(trained.fault.empty(), trained.fault.c_str());
+            deaths += trained.lost.empty() ? 0 : 1;
+            for (int stage = 0; stage < stages; ++stage) {
+                auto all = trained.lives.at(0).mortal->stepped.at(stage);
+                double owed_most = 0;
+                for (const auto& [rank, life] : trained.lives) {
+                    QVERIFY(life.compute->state(3 * stage + rank) == trained.lives.at(0).compute->state(3 * stage));
+                    for (const auto& owed : life.compute->residuals().gradients)
+                        if (owed.stage == stage) {
+                            add_to(all, owed.values);
+                            for (const float value : owed.values)
+                                owed_most = std::max(owed_most, std::abs(double{value}));
+                        }
+                }
+                if (trained.lost.contains(stage))
+                    for (std::size_t i = 0; i < all.size(); ++i) all[i] += trained.lost.at(stage)[i];
+                double largest = 0, off = 0;
+                for (std::size_t i = 0; i < all.size(); ++i) {
+                    largest = std::max(largest, std::abs(computed[stage][i]));
+                    off = std::max(off, std::abs(all[i] - computed[stage][i]));
+                }
+                QVERIFY2(off < 1e-5 * largest && owed_most > 10 * off,
+                         qPrintable(QString("death %1, stage %2: off by %3 of %4, owed %5")
+                                        .arg(n)
+                                        .arg(stage)
+                                        .arg(off)
+                                        .arg(largest)
+                                        .arg(owed_most)));
+            }
+        }
+        QVERIFY(deaths > 3);
     }
 
     /// What took over is lost in its turn, wherever that is: with one rank left, everything runs there.

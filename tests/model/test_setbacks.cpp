@@ -170,7 +170,7 @@ private Q_SLOTS:
             return std::vector<float>{};
         };
         const auto before = compute.state(3);
-        compute.rebuild(4, {{2, 0.25}, {7, 0.75}}, 1.5);
+        compute.rebuild(4, {{1, 0.25, compute.weights(2)}, {3, 0.75, compute.weights(7)}}, 1.5);
         QVERIFY(compute.state(3) == before);
         for (const auto& segment : segments(2)) {
             const auto dot = segment.name.find('.');
@@ -181,7 +181,7 @@ private Q_SLOTS:
         }
         QCOMPARE(compute.state(4).learning_rate, 1.5);
         // Stage 0's own tensors have no counterpart: what is rebuilt from it takes its blocks alone.
-        compute.rebuild(2, {{0, 1.0}}, 1.0);
+        compute.rebuild(2, {{0, 1.0, compute.weights(0)}}, 1.0);
         QVERIFY(values(2, "block1.qkv") == values(0, "block0.qkv"));
     }
 };

@@ -58,6 +58,20 @@ private Q_SLOTS:
         QTest::newRow("int8") << static_cast<int>(WireType::int8) << false;
         QTest::newRow("int8, split backward") << static_cast<int>(WireType::int8) << true;
     }
+    void gradients_in_int8_train_on_to_the_same_bits() {
+        auto experiment = experiment_of(WireType::fp32);
+        experiment.costs.all_reduce = AllReduceRule::planned;
+        experiment.training.gradient_wire = WireType::int8;
+        const auto plan = plan_of(false);
+        const auto undisturbed = made(experiment, plan, 5), copy = made(experiment, plan, 99);
+        trained(*undisturbed, plan, 0, 4);
+        take_over(*undisturbed, *copy, plan);
+        QCOMPARE(undisturbed->residuals().gradients.size(), std::size_t(6));
+        const auto expected = trained(*undisturbed, plan, 4, 8), results = trained(*copy, plan, 4, 8);
+        for (std::size_t i = 0; i < expected.size(); ++i) QCOMPARE(results[i].gradient_norm, expected[i].gradient_norm);
+        for (int node = 0; node < 6; ++node) QVERIFY(copy->state(node) == undisturbed->state(node));
+        QVERIFY(copy->residuals() == undisturbed->residuals());
+    }
     void a_copy_trains_on_to_the_same_bits() {
         QFETCH(int, wire);
         QFETCH(bool, split);
@@ -97,7 +111,7 @@ private Q_SLOTS:
         auto state = compute->state(0);
         state.v.pop_back();
         QVERIFY_THROWS_EXCEPTION(std::logic_error, compute->set_state(0, state));
-        QVERIFY_THROWS_EXCEPTION(std::logic_error, compute->set_residuals({{0, 0, 2, false, {1.0F}}}));
+        QVERIFY_THROWS_EXCEPTION(std::logic_error, compute->set_residuals({{{0, 0, 2, false, {1.0F}}}, {}}));
     }
 
     void another_schedule_starts_without_residuals() {

@@ -65,6 +65,27 @@ private Q_SLOTS:
             QVERIFY(std::abs(values[i] - rounded[i]) <= 0.5f / 127 * 0.5f * 1.001f);
     }
 
+    /// Rows of 256 and what is left, each with its own scale.
+    void gradients_have_rows() {
+        auto values = random_values(600, 5);
+        for (std::size_t i = 512; i < 600; ++i) values[i] *= 1e-6F;
+        for (const auto wire : {WireType::fp32, WireType::bf16, WireType::int8}) {
+            std::vector<std::byte> bytes(gradient_wire_bytes(wire, 600));
+            Floats residual(600), got(600);
+            encode_gradient(bytes.data(), values.data(), 600, wire, wire == WireType::fp32 ? nullptr : residual.data());
+            decode_gradient(got.data(), bytes.data(), 600, wire);
+            for (std::size_t row = 0; row < 600; row += 256) {
+                const auto size = std::min<std::size_t>(256, 600 - row);
+                const Floats alone(values.begin() + static_cast<std::ptrdiff_t>(row),
+                                   values.begin() + static_cast<std::ptrdiff_t>(row + size));
+                const auto expected = through(alone, 1, wire);
+                for (std::size_t i = 0; i < size; ++i) QCOMPARE(got[row + i], expected[i]);
+            }
+            for (std::size_t i = 0; i < 600; ++i)
+                QVERIFY(std::abs(got[i] + residual[i] - values[i]) <= 1e-7F * std::abs(values[i]) + 1e-12F);
+        }
+    }
+
     /// What was sent adds up to what was meant, but for the last residual; without feedback errors of one sign stay.
     void errors_are_fed_back() {
         for (const auto wire : {WireType::bf16, WireType::int8}) {

@@ -35,11 +35,13 @@ struct Authors {
         problem.charge_all_reduce = false;
         problem.stage_sizes = {5, 3, 3, 3, 3, 3};
         for (std::size_t a = 0; a < n; ++a) problem.node_ids.push_back("n" + std::to_string(a));
+        std::vector<Hop> pairs;
         for (std::size_t a = 0; a < n; ++a)
             for (std::size_t b = 0; b < n; ++b) {
-                problem.hops.push_back({hops[a][b].get<double>(), 1e300, 0, 0, static_cast<int>(a * n + b)});
+                pairs.push_back({hops[a][b].get<double>(), 1e300, 0, 0, static_cast<int>(a * n + b)});
                 problem.line_names.push_back(problem.node_ids[a] + "->" + problem.node_ids[b]);
             }
+        problem.hops = std::move(pairs);
     }
 
     /// One of the authors' plans: all its paths once in file order, then all again.

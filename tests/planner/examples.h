@@ -27,12 +27,14 @@ inline Problem toy(std::vector<std::string> ids, int stages, int length, int mic
     problem.gradient_bytes.assign(static_cast<std::size_t>(stages), 0);
     problem.shared_links = false;
     problem.charge_all_reduce = false;
+    std::vector<Hop> pairs;
     for (int a = 0; a < n; ++a)
         for (int b = 0; b < n; ++b) {
-            problem.hops.push_back({1.0, 1.0, 0, 0, a * n + b});
+            pairs.push_back({1.0, 1.0, 0, 0, a * n + b});
             problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" +
                                          problem.node_ids[static_cast<std::size_t>(b)]);
         }
+    problem.hops = std::move(pairs);
     return problem;
 }
 

@@ -59,6 +59,7 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
         latency[k] = real(0.005, 0.3);
         bandwidth[k] = real(5e6, 3e8);
     }
+    std::vector<Hop> pairs;
     for (int a = 0; a < n; ++a)
         for (int b = 0; b < n; ++b) {
             const int from = region[static_cast<std::size_t>(a)], to = region[static_cast<std::size_t>(b)];
@@ -68,8 +69,9 @@ inline Problem random_problem(std::uint64_t seed, const RandomRules& rules = {})
             Hop hop{near ? 0.001 : latency[pair], rate, problem.forward_bytes / rate, problem.backward_bytes / rate,
                     near ? regions * regions + a * n + b : static_cast<int>(pair)};
             if (a != b && rng.uniform() < rules.missing_lines) hop.line = no_line;
-            problem.hops.push_back(hop);
+            pairs.push_back(hop);
         }
+    problem.hops = std::move(pairs);
     for (int line = 0; line < regions * regions + n * n; ++line)
         problem.line_names.push_back("line " + std::to_string(line));
     if (rng.below(4) == 0) {  // sizes given, and some of them even the places
@@ -101,14 +103,16 @@ inline Problem many_regions(std::uint64_t seed) {
     for (double& seconds : apart_s) seconds = 0.5 + 3 * rng.uniform();
     std::vector<int> region;
     for (int n = 0; n < nodes; ++n) region.push_back(static_cast<int>(rng.below(regions)));
+    std::vector<Hop> pairs;
     for (int a = 0; a < nodes; ++a) {
         problem.node_ids.push_back("n" + std::to_string(a));
         for (int b = 0; b < nodes; ++b) {
             const int from = region[static_cast<std::size_t>(a)], to = region[static_cast<std::size_t>(b)];
-            problem.hops.push_back({from == to ? 0.3 : apart_s[from * regions + to], 1e300, 0, 0, a * nodes + b});
+            pairs.push_back({from == to ? 0.3 : apart_s[from * regions + to], 1e300, 0, 0, a * nodes + b});
             problem.line_names.push_back("line " + std::to_string(a * nodes + b));
         }
     }
+    problem.hops = std::move(pairs);
     return problem;
 }
 

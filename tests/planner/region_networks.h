@@ -52,23 +52,24 @@ inline RegionNetwork region_network(std::uint64_t seed, const RegionShape& shape
     for (int a = 0; a < regions; ++a)
         for (int b = 0; b < regions; ++b)
             problem.line_names.push_back("r" + std::to_string(a) + "->r" + std::to_string(b));
-    for (int a = 0; a < shape.nodes; ++a)
-        for (int b = 0; b < shape.nodes; ++b) {
-            const int from = network.region[static_cast<std::size_t>(a)],
-                      to = network.region[static_cast<std::size_t>(b)];
-            Hop hop;
-            hop.latency_s = from == to ? 0.002 : apart_s[pair(from, to)];
-            hop.bandwidth_bytes_per_s = from == to ? 5e8 : rate[pair(from, to)];
+    std::vector<Hop> ways;
+    for (int a = 0; a < regions; ++a)
+        for (int b = 0; b < regions; ++b) {
+            Hop& hop = ways.emplace_back();
+            hop.latency_s = a == b ? 0.002 : apart_s[pair(a, b)];
+            hop.bandwidth_bytes_per_s = a == b ? 5e8 : rate[pair(a, b)];
             hop.seconds_per_forward = problem.forward_bytes / hop.bandwidth_bytes_per_s;
             hop.seconds_per_backward = problem.backward_bytes / hop.bandwidth_bytes_per_s;
-            hop.line = static_cast<int>(pair(from, to));
-            if (from == to) {
-                hop.line = static_cast<int>(problem.line_names.size());
-                problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" +
-                                             problem.node_ids[static_cast<std::size_t>(b)]);
-            }
-            problem.hops.push_back(hop);
+            hop.line = static_cast<int>(a == b ? problem.line_names.size() : pair(a, b));
+            if (a != b) continue;
+            std::vector<std::string> members;
+            for (NodeIndex n = 0; n < problem.nodes(); ++n)
+                if (network.region[at(n)] == a) members.push_back(problem.node_ids[n]);
+            for (const auto& from : members)
+                for (const auto& to : members)
+                    if (from != to) problem.line_names.push_back(from + "->" + to);
         }
+    problem.hops = Hops(network.region, std::move(ways));
     return network;
 }
 

@@ -112,6 +112,16 @@ std::pair<Problem, Plan> some_plan(std::uint64_t seed) {
 class TestGolden : public QObject {
     Q_OBJECT
 
+    static Experiment bundled(const std::string& name) {
+        return load_experiment(fmt::format("{}/resources/experiments/{}.json", SKIPPIPE_SOURCE_DIR, name)).experiment;
+    }
+    /// With the ring where the bundled document plans its reductions: what is charged stays to the bit.
+    static Problem charged(const std::string& name) {
+        auto experiment = bundled(name);
+        if (experiment.costs.all_reduce == AllReduceRule::planned) experiment.costs.all_reduce = AllReduceRule::charged;
+        return make_problem(experiment);
+    }
+
     const std::filesystem::path file_ = SKIPPIPE_SOURCE_DIR "/tests/data/golden_plans.json";
     const bool write_ = qEnvironmentVariableIsSet("SKIPPIPE_WRITE_GOLDEN");
     nlohmann::ordered_json golden_;
@@ -146,10 +156,7 @@ private Q_SLOTS:
         const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
         std::vector<std::pair<std::string, Problem>> problems{{"authors", authors.problem}};
         for (const char* name : {"quick-start", "single-cluster", "authors-20"})
-            problems.emplace_back(
-                name,
-                make_problem(load_experiment(fmt::format("{}/resources/experiments/{}.json", SKIPPIPE_SOURCE_DIR, name))
-                                 .experiment));
+            problems.emplace_back(name, charged(name));
         problems.emplace_back("random 3", examples::random_problem(3));
         problems.emplace_back("random 8, uneven", examples::uneven(examples::random_problem(8), 8));
         problems.emplace_back("authors, any sizes", authors.problem);
@@ -174,6 +181,21 @@ private Q_SLOTS:
         const auto spread = distribution(authors.problem, plan, request.robust->jitter, 50, 1, 1);
         found["authors, skippipe-joint, robust"] = {Hash().add(plan).text(), hex(spread.p95_s)};
         compare("plans", found);
+    }
+
+    void planned_reductions() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        nlohmann::ordered_json found;
+        for (const char* name : {"quick-start", "single-cluster"})
+            for (const char* planner : {"1f1b", "skippipe-joint"}) {
+                const auto problem = make_problem(bundled(name));
+                QVERIFY2(problem.plan_reductions, name);
+                const auto plan = registry.find(planner)->plan(problem, {.seed = 7, .steps = 2000, .threads = 2});
+                found[std::string(name) + ", " + planner] = {Hash().add(plan).text(),
+                                                             hex(evaluate(problem, plan).iteration_s)};
+            }
+        compare("planned reductions", found);
     }
 
     void timelines() {

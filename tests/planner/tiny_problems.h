@@ -54,6 +54,7 @@ inline Problem tiny_problem(std::uint64_t seed) {
         rate[k] = real(0.5, 4);
     }
     const double missing = chance(4) ? 0.1 : 0;
+    std::vector<Hop> pairs;
     for (int a = 0; a < n; ++a)
         for (int b = 0; b < n; ++b) {
             const int from = region[static_cast<std::size_t>(a)], to = region[static_cast<std::size_t>(b)];
@@ -64,8 +65,9 @@ inline Problem tiny_problem(std::uint64_t seed) {
             Hop hop{latency_s, rate_here, problem.forward_bytes / rate_here, problem.backward_bytes / rate_here,
                     near ? regions * regions + a * n + b : static_cast<int>(pair)};
             if (a != b && rng.uniform() < missing) hop.line = no_line;
-            problem.hops.push_back(hop);
+            pairs.push_back(hop);
         }
+    problem.hops = std::move(pairs);
     for (int line = 0; line < regions * regions + n * n; ++line)
         problem.line_names.push_back("line " + std::to_string(line));
     const auto freedom = rng.below(3);

@@ -98,8 +98,9 @@ private Q_SLOTS:
                 10'000 + seed, {.most_nodes = 8, .most_stages = 4, .missing_lines = seed % 3 == 0 ? 0.08 : 0});
             const int share = problem.stage_sizes.empty() ? 1 : problem.stage_sizes[0];
             problem.microbatches = share * (1 + problem.microbatches / share % std::max(2, 8 / share));
-            const bool missing = std::any_of(problem.hops.begin(), problem.hops.end(),
-                                             [](const Hop& hop) { return hop.line == no_line; });
+            auto hops = problem.hops;
+            const bool missing =
+                std::any_of(hops.begin(), hops.end(), [](const Hop& hop) { return hop.line == no_line; });
             const auto& searches = registry_.all();
             for (std::size_t k = 0; k < searches.size(); ++k) {
                 const auto& planner = *searches[k];

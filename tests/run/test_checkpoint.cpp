@@ -81,13 +81,14 @@ public:
     std::vector<float> weights(int node) const override { return states_.at(node).weights; }
     StageState state(int node) const override { return states_.at(node); }
     void set_state(int node, const StageState& state) override { states_.at(node) = state; }
-    std::vector<MessageResidual> residuals() const override {
-        std::vector<MessageResidual> all;
-        for (const auto& [node, state] : states_) all.push_back({node, node, 0, node > 1, {residual_, -residual_}});
+    RoundingResiduals residuals() const override {
+        RoundingResiduals all;
+        for (const auto& [node, state] : states_)
+            all.messages.push_back({node, node, 0, node > 1, {residual_, -residual_}});
         return all;
     }
-    void set_residuals(const std::vector<MessageResidual>& residuals) override {
-        for (const auto& one : residuals)
+    void set_residuals(const RoundingResiduals& residuals) override {
+        for (const auto& one : residuals.messages)
             if (states_.contains(one.from_node)) residual_ = one.values.at(0);
     }
 
@@ -278,7 +279,8 @@ private Q_SLOTS:
     void what_is_written_is_read() {
         const StageState first{{1, 2, 3}, {0.1F, -0.0F, 1e-40F}, {4, 5, 6}, 7};
         StageState second{{8}, {9}, {10}, 0};
-        const std::vector<MessageResidual> owed{{0, 1, 2, false, {0.5F}}, {11, 2, 1, true, {1, 2}}};
+        const RoundingResiduals owed{{{0, 1, 2, false, {0.5F}}, {11, 2, 1, true, {1, 2}}},
+                                     {{1, 12, {0.25F, -0.0F}}, {2, 3, {7}}}};
         write_stage(place_, 0, first);
         write_stage(place_, 1, second);
         write_residuals(place_, 3, owed);
@@ -345,7 +347,7 @@ private Q_SLOTS:
         const std::vector<float> many(500, 1.5F);
         write_stage(place_, 0, {many, many, many, 1});
         write_stage(place_, 1, {many, many, many, 1});
-        write_residuals(place_, 0, {{0, 0, 2, false, many}});
+        write_residuals(place_, 0, {{{0, 0, 2, false, many}}, {}});
         CheckpointManifest manifest;
         manifest.experiment_json = manifest.plan_json = "{}";
         write_manifest(place_, manifest);

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "views/compare/differences.h"
+#include "views/compare/race_panel.h"
 #include "views/curves/curve_panel.h"
+#include "views/theme/theme.h"
 
 using namespace skippipe;
 
@@ -88,6 +90,51 @@ private Q_SLOTS:
         QVERIFY(panel.equal_text().startsWith("Equal block FLOPs. At "));
         panel.show_runs({&full});
         QVERIFY(panel.equal_text().isEmpty());
+    }
+
+    /// Two seeds at skip ratio 0 and two at 0.25: rows are groups, the first one what others are compared with.
+    void runs_race_to_a_loss() {
+        std::vector<RunData> runs;
+        for (int i = 0; i < 4; ++i) {
+            RunData run;
+            run.info.id = i + 1;
+            run.info.planner = "gpipe";
+            run.experiment.seed = static_cast<std::uint64_t>(i % 2 + 1);
+            run.experiment.pipeline.skip_ratio = i < 2 ? 0 : 0.25;
+            const double iteration_s = i < 2 ? 10 : 5;
+            for (int n = 0; n <= 4; ++n)
+                run.metrics.push_back({.iteration = n,
+                                       .name = "validation_loss",
+                                       .value = 6 - n + 0.1 * (i % 2),
+                                       .network_s = iteration_s * n});
+            runs.push_back(std::move(run));
+        }
+        const std::vector<const RunData*> all{&runs[0], &runs[1], &runs[2], &runs[3]};
+        RacePanel panel;
+        panel.show_runs(all);
+        const auto& table = panel.table();
+        QCOMPARE(panel.group().currentText(), QString("All but seed"));
+        QCOMPARE(table.rowCount(), 2);
+        const auto cell = [&](int row, int column) {
+            return table.item(row, column)->text().replace(QChar(0x2009), ' ');
+        };
+        QCOMPARE(cell(0, 0), QString("skip ratio 0.0"));
+        QCOMPARE(cell(1, 0), QString("skip ratio 0.25"));
+        QVERIFY2(cell(0, 2).startsWith("39.5 s") && cell(1, 2).startsWith("19.8 s"), qPrintable(cell(1, 2)));
+        QCOMPARE(cell(1, 3), QString("0.500"));
+        QCOMPARE(table.item(1, 3)->foreground().color(), theme().good);
+        QCOMPARE(cell(0, 4), QString());
+        QVERIFY(cell(1, 4).startsWith("0.00") || cell(1, 4).startsWith("<"));
+        QVERIFY2(cell(1, 6).startsWith(QString::fromUtf8("−")), qPrintable(cell(1, 6)));
+        panel.group().setCurrentIndex(0);
+        QCOMPARE(table.rowCount(), 4);
+        QCOMPARE(cell(2, 4), QString());  // of one run a side nothing can be tested
+        panel.target().setText("2");
+        QCOMPARE(cell(0, 1), QString("1 of 1"));
+        QCOMPARE(cell(1, 1), QString("0 of 1"));
+        QCOMPARE(cell(1, 2), QString("not reached"));
+        panel.metric().setCurrentIndex(1);
+        QVERIFY(table.isHidden());
     }
 
     void what_is_in_sight_stays_while_a_run_grows() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The inspector shows what is selected, and what is typed there is in the document.
+#include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QtTest>
@@ -63,6 +64,45 @@ private Q_SLOTS:
         QCOMPARE(document.experiment().topology.links[0].latency_s, 0.25);
         document.edit("Elsewhere", [](Experiment& changed) { changed.topology.links[0].latency_s = 0.5; });
         QVERIFY2(latency->text().startsWith("500") || latency->text().startsWith("0.5"), qPrintable(latency->text()));
+    }
+
+    void several_things_are_edited_together() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+        e.topology.nodes[1].memory_microbatches = 5;
+        for (auto& node : e.topology.nodes) node.device = "cuda";
+        add_link(e, "node-1", "node-2");
+        add_link(e, "node-2", "node-3");
+        e.topology.links[1].both_ways = false;
+        document.start_new(e);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        inspector.resize(300, 600);
+        inspector.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&inspector));
+        selection.select({.nodes = {"node-1", "node-2"}, .links = {{"node-1", "node-2"}, {"node-2", "node-3"}}});
+        auto* memory = inspector.widget()->findChild<QLineEdit*>("memory_microbatches");
+        QVERIFY(memory != nullptr);
+        QVERIFY2(memory->text().isEmpty() && memory->placeholderText() == "mixed", qPrintable(memory->text()));
+        QCOMPARE(inspector.widget()->findChild<QLineEdit*>("device")->text(), QString("cuda"));
+        QCOMPARE(inspector.widget()->findChild<QCheckBox*>("both_ways")->checkState(), Qt::PartiallyChecked);
+        memory->setFocus();
+        QTest::keyClick(memory, Qt::Key_Return);
+        QVERIFY2(document.experiment() == e, "nothing was entered");
+        type(memory, "7");
+        QCOMPARE(memory->text(), QString("7"));
+        QCOMPARE(document.experiment().topology.nodes[0].memory_microbatches, std::optional<int>(7));
+        QCOMPARE(document.experiment().topology.nodes[1].memory_microbatches, std::optional<int>(7));
+        QVERIFY(!document.experiment().topology.nodes[2].memory_microbatches);
+        QCOMPARE(document.undo_stack().count(), 1);
+        type(inspector.widget()->findChild<QLineEdit*>("bandwidth_bytes_per_s"), "1 Gbit/s");
+        for (const auto& link : document.experiment().topology.links) QCOMPARE(link.bandwidth_bytes_per_s, 125e6);
+        document.undo_stack().undo();
+        document.undo_stack().undo();
+        QVERIFY(document.experiment() == e);
+        QCOMPARE(memory->placeholderText(), QString("mixed"));
     }
 
     void the_rule_for_gradients_says_what_it_means() {

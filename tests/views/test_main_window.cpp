@@ -582,6 +582,8 @@ private Q_SLOTS:
         });
         for (auto* button : window.design_page().findChildren<QPushButton*>())
             if (button->toolTip().startsWith("Opens a copy of")) button->click();
+        for (auto* entry : window.design_page().tools().findChild<QMenu*>()->actions())
+            if (entry->toolTip().startsWith("Opens a copy of")) entry->trigger();
         const auto bundled = QDir(":/experiments").entryList();
         QVERIFY(bundled.size() >= 6);
         QCOMPARE(opened, QSet<QString>(bundled.begin(), bundled.end()));
@@ -671,6 +673,10 @@ private Q_SLOTS:
             QCOMPARE(window->palette().color(QPalette::Window), theme().surface_2);
         }
         const auto rows = [](MainWindow& window) { return window.findChild<QSplitter*>("design_rows"); };
+        window->watch_page().curves().set_metrics({"gradient_norm", "perplexity"});
+        window->watch_page().curves().set_axis(WorkAxis::microbatches);
+        const QStringList charts = window->watch_page().curves().choices();
+        QCOMPARE(charts, (QStringList{"microbatches", "perplexity", "gradient_norm"}));
         rows(*window)->setSizes({150, 450});
         panes(*window)->setSizes({800, 400});
         window->resize(1100, 700);
@@ -682,6 +688,8 @@ private Q_SLOTS:
         window->show_workspace(MainWindow::compare);
         QVERIFY(QTest::qWaitForWindowExposed(window.get()));
         QVERIFY(window->theme_choice_now() == ThemeChoice::dark && theme().dark);
+        QCOMPARE(window->watch_page().curves().choices(), charts);
+        QCOMPARE(window->compare_page().curves().choices(), (QStringList{"iteration", "loss"}));
         QCOMPARE(window->height(), 700);
         // Newer Qt keeps a restored window within its screen, which has 800 pixels here.
         const bool kept = window->width() == 1100;

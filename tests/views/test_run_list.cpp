@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The run list owns tags and notes: what is typed there is in the record.
+#include <QClipboard>
 #include <QHeaderView>
 #include <QMenu>
 #include <QTemporaryDir>
@@ -175,6 +176,55 @@ private Q_SLOTS:
         QVERIFY(list.view().isColumnHidden(RunTable::speed));
         QVERIFY(!list.view().isColumnHidden(RunTable::number));
         menu->close();
+    }
+
+    void runs_are_starred_archived_and_deleted_with_undo() {
+        RunFeed feed(file_);
+        {
+            RunList list(feed);
+            QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
+            const auto* model = list.view().model();
+            const auto choose = [&](const char* words) {
+                Q_EMIT list.view().customContextMenuRequested({5, 5});
+                auto* menu = list.view().findChild<QMenu*>("run_menu");
+                QAction* found = nullptr;
+                for (auto* action : menu->actions())
+                    if (action->text() == words) found = action;
+                if (found != nullptr) found->trigger();
+                delete menu;
+                return found != nullptr;
+            };
+            list.select({first_});
+            QVERIFY(choose("Star"));
+            QTRY_COMPARE_WITH_TIMEOUT(Reader(file_).run(first_)->tags, std::vector<std::string>{star_tag}, patient_ms);
+            QTRY_VERIFY(model->index(1, RunTable::name).data().toString() == QString::fromUtf8("☆ first"));
+            QVERIFY(choose("Archive"));
+            QTRY_COMPARE(model->rowCount(), 1);
+            list.findChild<QLineEdit*>("run_filter")->setText("archived");
+            QCOMPARE(model->rowCount(), 1);
+            list.select({first_});
+            QVERIFY(choose("Take out of the archive"));
+            QTRY_COMPARE(model->rowCount(), 0);
+            list.findChild<QLineEdit*>("run_filter")->clear();
+            QTRY_COMPARE(model->rowCount(), 2);
+
+            QSignalSpy removed(&list, &RunList::removed);
+            list.select({first_});
+            QTest::keyClick(&list.view(), Qt::Key_Delete);
+            QCOMPARE(removed.size(), 1);
+            QCOMPARE(model->rowCount(), 1);
+            list.undo_removal();
+            QCOMPARE(model->rowCount(), 2);
+            list.select({second_});
+            QVERIFY(choose("Copy as command"));
+            const QString command = QGuiApplication::clipboard()->text();
+            QVERIFY2(command.startsWith(QString("skippipe export %1 --format plan").arg(second_)), qPrintable(command));
+            QVERIFY(command.contains(QString::fromStdString("--db '" + file_.string() + "'")));
+            QVERIFY(choose("Delete"));
+            QVERIFY(Reader(file_).run(second_).has_value());  // it can still be undone
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(!Reader(file_).run(second_).has_value(), patient_ms);
+        QVERIFY(Reader(file_).run(first_).has_value());
     }
 
     void an_eye_hides_a_run_and_leaves_the_selection() {

@@ -43,7 +43,7 @@ class TestRunLoader : public QObject {
     std::size_t spans_each() const {
         return static_cast<std::size_t>(
             std::count_if(planned_->timeline.spans.begin(), planned_->timeline.spans.end(),
-                          [](const Span& span) { return is_compute(span.kind) || is_transfer(span.kind); }));
+                          [](const Span& span) { return is_compute(span.kind) || is_on_line(span.kind); }));
     }
     double length() const { return planned_->timeline.iteration_s; }
     double idle_share() const { return std::accumulate(planned_->idle.share.begin(), planned_->idle.share.end(), 0.0); }

@@ -8,6 +8,7 @@
 #include "views/idle/split_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/timeline/counters.h"
 #include "views/timeline/difference_table.h"
 #include "views/timeline/find_bar.h"
 #include "views/timeline/follow.h"
@@ -393,6 +394,84 @@ private Q_SLOTS:
         Q_EMIT table.findChild<QTableWidget*>()->cellClicked(2, 0);
         QCOMPARE(chosen[0].front().toInt(), 1);
         QCOMPARE(chosen[1].front().toInt(), -1);
+    }
+
+    /// Lane a: F0 0-1, F1 2-3, F2 4-5, B3 6-7, B4 8-9 of each iteration; of lane b each 0.1 longer. Nobody frees 0
+    /// to 2.
+    void counters_add_up() {
+        const auto data = two_iterations();
+        const auto profile = counter_profile(*data, {0}, 0, 10, 10);
+        const std::vector<float> held{1, 1, 2, 2, 3, 3, 3, 3, 3, 0};
+        QCOMPARE(profile[0], held);
+        const auto later = counter_profile(*data, {0}, 13, 15, 2);  // from within the second iteration
+        QCOMPARE(later[0], (std::vector<float>{2, 2}));
+        QCOMPARE(later[2], (std::vector<float>{1, 0}));
+        const auto example = examples::collision();
+        const auto lanes = lanes_of_example(example);  // A: F0 2-3, F1 3-4, B0 5.5-7.5, B1 7.5-9.5
+        const auto both = counter_profile(*lanes, {1}, 0, 10, 20);
+        QCOMPARE(both[0][3], 0.0F);
+        QCOMPARE(both[0][5], 1.0F);
+        QCOMPARE(both[0][14], 2.0F);
+        QCOMPARE(both[0][15], 1.0F);
+        QCOMPARE(both[0][18], 1.0F);
+        QCOMPARE(both[0][19], 0.0F);
+        TimelineData sent;
+        sent.set_lanes({"a"});
+        for (const double at : {1.0, 2.0}) {  // they overlap from 2 to 3
+            Span span;
+            span.kind = SpanKind::transfer_forward;
+            span.node = span.to_node = 0;
+            span.start_s = span.ready_s = at;
+            span.end_s = at + 2;
+            span.bytes = 100;
+            sent.add(span, 0, 0, static_cast<std::int64_t>(at));
+        }
+        sent.finish();
+        QCOMPARE(counter_profile(sent, {0}, 0, 5, 5)[1], (std::vector<float>{0, 50, 100, 50, 0}));
+        QVERIFY(counter_profile(sent, {0}, 1, 1, 5)[1].empty());
+    }
+
+    void a_pinned_lane_stays_while_others_scroll() {
+        auto data = std::make_shared<TimelineData>();
+        std::vector<std::string> names;
+        for (int i = 0; i < 40; ++i) names.push_back("n" + std::to_string(i));
+        data->set_lanes(names);
+        for (int i = 0; i < 40; ++i)
+            data->add(Span{SpanKind::forward, NodeIndex(i), -1, 0, MicrobatchIndex(i), 0, 0, 10, 0}, 0, 0, i);
+        data->finish();
+        ShownTimeline shown(data, {800, 300});
+        QTest::mouseClick(&shown.view, Qt::LeftButton, {}, shown.view.place_of(5, 3).toPoint());
+        QTRY_COMPARE(shown.view.selected_lane(), 3);
+        QTest::keyClick(&shown.view, Qt::Key_P);
+        QCOMPARE(shown.view.pinned(), std::set<std::string>{"n3"});
+        const double top = shown.view.place_of(5, 3).y(), first = shown.view.place_of(5, 0).y();
+        QVERIFY(top < first);
+        QTest::keyClick(&shown.view, Qt::Key_Down);
+        QCOMPARE(shown.view.place_of(5, 3).y(), top);
+        QVERIFY(shown.view.place_of(5, 0).y() < first);
+        // What scrolled under it is not clicked there.
+        QTest::keyClick(&shown.view, Qt::Key_Escape);
+        QCOMPARE(shown.view.selected_lane(), -1);
+        QTest::mouseClick(&shown.view, Qt::LeftButton, {}, shown.view.place_of(5, 3).toPoint());
+        QTRY_COMPARE(shown.view.selected_lane(), 3);
+        QTest::keyClick(&shown.view, Qt::Key_P);
+        QVERIFY(shown.view.pinned().empty());
+    }
+
+    void the_moment_is_dragged_on_the_axis() {
+        ShownTimeline shown(two_iterations(), {800, 300});
+        QSignalSpy moved(&shown.view, &TimelineView::moment_moved);
+        const auto axis = [&](double seconds) {
+            return QPoint(static_cast<int>(shown.view.place_of(seconds, 0).x()), 10);
+        };
+        QTest::mouseClick(&shown.view, Qt::LeftButton, {}, axis(5));
+        QTest::qWait(50);
+        QCOMPARE(moved.size(), 0);  // nobody shows a moment
+        shown.view.set_moment(2.0);
+        QTest::mouseClick(&shown.view, Qt::LeftButton, {}, axis(5));
+        QTRY_COMPARE(moved.size(), 1);
+        QVERIFY(std::abs(moved[0][0].toDouble() - 5) < 0.1);
+        QVERIFY(!shown.view.area());
     }
 
     void a_card_never_covers_what_it_explains() {

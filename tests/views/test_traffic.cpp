@@ -107,8 +107,14 @@ private Q_SLOTS:
         bar.set_moment(15);
         QCOMPARE(bar.moment_s(), 15.0);
         QCOMPARE(moved.size(), 0);
+        bar.set_range(12, 40);
+        QCOMPARE(bar.moment_s(), 15.0);  // it stays while it is in sight
         bar.set_range(20, 40);
-        QCOMPARE(bar.moment_s(), 25.0);  // it keeps its place
+        QCOMPARE(bar.moment_s(), 20.0);
+        bar.set_moment(40);
+        bar.set_range(20, 50);
+        QCOMPARE(bar.moment_s(), 50.0);  // with what is newest
+        bar.set_moment(30);
         bar.findChild<QSlider*>("replay")->setValue(10'000);
         QCOMPARE(moved.size(), 1);
         bar.findChild<QToolButton*>("replay_play")->click();

@@ -23,6 +23,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
       only_differing_(new QCheckBox(tr("Only what differs"))),
       curves_(new CurvePanel),
       omissions_(new OmissionPanel),
+      race_(new RacePanel),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)) {
     auto* splitter = new QSplitter(Qt::Horizontal, this);
@@ -72,6 +73,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     scroll->setWidget(stack_);
     tabs_->addTab(differences_tab, tr("Differences"));
     tabs_->addTab(curves_, tr("Curves"));
+    tabs_->addTab(race_, tr("To a loss"));
     tabs_->addTab(omissions_, tr("Stages kept"));
     tabs_->addTab(scroll, tr("Timelines"));
     tabs_->setDocumentMode(true);
@@ -111,6 +113,7 @@ void ComparePage::refresh() {
     curves_->set_empty_text(drawn.empty() && !runs.empty()
                                 ? tr("All selected runs are hidden; a click on a run's colour in the list shows it")
                                 : tr("The selected runs have no values of this kind"));
+    race_->show_runs(runs);
     omissions_->show_runs(drawn, feed_.file() == default_record_path() ? std::filesystem::path{} : feed_.file());
     show_timelines(runs);
 }
@@ -171,11 +174,11 @@ void ComparePage::add_heading(const QString& words) {
 }
 
 void ComparePage::divide_columns() {
-    constexpr int least_figures = 120, least_words = 200, most_words = 400;
-    int figures = 0;  // whole: a difference without its end is another figure
+    constexpr int least_figures = 120, most_figures = 216, least_words = 200, most_words = 400;
+    int figures = 0;  // whole: a difference without its end is another figure; a description may end in "…"
     for (int c = 1; c < table_->columnCount(); ++c) {
         table_->resizeColumnToContents(c);
-        const int width = std::max(least_figures, table_->columnWidth(c) + size::gap);
+        const int width = std::clamp(table_->columnWidth(c) + size::gap, least_figures, most_figures);
         table_->setColumnWidth(c, width);
         figures += width;
     }

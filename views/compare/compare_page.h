@@ -7,6 +7,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "views/compare/race_panel.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/omission_panel.h"
 #include "views/runs/run_list.h"
@@ -14,8 +15,8 @@
 
 namespace skippipe {
 
-/// Runs side by side: the list, and of those selected differences, curves, perplexity by stages kept, and timelines
-/// under one zoom.
+/// Runs side by side: the list, and of those selected differences, curves, what each needs to a loss, perplexity by
+/// stages kept, and timelines under one zoom.
 class ComparePage : public QWidget {
     Q_OBJECT
 public:
@@ -26,6 +27,7 @@ public:
     const QTableWidget& table() const { return *table_; }
     CurvePanel& curves() { return *curves_; }
     OmissionPanel& omissions() { return *omissions_; }
+    RacePanel& race() { return *race_; }
     const std::vector<TimelineView*>& timelines() const { return timelines_; }
     TimeZoom& zoom() { return zoom_; }
 
@@ -51,6 +53,7 @@ private:
     QCheckBox* only_differing_;
     CurvePanel* curves_;
     OmissionPanel* omissions_;
+    RacePanel* race_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include <QObject>
+#include <QSet>
 #include <QStringList>
 
 #include "views/runs/parameters.h"
@@ -151,6 +153,8 @@ std::vector<Grouping> groupings(const std::vector<const RunData*>& runs) {
     std::vector<Grouping> found;
     if (runs.size() < 2) return found;
     found.push_back({QObject::tr("All runs"), QStringList(static_cast<qsizetype>(runs.size()), QObject::tr("All"))});
+    if (const auto own = seed_groups(runs); QSet<QString>(own.begin(), own.end()).size() > 1)
+        found.push_back({QObject::tr("All but seed"), own});
     for (const auto& parameter : differing(runs)) {
         if (parameter.pointer.ends_with("/seed")) continue;
         Grouping grouping{parameter.name, {}};
@@ -159,6 +163,19 @@ std::vector<Grouping> groupings(const std::vector<const RunData*>& runs) {
         found.push_back(std::move(grouping));
     }
     return found;
+}
+
+QStringList seed_groups(const std::vector<const RunData*>& runs) {
+    QStringList words(static_cast<qsizetype>(runs.size()));
+    for (const auto& parameter : differing(runs)) {
+        if (parameter.pointer.ends_with("/seed")) continue;
+        const QString last = parameter.name.section(", ", -1);
+        for (qsizetype i = 0; i < words.size(); ++i)
+            words[i] += (words[i].isEmpty() ? QString{} : QStringLiteral(", ")) + last + ' ' + parameter.values[i];
+    }
+    for (auto& word : words)
+        if (word.isEmpty()) word = QObject::tr("All");
+    return words;
 }
 
 MeanBand mean_band(const std::vector<std::vector<CurvePoint>>& all) {

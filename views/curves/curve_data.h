@@ -42,8 +42,13 @@ struct Grouping {
     QStringList keys;  ///< one a run: "skip ratio 0.25"
 };
 
-/// All together, then by each parameter that differs, seeds left out; none for fewer than two runs.
+/// All together, by all that differs but the seed, then by each parameter that differs, seeds left out; none for fewer
+/// than two runs.
 std::vector<Grouping> groupings(const std::vector<const RunData*>& runs);
+
+/// A word a run: those that differ in nothing but their seed have the same one. "skip ratio 0.25, planner gpipe"; where
+/// nothing else differs, "All".
+QStringList seed_groups(const std::vector<const RunData*>& runs);
 
 struct MeanBand {
     std::vector<CurvePoint> mean, low, high;  ///< of the same x

@@ -19,8 +19,8 @@
 namespace skippipe {
 namespace {
 
-constexpr WorkAxis x_choices[] = {WorkAxis::iteration, WorkAxis::tokens, WorkAxis::block_flops, WorkAxis::network_time,
-                                  WorkAxis::machine_time};
+constexpr WorkAxis x_choices[] = {WorkAxis::iteration,   WorkAxis::microbatches, WorkAxis::tokens,
+                                  WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time};
 constexpr std::pair<const char*, double> smoothings[] = {
     {"None", 0}, {"Light", 0.6}, {"Medium", 0.9}, {"Strong", 0.97}};
 constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168;
@@ -243,6 +243,21 @@ WorkAxis CurvePanel::axis() const { return x_choices[x_->currentIndex()]; }
 void CurvePanel::set_axis(WorkAxis axis) {
     for (int i = 0; i < x_->count(); ++i)
         if (x_choices[i] == axis) x_->setCurrentIndex(i);
+}
+
+QStringList CurvePanel::choices() const {
+    const auto name = to_string(axis());
+    QStringList all{QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))};
+    for (const auto* chart : charts_) all << chart->property("metric").toString();
+    return all;
+}
+
+void CurvePanel::restore(const QStringList& choices) {
+    if (choices.isEmpty()) return;
+    if (const auto axis = work_axis(choices.front().toStdString())) set_axis(*axis);
+    std::vector<std::string> metrics;
+    for (const auto& name : choices.mid(1)) metrics.push_back(name.toStdString());
+    set_metrics(metrics);
 }
 
 void CurvePanel::set_smoothing(double weight) {

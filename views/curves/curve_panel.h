@@ -32,6 +32,9 @@ public:
     void set_metrics(const std::vector<std::string>& metrics);
     /// What the horizontal axis shows.
     void set_axis(WorkAxis axis);
+    /// What is drawn, as text that `restore` reads: metrics and axis. Of another version's text what is known is taken.
+    QStringList choices() const;
+    void restore(const QStringList& choices);
     /// Weight of `smoothed`; 0: none.
     void set_smoothing(double weight);
     /// Whether what is in sight, once zoomed, goes on with the newest points.

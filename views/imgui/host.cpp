@@ -16,6 +16,8 @@
 namespace skippipe {
 namespace {
 
+constexpr double off_veil = 0.6;  // of the ground over what is switched off
+
 int button_number(Qt::MouseButton button) {
     return button == Qt::LeftButton ? 0 : button == Qt::RightButton ? 1 : button == Qt::MiddleButton ? 2 : -1;
 }
@@ -114,6 +116,9 @@ void ImGuiHost::one_frame() {
                      ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus);
     ImGui::PopStyleVar(3);
     draw(*ImGui::GetWindowDrawList());
+    // What is switched off is of an earlier state: it stays readable, and pale.
+    if (!isEnabled())
+        ImGui::GetWindowDrawList()->AddRectFilled({0, 0}, io.DisplaySize, packed(theme().surface, off_veil));
     ImGui::End();
     ImGui::Render();
 }
@@ -181,6 +186,7 @@ void ImGuiHost::wheelEvent(QWheelEvent* e) {
 void ImGuiHost::leaveEvent(QEvent*) { push({Input::move, {-1e6, -1e6}, 0, false, {}, {}}); }
 
 void ImGuiHost::changeEvent(QEvent* event) {
+    if (event->type() == QEvent::EnabledChange) request_frame();
     if (event->type() == QEvent::StyleChange && context_ != nullptr) {
         ImGui::SetCurrentContext(context_);
         style();

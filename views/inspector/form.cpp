@@ -138,6 +138,7 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
     editors_[key] = editor;
     faults_[key] = fault;
     values_[key] = value;
+    placeholders_[key] = placeholder;
 }
 
 /// The line with a button beside it that asks for a file, or for a folder.
@@ -198,8 +199,36 @@ void FormRows::add_switch(const char* key, const Info& info, bool value, std::fu
     editors_[key] = box;
 }
 
+namespace {
+/// No text that a value has.
+const QString mixed_value = QStringLiteral("\x1fmixed");
+}  // namespace
+
+void FormRows::show_mixed(const char* key) {
+    QWidget* editor = FormRows::editor(key);
+    if (editor == nullptr || editor->property("faulty").toBool()) return;
+    values_[key] = mixed_value;
+    const QSignalBlocker quiet(editor);
+    auto* line = qobject_cast<QLineEdit*>(editor);
+    if (auto* box = qobject_cast<QComboBox*>(editor)) {
+        line = box->lineEdit();
+        box->setPlaceholderText(tr("mixed"));
+        box->setCurrentIndex(-1);
+    }
+    if (auto* box = qobject_cast<QCheckBox*>(editor)) box->setCheckState(Qt::PartiallyChecked);
+    if (line == nullptr || line->isModified()) return;
+    const QSignalBlocker quiet_line(line);
+    line->clear();
+    line->setPlaceholderText(tr("mixed"));
+}
+
 void FormRows::refresh(const char* key, const QString& value) {
     QWidget* editor = FormRows::editor(key);
+    if (values_[key] == mixed_value) {
+        auto* line = qobject_cast<QLineEdit*>(editor);
+        if (auto* box = qobject_cast<QComboBox*>(editor)) line = box->lineEdit();
+        if (line != nullptr) line->setPlaceholderText(placeholders_[key]);
+    }
     const bool faulty = editor != nullptr && editor->property("faulty").toBool();
     // A refused text stays to be corrected until its own value changes elsewhere.
     if (faulty && values_[key] == value) return;
@@ -220,7 +249,10 @@ void FormRows::refresh(const char* key, const QString& value) {
 }
 
 void FormRows::refresh(const char* key, bool value) {
-    if (auto* box = qobject_cast<QCheckBox*>(editor(key))) box->setChecked(value);
+    auto* box = qobject_cast<QCheckBox*>(editor(key));
+    if (box == nullptr) return;
+    box->setTristate(false);
+    box->setChecked(value);
 }
 
 void FormRows::add_note(QWidget* note, const std::string& below) {

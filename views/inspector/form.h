@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Property rows made from core/experiment/describe.h: one row a field, each edit one undo command.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -37,6 +38,8 @@ public:
     /// Fills a row anew, unless the user is in it.
     void refresh(const char* key, const QString& value);
     void refresh(const char* key, bool value);
+    /// The parts that are edited together differ in this field: it says so until something is entered.
+    void show_mixed(const char* key);
     /// Words under the row of that field, or under all rows.
     void add_note(QWidget* note, const std::string& below = {});
     /// The editor of a field; null where it has none.
@@ -54,10 +57,12 @@ private:
     std::map<std::string, QWidget*> editors_;
     std::map<std::string, QLabel*> faults_;
     std::map<std::string, QString> values_;
+    std::map<std::string, QString> placeholders_;
 };
 
-/// A form over one part of the document. `locate` finds it in an `Experiment&` and in a `const Experiment&` (null:
-/// gone); fields named in `hidden` have no row; a field in `choices` may be picked from a list.
+/// A form over one part of the document, or over several that are edited together. `locate` finds it in an
+/// `Experiment&` and in a `const Experiment&` (null: gone), or gives a vector of pointers to all of them; fields named
+/// in `hidden` have no row; a field in `choices` may be picked from a list.
 template <class T>
 class Form final : public FormRows {
 public:
@@ -69,13 +74,14 @@ public:
         : FormRows(parent),
           document_(document),
           path_(std::move(path)),
-          locate_(locate),
-          look_(locate),
+          parts_([locate](Experiment& e) { return as_list(locate(e)); }),
+          look_([locate](const Experiment& e) { return as_list(locate(e)); }),
           hidden_(std::move(hidden)),
           choices_(std::move(choices)) {
-        if (const T* part = look_(document_.experiment())) {
+        if (const auto parts = look_(document_.experiment()); !parts.empty()) {
             Build build{*this};
-            describe(build, *part);
+            describe(build, *parts.front());
+            refresh_all();
         }
         connect(&document_, &Document::changed, this, [this] { refresh_all(); });
         connect(this, &FormRows::refused, &document_, [this](const QString& key, const QString& what) {
@@ -99,18 +105,48 @@ private:
         void operator()(const char*, Other&, const Info&) const {}
     };
 
+    template <class Found>
+    static auto as_list(Found found) {
+        if constexpr (std::is_pointer_v<Found>)
+            return found == nullptr ? std::vector<Found>{} : std::vector<Found>{found};
+        else
+            return found;
+    }
+
+    /// Reads one field of a T, found by its key.
+    template <class Value>
+    struct Look {
+        std::string_view key;
+        const Value* found = nullptr;
+        void operator()(const char* name, const Value& member, const Info&) {
+            if (key == name) found = &member;
+        }
+        template <class Other>
+        void operator()(const char*, const Other&, const Info&) {}
+    };
+
+    template <class Value>
+    bool is_mixed(const char* key, const Value& value) const {
+        const auto parts = look_(document_.experiment());
+        return std::any_of(parts.begin(), parts.end(), [&](const T* part) {
+            Look<Value> look{key};
+            describe(look, *part);
+            return look.found != nullptr && !(*look.found == value);
+        });
+    }
+
     template <class Value>
     void store(const char* key, const Value& value) {
         document_.edit(
             label_of(key),
             [&](Experiment& e) {
-                T* part = locate_(e);
-                if (part == nullptr) return;
-                const T before = *part;
-                Assign<Value> assign{key, value};
-                describe(assign, *part);
-                const T after = *part;
-                if (also) also(e, key, before, after);
+                for (T* part : parts_(e)) {
+                    const T before = *part;
+                    Assign<Value> assign{key, value};
+                    describe(assign, *part);
+                    const T after = *part;
+                    if (also) also(e, key, before, after);
+                }
             },
             path_ + '/' + key);
     }
@@ -173,7 +209,8 @@ private:
         Form& form;
         template <class Value>
         void operator()(const char* key, const Value& value, const Info& info) const {
-            if (form.hidden_.count(key)) return;
+            if (form.hidden_.count(key) || form.editor(key) == nullptr) return;
+            if (form.is_mixed(key, value)) return form.show_mixed(key);
             if constexpr (std::is_same_v<Value, bool>)
                 form.refresh(key, value);
             else if constexpr (std::is_enum_v<Value> || is_plain<Value> || IsOptional<Value>::value ||
@@ -183,16 +220,16 @@ private:
     };
 
     void refresh_all() {
-        const T* part = look_(document_.experiment());
-        if (part == nullptr) return;
+        const auto parts = look_(document_.experiment());
+        if (parts.empty()) return;
         Refresh refresh{*this};
-        describe(refresh, *part);
+        describe(refresh, *parts.front());
     }
 
     Document& document_;
     QString path_;
-    std::function<T*(Experiment&)> locate_;
-    std::function<const T*(const Experiment&)> look_;
+    std::function<std::vector<T*>(Experiment&)> parts_;
+    std::function<std::vector<const T*>(const Experiment&)> look_;
     std::set<std::string> hidden_;
     Choices choices_;
 };

@@ -2,17 +2,22 @@
 #include "views/inspector/inspector.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QApplication>
 #include <QComboBox>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QSlider>
 #include <QToolButton>
 
 #include "core/base/format.h"
 #include "core/experiment/counts.h"
 #include "core/experiment/model_size.h"
 #include "core/experiment/presets.h"
+#include "views/inspector/applying.h"
 #include "views/inspector/form.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -37,43 +42,6 @@ QStringList region_names(const Experiment& e) {
 
 }  // namespace
 
-QString skip_words(int stages, double skip_ratio) {
-    const int visited = path_length(stages, skip_ratio);
-    if (stages < 1 || visited > stages || visited < std::min(stages, 2))
-        return QObject::tr("Leaves %1 of %2 stages: a microbatch needs at least 2").arg(visited).arg(stages);
-    if (visited == stages) return QObject::tr("Every microbatch visits all %1 stages").arg(stages);
-    return QObject::tr("Visits %1 of %2 stages: drops %3 of all, %4 of those that may be skipped")
-        .arg(visited)
-        .arg(stages)
-        .arg(percent(1 - static_cast<double>(visited) / stages),
-             percent(static_cast<double>(stages - visited) / (stages - 1)));
-}
-
-QString skip_words(const Pipeline& pipeline, const PlannerRegistry& planners) {
-    const Planner* planner = planners.find(pipeline.planner);
-    if (planner == nullptr || !planner->full_pipeline()) return skip_words(pipeline.stages, pipeline.skip_ratio);
-    return QObject::tr("%1 ignores the skip ratio: every microbatch visits all %2 stages")
-        .arg(QString::fromStdString(pipeline.planner))
-        .arg(pipeline.stages);
-}
-
-QString all_reduce_words(const Experiment& experiment) {
-    if (!experiment.topology.hop_matrix_s.empty() && experiment.costs.all_reduce != AllReduceRule::free)
-        return QObject::tr("A hop matrix has no bandwidth to sum gradients over: they are summed for free");
-    switch (experiment.costs.all_reduce) {
-        case AllReduceRule::charged:
-            return QObject::tr(
-                "Each stage sums its gradients round a ring of its nodes, once all of them are done, "
-                "beside all other traffic");
-        case AllReduceRule::free: return QObject::tr("Gradients are summed at no cost: what pipelines alone take");
-        case AllReduceRule::planned:
-            return QObject::tr(
-                "Parts and sums of gradients are transfers over the same lines as activations; the "
-                "planner chooses who sends what to whom. Under the virtual clock, without failures");
-    }
-    return {};
-}
-
 Inspector::Inspector(Document& document, SelectionModel& selection, FailureEditor& failures,
                      const PlannerRegistry& planners, QWidget* parent)
     : QScrollArea(parent), document_(document), selection_(selection), failures_(failures), planners_(planners) {
@@ -96,9 +64,15 @@ QString Inspector::key_of_selection() const {
             .arg(static_cast<int>(trigger_of(failure)));
     }
     const auto things = s.nodes.size() + s.links.size() + s.regions.size();
-    QString key = things == 0  ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size())
+    QString key = things == 0 ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size()) +
+                                    applying_key(document_.experiment())
                   : things > 1 ? QStringLiteral("many")
                                : QString{};
+    if (things > 1) {
+        for (const auto& id : s.nodes) key += "/n:" + QString::fromStdString(id);
+        for (const auto& id : s.regions) key += "/r:" + QString::fromStdString(id);
+        for (const auto& link : s.links) key += "/l:" + QString::fromStdString(link.from + "->" + link.to);
+    }
     if (things == 1 && !s.nodes.empty()) key = "node/" + QString::fromStdString(*s.nodes.begin());
     if (things == 1 && !s.regions.empty()) key = "region/" + QString::fromStdString(*s.regions.begin());
     if (things == 1 && !s.links.empty())
@@ -107,7 +81,7 @@ QString Inspector::key_of_selection() const {
 }
 
 void Inspector::follow() {
-    if (const QString key = key_of_selection(); key != shown_ || key == "many") rebuild();
+    if (const QString key = key_of_selection(); key != shown_) rebuild();
 }
 
 void Inspector::rebuild() {
@@ -116,6 +90,7 @@ void Inspector::rebuild() {
                                        widget()->isAncestorOf(QApplication::focusWidget())
                                    ? QApplication::focusWidget()
                                    : nullptr;
+    const int scrolled = verticalScrollBar()->value();
     const QString kept = shown_.section('/', 0, 0), field = old_focus != nullptr ? old_focus->objectName() : QString{};
     // An editor may be what led here: it goes when its event is over.
     if (auto* old = takeWidget()) old->deleteLater();
@@ -125,7 +100,7 @@ void Inspector::rebuild() {
     column_->setSpacing(size::gap);
     shown_ = key_of_selection();
     const Selection& s = selection_.now();
-    if (shown_ == "many")
+    if (shown_.startsWith("many"))
         show_many();
     else if (shown_.startsWith("node/"))
         show_node(*s.nodes.begin());
@@ -139,6 +114,10 @@ void Inspector::rebuild() {
         show_experiment();
     column_->addStretch();
     setWidget(content);
+    if (shown_.section('/', 0, 0) == kept) {
+        content->adjustSize();
+        verticalScrollBar()->setValue(scrolled);
+    }
     // Who works by keys stays in the field whose value changed what is shown.
     if (!field.isEmpty() && shown_.section('/', 0, 0) == kept)
         if (auto* again = content->findChild<QWidget*>(field)) again->setFocus();
@@ -150,6 +129,7 @@ void Inspector::enter() {
 }
 
 QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
+    if (const auto before = open_.find(name); before != open_.end()) open = before->second;
     auto* button = new QToolButton;
     button->setText(name);
     button->setCheckable(true);
@@ -159,7 +139,8 @@ QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     button->setStyleSheet("QToolButton{font-weight:600;padding:2px 0;background:transparent;}");
     content->setVisible(open);
-    connect(button, &QToolButton::toggled, content, [button, content](bool on) {
+    connect(button, &QToolButton::toggled, content, [this, name, button, content](bool on) {
+        open_[name] = on;
         content->setVisible(on);
         button->setArrowType(on ? Qt::DownArrow : Qt::RightArrow);
     });
@@ -173,7 +154,17 @@ void Inspector::show_node(const std::string& id) {
     auto* form =
         new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
                        [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
-                       {}, {{"region", region_names}});
+                       hidden_node_fields(document_.experiment()), {{"region", region_names}});
+    auto* words = words_label({}, "small");
+    words->setObjectName("memory_words");
+    const auto say = [this, id, words] {
+        const Experiment& e = document_.experiment();
+        const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
+        words->setText(node == nullptr || has_errors(document_.faults()) ? QString{} : memory_words(e, *node));
+    };
+    connect(&document_, &Document::changed, words, say);
+    say();
+    form->add_note(words, "memory_bytes");
     form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
@@ -185,9 +176,10 @@ void Inspector::show_node(const std::string& id) {
 
 void Inspector::show_region(const std::string& id) {
     column_->addWidget(words_label(tr("Region"), "heading"));
-    auto* form = new Form<Region>(document_, QStringLiteral("region/") + QString::fromStdString(id), [id](auto& e) {
-        return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; });
-    });
+    auto* form = new Form<Region>(
+        document_, QStringLiteral("region/") + QString::fromStdString(id),
+        [id](auto& e) { return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; }); },
+        {"x", "y"});
     form->also = [this](Experiment& e, const std::string& key, const Region& before, const Region& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
@@ -209,7 +201,7 @@ void Inspector::show_link(const LinkKey& key) {
 }
 
 void Inspector::show_many() {
-    const Selection& s = selection_.now();
+    const Selection s = selection_.now();
     column_->addWidget(
         words_label(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
     const auto some = [](std::size_t count, const QString& one, const QString& more) {
@@ -218,7 +210,26 @@ void Inspector::show_many() {
     const QStringList parts{some(s.nodes.size(), tr("node"), tr("nodes")),
                             some(s.links.size(), tr("link"), tr("links")),
                             some(s.regions.size(), tr("region"), tr("regions"))};
-    column_->addWidget(words_label(tr("%1. Select one to change its properties").arg(parts.join(", ")), "secondary"));
+    column_->addWidget(
+        words_label(tr("%1. What is entered holds for all of a kind").arg(parts.join(", ")), "secondary"));
+    const auto all_of = [](auto& list, const auto& is_chosen) {
+        std::vector<decltype(&list.front())> found;
+        for (auto& thing : list)
+            if (is_chosen(thing)) found.push_back(&thing);
+        return found;
+    };
+    if (!s.nodes.empty()) {
+        const auto nodes = [s, all_of](auto& e) {
+            return all_of(e.topology.nodes, [&](const Node& n) { return s.nodes.count(n.id) > 0; });
+        };
+        section(tr("Nodes"), new Form<Node>(document_, "nodes", nodes, {"id", "x", "y"}, {{"region", region_names}}));
+    }
+    if (!s.links.empty()) {
+        const auto links = [s, all_of](auto& e) {
+            return all_of(e.topology.links, [&](const Link& l) { return s.links.count({l.from, l.to}) > 0; });
+        };
+        section(tr("Links"), new Form<Link>(document_, "links", links, {"from", "to"}));
+    }
 }
 
 void Inspector::show_experiment() {
@@ -236,23 +247,65 @@ void Inspector::show_experiment() {
     const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
     connect(&document_, &Document::changed, words, say);
     say();
-    pipeline->add_note(words);
+    pipeline->add_note(words, "skip_ratio");
+    pipeline->add_note(skip_slider(), "skip_ratio");
     if (auto* box = qobject_cast<QComboBox*>(pipeline->editor("planner")))
         for (const auto& planner : planners_.all())
             box->setItemData(box->findText(QString::fromStdString(planner->name())),
                              QString::fromStdString(planner->description()), Qt::ToolTipRole);
     section(tr("Pipeline"), pipeline);
     section(tr("Rules for planners"),
-            new Form<Constraints>(document_, "constraints", [](auto& e) { return &e.pipeline.constraints; }), false);
+            new Form<Constraints>(
+                document_, "constraints", [](auto& e) { return &e.pipeline.constraints; },
+                document_.experiment().pipeline.constraints.bounded_disorder
+                    ? std::set<std::string>{}
+                    : std::set<std::string>{"max_swaps", "max_swap_distance", "max_passed_over"}),
+            false);
     show_model();
     section(tr("Training"), new Form<Training>(document_, "training", [](auto& e) { return &e.training; }), false);
-    section(tr("Data"), new Form<DataSpec>(document_, "data", [](auto& e) { return &e.data; }), false);
+    if (document_.experiment().execution.compute != Compute::cost)  // else nothing is read
+        section(tr("Data"),
+                new Form<DataSpec>(
+                    document_, "data", [](auto& e) { return &e.data; }, hidden_data_fields(document_.experiment())),
+                false);
     show_costs();
     section(tr("Inside a region"),
             new Form<WithinRegion>(document_, "within_region", [](auto& e) { return &e.topology.within_region; }),
             false);
-    section(tr("Execution"), new Form<Execution>(document_, "execution", [](auto& e) { return &e.execution; }), false);
+    section(tr("Execution"),
+            new Form<Execution>(
+                document_, "execution", [](auto& e) { return &e.execution; },
+                document_.experiment().execution.clock == Clock::wall
+                    ? std::set<std::string>{}
+                    : std::set<std::string>{"shape_links", "link_jitter"}),
+            false);
     show_failures();
+}
+
+/// A step is a stage that each microbatch skips: every place of it is a path length.
+QWidget* Inspector::skip_slider() {
+    auto* slider = new QSlider(Qt::Horizontal);
+    slider->setObjectName("skip_slider");
+    slider->setAccessibleName(tr("Stages that each microbatch skips"));
+    slider->setPageStep(1);
+    const auto follow = [this, slider] {
+        const Pipeline& p = document_.experiment().pipeline;
+        const QSignalBlocker quiet(slider);
+        slider->setRange(0, std::max(0, p.stages - 2));
+        slider->setValue(p.stages - path_length(p.stages, p.skip_ratio));
+        slider->setToolTip(skip_words(p, planners_));
+    };
+    connect(&document_, &Document::changed, slider, follow);
+    connect(slider, &QSlider::valueChanged, this, [this](int skipped) {
+        document_.edit(
+            tr("Skip ratio"),
+            [skipped](Experiment& e) {
+                e.pipeline.skip_ratio = std::round(1e3 * skipped / std::max(1, e.pipeline.stages)) / 1e3;
+            },
+            "pipeline/skip_ratio");
+    });
+    follow();
+    return slider;
 }
 
 void Inspector::show_costs() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <map>
+
 #include <QLabel>
 #include <QScrollArea>
 #include <QVBoxLayout>
@@ -31,6 +33,7 @@ private:
     void show_failures();
     void show_failure(std::size_t index);
     void show_recovery();
+    QWidget* skip_slider();
     void show_costs();
     void show_model();
     QWidget* section(const QString& title, QWidget* content, bool open = true);
@@ -42,6 +45,7 @@ private:
     const PlannerRegistry& planners_;
     QVBoxLayout* column_ = nullptr;
     QString shown_;
+    std::map<QString, bool> open_;  ///< sections that were opened or closed
 };
 
 /// What a skip ratio really drops: "4 of 6 stages a microbatch: drops 33.3 % of them", or why it cannot be.

@@ -97,6 +97,7 @@ void PlanService::schedule() {
     key_ = std::move(key);
     stop_.request_stop();
     ++serial_;
+    progress_ = 0;
     delay_.start();
     if (!busy_) {
         busy_ = true;

@@ -200,7 +200,9 @@ void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {
     const int row = what_ifs_->rowCount();
     what_ifs_->insertRow(row);
     const QString words = other.rule == AllReduceRule::planned
-                              ? tr("Gradients planned as transfers, exchanged directly")
+                              ? other.pieces == PieceForm::exchange
+                                    ? tr("Gradients as transfers, all parts to all in one round")
+                                    : tr("Gradients as transfers, exchanged directly in two rounds")
                           : other.rule == AllReduceRule::charged ? tr("Gradients charged as a ring")
                                                                  : tr("Gradients summed for free");
     put(*what_ifs_, row, 0, words)

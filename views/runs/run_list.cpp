@@ -19,7 +19,7 @@ namespace skippipe {
 namespace {
 
 constexpr int note_rows = 3;
-constexpr int note_pause_ms = 500;
+constexpr int note_pause_ms = 500, removal_ms = 10'000;
 
 /// Which columns the table has, chosen by a click with the right button on their heads. The run's own stay.
 void offer_columns(QTableView& view) {
@@ -72,6 +72,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     offer_columns(*view_);
     words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));
+    words_->setToolTip(tr("Archived runs are listed where the filter says \"archived\", or from a run's menu"));
     words_->setClearButtonEnabled(true);
     words_->setObjectName("run_filter");
     tags_->setPlaceholderText(tr("Tags, separated by commas"));
@@ -84,6 +85,11 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     note_->setFixedHeight(note_rows * note_->fontMetrics().lineSpacing() + 2 * size::gap + size::unit);
     note_pause_.setSingleShot(true);
     note_pause_.setInterval(note_pause_ms);
+    removal_.setSingleShot(true);
+    removal_.setInterval(removal_ms);
+    connect(&removal_, &QTimer::timeout, this, &RunList::remove_now);
+    view_->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(view_, &QWidget::customContextMenuRequested, this, &RunList::offer_menu);
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
@@ -145,7 +151,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     follow();
 }
 
-RunList::~RunList() { store_words(); }
+RunList::~RunList() {
+    store_words();
+    remove_now();
+}
 
 std::vector<RunId> RunList::selected() const {
     std::vector<RunId> runs;
@@ -190,14 +199,16 @@ void RunList::toggle_hidden(const std::vector<RunId>& runs) {
     mark(marks);
 }
 
-/// A click on an eye shows or hides a run and leaves the selection as it is; H does so for what is selected.
+/// A click on an eye shows or hides a run and leaves the selection as it is; H does so for what is selected. Del
+/// deletes that.
 bool RunList::eventFilter(QObject* watched, QEvent* event) {
     const auto type = event->type();
     if (watched == view_) {
         const auto* key = type == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
-        if (key == nullptr || key->key() != Qt::Key_H || key->modifiers() != Qt::NoModifier) return false;
-        toggle_hidden(selected());
-        return true;
+        if (key == nullptr || key->modifiers() != Qt::NoModifier) return false;
+        if (key->key() == Qt::Key_H) return toggle_hidden(selected()), true;
+        if (key->key() == Qt::Key_Delete) return remove_later(selected()), true;
+        return false;
     }
     if (type == QEvent::MouseButtonPress || type == QEvent::MouseButtonDblClick) {
         const auto index = view_->indexAt(static_cast<QMouseEvent*>(event)->position().toPoint());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <set>
+
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
@@ -12,6 +14,9 @@
 #include "views/runs/run_table.h"
 
 namespace skippipe {
+
+/// A line for a shell that repeats a run exactly: its experiment, plan and seed.
+QString repeat_command(RunId run, const std::filesystem::path& record);
 
 /// The list of recorded runs with filter, tags, a note and a pinned baseline.
 class RunList : public QWidget {
@@ -33,6 +38,9 @@ public:
     QPlainTextEdit& note() { return *note_; }
     QPushButton& resume_button() { return *resume_; }
     QPushButton& pin_button() { return *pin_; }
+    /// Hides runs that do not go on, and deletes them a little later, unless it is undone.
+    void remove_later(const std::vector<RunId>& runs);
+    void undo_removal();
     /// Why nothing can start now; empty: it can.
     void set_hindrance(const QString& hindrance);
 
@@ -42,6 +50,7 @@ Q_SIGNALS:
     void watch_requested(qint64 run);
     void launch_requested();
     void resume_requested(qint64 run);
+    void removed(int count);  ///< they are hidden, and gone in ten seconds
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -53,6 +62,10 @@ private:
     void follow_selection();
     void show_words(const RunInfo* run);
     void store_words();
+    // run_list_menu.cpp
+    void offer_menu(QPoint place);
+    void toggle_tag(const std::vector<RunId>& runs, const std::string& tag);
+    void remove_now();
 
     RunFeed& feed_;
     RunTable table_;
@@ -60,8 +73,9 @@ private:
     QTableView* view_;
     QLineEdit *words_, *tags_;
     QPlainTextEdit* note_;
-    QTimer note_pause_;
-    RunId described_ = 0;  ///< whose tags and note are in the fields; 0: nobody's
+    QTimer note_pause_, removal_;
+    std::set<RunId> removed_, deleted_;  ///< hidden and not deleted yet; deleted
+    RunId described_ = 0;                ///< whose tags and note are in the fields; 0: nobody's
     QPushButton *pin_, *resume_, *watch_;
     QString hindrance_;
     QWidget* empty_;

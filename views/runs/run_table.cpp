@@ -66,6 +66,10 @@ QString local_time(const std::string& utc) {
 
 }  // namespace
 
+bool has_tag(const RunInfo& run, const std::string& tag) {
+    return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
+}
+
 QString state_words(const RunInfo& run) {
     const std::string_view name = state_name(run);
     QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
@@ -109,7 +113,8 @@ QString RunTable::text(const RunInfo& run, int column) const {
     switch (column) {
         case number: return (run.id == marks_.baseline.id ? QStringLiteral("★ ") : QString{}) + QString::number(run.id);
         case state: return state_words(run);
-        case name: return QString::fromStdString(run.name);
+        case name:
+            return (has_tag(run, star_tag) ? QString::fromUtf8("☆ ") : QString{}) + QString::fromStdString(run.name);
         case planner: return QString::fromStdString(run.planner);
         case iterations: return tr("%1 of %2").arg(run.iterations_done).arg(run.iterations);
         case iteration_time: return run.iteration_s ? duration(*run.iteration_s) : QString{};
@@ -191,11 +196,24 @@ RunFilter::RunFilter(QObject* parent) : QSortFilterProxyModel(parent) {
 
 void RunFilter::set_words(const QString& words) {
     words_ = words.split(' ', Qt::SkipEmptyParts);
+    asks_for_archived_ = words_.contains(QString::fromStdString(archive_tag), Qt::CaseInsensitive);
+    invalidateFilter();
+}
+
+void RunFilter::set_shows_archived(bool on) {
+    shows_archived_ = on;
+    invalidateFilter();
+}
+
+void RunFilter::set_gone(std::set<RunId> runs) {
+    gone_ = std::move(runs);
     invalidateFilter();
 }
 
 bool RunFilter::filterAcceptsRow(int row, const QModelIndex&) const {
     const auto& run = static_cast<const RunTable*>(sourceModel())->runs()[static_cast<std::size_t>(row)];
+    if (gone_.contains(run.id)) return false;
+    if (!shows_archived_ && !asks_for_archived_ && has_tag(run, archive_tag)) return false;
     const QString all = QString::fromStdString(run.name + ' ' + run.planner + ' ' + run.note + ' ') + state_words(run) +
                         ' ' + joined(run.tags);
     return std::all_of(words_.begin(), words_.end(),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <set>
+#include <string>
 #include <vector>
 
 #include <QAbstractTableModel>
@@ -51,18 +53,28 @@ private:
     RunMarks marks_;
 };
 
-/// Rows whose name, planner, state, tags or note hold every word of the filter.
+inline const std::string star_tag = "starred", archive_tag = "archived";
+bool has_tag(const RunInfo& run, const std::string& tag);
+
+/// Rows whose name, planner, state, tags or note hold every word of the filter. Archived runs only where they are
+/// wanted: by `set_shows_archived`, or by that word.
 class RunFilter : public QSortFilterProxyModel {
     Q_OBJECT
 public:
     explicit RunFilter(QObject* parent = nullptr);
     void set_words(const QString& words);
+    void set_shows_archived(bool on);
+    bool shows_archived() const { return shows_archived_; }
+    /// Left out whatever else they are.
+    void set_gone(std::set<RunId> runs);
 
 protected:
     bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
 private:
     QStringList words_;
+    bool shows_archived_ = false, asks_for_archived_ = false;
+    std::set<RunId> gone_;
 };
 
 /// "finished", "died", ... for people, and the theme's colour for it.

@@ -21,15 +21,16 @@ struct TimeScale {
     double first_tick(double step) const { return std::ceil(begin / step - 1e-9) * step; }
 };
 
-/// Lanes from top to bottom.
+/// Lanes from top to bottom; the first ones, if they are pinned, stay there while others scroll below them.
 struct LaneStack {
     double top = 0, height = 28, scroll = 0;
-    int count = 0;
+    int count = 0, pinned = 0;
 
-    double lane_top(int lane) const { return top + lane * height - scroll; }
+    double pinned_bottom() const { return top + pinned * height; }
+    double lane_top(int lane) const { return top + lane * height - (lane < pinned ? 0 : scroll); }
     int lane_at(double y) const {
         if (y < top) return -1;
-        const int lane = static_cast<int>(std::floor((y - top + scroll) / height));
+        const int lane = static_cast<int>(std::floor((y - top + (y < pinned_bottom() ? 0 : scroll)) / height));
         return lane >= 0 && lane < count ? lane : -1;
     }
     double content_height() const { return count * height; }
@@ -53,11 +54,12 @@ inline SpanKind transfer_kind_at(double below_top) {
 
 /// What stands above the lanes, from top to bottom. Pixels.
 struct TimelineBands {
-    double overview = 0, axis = 0, ruler = 0;  ///< heights; 0: there is none
+    double overview = 0, axis = 0, ruler = 0, counters = 0;  ///< heights; 0: there is none
 
     double axis_top() const { return overview; }
     double ruler_top() const { return overview + axis; }
-    double top() const { return overview + axis + ruler; }
+    double counters_top() const { return ruler_top() + ruler; }
+    double top() const { return counters_top() + counters; }
 };
 
 struct Box {

@@ -50,6 +50,7 @@ LaneLayout::LaneLayout(int lanes, std::vector<LaneGroup> groups, const std::set<
     };
     for (const int lane : pinned)
         if (lane >= 0 && lane < lanes) add(lane, -1);
+    pinned_ = count();
     if (groups_.empty())
         for (int lane = 0; lane < lanes; ++lane)
             if (!pinned.contains(lane)) add(lane, -1);

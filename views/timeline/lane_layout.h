@@ -38,6 +38,8 @@ public:
     const std::vector<LaneRow>& rows() const { return rows_; }
     const std::vector<LaneGroup>& groups() const { return groups_; }
     int count() const { return static_cast<int>(rows_.size()); }
+    /// Rows that are pinned: the first ones.
+    int pinned() const { return pinned_; }
     /// The row of a lane, or of the head that it is collapsed into; -1: no such lane.
     int row_of(int lane) const;
     bool is_collapsed(int group) const;
@@ -48,6 +50,7 @@ public:
 private:
     std::vector<LaneGroup> groups_;
     std::vector<LaneRow> rows_;
+    int pinned_ = 0;
     std::vector<int> row_of_lane_;
     std::vector<char> collapsed_;
 };

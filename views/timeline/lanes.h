@@ -160,6 +160,9 @@ public:
     /// How busy these lanes were in so many equal stretches of begin..end: 0 to 1 each.
     std::vector<float> busy_profile(const std::vector<int>& lanes, double begin, double end,
                                     std::size_t stretches) const;
+    /// These lanes of each part that reaches into begin..end, part by part in the order of time.
+    void visit_lanes(double begin, double end, const std::vector<int>& lanes,
+                     const std::function<void(const Lane&)>& visit) const;
     /// All work and transfers of the parts that reach into begin..end, lane by lane in each.
     void visit_spans(double begin, double end, const std::function<void(int lane, const LaneSpan&)>& visit) const;
 

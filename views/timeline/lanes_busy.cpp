@@ -47,6 +47,13 @@ std::vector<float> TimelineData::busy_profile(const std::vector<int>& lanes, dou
     return busy;
 }
 
+void TimelineData::visit_lanes(double begin, double end, const std::vector<int>& lanes,
+                               const std::function<void(const Lane&)>& visit) const {
+    each_part(begin, end, [&](const TimelineData& part) {
+        for (const int lane : lanes) visit(part.lanes_[at(lane)]);
+    });
+}
+
 void TimelineData::visit_spans(double begin, double end,
                                const std::function<void(int lane, const LaneSpan&)>& visit) const {
     each_part(begin, end, [&](const TimelineData& part) {

@@ -38,10 +38,11 @@ void TimelinePainter::text(double x, double y, const QColor& colour, const std::
 void TimelinePainter::draw() {
     const float right = static_cast<float>(view_.width()), bottom = static_cast<float>(view_.height());
     list_.PushClipRect({0, static_cast<float>(stack_.top)}, {right, bottom}, true);
-    const int first = std::max(0, static_cast<int>(stack_.scroll / stack_.height));
+    const int first = std::max(stack_.pinned, static_cast<int>(stack_.scroll / stack_.height));
     const int last = std::min(stack_.count - 1, static_cast<int>((stack_.scroll + bottom) / stack_.height));
     lost_times(first, last);
     for (int i = first; i <= last; ++i) row(i);
+    pinned_rows();
     area();
     way();
     cause();
@@ -49,7 +50,17 @@ void TimelinePainter::draw() {
     list_.PopClipRect();
     axis();
     ruler();
+    counters();
+    moment();
     overview();
+}
+
+/// They stay above the others, which scroll under them.
+void TimelinePainter::pinned_rows() {
+    if (stack_.pinned == 0) return;
+    box(0, stack_.top, view_.width(), stack_.pinned_bottom(), packed(theme_.surface));
+    for (int i = 0; i < stack_.pinned; ++i) row(i);
+    box(0, stack_.pinned_bottom() - 1, view_.width(), stack_.pinned_bottom(), packed(theme_.text_2));
 }
 
 void TimelinePainter::row(int index) {

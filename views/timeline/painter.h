@@ -7,6 +7,7 @@ namespace skippipe {
 inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_height = 44, compact_lane_height = 18;
 inline constexpr double lane_height = usual_lane_height;
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
+inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, least_named_lane = 9;
 inline constexpr double stage_chip_end = 27;
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
@@ -19,6 +20,7 @@ public:
 
 private:
     void row(int index);
+    void pinned_rows();
     void group_head(int index, int group);
     void axis();
     // painter_top.cpp
@@ -26,6 +28,9 @@ private:
     void overview();
     void marks();
     void losses();
+    // painter_counters.cpp
+    void counters();
+    void moment();
     // painter_links.cpp
     void way();
     void cause();

@@ -58,7 +58,7 @@ void TimelinePainter::marks() {
 void TimelinePainter::ruler() {
     const TimelineBands bands = view_.bands();
     if (bands.ruler <= 0) return;
-    const double top = bands.ruler_top(), bottom = bands.top() - 1;
+    const double top = bands.ruler_top(), bottom = bands.counters_top() - 1;
     box(0, top, view_.width(), bottom + 1, packed(theme_.surface_2));
     box(0, bottom, view_.width(), bottom + 1, packed(theme_.line));
     text(8, top + 1, theme_.text_2, "Iteration");

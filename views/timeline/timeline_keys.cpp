@@ -25,6 +25,22 @@ void TimelineView::show_selection_or_all() {
     centred_once_ = !centred_once_;
 }
 
+/// The selected lane, else those that are marked: above the others, or back among them.
+void TimelineView::toggle_pin() {
+    std::set<std::string> names = marked_nodes_;
+    if (selected_lane_ >= 0) names = {data_->lanes()[static_cast<std::size_t>(selected_lane_)].name};
+    if (names.empty()) return;
+    auto pinned = pinned_;
+    const bool all = std::includes(pinned.begin(), pinned.end(), names.begin(), names.end());
+    for (const auto& name : names) {
+        if (all)
+            pinned.erase(name);
+        else
+            pinned.insert(name);
+    }
+    set_pinned(std::move(pinned));
+}
+
 /// At the selection's begin, else in the middle of what is in sight; one that is there is taken away.
 void TimelineView::toggle_bookmark() {
     const double time = selected_.span != nullptr ? selected_.span->start_s
@@ -76,6 +92,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Enter: follow_cause(); break;
         case Qt::Key_Backspace: go_back(); break;
         case Qt::Key_B: toggle_bookmark(); break;
+        case Qt::Key_P: toggle_pin(); break;
         case Qt::Key_PageUp: step_bookmark(-1); break;
         case Qt::Key_PageDown: step_bookmark(+1); break;
         case Qt::Key_Escape:

@@ -49,7 +49,12 @@ void TimelineView::handle_wheel(double x) {
 void TimelineView::press(double x, double y) {
     press_ = QPointF(x, y);
     drag_ = Drag::none;
-    if (y >= bands().overview || x < scale().left) return;
+    if (x < scale().left) return;
+    if (moment_ && y >= bands().axis_top() && y < bands().ruler_top()) {
+        drag_ = Drag::moment;
+        return move_moment(x);
+    }
+    if (y >= bands().overview) return;
     const TimeScale all = overview_scale();
     const double begin = all.x(zoom_.begin()), end = all.x(zoom_.end());
     drag_ = std::abs(x - begin) <= edge_pixels ? Drag::sight_begin
@@ -65,6 +70,7 @@ void TimelineView::press(double x, double y) {
 }
 
 void TimelineView::drag(double x, double y) {
+    if (drag_ == Drag::moment) return move_moment(x);
     const TimeScale s = scale(), all = overview_scale();
     const double time = std::clamp(all.time(x), 0.0, all.end);
     if (drag_ == Drag::sight && x != pan_x_) zoom_.pan((x - pan_x_) / all.pixels_per_second());
@@ -80,7 +86,9 @@ void TimelineView::drag(double x, double y) {
     area.end = s.time(std::clamp(std::max(x, press_->x()), s.left, s.right));
     const LaneStack rows = stack();
     const auto row = [&](double at) {
-        return std::clamp(static_cast<int>((at - rows.top + rows.scroll) / rows.height), 0, rows.count - 1);
+        const double inside = std::clamp(at, rows.top, std::max(rows.top, static_cast<double>(height()) - 1));
+        const int there = rows.lane_at(inside);
+        return there >= 0 ? there : rows.count - 1;
     };
     area.first_row = row(std::min(y, press_->y()));
     area.last_row = row(std::max(y, press_->y()));
@@ -102,7 +110,7 @@ void TimelineView::release(double x, double y) {
 
 void TimelineView::click(double x, double y) {
     const TimelineBands above = bands();
-    if (above.ruler > 0 && y >= above.ruler_top() && y < above.top() && x >= scale().left) {
+    if (above.ruler > 0 && y >= above.ruler_top() && y < above.counters_top() && x >= scale().left) {
         if (const auto* one = iteration_at(data_->iterations(), scale().time(x))) {
             zoom_.set_follows(false);
             zoom_.show(one->begin_s() - 0.01 * one->length_s, one->end_s + 0.01 * one->length_s);
@@ -169,15 +177,41 @@ TimelineView::Card TimelineView::card_at(QPointF place) const {
         }
         return card;
     }
-    if (y < above.top()) {
+    if (y >= above.counters_top() && y < above.top()) return counter_card(place);
+    if (y < above.counters_top()) {
         const auto* one = iteration_at(data_->iterations(), s.time(x));
         if (one == nullptr || s.time(x) < one->begin_s() || s.time(x) >= one->end_s) return {};
-        return {describe_iteration(*one), {s.x(one->begin_s()), above.ruler_top(), s.x(one->end_s), above.top()}};
+        return {describe_iteration(*one),
+                {s.x(one->begin_s()), above.ruler_top(), s.x(one->end_s), above.counters_top()}};
     }
     const int row = rows.lane_at(y);
     if (row < 0) return {};
     const LaneRow& what = layout_.rows()[static_cast<std::size_t>(row)];
     return what.is_head() ? Card{} : lane_card(what.lane, place);
+}
+
+TimelineView::Card TimelineView::counter_card(QPointF place) const {
+    const TimelineBands above = bands();
+    const auto index = static_cast<std::size_t>((place.y() - above.counters_top()) / counter_height);
+    const auto& profile = counters_in_sight();
+    const auto k = static_cast<std::size_t>((place.x() - scale().left) / counter_step);
+    if (index >= counter_kinds || k >= profile[index].size()) return {};
+    const auto counter = static_cast<Counter>(index);
+    const auto lanes = counted_lanes();
+    const QString of = lanes.size() == 1
+                           ? QString::fromStdString(data_->lanes()[static_cast<std::size_t>(lanes.front())].name)
+                           : tr("%1 nodes together").arg(lanes.size());
+    const double top = above.counters_top() + static_cast<double>(index) * counter_height;
+    return {{counter_words(counter, profile[index][k]) + counter_suffix(counter), of},
+            {place.x() - 1, top, place.x() + 1, top + counter_height}};
+}
+
+void TimelineView::move_moment(double x) {
+    const TimeScale s = scale();
+    const double time = std::clamp(s.time(std::clamp(x, s.left, s.right)), 0.0, data_->extent_s());
+    if (moment_ == time) return;
+    set_moment(time);
+    Q_EMIT moment_moved(time);
 }
 
 TimelineView::Card TimelineView::lane_card(int lane, QPointF place) const {

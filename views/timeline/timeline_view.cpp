@@ -81,10 +81,53 @@ void TimelineView::lay_out() {
     const bool fits = std::all_of(groups_.begin(), groups_.end(), [lanes](const LaneGroup& group) {
         return std::all_of(group.lanes.begin(), group.lanes.end(), [lanes](int lane) { return lane < lanes; });
     });
-    layout_ = LaneLayout(lanes, fits ? groups_ : std::vector<LaneGroup>{}, collapsed_);
+    std::set<int> pinned;
+    for (int lane = 0; lane < lanes; ++lane)
+        if (pinned_.contains(data_->lanes()[static_cast<std::size_t>(lane)].name)) pinned.insert(lane);
+    layout_ = LaneLayout(lanes, fits ? groups_ : std::vector<LaneGroup>{}, collapsed_, pinned);
     area_.reset();
     scroll_ = stack().clamp_scroll(scroll_, height());
     request_frame();
+}
+
+void TimelineView::set_pinned(std::set<std::string> names) {
+    if (names == pinned_) return;
+    pinned_ = std::move(names);
+    lay_out();
+    Q_EMIT layout_changed();
+}
+
+void TimelineView::set_counters(bool on) {
+    has_counters_ = on;
+    scroll_ = stack().clamp_scroll(scroll_, height());
+    request_frame();
+}
+
+void TimelineView::set_moment(std::optional<double> seconds) {
+    if (seconds == moment_) return;
+    moment_ = seconds;
+    request_frame();
+}
+
+std::vector<int> TimelineView::counted_lanes() const {
+    std::vector<int> all, marked;
+    for (int lane = 0; lane < static_cast<int>(data_->lanes().size()); ++lane) {
+        all.push_back(lane);
+        if (marked_nodes_.contains(data_->lanes()[static_cast<std::size_t>(lane)].name)) marked.push_back(lane);
+    }
+    return marked.empty() ? all : marked;
+}
+
+const CounterProfile& TimelineView::counters_in_sight() const {
+    const TimeScale s = scale();
+    CounterKey key{data_.get(), s.begin, s.end,
+                   static_cast<std::size_t>(std::max(1.0, std::ceil((s.right - s.left) / counter_step))),
+                   counted_lanes()};
+    if (key == counters_of_) return counters_;
+    const double end = s.time(s.left + static_cast<double>(key.stretches) * counter_step);
+    counters_ = counter_profile(*data_, key.lanes, s.begin, end, key.stretches);
+    counters_of_ = std::move(key);
+    return counters_;
 }
 
 void TimelineView::set_marked(const std::set<std::string>& nodes, std::optional<int> microbatch) {
@@ -121,9 +164,10 @@ TimeScale TimelineView::overview_scale() const {
 }
 
 TimelineBands TimelineView::bands() const {
-    if (compact_) return {0, axis_height, 0};
+    if (compact_) return {0, axis_height, 0, 0};
     const bool has_ruler = data_ && !data_->iterations().empty();
-    return {has_overview_ ? overview_height : 0, axis_height, has_ruler ? ruler_height : 0};
+    return {has_overview_ ? overview_height : 0, axis_height, has_ruler ? ruler_height : 0,
+            has_counters_ ? counter_kinds * counter_height : 0};
 }
 
 LaneStack TimelineView::stack() const {
@@ -131,7 +175,7 @@ LaneStack TimelineView::stack() const {
     const double top = bands().top();
     double tall = lane_height_;
     if (compact_) tall = count > 0 ? std::clamp((height() - top) / count, 4.0, compact_lane_height) : lane_height;
-    return {top, tall, scroll_, count};
+    return {top, tall, scroll_, count, layout_.pinned()};
 }
 
 QPointF TimelineView::place_of(double seconds, int lane) const {
@@ -204,8 +248,9 @@ void TimelineView::bring_into_sight(double start_s, double end_s, int lane) {
         zoom_.show(middle - width / 2, middle + width / 2);
     }
     const LaneStack lanes = stack();
+    if (layout_.row_of(lane) < lanes.pinned) return;
     const double top = layout_.row_of(lane) * lanes.height;
-    if (top < scroll_ || top + lanes.height > scroll_ + height() - lanes.top)
+    if (top < scroll_ + lanes.pinned * lanes.height || top + lanes.height > scroll_ + height() - lanes.top)
         scroll_ = lanes.clamp_scroll(top - (height() - lanes.top) / 2, height());
 }
 

@@ -6,6 +6,7 @@
 #include "views/document/selection.h"
 #include "views/imgui/host.h"
 #include "views/timeline/colours.h"
+#include "views/timeline/counters.h"
 #include "views/timeline/find.h"
 #include "views/timeline/geometry.h"
 #include "views/timeline/lane_layout.h"
@@ -47,6 +48,13 @@ public:
     /// Pixels of a lane that is not compact.
     void set_lane_height(double pixels);
     double height_of_lane() const { return lane_height_; }
+    /// Lanes of these names stand above the others and stay there while those scroll.
+    void set_pinned(std::set<std::string> names);
+    const std::set<std::string>& pinned() const { return pinned_; }
+    /// What lanes hold, send and work, as strips above them: of the marked nodes, else of all.
+    void set_counters(bool on);
+    /// The moment that other views show; it can be dragged on the axis. None: there is no such line.
+    void set_moment(std::optional<double> seconds);
     /// Marks the lanes of these nodes, and a microbatch's spans.
     void set_marked(const std::set<std::string>& nodes, std::optional<int> microbatch);
     /// Marks what was found, in the overview and on the axis.
@@ -84,7 +92,8 @@ Q_SIGNALS:
     void lane_activated(int lane);    ///< a name was clicked
     void stage_activated(int stage);  ///< the number before a name was
     void bookmarks_changed();
-    void layout_changed();  ///< a group was collapsed or opened
+    void layout_changed();              ///< a group was collapsed or opened, or a lane pinned
+    void moment_moved(double seconds);  ///< by a press or drag on the axis
 
 protected:
     void draw(ImDrawList& list) override;
@@ -103,7 +112,7 @@ private:
         std::optional<LaneGap> gap;
         int lane = -1;
     };
-    enum class Drag { none, area, sight, sight_begin, sight_end };
+    enum class Drag { none, area, sight, sight_begin, sight_end, moment };
 
     TimeScale scale() const;
     TimeScale overview_scale() const;
@@ -111,6 +120,9 @@ private:
     LaneStack stack() const;
     double lane_top(int lane) const { return stack().lane_top(layout_.row_of(lane)); }
     void lay_out();
+    std::vector<int> counted_lanes() const;
+    /// Computed anew where what is in sight or counted has changed.
+    const CounterProfile& counters_in_sight() const;
 
     // timeline_mouse.cpp
     void handle_mouse();
@@ -122,6 +134,8 @@ private:
     void click_lane(int lane, double x, double y);
     Card card_at(QPointF place) const;
     Card lane_card(int lane, QPointF place) const;
+    Card counter_card(QPointF place) const;
+    void move_moment(double x);
     void hover(double x, double y);
 
     void bring_into_sight(double start_s, double end_s, int lane);
@@ -131,18 +145,20 @@ private:
     void step_lane(int step);
     void step_hop(int step);
     void show_selection_or_all();
+    void toggle_pin();
     void toggle_bookmark();
     void step_bookmark(int step);
     Spot spot() const { return {selected_row_, selected_gap_, selected_lane_}; }
 
     TimeZoom& zoom_;
-    bool compact_, has_overview_ = false;
+    bool compact_, has_overview_ = false, has_counters_ = false;
+    std::optional<double> moment_;
     std::shared_ptr<const TimelineData> data_, planned_;
     QString empty_text_;
     ColourBy colour_by_ = ColourBy::operation;
     double scroll_ = 0, lane_height_;
     std::vector<LaneGroup> groups_;
-    std::set<std::string> collapsed_;
+    std::set<std::string> collapsed_, pinned_;
     LaneLayout layout_;
     std::set<std::string> marked_nodes_;
     std::optional<int> marked_microbatch_;
@@ -158,6 +174,16 @@ private:
     std::shared_ptr<const FoundSpans> found_;
     mutable std::vector<float> profile_;  ///< of the overview
     mutable std::pair<const TimelineData*, int> profile_of_{};
+    /// What the counters were computed for.
+    struct CounterKey {
+        const TimelineData* data = nullptr;
+        double begin = 0, end = 0;
+        std::size_t stretches = 0;
+        std::vector<int> lanes;
+        bool operator==(const CounterKey&) const = default;
+    };
+    mutable CounterProfile counters_;
+    mutable CounterKey counters_of_;
     std::optional<TimelineArea> area_;
     std::optional<QPointF> press_;
     QPointF mouse_;             ///< when it was last looked at
@@ -185,6 +211,11 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
 /// What a transfer of a planned reduction carries; nothing where that is not known.
 QStringList describe_cargo(const TimelineData::Place& place, const TimelineData& data);
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data);
+QString counter_name(Counter counter);
+/// What follows a value in a card: " in memory".
+QString counter_suffix(Counter counter);
+/// "12.3 microbatches", "4.50 MB/s", "67.1 %".
+QString counter_words(Counter counter, double value);
 /// An area's sums in words.
 QStringList describe_area(const TimelineArea& area);
 

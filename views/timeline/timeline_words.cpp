@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the timeline shows, in words.
 #include <algorithm>
+#include <cmath>
 
 #include "views/theme/numbers.h"
 #include "views/timeline/follow.h"
@@ -209,6 +210,33 @@ QStringList describe_gap(const LaneGap& gap, const std::string& node, const Time
     if (gap.microbatch >= 0) lines << QObject::tr("microbatch %1 ends the wait").arg(gap.microbatch);
     if (gap.cause == IdleCause::all_reduce) lines << describe_last_sum(gap, node, data);
     return lines;
+}
+
+QString counter_name(Counter counter) {
+    switch (counter) {
+        case Counter::held: return QObject::tr("In memory, at most");
+        case Counter::bytes_per_s: return QObject::tr("Sent, at most");
+        case Counter::busy: return QObject::tr("Busy, at most");
+    }
+    return {};
+}
+
+QString counter_suffix(Counter counter) {
+    return counter == Counter::held          ? QObject::tr(" in memory")
+           : counter == Counter::bytes_per_s ? QObject::tr(" sent over lines")
+                                             : QObject::tr(" busy");
+}
+
+QString counter_words(Counter counter, double value) {
+    switch (counter) {
+        case Counter::held:
+            return value == 1 ? QObject::tr("1 microbatch")
+                              : QObject::tr("%1 microbatches")
+                                    .arg(value == std::round(value) ? QString::number(value) : three_digits(value));
+        case Counter::bytes_per_s: return quantity(value, "B/s");
+        case Counter::busy: return percent(value);
+    }
+    return {};
 }
 
 QStringList describe_area(const TimelineArea& area) {

@@ -2,10 +2,8 @@
 #include "views/topology/edits.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numbers>
-#include <numeric>
+#include <set>
 
 #include "core/experiment/io.h"
 
@@ -169,38 +167,67 @@ Selection paste_text(Experiment& experiment, std::string_view text, Point offset
     return added;
 }
 
-std::vector<Point> circle_layout(const Experiment& experiment) {
-    const auto& nodes = experiment.topology.nodes;
-    std::vector<std::size_t> order(nodes.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return nodes[a].region < nodes[b].region; });
-    const double radius = std::max(120.0, 80.0 * static_cast<double>(nodes.size()) / (2 * std::numbers::pi));
-    std::vector<Point> places(nodes.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        const double angle =
-            2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(order.size()) - std::numbers::pi / 2;
-        places[order[i]] = {std::round(radius * std::cos(angle)), std::round(radius * std::sin(angle))};
+bool are_linked(const Experiment& experiment, const std::string& a, const std::string& b) {
+    return std::any_of(experiment.topology.links.begin(), experiment.topology.links.end(), [&](const Link& link) {
+        return (link.from == a && link.to == b) || (link.both_ways && link.from == b && link.to == a);
+    });
+}
+
+int link_all(Experiment& experiment, const Selection& selection) {
+    int added = 0;
+    const auto link_pairs = [&](const std::set<std::string>& ends, const auto& wanted) {
+        for (auto a = ends.begin(); a != ends.end(); ++a)
+            for (auto b = std::next(a); b != ends.end(); ++b)
+                if (wanted(*a, *b)) added += add_link(experiment, *a, *b);
+    };
+    link_pairs(selection.regions, [](const auto&, const auto&) { return true; });
+    std::map<std::string, std::string> regions;
+    for (const auto& node : experiment.topology.nodes) regions[node.id] = node.region;
+    link_pairs(selection.nodes, [&](const std::string& a, const std::string& b) {
+        const std::string &in_a = regions[a], &in_b = regions[b];
+        if (in_a.empty() || in_b.empty()) return true;
+        return in_a != in_b && !are_linked(experiment, in_a, in_b) && !are_linked(experiment, in_b, in_a);
+    });
+    return added;
+}
+
+Selection still_there(const Selection& selection, const Topology& before, const Topology& now) {
+    std::map<std::string, std::string> names;  // of what is there, by its name before
+    const auto follow = [&](const auto& old_things, const auto& new_things) {
+        const bool may_be_renamed = old_things.size() == new_things.size();
+        for (std::size_t i = 0; i < old_things.size(); ++i) {
+            const auto same = [&](const auto& thing) { return thing.id == old_things[i].id; };
+            if (std::any_of(new_things.begin(), new_things.end(), same))
+                names[old_things[i].id] = old_things[i].id;
+            else if (may_be_renamed && std::none_of(old_things.begin(), old_things.end(),
+                                                    [&](const auto& thing) { return thing.id == new_things[i].id; }))
+                names[old_things[i].id] = new_things[i].id;
+            else
+                names[old_things[i].id] = {};
+        }
+    };
+    follow(before.nodes, now.nodes);
+    follow(before.regions, now.regions);
+    // What was not of this document before is another view's.
+    const auto name_of_now = [&](const std::string& id) {
+        const auto it = names.find(id);
+        return it == names.end() ? id : it->second;
+    };
+    Selection kept = selection;
+    kept.nodes.clear(), kept.regions.clear(), kept.links.clear();
+    for (const auto& id : selection.nodes)
+        if (const auto name = name_of_now(id); !name.empty()) kept.nodes.insert(name);
+    for (const auto& id : selection.regions)
+        if (const auto name = name_of_now(id); !name.empty()) kept.regions.insert(name);
+    for (const auto& link : selection.links) {
+        const auto has = [](const Topology& t, const LinkKey& key) {
+            return std::any_of(t.links.begin(), t.links.end(),
+                               [&](const Link& l) { return l.from == key.from && l.to == key.to; });
+        };
+        const LinkKey key{name_of_now(link.from), name_of_now(link.to)};
+        if (!has(before, link) || has(now, key)) kept.links.insert(key);
     }
-    return places;
-}
-
-std::vector<Point> node_places(const Experiment& experiment) {
-    const auto& nodes = experiment.topology.nodes;
-    const bool one_spot = nodes.size() > 1 && std::all_of(nodes.begin(), nodes.end(), [&](const Node& n) {
-                              return n.x == nodes.front().x && n.y == nodes.front().y;
-                          });
-    if (one_spot) return circle_layout(experiment);
-    std::vector<Point> places;
-    for (const auto& node : nodes) places.push_back({node.x, node.y});
-    return places;
-}
-
-Point region_place(const Experiment& experiment, const std::vector<Point>& places, const Region& region) {
-    Point sum;
-    int count = 0;
-    for (std::size_t i = 0; i < places.size(); ++i)
-        if (experiment.topology.nodes[i].region == region.id) sum.x += places[i].x, sum.y += places[i].y, ++count;
-    return count > 0 ? Point{sum.x / count, sum.y / count} : Point{region.x, region.y};
+    return kept;
 }
 
 }  // namespace skippipe

@@ -33,11 +33,13 @@ std::string copy_text(const Experiment& experiment, const Selection& selection);
 /// something else.
 Selection paste_text(Experiment& experiment, std::string_view text, Point offset);
 
-/// Where each node is drawn: as the document says, or on a circle by region where all stand on one spot.
-std::vector<Point> node_places(const Experiment& experiment);
-/// Middle of a region's nodes; its own place where it has none.
-Point region_place(const Experiment& experiment, const std::vector<Point>& places, const Region& region);
-/// A circle, nodes of one region side by side: what `Tidy up` gives.
-std::vector<Point> circle_layout(const Experiment& experiment);
+/// Whether a link leads from one to the other.
+bool are_linked(const Experiment& experiment, const std::string& a, const std::string& b);
+/// Links every two of the selected regions, and every two of the selected nodes that cannot reach each other yet: nodes
+/// of one region do by its switch, those of linked regions by that link. Returns how many links were added.
+int link_all(Experiment& experiment, const Selection& selection);
+/// What is left of a selection when `before` became `now`: things that went are left out, renamed ones have their new
+/// names. What was not in `before` stays, since it is another view's.
+Selection still_there(const Selection& selection, const Topology& before, const Topology& now);
 
 }  // namespace skippipe

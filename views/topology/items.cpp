@@ -15,6 +15,7 @@ namespace {
 
 constexpr double badge_radius = 7;
 constexpr double label_room = 70;
+constexpr double handle_radius = 4.5;
 
 constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
@@ -189,8 +190,13 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     const QColor calm = down              ? mix(t.surface, t.line, 0.6)
                         : between_regions ? mix(t.line, t.text_2, 0.15)
                                           : mix(t.line, t.text_2, 0.65);
-    const QColor colour = isSelected() ? t.accent : fault_level == 2 ? t.bad : fault_level == 1 ? t.warning : calm;
-    QPen pen(colour, isSelected() ? 2.5 : fault_level > 0 ? 2 : 1);
+    const QColor colour = isSelected()       ? t.accent
+                          : fault_level == 2 ? t.bad
+                          : fault_level == 1 ? t.warning
+                          : critical         ? t.text
+                          : hovered          ? t.text_2
+                                             : calm;
+    QPen pen(colour, std::max(width, isSelected() || critical ? 2.5 : fault_level > 0 ? 2.0 : 0.0));
     pen.setCosmetic(true);
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);
@@ -242,14 +248,14 @@ QRectF RegionItem::boundingRect() const { return area_.boundingRect().adjusted(-
 
 void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    painter->setPen(isSelected()      ? QPen(t.accent, 2)
-                    : fault_level > 0 ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
-                                      : Qt::NoPen);
+    painter->setPen(isSelected() || link_target ? QPen(t.accent, 2)
+                    : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
+                                                : Qt::NoPen);
     painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
     painter->drawPath(area_);
 }
 
-RegionLabel::RegionLabel(const RegionItem& region) : region_(region) {
+RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region), has_handle_(has_handle) {
     setZValue(1);
     setAcceptedMouseButtons(Qt::NoButton);
 }
@@ -259,28 +265,54 @@ QRectF RegionLabel::boundingRect() const {
     return {area.center().x() - label_room, below_ ? area.bottom() - 8 : area.top() - 14, 2 * label_room, 28};
 }
 
-QRectF RegionLabel::words_box() const {
-    QRectF words =
-        QRectF(QFontMetrics(small_font()).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
-    words.moveCenter(boundingRect().center());
-    return words;
+/// The name's ground, as the canvas shows it where words are magnified by `scale`.
+QRectF RegionLabel::words(double scale) const {
+    QFont font = small_font();
+    font.setPixelSize(static_cast<int>(std::lround(size::small_text * scale)));
+    QRectF box = QRectF(QFontMetrics(font).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
+    box.moveCenter(boundingRect().center());
+    return box;
+}
+
+QRectF RegionLabel::words_box() const { return words(1); }
+
+QPainterPath RegionLabel::shape() const {
+    QPainterPath path;
+    path.addRect(words_box());
+    return path;
+}
+
+QPointF RegionLabel::handle(double zoom) const {
+    const QRectF box = words(1 / std::clamp(zoom, least_text_zoom, 1.0));
+    return {box.right() + handle_radius + 3, box.center().y()};
+}
+
+bool RegionLabel::on_handle(QPointF scene_place, double zoom) const {
+    if (!has_handle_) return false;
+    const QPointF d = scene_place - handle(zoom);
+    return std::hypot(d.x(), d.y()) <= handle_radius + 3;
 }
 
 void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     if (!is_close(painter)) return;
-    const QRectF box = boundingRect();
-    const QString name = QString::fromStdString(region_.id());
+    const Theme& t = theme();
+    const QColor ground = mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1);
+    const double scale = text_scale(painter);
     QFont font = small_font();
-    font.setPixelSize(static_cast<int>(std::lround(size::small_text * text_scale(painter))));
+    font.setPixelSize(static_cast<int>(std::lround(size::small_text * scale)));
     painter->setFont(font);
-    QRectF words = QRectF(painter->fontMetrics().boundingRect(name)).adjusted(-4, -1, 4, 1);
-    words.moveCenter(QPointF(box.center().x(), box.top() + 14));
+    const QRectF box = words(scale);
     painter->setPen(Qt::NoPen);
-    painter->setBrush(mix(theme().surface, theme().text_2, theme().dark ? 0.16 : 0.1));
-    painter->drawRoundedRect(words, size::radius, size::radius);
-    painter->setPen(theme().text_2);
-    painter->drawText(words, Qt::AlignCenter, name);
-    draw_badge(painter, {words.right() + badge_radius, words.center().y()}, region_.fault_level);
+    painter->setBrush(ground);
+    painter->drawRoundedRect(box, size::radius, size::radius);
+    painter->setPen(t.text_2);
+    painter->drawText(box, Qt::AlignCenter, QString::fromStdString(region_.id()));
+    if (has_handle_) {
+        painter->setPen(QPen(region_.isSelected() || region_.link_target ? t.accent : t.text_2, 1.5));
+        painter->setBrush(t.surface);
+        painter->drawEllipse(handle(painter->worldTransform().m11()), handle_radius, handle_radius);
+    }
+    draw_badge(painter, {box.left() - badge_radius, box.center().y()}, region_.fault_level);
 }
 
 PathItem::PathItem() { setZValue(3); }

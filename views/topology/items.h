@@ -16,7 +16,7 @@ inline constexpr double rim_width = 8;  ///< dragging from here draws a link
 inline constexpr double region_margin = 40;
 inline constexpr double grid = 10;
 
-enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item };
+enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item, region_label_item };
 
 /// The mark of planned failures, about the origin, 6 by 10.
 QPolygonF failure_flash();
@@ -64,7 +64,12 @@ public:
     void follow_ends();
 
     const LinkKey& key() const { return key_; }
+    QPointF middle() const { return line_.center(); }
     int fault_level = 0;
+    double width = 1;       ///< pixels, by its bandwidth
+    QString words;          ///< latency and bandwidth
+    bool hovered = false;   ///< the mouse is on it: its words are shown
+    bool critical = false;  ///< the plan's end waits for it the longest
     bool between_regions = false;
     bool fails = false;  ///< failures of the document happen to it
     bool down = false;   ///< one of its ends is, at the time that is shown
@@ -88,6 +93,7 @@ public:
 
     const std::string& id() const { return id_; }
     int fault_level = 0;
+    bool link_target = false;  ///< a link being drawn would end here
     std::vector<NodeItem*> nodes;
     std::vector<LinkItem*> links;
     RegionLabel* label = nullptr;
@@ -97,11 +103,18 @@ private:
     QPainterPath area_;
 };
 
-/// A region's name and badge, above all areas.
+/// A region's name, badge and, where it can be linked, the ring from which a link is drawn: above all areas.
 class RegionLabel final : public QGraphicsItem {
 public:
-    explicit RegionLabel(const RegionItem& region);
+    RegionLabel(RegionItem& region, bool has_handle);
+    int type() const override { return region_label_item; }
+    RegionItem& region() const { return region_; }
     QRectF boundingRect() const override;
+    /// The name alone takes the mouse: what lies beside it stays within reach.
+    QPainterPath shape() const override;
+    /// Middle of the ring in scene coordinates, where the canvas is magnified by `zoom`.
+    QPointF handle(double zoom) const;
+    bool on_handle(QPointF scene_place, double zoom) const;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
     void follow() { prepareGeometryChange(); }
     /// Above its region, or below it where it would lie on other words.
@@ -113,8 +126,9 @@ public:
     QRectF words_box() const;
 
 private:
-    const RegionItem& region_;
-    bool below_ = false;
+    QRectF words(double scale) const;
+    RegionItem& region_;
+    bool below_ = false, has_handle_;
 };
 
 /// The way of one microbatch, hop by hop.

@@ -15,6 +15,7 @@
 #include "core/experiment/failure_text.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
+#include "views/topology/layouts.h"
 
 namespace skippipe {
 
@@ -51,10 +52,12 @@ void TopologyScene::follow_document() {
             if (a.regions[i].id != b.regions[i].id) return false;
         return true;
     };
+    const Topology before = shown_;
     if (same_things(now, shown_))
         move_to_document();
     else
         rebuild();
+    if (editable_) selection_.select(still_there(selection_.now(), before, now));
 }
 
 void TopologyScene::rebuild() {
@@ -70,11 +73,12 @@ void TopologyScene::rebuild() {
     }
     new_link_ = nullptr;
     link_from_ = link_to_ = nullptr;
+    hovered_ = nullptr;
     const Topology& t = document_.experiment().topology;
     for (const auto& region : t.regions)
         if (auto& item = regions_[region.id]; item == nullptr) {
             addItem(item = new RegionItem(region.id));
-            addItem(item->label = new RegionLabel(*item));
+            addItem(item->label = new RegionLabel(*item, editable_));
         }
     for (const auto& node : t.nodes) {
         auto& item = nodes_[node.id];
@@ -90,11 +94,15 @@ void TopologyScene::rebuild() {
         const auto ra = regions_.find(link.from), rb = regions_.find(link.to);
         if (a != nullptr && b != nullptr) {
             auto* item = new LinkItem({link.from, link.to}, a, b, link.both_ways);
+            item->width = link_width(link.bandwidth_bytes_per_s);
+            item->words = ::skippipe::link_words(link);
             a->links.push_back(item);
             b->links.push_back(item);
             links_.push_back(item);
         } else if (ra != regions_.end() && rb != regions_.end() && ra != rb) {
             auto* item = new LinkItem({link.from, link.to}, ra->second, rb->second, link.both_ways);
+            item->width = link_width(link.bandwidth_bytes_per_s);
+            item->words = ::skippipe::link_words(link);
             item->between_regions = true;
             ra->second->links.push_back(item);
             rb->second->links.push_back(item);
@@ -105,6 +113,7 @@ void TopologyScene::rebuild() {
         link->setZValue(-1);
         addItem(link);
     }
+    addItem(link_words_ = new LinkWordsItem);
     addItem(way_ = new PathItem);
     addItem(reduction_ = new ReductionItem);
     addItem(traffic_ = new TrafficItem);
@@ -129,6 +138,7 @@ void TopologyScene::move_to_document() {
     place_labels();
     way_->follow_nodes();
     reduction_->follow_nodes();
+    link_words_->follow_links();
     setSceneRect(sceneRect() |
                  itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
 }
@@ -211,6 +221,8 @@ Selection TopologyScene::subject_at(QPointF place) const {
     for (auto* item : items(place)) {
         if (item->type() == node_item) return {.nodes = {static_cast<NodeItem*>(item)->id()}};
         if (item->type() == link_item) return {.links = {static_cast<LinkItem*>(item)->key()}};
+        if (item->type() == region_label_item) return {.regions = {static_cast<RegionLabel*>(item)->region().id()}};
+        if (item->type() == region_item) return {.regions = {static_cast<RegionItem*>(item)->id()}};
     }
     return {};
 }
@@ -279,6 +291,7 @@ void TopologyScene::show_selection() {
     for (auto& [id, item] : regions_) item->setSelected(s.regions.count(id) > 0);
     for (auto* link : links_) link->setSelected(s.links.count(link->key()) > 0);
     syncing_ = false;
+    show_link_words();
     show_way();
     show_reduction();
 }
@@ -303,6 +316,7 @@ void TopologyScene::read_selection() {
 void TopologyScene::select_everything() {
     Selection s;
     for (auto& [id, item] : nodes_) s.nodes.insert(id);
+    for (auto& [id, item] : regions_) s.regions.insert(id);
     for (auto* link : links_) s.links.insert(link->key());
     selection_.select(s);
 }
@@ -346,13 +360,16 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
                 lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
-                      << tr("%1, %2").arg(duration(l.latency_s), quantity(l.bandwidth_bytes_per_s, "B/s"))
+                      << ::skippipe::link_words(l) + (static_cast<LinkItem*>(item)->critical
+                                                          ? tr("; the end of the iteration waits for it the longest")
+                                                          : QString{})
                       << failure_lines(failures_of_link(e, l));
     } else if (item->type() == region_item) {
         const auto* region = static_cast<RegionItem*>(item);
         subject.regions.insert(region->id());
         lines << QString::fromStdString(region->id())
-              << tr("%n node(s)", nullptr, static_cast<int>(region->nodes.size()));
+              << (region->nodes.size() == 1 ? tr("1 node") : tr("%1 nodes").arg(region->nodes.size()));
+        if (editable_) lines << tr("Drag it to move its nodes, the ring beside its name to link it");
     }
     for (const auto& fault : document_.faults())
         if (const Selection s = subject_of(fault.pointer, e); !s.empty() && s == subject)

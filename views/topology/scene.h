@@ -10,6 +10,7 @@
 #include "views/document/selection_model.h"
 #include "core/planner/plan/plan.h"
 #include "views/topology/items.h"
+#include "views/topology/link_words.h"
 #include "views/topology/reduction_item.h"
 #include "views/topology/traffic_item.h"
 
@@ -41,7 +42,14 @@ public:
     /// Nodes that are lost at the time that is shown, each with the words for it; all others are there.
     void show_down(std::map<std::string, QString> down);
     NodeItem* node(const std::string& id) const;
-    /// What can fail under the mouse: the node or link there; neither: nothing.
+    RegionItem* region(const std::string& id) const;
+    /// The link that the end of the plan's iteration waits for the longest is marked; none: an empty key.
+    void show_critical(const LinkKey& link);
+    /// Links whose words are shown: selected ones and the one under the mouse.
+    const LinkWordsItem& link_words() const { return *link_words_; }
+    /// The region whose area or name is there; null: none.
+    RegionItem* region_at(QPointF place) const;
+    /// What is under the mouse: the node, link or region there; none of them: nothing.
     Selection subject_at(QPointF place) const;
     /// What the card of an item says.
     QString tip_for(QGraphicsItem* item) const;
@@ -57,6 +65,7 @@ public:
 Q_SIGNALS:
     void drag_changed();  ///< nodes begin to move or come to rest
     void empty_place_double_clicked(QPointF place);
+    void told(const QString& what);  ///< why a gesture did nothing
 
 protected:
     void mousePressEvent(QGraphicsSceneMouseEvent*) override;
@@ -81,7 +90,18 @@ private:
     void place_traffic();
     const StageReduction* selected_reduction() const;
     NodeItem* node_at(QPointF place) const;
+    double zoom() const;
+    /// What a link can be drawn from here: a node's rim or a region's ring.
+    QGraphicsItem* link_source_at(QPointF place) const;
+    void aim_link(QPointF place);
+    void end_link(QPointF place);
+    void link_things(std::string from, std::string to);
+    void link_new_node(QGraphicsItem* from, RegionItem* into, QPointF place);
+    void show_link_words();
+    void hover(QPointF place);
+    void begin_drag(QGraphicsItem* grabbed, QPointF place);
     void drag_nodes(QPointF to, bool snap);
+    void end_drag();
     void mark_down();
 
     Document& document_;
@@ -103,12 +123,15 @@ private:
     std::vector<std::string> plan_ids_;
     bool has_plan_ = false;
 
+    LinkWordsItem* link_words_ = nullptr;
+    LinkKey critical_;
+    LinkItem* hovered_ = nullptr;
     QGraphicsLineItem* new_link_ = nullptr;
-    NodeItem* link_from_ = nullptr;
-    NodeItem* link_to_ = nullptr;
-    QPointF drag_start_;
+    QGraphicsItem* link_from_ = nullptr;  ///< a node or a region
+    QGraphicsItem* link_to_ = nullptr;
+    QPointF drag_start_, drag_grip_;  ///< where the mouse began, and what it holds stood
     bool dragging_ = false, drag_moved_ = false;
-    std::map<NodeItem*, QPointF> drag_places_;
+    std::map<QGraphicsItem*, QPointF> drag_places_;  ///< of nodes, and of regions without any
 };
 
 }  // namespace skippipe

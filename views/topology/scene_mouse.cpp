@@ -23,109 +23,122 @@ void TopologyScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
         without.failure.reset();
         selection_.select(without);
     }
-    NodeItem* item = node_at(event->scenePos());
-    if (!editable_ || event->button() != Qt::LeftButton || item == nullptr) {
-        QGraphicsScene::mousePressEvent(event);
+    const QPointF place = event->scenePos();
+    if (!editable_ || event->button() != Qt::LeftButton) return QGraphicsScene::mousePressEvent(event);
+    if (QGraphicsItem* source = link_source_at(place)) {
+        event->accept();
+        link_from_ = source;
+        new_link_ = addLine(QLineF(source->pos(), place), QPen(theme().accent, 2));
         return;
     }
-    event->accept();
-    if (item->on_rim(event->scenePos())) {
-        link_from_ = item;
-        new_link_ = addLine(QLineF(item->pos(), event->scenePos()), QPen(theme().accent, 2));
-        return;
-    }
+    QGraphicsItem* grabbed = node_at(place);
+    if (grabbed == nullptr && subject_at(place).links.empty()) grabbed = region_at(place);
+    if (grabbed == nullptr) return QGraphicsScene::mousePressEvent(event);
     QGraphicsScene::mousePressEvent(event);
-    if (!item->isSelected()) return;
+    event->accept();
+    // A region's name may stand beside its area, which alone takes the mouse.
+    const bool adds = (event->modifiers() & Qt::ControlModifier) != 0;
+    if (grabbed->type() == region_item && !grabbed->isSelected() && !grabbed->contains(grabbed->mapFromScene(place))) {
+        if (!adds) clearSelection();
+        grabbed->setSelected(true);
+    }
+    if (grabbed->isSelected()) begin_drag(grabbed, place);
+}
+
+void TopologyScene::begin_drag(QGraphicsItem* grabbed, QPointF place) {
     dragging_ = true;
     drag_moved_ = false;
-    drag_start_ = event->scenePos();
+    drag_start_ = place;
     drag_places_.clear();
     for (auto& [id, node] : nodes_)
-        if (node->isSelected()) drag_places_[node] = node->pos();
+        if (node->isSelected() || (node->region != nullptr && node->region->isSelected()))
+            drag_places_[node] = node->pos();
+    for (auto& [id, region] : regions_)
+        if (region->isSelected() && region->nodes.empty()) drag_places_[region] = region->pos();
+    drag_grip_ = grabbed->type() == region_item && !static_cast<RegionItem*>(grabbed)->nodes.empty()
+                     ? static_cast<RegionItem*>(grabbed)->nodes.front()->pos()
+                     : grabbed->pos();
 }
 
 void TopologyScene::mouseMoveEvent(QGraphicsSceneMouseEvent* event) {
-    if (new_link_ != nullptr) {
-        new_link_->setLine(QLineF(link_from_->pos(), event->scenePos()));
-        NodeItem* target = node_at(event->scenePos());
-        if (target == link_from_) target = nullptr;
-        if (target != link_to_) {
-            if (link_to_ != nullptr) link_to_->link_target = false, link_to_->update();
-            if (target != nullptr) target->link_target = true, target->update();
-            link_to_ = target;
-        }
-        return;
-    }
-    if (dragging_) {
-        drag_nodes(event->scenePos(), !(event->modifiers() & Qt::AltModifier));
-        return;
-    }
-    if (editable_ && event->buttons() == Qt::NoButton) {
-        NodeItem* item = node_at(event->scenePos());
-        const bool rim = item != nullptr && item->on_rim(event->scenePos());
-        for (auto* view : views())
-            view->viewport()->setCursor(rim ? Qt::CrossCursor : item != nullptr ? Qt::SizeAllCursor : Qt::ArrowCursor);
+    const QPointF place = event->scenePos();
+    if (new_link_ != nullptr) return aim_link(place);
+    if (dragging_) return drag_nodes(place, !(event->modifiers() & Qt::AltModifier));
+    if (event->buttons() == Qt::NoButton) {
+        hover(place);
+        if (editable_)
+            for (auto* view : views())
+                view->viewport()->setCursor(link_source_at(place) != nullptr ? Qt::CrossCursor
+                                            : node_at(place) != nullptr      ? Qt::SizeAllCursor
+                                                                             : Qt::ArrowCursor);
     }
     QGraphicsScene::mouseMoveEvent(event);
 }
 
+/// What the mouse holds comes to rest on the grid; what goes with it keeps its place beside it.
 void TopologyScene::drag_nodes(QPointF to, bool snap) {
-    const QPointF moved = to - drag_start_;
+    QPointF moved = to - drag_start_;
     if (!drag_moved_ && std::hypot(moved.x(), moved.y()) < 3) return;
     if (!drag_moved_) {
         drag_moved_ = true;
         Q_EMIT drag_changed();
     }
-    for (auto& [node, place] : drag_places_) {
-        QPointF at = place + moved;
-        if (snap) at = QPointF(std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid);
-        node->setPos(at);
+    if (snap) {
+        const QPointF at = drag_grip_ + moved;
+        moved = QPointF(std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid) - drag_grip_;
+    }
+    for (auto& [item, place] : drag_places_) {
+        item->setPos(place + moved);
+        if (item->type() == region_item) static_cast<RegionItem*>(item)->follow_nodes();
     }
     way_->follow_nodes();
     reduction_->follow_nodes();
+    link_words_->follow_links();
 }
 
 std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
     std::set<QGraphicsItem*> found;
     if (!dragging_ || !drag_moved_) return {};
-    for (const auto& [node, place] : drag_places_) {
+    const auto add_region = [&](RegionItem* region) {
+        found.insert({region, region->label});
+        found.insert(region->links.begin(), region->links.end());
+    };
+    for (const auto& [item, place] : drag_places_) {
+        if (item->type() == region_item) {
+            add_region(static_cast<RegionItem*>(item));
+            continue;
+        }
+        auto* node = static_cast<NodeItem*>(item);
         found.insert(node);
         found.insert(node->links.begin(), node->links.end());
-        if (node->region == nullptr) continue;
-        found.insert({node->region, node->region->label});
-        found.insert(node->region->links.begin(), node->region->links.end());
+        if (node->region != nullptr) add_region(node->region);
     }
-    found.insert({way_, reduction_});
+    found.insert({way_, reduction_, link_words_});
     std::vector<QGraphicsItem*> moving(found.begin(), found.end());
     std::stable_sort(moving.begin(), moving.end(),
                      [](const auto* a, const auto* b) { return a->zValue() < b->zValue(); });
     return moving;
 }
 
+void TopologyScene::end_drag() {
+    dragging_ = false;
+    // Where the canvas laid the nodes out itself, a drag fixes all of them as they are seen.
+    std::vector<std::pair<std::string, Point>> places;
+    const auto add = [&](const std::string& id, const QGraphicsItem& item) {
+        places.push_back({id, {std::round(item.pos().x()), std::round(item.pos().y())}});
+    };
+    for (auto& [id, node] : nodes_) add(id, *node);
+    for (auto& [id, region] : regions_)
+        if (region->isSelected()) add(id, *region);
+    if (drag_moved_) document_.edit(tr("Move"), [&](Experiment& e) { move_nodes(e, places); });
+    drag_places_.clear();
+    Q_EMIT drag_changed();
+}
+
 void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
-    if (new_link_ != nullptr) {
-        delete new_link_;
-        new_link_ = nullptr;
-        if (link_to_ != nullptr) link_to_->link_target = false;
-        const NodeItem *from = link_from_, *to = node_at(event->scenePos());
-        link_from_ = link_to_ = nullptr;
-        if (to != nullptr && to != from) {
-            const std::string a = from->id(), b = to->id();
-            bool added = false;
-            document_.edit(tr("Draw link"), [&](Experiment& e) { added = add_link(e, a, b); });
-            if (added) selection_.select({.links = {LinkKey{a, b}}});
-        }
-        return;
-    }
+    if (new_link_ != nullptr) return end_link(event->scenePos());
     if (dragging_) {
-        dragging_ = false;
-        std::vector<std::pair<std::string, Point>> places;
-        // Where the canvas laid the nodes out itself, a drag fixes all of them as they are seen.
-        for (auto& [id, node] : nodes_)
-            places.push_back({id, {std::round(node->pos().x()), std::round(node->pos().y())}});
-        if (drag_moved_) document_.edit(tr("Move"), [&](Experiment& e) { move_nodes(e, places); });
-        drag_places_.clear();
-        Q_EMIT drag_changed();
+        end_drag();
         if (drag_moved_) return;
     }
     QGraphicsScene::mouseReleaseEvent(event);

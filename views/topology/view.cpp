@@ -7,9 +7,7 @@
 #include <set>
 
 #include <QAction>
-#include <QClipboard>
 #include <QContextMenuEvent>
-#include <QGuiApplication>
 #include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
@@ -18,13 +16,11 @@
 
 #include "views/document/document.h"
 #include "views/theme/theme.h"
-#include "views/topology/edits.h"
-#include "views/topology/failure_edits.h"
+#include "views/topology/first_steps.h"
 
 namespace skippipe {
 namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4;
-constexpr double copy_offset = 40;
 constexpr int most_words_width = 420;
 constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
 }  // namespace
@@ -43,8 +39,7 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFrameShape(QFrame::NoFrame);
     setMouseTracking(true);
-    setAcceptDrops(false);  // files are the window's
-    viewport()->setAcceptDrops(false);
+    setAcceptDrops(editable);  // devices; files are the window's
     setBackgroundBrush(theme().surface);
     sharp_again_.setSingleShot(true);
     sharp_again_.setInterval(120);
@@ -58,33 +53,9 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
         if (words_shown_ != scene_.reduction_words()) viewport()->update();
     });
     connect(&scene_, &TopologyScene::drag_changed, this, &TopologyView::begin_or_end_drag);
-    connect(&scene_, &TopologyScene::empty_place_double_clicked, this, &TopologyView::add_node_at);
+    connect(&scene_, &TopologyScene::empty_place_double_clicked, this, [this](QPointF place) { add_node_at(place); });
+    connect(&scene_, &TopologyScene::told, this, &TopologyView::told);
     make_actions();
-}
-
-void TopologyView::make_actions() {
-    const auto add = [this](const QString& text, const QKeySequence& keys, auto member) {
-        auto* action = new QAction(text, this);
-        action->setShortcut(keys);
-        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-        action->setProperty("group", tr("Canvas"));
-        connect(action, &QAction::triggered, this, member);
-        addAction(action);
-    };
-    add(tr("Fit everything"), QKeySequence(Qt::Key_Home), &TopologyView::fit);
-    add(tr("Centre the selection"), QKeySequence(Qt::Key_F), &TopologyView::center_selection);
-    add(tr("Reduction of the stage"), QKeySequence(Qt::Key_G), [this] { scene_.toggle_reduction(); });
-    if (!scene_.is_editable()) return;
-    add(tr("Add node"), QKeySequence(Qt::Key_N), &TopologyView::add_node_here);
-    add(tr("Add region"), QKeySequence(Qt::Key_R), &TopologyView::add_region_here);
-    add(tr("Link selected nodes"), QKeySequence(Qt::Key_L), &TopologyView::link_selected);
-    add(tr("Group in a region"), QKeySequence(Qt::CTRL | Qt::Key_G), &TopologyView::group_selected);
-    add(tr("Copy"), QKeySequence::Copy, &TopologyView::copy);
-    add(tr("Paste"), QKeySequence::Paste, &TopologyView::paste);
-    add(tr("Duplicate"), QKeySequence(Qt::CTRL | Qt::Key_D), &TopologyView::duplicate);
-    add(tr("Delete"), QKeySequence(Qt::Key_Delete), &TopologyView::remove);
-    add(tr("Select everything"), QKeySequence::SelectAll, [this] { scene_.select_everything(); });
-    add(tr("Tidy up"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T), &TopologyView::tidy_up);
 }
 
 void TopologyView::fit() {
@@ -98,7 +69,7 @@ void TopologyView::fit() {
         std::clamp(std::min(viewport()->width() / box.width(), viewport()->height() / box.height()), least_zoom, 1.5);
     setTransform(QTransform::fromScale(zoom, zoom));
     centerOn(box.center());
-    fitted_ = true;
+    fitted_size_ = viewport()->size();
     user_moved_ = false;
 }
 
@@ -106,93 +77,11 @@ void TopologyView::center_selection() {
     if (const auto middle = scene_.middle_of_selection()) centerOn(*middle);
 }
 
-void TopologyView::add_node_at(QPointF place) {
-    const Point at{std::round(place.x() / grid) * grid, std::round(place.y() / grid) * grid};
-    Selection added;
-    document_.edit(tr("Add node"), [&](Experiment& e) {
-        // Nodes on one spot are laid out by the canvas: keep what is seen before one is added beside them.
-        const auto places = node_places(e);
-        for (std::size_t i = 0; i < places.size(); ++i)
-            e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
-        added.nodes.insert(add_node(e, at));
-    });
-    selection_.select(added);
-}
-
-void TopologyView::add_node_here() {
-    const QPointF middle = mapToScene(viewport()->rect().center());
-    const auto places = node_places(document_.experiment());
-    // The first free spot on a widening ring, so that several in a row do not lie on each other.
-    for (int ring = 0; ring < 40; ++ring)
-        for (int step = 0; step < std::max(1, 6 * ring); ++step) {
-            const double angle = 6.283185307179586 * step / std::max(1, 6 * ring);
-            const QPointF at = middle + ring * 80.0 * QPointF(std::cos(angle), std::sin(angle));
-            if (std::none_of(places.begin(), places.end(),
-                             [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < 70; })) {
-                add_node_at(at);
-                return;
-            }
-        }
-    add_node_at(middle);
-}
-
-void TopologyView::add_region_here() {
-    const QPointF middle = mapToScene(viewport()->rect().center());
-    Selection added;
-    document_.edit(tr("Add region"), [&](Experiment& e) {
-        const std::string id = add_region(e, {middle.x(), middle.y()});
-        for (auto& node : e.topology.nodes)
-            if (selection_.now().nodes.count(node.id)) node.region = id;
-        added.regions.insert(id);
-    });
-    selection_.select(added);
-}
-
-void TopologyView::link_selected() {
-    const auto nodes = selection_.now().nodes;
-    document_.edit(tr("Link selected nodes"), [&](Experiment& e) {
-        for (auto a = nodes.begin(); a != nodes.end(); ++a)
-            for (auto b = std::next(a); b != nodes.end(); ++b) add_link(e, *a, *b);
-    });
-}
-
-void TopologyView::group_selected() {
-    if (!selection_.now().nodes.empty()) add_region_here();
-}
-
-void TopologyView::copy() {
-    const std::string text = copy_text(document_.experiment(), selection_.now());
-    if (!text.empty()) QGuiApplication::clipboard()->setText(QString::fromStdString(text));
-}
-
-void TopologyView::add_copy(const std::string& text, const QString& what) {
-    Selection added;
-    document_.edit(what, [&](Experiment& e) { added = paste_text(e, text, {copy_offset, copy_offset}); });
-    if (!added.empty()) selection_.select(added);
-}
-
-void TopologyView::paste() { add_copy(QGuiApplication::clipboard()->text().toStdString(), tr("Paste")); }
-
-void TopologyView::duplicate() { add_copy(copy_text(document_.experiment(), selection_.now()), tr("Duplicate")); }
-
-void TopologyView::remove() {
-    const Selection gone = selection_.now();
-    // A failure shown beside selected things is not what a key on the canvas is about.
-    const bool things = !gone.nodes.empty() || !gone.links.empty() || !gone.regions.empty();
-    document_.edit(tr("Delete"), [&](Experiment& e) {
-        if (!things && gone.failure) return remove_failure(e, *gone.failure);
-        remove_selected(e, gone);
-    });
-    selection_.select({});
-}
-
-void TopologyView::tidy_up() {
-    document_.edit(tr("Tidy up"), [](Experiment& e) {
-        const auto places = circle_layout(e);
-        for (std::size_t i = 0; i < places.size(); ++i)
-            e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
-    });
-    fit();
+void TopologyView::reveal_selection() {
+    const auto middle = scene_.middle_of_selection();
+    if (!middle) return;
+    constexpr int room = 24;
+    if (!viewport()->rect().adjusted(room, room, -room, -room).contains(mapFromScene(*middle))) centerOn(*middle);
 }
 
 void TopologyView::draw_quickly() {
@@ -289,18 +178,22 @@ void TopologyView::wheelEvent(QWheelEvent* event) {
     event->accept();
 }
 
-/// By the mouse of what is under it, by the keyboard of what is selected.
+/// By the mouse of what is under it, by the keyboard of what is selected. Of several selected things one menu; on
+/// emptiness that of the canvas.
 void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
     const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
-    Selection subject;
-    if (by_key) {
-        const Selection& s = selection_.now();
-        if (s.nodes.size() + s.links.size() == 1) subject = {.nodes = s.nodes, .links = s.links};
-    } else {
-        subject = scene_.subject_at(mapToScene(event->pos()));
-    }
-    if (subject.empty()) return QGraphicsView::contextMenuEvent(event);
-    selection_.select(subject);
+    const Selection& s = selection_.now();
+    const Selection selected{.nodes = s.nodes, .regions = s.regions, .links = s.links};
+    Selection subject = by_key ? selected : scene_.subject_at(mapToScene(event->pos()));
+    const auto is_part = [&] {
+        return std::includes(s.nodes.begin(), s.nodes.end(), subject.nodes.begin(), subject.nodes.end()) &&
+               std::includes(s.regions.begin(), s.regions.end(), subject.regions.begin(), subject.regions.end()) &&
+               std::includes(s.links.begin(), s.links.end(), subject.links.begin(), subject.links.end());
+    };
+    if (!subject.empty() && is_part())
+        subject = selected;
+    else if (!subject.empty())
+        selection_.select(subject);
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     menu->setToolTipsVisible(true);
@@ -314,7 +207,7 @@ void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 void TopologyView::mousePressEvent(QMouseEvent* event) {
-    if (event->button() == Qt::MiddleButton) {
+    if (event->button() == Qt::MiddleButton || (space_held_ && event->button() == Qt::LeftButton)) {
         panning_ = true;
         pan_from_ = event->pos();
         viewport()->setCursor(Qt::ClosedHandCursor);
@@ -337,33 +230,85 @@ void TopologyView::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void TopologyView::mouseReleaseEvent(QMouseEvent* event) {
-    if (panning_ && event->button() == Qt::MiddleButton) {
+    if (panning_ && (event->button() == Qt::MiddleButton || event->button() == Qt::LeftButton)) {
         panning_ = false;
-        viewport()->setCursor(Qt::ArrowCursor);
+        viewport()->setCursor(space_held_ ? Qt::OpenHandCursor : Qt::ArrowCursor);
         return;
     }
     QGraphicsView::mouseReleaseEvent(event);
 }
 
+void TopologyView::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Space) {
+        if (!event->isAutoRepeat() && !space_held_) {
+            space_held_ = true;
+            viewport()->setCursor(Qt::OpenHandCursor);
+        }
+        return event->accept();
+    }
+    const double step = event->modifiers() & Qt::AltModifier     ? 1
+                        : event->modifiers() & Qt::ShiftModifier ? 5 * grid
+                                                                 : grid;
+    const std::pair<int, QPointF> ways[] = {
+        {Qt::Key_Left, {-step, 0}}, {Qt::Key_Right, {step, 0}}, {Qt::Key_Up, {0, -step}}, {Qt::Key_Down, {0, step}}};
+    for (const auto& [key, way] : ways)
+        if (event->key() == key && nudge(way)) return event->accept();
+    QGraphicsView::keyPressEvent(event);
+}
+
+void TopologyView::keyReleaseEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Space && !event->isAutoRepeat()) {
+        space_held_ = false;
+        if (!panning_) viewport()->setCursor(Qt::ArrowCursor);
+        return event->accept();
+    }
+    QGraphicsView::keyReleaseEvent(event);
+}
+
+void TopologyView::focusOutEvent(QFocusEvent* event) {
+    space_held_ = false;
+    QGraphicsView::focusOutEvent(event);
+}
+
 void TopologyView::showEvent(QShowEvent* event) {
     QGraphicsView::showEvent(event);
-    if (!fitted_) fit();
+    if (fitted_size_.isEmpty()) fit();
 }
 
 void TopologyView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
-    if (!user_moved_) fit();
+    // A banner that comes is no reason to move what is looked at; another size of the window is.
+    const QSize now = viewport()->size(), then = fitted_size_;
+    const auto differs = [](int a, int b) { return std::abs(a - b) > b * 15 / 100; };
+    if (!user_moved_ && (differs(now.width(), then.width()) || differs(now.height(), then.height()))) fit();
 }
 
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
+    if (scene_.is_editable()) draw_next_step(painter);
     if (!document_.experiment().topology.nodes.empty()) return draw_reduction_words(painter);
     painter->resetTransform();
+    if (scene_.is_editable()) return draw_first_steps(*painter, viewport()->size());
     painter->setPen(theme().text_2);
     painter->setFont(body_font());
-    const QString words = scene_.is_editable()
-                              ? tr("No nodes yet\nDouble-click to add one, drag from its rim to link it")
-                              : tr("The network of the chosen run is drawn here");
-    painter->drawText(QRectF(QPointF(0, 0), viewport()->size()), Qt::AlignCenter, words);
+    painter->drawText(QRectF(QPointF(0, 0), viewport()->size()), Qt::AlignCenter,
+                      tr("The network of the chosen run is drawn here"));
+}
+
+void TopologyView::draw_next_step(QPainter* painter) {
+    const QString words = next_step(document_.experiment());
+    if (words.isEmpty()) return;
+    painter->save();
+    painter->resetTransform();
+    painter->setFont(small_font());
+    QRect box = painter->fontMetrics().boundingRect(words).adjusted(-size::gap, -size::unit, size::gap, size::unit);
+    box.moveCenter(QPoint(viewport()->width() / 2, 0));
+    box.moveBottom(viewport()->height() - size::gap);
+    painter->setPen(QPen(theme().line, 1));
+    painter->setBrush(theme().surface_2);
+    painter->drawRoundedRect(box, size::radius, size::radius);
+    painter->setPen(theme().text);
+    painter->drawText(box, Qt::AlignCenter, words);
+    painter->restore();
 }
 
 void TopologyView::add_reduction_entry(const Selection& subject, QMenu& menu) {

@@ -4,6 +4,7 @@
 #include <QPixmap>
 #include <QTimer>
 
+#include "views/topology/layouts.h"
 #include "views/topology/scene.h"
 
 class QMenu;
@@ -11,6 +12,7 @@ class QMenu;
 namespace skippipe {
 
 class Document;
+struct Device;
 
 /// The canvas: zoom at the cursor, pan, and the actions of the editor.
 class TopologyView : public QGraphicsView {
@@ -18,29 +20,45 @@ class TopologyView : public QGraphicsView {
 public:
     TopologyView(Document& document, SelectionModel& selection, bool editable, QWidget* parent = nullptr);
 
+    /// What a device of the palette is dragged as: its name.
+    static constexpr const char* device_mime = "application/x-skippipe-device";
+
     TopologyScene& scene_model() { return scene_; }
     /// Everything in sight.
     void fit();
-    /// Brings what is selected into sight.
+    /// Brings what is selected to the middle.
     void center_selection();
-    /// Adds a node at the middle of what is seen and selects it.
+    /// Brings what is selected into sight where it is not.
+    void reveal_selection();
+    /// Adds a node to the region that is selected or that the selected nodes stand in, beside them; else at the middle
+    /// of what is seen. Selects it.
     void add_node_here();
     void add_region_here();
+    /// Adds a node that is such a device.
+    void add_device_here(const Device& device);
     void copy();
     void paste();
     void duplicate();
     void remove();
     void tidy_up();
-    /// Links every two of the selected nodes that no link joins yet.
+    /// A column a stage of the plan.
+    void lay_out_by_stage();
+    /// Links every two of the selected regions and of the selected nodes that cannot reach each other yet.
     void link_selected();
+    /// Moves the selected nodes; false where none is.
+    bool nudge(QPointF by);
+    void align_selected(Align to);
+    void distribute_selected(bool across);
     /// Offers to draw how the stage of a node sums its gradient, where it does.
     void add_reduction_entry(const Selection& subject, QMenu& menu);
     /// Puts the selected nodes into a region of their own.
     void group_selected();
 
 Q_SIGNALS:
-    /// A menu is about to be shown for what can fail: whoever listens fills it. Empty, it is not shown.
+    /// A menu is about to be shown for what was clicked; nothing: for the canvas. Whoever listens fills it. Empty, it
+    /// is not shown.
     void menu_wanted(const Selection& subject, QMenu& menu);
+    void told(const QString& what);  ///< what a gesture did, or why it did nothing
 
 protected:
     void contextMenuEvent(QContextMenuEvent*) override;
@@ -50,13 +68,24 @@ protected:
     void mousePressEvent(QMouseEvent*) override;
     void mouseMoveEvent(QMouseEvent*) override;
     void mouseReleaseEvent(QMouseEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
+    void keyReleaseEvent(QKeyEvent*) override;
+    void focusOutEvent(QFocusEvent*) override;
+    void dragEnterEvent(QDragEnterEvent*) override;
+    void dragMoveEvent(QDragMoveEvent*) override;
+    void dropEvent(QDropEvent*) override;
     void showEvent(QShowEvent*) override;
     void resizeEvent(QResizeEvent*) override;
     void drawForeground(QPainter*, const QRectF&) override;
 
 private:
-    void add_node_at(QPointF place);
+    void add_node_at(QPointF place, const Device* device = nullptr);
+    void add_node_in(Point at, const std::string& region, const Device* device);
+    std::string region_of_selection() const;
+    Point free_place() const;
     void add_copy(const std::string& text, const QString& what);
+    bool place_selected(const QString& what, const std::function<void(std::vector<Point>&)>& change,
+                        const QString& merge = {});
     void make_actions();
     void draw_quickly();
     void begin_or_end_drag();
@@ -69,6 +98,7 @@ private:
         std::vector<QGraphicsItem*> areas, links, high;  ///< what moves: under `below`, over it, over `above`
     };
     void draw_still(Still& still);
+    void draw_next_step(QPainter* painter);
     void draw_reduction_words(QPainter* painter);
     QRect quietest_corner(QSize box) const;
 
@@ -79,7 +109,8 @@ private:
     std::optional<Still> still_;
     QString words_shown_;  ///< of the selected stage's reduction
     QPoint pan_from_;
-    bool panning_ = false, fitted_ = false, user_moved_ = false;
+    QSize fitted_size_;  ///< of the viewport when all was brought into sight; empty: not yet
+    bool panning_ = false, space_held_ = false, user_moved_ = false;
 };
 
 }  // namespace skippipe

@@ -36,17 +36,21 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       canvas_(new TopologyView(document, selection, true)),
       inspector_(new Inspector(document, selection, failures_, plans.planners())),
       stages_(table_with_row_names(tr("Stages"))),
-      matrix_(table_with_row_names(tr("Hop times"))),
+      matrix_(new MatrixPanel(document, selection)),
       plan_(new PlanArea(document, selection, failures_, plans)),
       problems_(new ProblemList(document, plans)),
+      remedies_(new RemedyBar(document)),
       why_(new WhyPanel(document, selection, plans)),
-      bottom_(new QTabWidget) {
+      planners_(new PlannerTable(document, plans.planners())),
+      what_if_(new WhatIfPanel(document, selection, plans.planners())),
+      bottom_(new QTabWidget),
+      palette_(new Palette(document, *canvas_)) {
     auto* tabs = new QTabWidget;
     tabs->setDocumentMode(true);
     tabs->addTab(canvas_, tr("Canvas"));
     tabs->addTab(matrix_, tr("Matrix"));
     tabs->addTab(stages_, tr("Stages"));
-    connect(tabs, &QTabWidget::currentChanged, this, [this] { show_matrix(); });
+    connect(matrix_, &MatrixPanel::told, this, &DesignPage::told);
 
     auto* middle = new QSplitter(Qt::Vertical);
     middle->addWidget(tabs);
@@ -55,7 +59,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     middle->setSizes({390, 330});
     middle->setStretchFactor(0, 1);
     auto* across = new QSplitter(Qt::Horizontal, this);
-    across->addWidget(palette());
+    across->addWidget(palette_);
     across->addWidget(middle);
     across->addWidget(inspector_);
     across->setSizes({132, 760, 324});
@@ -70,14 +74,21 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
 
     connect(&plans, &PlanService::planned, this, &DesignPage::show_plan);
     connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_plan);
+    connect(&plans, &PlanService::explained, this, &DesignPage::show_critical);
+    connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_critical);
     connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
+    connect(problems_, &QListWidget::currentRowChanged, this, &DesignPage::show_remedies);
     connect(problems_, &ProblemList::chosen, this, [this](const Selection& subject) {
         selection_.select(subject);
-        if (!subject.empty()) canvas_->center_selection();
+        if (!subject.empty()) canvas_->reveal_selection();
     });
+    connect(palette_, &Palette::template_requested, this, &DesignPage::template_requested);
+    connect(palette_, &Palette::shape_requested, this, &DesignPage::shape_requested);
+    connect(palette_, &Palette::measure_requested, this, &DesignPage::measure_requested);
     connect(&plan_->axis(), &FailureAxis::edit_requested, inspector_, &Inspector::enter);
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
-    connect(why_, &WhyPanel::chosen, this, [this] { canvas_->center_selection(); });
+    connect(why_, &WhyPanel::chosen, this, [this] { canvas_->reveal_selection(); });
+    connect(canvas_, &TopologyView::told, this, &DesignPage::told);
     stages_->setSelectionBehavior(QAbstractItemView::SelectRows);
     connect(stages_, &QTableWidget::itemSelectionChanged, this, [this] {
         Selection s = selection_.now();
@@ -89,69 +100,38 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     show_plan();
 }
 
-QWidget* DesignPage::palette() {
-    auto* panel = new QWidget;
-    panel->setMinimumWidth(120);
-    auto* column = new QVBoxLayout(panel);
-    column->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
-    column->setSpacing(size::unit);
-    const auto heading = [&](const QString& text) {
-        auto* label = new QLabel(text);
-        label->setProperty("role", "heading");
-        label->setMinimumHeight(size::row);
-        column->addWidget(label);
-    };
-    const auto button = [&](const QString& text, const QString& tip, auto action) {
-        auto* b = new QPushButton(text);
-        b->setToolTip(tip);
-        connect(b, &QPushButton::clicked, this, action);
-        column->addWidget(b);
-        return b;
-    };
-    heading(tr("Add"));
-    button(tr("Node"), tr("A machine that holds one stage (N, or double-click the canvas)"), [this] {
-        canvas_->add_node_here();
-    })->setObjectName("add_node");
-    button(tr("Region"), tr("A place whose nodes share links; takes the selected nodes in (R)"),
-           [this] { canvas_->add_region_here(); });
-    heading(tr("Start from"));
-    const std::pair<QString, QString> templates[] = {{tr("Quick start"), "quick-start"},
-                                                     {tr("Quick start, planned reductions"), "planned-reductions"},
-                                                     {tr("One cluster"), "single-cluster"},
-                                                     {tr("Authors' 18"), "authors-18"},
-                                                     {tr("Authors' 20"), "authors-20"},
-                                                     {tr("Authors' 42"), "authors-42"},
-                                                     {tr("Churn"), "churn"},
-                                                     {tr("Empty"), {}}};
-    for (const auto& [words, name] : templates)
-        button(words, name.isEmpty() ? tr("An empty canvas") : tr("Opens a copy of %1.json").arg(name),
-               [this, n = name] { Q_EMIT template_requested(n); });
-    heading(tr("This machine"));
-    measure_ = button(tr("Measure"),
-                      tr("Measures each stage's forward and backward on every node and, unless the experiment "
-                         "simulates them, the links between ranks, "
-                         "and puts the values in (Ctrl+M). Takes some seconds; Stop ends it, undo takes it back"),
-                      [this] { Q_EMIT measure_requested(); });
-    column->addStretch();
-    auto* hint =
-        new QLabel(tr("Drag from a node's rim to link it. Ctrl+A, then L: links all. A click on empty canvas: the "
-                      "experiment's settings"));
-    hint->setWordWrap(true);
-    hint->setProperty("role", "small");
-    column->addWidget(hint);
-    return panel;
-}
-
 void DesignPage::set_measuring(bool measuring) {
-    measure_->setEnabled(!measuring);
-    measure_->setText(measuring ? tr("Measuring…") : tr("Measure"));
+    palette_->measure_button().setEnabled(!measuring);
+    palette_->measure_button().setText(measuring ? tr("Measuring…") : tr("Measure"));
 }
 
 void DesignPage::fill_bottom() {
     bottom_->setDocumentMode(true);
     bottom_->addTab(plan_, tr("Plan"));
-    bottom_->addTab(problems_, tr("Problems"));
+    auto* problems = new QWidget;
+    auto* column = new QVBoxLayout(problems);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(problems_, 1);
+    column->addWidget(remedies_);
+    bottom_->addTab(problems, tr("Problems"));
     bottom_->addTab(why_, tr("Why"));
+    bottom_->addTab(planners_, tr("Planners"));
+    bottom_->addTab(what_if_, tr("What if"));
+}
+
+/// The link that the plan's end waits for the longest, as it is drawn.
+void DesignPage::show_critical() {
+    const auto outcome = plans_.outcome();
+    const auto why = plans_.explanation();
+    LinkKey critical;
+    if (outcome && why && !plans_.is_outdated() && !why->links.empty())
+        for (const int line : why->links.front().lines)
+            for (const auto& link : document_.experiment().topology.links)
+                if (const auto& name = outcome->problem.line_names[static_cast<std::size_t>(line)];
+                    link.from + "->" + link.to == name || link.to + "->" + link.from == name)
+                    critical = {link.from, link.to};
+    canvas_->scene_model().show_critical(critical);
 }
 
 void DesignPage::show_plan() {
@@ -164,7 +144,6 @@ void DesignPage::show_plan() {
         canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
         canvas_->scene_model().show_reductions(reductions_of(outcome->problem, outcome->plan));
         show_stages(*outcome);
-        show_matrix();
     }
     show_problems();
 }
@@ -197,34 +176,27 @@ void DesignPage::show_stages(const PlanOutcome& outcome) {
     stages_->setVerticalHeaderLabels(names);
 }
 
-void DesignPage::show_matrix() {
-    const auto outcome = plans_.outcome();
-    if (!matrix_->isVisible() || !outcome || !outcome->has_plan || outcome->problem.nodes() > 200) return;
-    const Problem& p = outcome->problem;
-    QStringList names;
-    for (const auto& id : p.node_ids) names << QString::fromStdString(id);
-    matrix_->setRowCount(p.nodes());
-    matrix_->setColumnCount(p.nodes());
-    matrix_->setVerticalHeaderLabels(names);
-    matrix_->setHorizontalHeaderLabels(names);
-    for (NodeIndex a = 0; a < p.nodes(); ++a)
-        for (NodeIndex b = 0; b < p.nodes(); ++b) {
-            const Hop& hop = p.hop(a, b);
-            auto* item = new QTableWidgetItem(a == b              ? QString{}
-                                              : p.reachable(a, b) ? duration(hop.latency_s + hop.seconds_per_forward)
-                                                                  : QStringLiteral("–"));
-            item->setToolTip(tr("%1 to %2: an activation takes %3").arg(names[a], names[b], item->text()));
-            matrix_->setItem(a, b, item);
-        }
-}
-
 void DesignPage::show_problems() {
     const Faults faults = problems_->faults();
-    problems_->show_faults(faults);
+    plan_->show_remedies(faults.empty() ? nullptr : &faults.front());
+    if (faults != shown_faults_) {
+        shown_faults_ = faults;
+        problems_->show_faults(faults);
+        problems_->setCurrentRow(0);
+        show_remedies();
+    }
     bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
     bottom_->tabBar()->setTabTextColor(1, has_errors(faults) ? theme().bad
                                           : faults.empty()   ? QColor{}
                                                              : theme().warning);
+}
+
+/// Of the problem at hand.
+void DesignPage::show_remedies() {
+    const int row = problems_->currentRow();
+    remedies_->show_for(row >= 0 && row < static_cast<int>(shown_faults_.size())
+                            ? &shown_faults_[static_cast<std::size_t>(row)]
+                            : nullptr);
 }
 
 void DesignPage::changeEvent(QEvent* event) {
@@ -234,11 +206,23 @@ void DesignPage::changeEvent(QEvent* event) {
 
 /// What the canvas can do with what was clicked; its actions have their keys beside them.
 void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
-    failures_.fill_menu(subject, menu);
+    if (subject.nodes.size() + subject.links.size() == 1 && subject.regions.empty()) failures_.fill_menu(subject, menu);
     menu.addSeparator();
     canvas_->add_reduction_entry(subject, menu);
-    const QStringList wanted =
-        subject.nodes.empty() ? QStringList{tr("Delete")} : QStringList{tr("Copy"), tr("Duplicate"), tr("Delete")};
+    const QStringList for_nothing{tr("Add node"),          tr("Add region"),     tr("Paste"),
+                                  tr("Select everything"), tr("Fit everything"), tr("Tidy up"),
+                                  tr("Lay out by stage")};
+    const auto things = subject.nodes.size() + subject.regions.size() + subject.links.size();
+    const QStringList for_many{
+        tr("Link selected"),  tr("Group in a region"), tr("Copy"),           tr("Duplicate"),
+        tr("Delete"),         tr("Align left"),        tr("Align right"),    tr("Align top"),
+        tr("Align bottom"),   tr("Align in a column"), tr("Align in a row"), tr("Distribute across"),
+        tr("Distribute down")};
+    const QStringList for_one{tr("Copy"), tr("Duplicate"), tr("Delete")};
+    const QStringList wanted = things == 0                                        ? for_nothing
+                               : things > 1                                       ? for_many
+                               : subject.nodes.empty() && subject.regions.empty() ? QStringList{tr("Delete")}
+                                                                                  : for_one;
     for (auto* action : canvas_->actions())
         if (wanted.contains(action->text())) menu.addAction(action);
 }

@@ -8,11 +8,16 @@
 #include "views/document/selection_model.h"
 #include "views/failures/failure_editor.h"
 #include "views/inspector/inspector.h"
+#include "views/matrix/matrix_panel.h"
 #include "views/plan/plan_service.h"
+#include "views/plan/planner_table.h"
+#include "views/plan/what_if_panel.h"
 #include "views/plan/why_panel.h"
 #include "views/topology/view.h"
+#include "views/window/palette.h"
 #include "views/window/plan_area.h"
 #include "views/window/problem_list.h"
+#include "views/window/remedies.h"
 
 namespace skippipe {
 
@@ -26,29 +31,35 @@ public:
     TimelineView& plan_timeline() { return plan_->timeline(); }
     FailureEditor& failures() { return failures_; }
     FailureAxis& failure_axis() { return plan_->axis(); }
+    MatrixPanel& matrix() { return *matrix_; }
     Inspector& inspector() { return *inspector_; }
     QListWidget& problems() { return *problems_; }
     WhyPanel& why() { return *why_; }
-    /// Plan, problems, why.
+    PlannerTable& planners() { return *planners_; }
+    WhatIfPanel& what_if() { return *what_if_; }
+    /// Plan, problems, why, planners, what if.
     QTabWidget& bottom() { return *bottom_; }
     const FigureLine& figures() const { return plan_->figures(); }
-    QPushButton& measure_button() { return *measure_; }
+    QPushButton& measure_button() { return palette_->measure_button(); }
+    Palette& tools() { return *palette_; }
     void set_measuring(bool measuring);
 
 Q_SIGNALS:
     void template_requested(const QString& name);
+    void shape_requested(Shape shape, int nodes, quint64 seed);
     void measure_requested();
+    void told(const QString& what);  ///< what a gesture did, or why it did nothing
 
 protected:
     void changeEvent(QEvent*) override;
 
 private:
-    QWidget* palette();
     void fill_bottom();
     void show_plan();
+    void show_critical();
     void show_problems();
+    void show_remedies();
     void show_stages(const PlanOutcome& outcome);
-    void show_matrix();
     void fill_menu(const Selection& subject, QMenu& menu);
 
     Document& document_;
@@ -57,12 +68,17 @@ private:
     FailureEditor failures_;
     TopologyView* canvas_;
     Inspector* inspector_;
-    QTableWidget *stages_, *matrix_;
+    QTableWidget* stages_;
+    MatrixPanel* matrix_;
     PlanArea* plan_;
     ProblemList* problems_;
+    RemedyBar* remedies_;
+    Faults shown_faults_;
     WhyPanel* why_;
+    PlannerTable* planners_;
+    WhatIfPanel* what_if_;
     QTabWidget* bottom_;
-    QPushButton* measure_ = nullptr;
+    Palette* palette_;
 };
 
 }  // namespace skippipe

@@ -78,6 +78,9 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) {
         if (may_lose_document()) open_template(name);
     });
+    connect(design_, &DesignPage::shape_requested, this, [this](Shape shape, int nodes, quint64 seed) {
+        if (may_lose_document()) document_.start_new(make_shape(shape, nodes, seed));
+    });
     connect(&compare_->list(), &RunList::watch_requested, this, [this](qint64 run) {
         watch_->show_run(run);
         show_workspace(watch);
@@ -85,6 +88,10 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(watch_, &WatchPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });
     connect(watch_, &WatchPage::resume_requested, this, &MainWindow::resume_run);
     connect(&compare_->list(), &RunList::resume_requested, this, &MainWindow::resume_run);
+    connect(&compare_->list(), &RunList::removed, this, [this](int count) {
+        banner_->show_message(count == 1 ? tr("The run is deleted") : tr("%1 runs are deleted").arg(count),
+                              {{tr("Undo"), [this] { compare_->list().undo_removal(); }}});
+    });
     connect(&launcher_, &Launcher::started, this, [this](qint64 run) {
         feed_.poll();
         watch_->show_run(run);
@@ -95,6 +102,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_runs);
     connect(&design_->failures(), &FailureEditor::told, banner_,
             [this](const QString& what) { banner_->show_message(what); });
+    connect(design_, &DesignPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
     connect(&prober_, &Prober::measured, this, &MainWindow::take_measured_values);
     connect(&prober_, &Prober::failed, this,
@@ -179,6 +187,7 @@ void MainWindow::follow_document() {
                        .arg(file.empty() ? QString::fromStdString(document_.experiment().name)
                                          : QString::fromStdString(file.string())));
     setWindowModified(document_.is_modified());
+    remember_document();
     follow_launch();
 }
 

@@ -56,6 +56,8 @@ public:
     void show_workspace(Workspace workspace);
     /// Opens a file once it is read; says so in the banner where that fails. The last that was asked for counts.
     void open(const std::filesystem::path& file);
+    /// Opens the document that was worked on last, or Quick start where it cannot be read; false where there was none.
+    bool open_last();
     bool is_opening() const { return !opening_.empty(); }
     /// Opens a copy of a bundled experiment ("quick-start"); empty: an empty canvas.
     void open_template(const QString& name);
@@ -104,10 +106,14 @@ private:
     void make_theme_menu(QMenu& view);
     void make_recent_menu(QMenu& file);
     void remember_file(const std::filesystem::path& file);
+    void remember_document() const;
     QStringList recent_files() const;
+    /// Charts that are drawn again after a restart, by the name they are kept under.
+    std::array<std::pair<const char*, CurvePanel*>, 2> curve_panels() const;
     bool may_leave_run();
     void store_layout() const;
     QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
+    void show_command_palette();
     void show_cheat_sheet();
     void follow_runs();
     void tell_changes();

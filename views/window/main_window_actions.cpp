@@ -12,6 +12,7 @@
 
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/window/command_palette.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
@@ -29,6 +30,8 @@ constexpr std::pair<const char*, const char*> timeline_keys[] = {
     {"Previous, next in the lane", ", ."},
     {"Previous, next hop of the microbatch", "[ ]"},
     {"To what it waited for, and back", "Enter, Backspace"},
+    {"Pin the lane above the others, or let it go", "P"},
+    {"The network at a moment", "Drag on the axis"},
     {"Set or remove a bookmark", "B"},
     {"Previous, next bookmark", "PgUp, PgDn"},
     {"Find", "Ctrl+F"},
@@ -48,6 +51,15 @@ constexpr std::pair<const char*, const char*> failure_keys[] = {
     {"Remove it", "Del"},
     {"Clear the selection", "Esc"},
     {"Zoom at the cursor; whole training", "Ctrl+Wheel; Home"}};
+
+/// And those of the canvas beside its actions.
+constexpr std::pair<const char*, const char*> canvas_keys[] = {
+    {"Nudge; further; by a point", "Arrows; Shift; Alt"},
+    {"Add a node there", "Double-click"},
+    {"Draw a link; on emptiness: to a new node", "Drag a rim or a ring"},
+    {"Not on the grid", "Alt+Drag"},
+    {"Move the camera", "Space+Drag, Middle drag"},
+    {"Zoom at the cursor", "Wheel"}};
 
 }  // namespace
 
@@ -113,7 +125,37 @@ void MainWindow::make_actions() {
     run->addSeparator();
     add_action(*run, tr("Measure this machine"), QKeySequence(Qt::CTRL | Qt::Key_M), [this] { measure(); });
     auto* help = menuBar()->addMenu(tr("&Help"));
+    add_action(*help, tr("Find an action or a node…"), QKeySequence(Qt::CTRL | Qt::Key_K),
+               [this] { show_command_palette(); });
     add_action(*help, tr("Keys…"), QKeySequence(Qt::Key_Question), [this] { show_cheat_sheet(); });
+}
+
+/// Every action that can be done now, and every node and region.
+void MainWindow::show_command_palette() {
+    std::vector<PaletteEntry> entries;
+    for (const auto* widget : {static_cast<const QWidget*>(this), static_cast<const QWidget*>(&design_->canvas())})
+        for (auto* action : widget->actions())
+            if (action->isEnabled() && !action->text().isEmpty() && action->menu() == nullptr)
+                entries.push_back({action->property("group").toString(), QString(action->text()).remove('&'),
+                                   action->shortcut().toString(QKeySequence::NativeText),
+                                   [this, action = QPointer(action), canvas = widget != this] {
+                                       if (canvas) show_workspace(design);
+                                       if (action != nullptr) action->trigger();
+                                   }});
+    const auto go = [this](Selection to) {
+        return [this, to] {
+            show_workspace(design);
+            selection_.select(to);
+            design_->canvas().center_selection();
+        };
+    };
+    for (const auto& node : document_.experiment().topology.nodes)
+        entries.push_back({tr("Node"), QString::fromStdString(node.id), {}, go({.nodes = {node.id}})});
+    for (const auto& region : document_.experiment().topology.regions)
+        entries.push_back({tr("Region"), QString::fromStdString(region.id), {}, go({.regions = {region.id}})});
+    auto* palette = new CommandPalette(std::move(entries), this);
+    palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, size::bar + size::row)));
+    palette->show();
 }
 
 void MainWindow::show_cheat_sheet() {
@@ -136,6 +178,7 @@ void MainWindow::show_cheat_sheet() {
             if (!action->shortcut().isEmpty())
                 add(action->property("group").toString(), action->text(),
                     action->shortcut().toString(QKeySequence::NativeText));
+    for (const auto& [what, keys] : canvas_keys) add(tr("Canvas"), tr(what), keys);
     for (const auto& [what, keys] : timeline_keys) add(tr("Timeline"), tr(what), keys);
     for (const auto& [what, keys] : failure_keys) add(tr("Failures"), tr(what), keys);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);

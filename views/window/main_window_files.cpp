@@ -33,6 +33,20 @@ void MainWindow::open(const std::filesystem::path& file) {
     follow_runs();
 }
 
+bool MainWindow::open_last() {
+    if (settings_file_.isEmpty()) return false;
+    const QString last = QSettings(settings_file_, QSettings::IniFormat).value("last").toString();
+    if (last.isEmpty()) return false;
+    connect(
+        this, &MainWindow::opened, this,
+        [this](bool shown) {
+            if (!shown && document_.file().empty() && !document_.is_modified()) open_template("quick-start");
+        },
+        Qt::SingleShotConnection);
+    open(last.toStdString());
+    return true;
+}
+
 /// `before`: the document when the file was asked for. Who has gone on with it meanwhile is asked again.
 bool MainWindow::show_opened(DocumentFile file, const Experiment& before) {
     const auto name = QString::fromStdString(file.path.filename().string());
@@ -86,8 +100,13 @@ bool MainWindow::save() { return document_.file().empty() ? save_as() : write_to
 bool MainWindow::save_as() {
     const QString start = document_.file().empty() ? QString::fromStdString(document_.experiment().name) + ".json"
                                                    : QString::fromStdString(document_.file().string());
-    const QString chosen = QFileDialog::getSaveFileName(this, tr("Save experiment"), start, tr("Experiments (*.json)"));
-    return !chosen.isEmpty() && write_to(chosen.toStdString());
+    // With its ending, which the dialog adds before it asks whether to replace a file.
+    QFileDialog dialog(this, tr("Save experiment"), QFileInfo(start).path(), tr("Experiments (*.json)"));
+    dialog.setAcceptMode(QFileDialog::AcceptSave);
+    dialog.setFileMode(QFileDialog::AnyFile);
+    dialog.setDefaultSuffix("json");
+    dialog.selectFile(QFileInfo(start).fileName());
+    return dialog.exec() == QDialog::Accepted && write_to(dialog.selectedFiles().front().toStdString());
 }
 
 bool MainWindow::may_lose_document() {

@@ -77,11 +77,16 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     auto* columns = list.view().horizontalHeader();
     if (columns->restoreState(settings.value("columns/runs").toByteArray()))
         list.view().sortByColumn(columns->sortIndicatorSection(), columns->sortIndicatorOrder());
+    for (const auto& [key, panel] : curve_panels()) panel->restore(settings.value(key).toStringList());
     list.set_marks(marks_of(settings.value(marks_key(feed_.file())).toStringList()));
     connect(&list, &RunList::marks_changed, this, [this] {
         QSettings(settings_file_, QSettings::IniFormat)
             .setValue(marks_key(feed_.file()), to_words(compare_->list().marks()));
     });
+}
+
+std::array<std::pair<const char*, CurvePanel*>, 2> MainWindow::curve_panels() const {
+    return {{{"curves/watch", &watch_->curves()}, {"curves/compare", &compare_->curves()}}};
 }
 
 QStringList MainWindow::recent_files() const {
@@ -98,6 +103,18 @@ void MainWindow::remember_file(const std::filesystem::path& file) {
     files.prepend(name);
     while (files.size() > most_recent) files.removeLast();
     QSettings(settings_file_, QSettings::IniFormat).setValue("recent", files);
+}
+
+/// Which document opens the next time: none while one is shown that has no file.
+void MainWindow::remember_document() const {
+    if (settings_file_.isEmpty() || is_opening()) return;
+    QSettings settings(settings_file_, QSettings::IniFormat);
+    std::error_code ignored;
+    const QString now =
+        document_.file().empty()
+            ? QString{}
+            : QString::fromStdString(std::filesystem::absolute(document_.file(), ignored).lexically_normal().string());
+    if (settings.value("last").toString() != now) settings.setValue("last", now);
 }
 
 void MainWindow::make_recent_menu(QMenu& file) {
@@ -131,6 +148,7 @@ void MainWindow::store_layout() const {
     if (settings_file_.isEmpty()) return;
     QSettings settings(settings_file_, QSettings::IniFormat);
     settings.setValue("geometry", saveGeometry());
+    for (const auto& [key, panel] : curve_panels()) settings.setValue(key, panel->choices());
     settings.setValue("columns/runs", compare_->list().view().horizontalHeader()->saveState());
     for (const auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())

@@ -16,9 +16,8 @@ double part_within(const LaneSpan& span, double begin_s, double end_s) {
 
 }  // namespace
 
-Traffic traffic_at(const TimelineData& data, double at_s, double begin_s, double end_s) {
+Traffic traffic_loads(const TimelineData& data, double begin_s, double end_s) {
     Traffic traffic;
-    traffic.at_s = at_s;
     const double stretch_s = std::max(end_s - begin_s, 1e-12);
     std::map<std::pair<int, int>, LineTraffic> lines;
     for (int lane = 0; lane < static_cast<int>(data.lanes().size()); ++lane) {
@@ -31,8 +30,6 @@ Traffic traffic_at(const TimelineData& data, double at_s, double begin_s, double
             },
             [](const Fold&) {});
         traffic.busy.push_back(busy_s / stretch_s);
-        const auto* work = data.work_at(lane, at_s);
-        traffic.work.push_back(work == nullptr ? std::nullopt : std::optional(WorkNow{work->kind, work->microbatch}));
         data.visit_transfers(
             lane, begin_s, end_s, 0,
             [&](const LaneSpan& span) {
@@ -43,6 +40,17 @@ Traffic traffic_at(const TimelineData& data, double at_s, double begin_s, double
                 line.queue_s = std::max(line.queue_s, static_cast<double>(span.queue_s));
             },
             [](const Fold&) {});
+    }
+    for (const auto& [ends, line] : lines)
+        if (line.bytes_per_s > 0) traffic.lines.push_back(line);
+    return traffic;
+}
+
+Traffic at_moment(const TimelineData& data, double at_s, Traffic traffic) {
+    traffic.at_s = at_s;
+    for (int lane = 0; lane < static_cast<int>(data.lanes().size()); ++lane) {
+        const auto* work = data.work_at(lane, at_s);
+        traffic.work.push_back(work == nullptr ? std::nullopt : std::optional(WorkNow{work->kind, work->microbatch}));
         data.visit_transfers(
             lane, at_s, at_s, 0,
             [&](const LaneSpan& span) {
@@ -52,9 +60,11 @@ Traffic traffic_at(const TimelineData& data, double at_s, double begin_s, double
             },
             [](const Fold&) {});
     }
-    for (const auto& [ends, line] : lines)
-        if (line.bytes_per_s > 0) traffic.lines.push_back(line);
     return traffic;
+}
+
+Traffic traffic_at(const TimelineData& data, double at_s, double begin_s, double end_s) {
+    return at_moment(data, at_s, traffic_loads(data, begin_s, end_s));
 }
 
 }  // namespace skippipe

@@ -30,6 +30,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
       plans_(plans),
       figures_(new FigureLine),
       state_(new QLabel),
+      remedies_(new RemedyBar(document)),
       timeline_(new TimelineView(zoom_, true)),
       axis_(new FailureAxis(document, selection, failures)) {
     setProperty("role", "surface");
@@ -45,8 +46,10 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     row->addWidget(figures_, 1);
     row->addWidget(state_);
     column->addLayout(row);
+    column->addWidget(remedies_);
     column->addWidget(timeline_, 1);
     column->addWidget(axis_);
+    connect(&document, &Document::replaced, this, [this] { last_ = nullptr; });
     connect(&selection, &SelectionModel::changed, this,
             [this] { timeline_->set_marked(selection_.now().nodes, selection_.now().microbatch); });
     connect(timeline_, &TimelineView::selected_changed, this, &PlanArea::follow_timeline);
@@ -92,14 +95,18 @@ void PlanArea::show_plan() {
                     : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
                                             : tr("Searching…"));
     if (!outcome || !outcome->has_plan) {
-        figures_->show_words(outcome && !outcome->faults.empty() && !busy
-                                 ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what))
-                                 : tr("The plan's figures appear here"));
+        const bool fails = outcome && !outcome->faults.empty() && !busy;
+        const QString why = fails ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what))
+                                  : tr("The plan's figures appear here");
+        figures_->show_words(fails && last_ ? tr("%1. Below, pale, the plan before").arg(why) : why);
+        timeline_->setEnabled(last_ == nullptr);
+        if (last_) return;
         timeline_->set_data(nullptr);
         timeline_->set_empty_text(busy ? tr("Planning…")
                                        : tr("One lane a node appears here once the experiment can be planned"));
         return;
     }
+    last_ = outcome;
     show_figures(*outcome);
     timeline_->setEnabled(!plans_.is_outdated());
     if (timeline_->data() != outcome->lanes.get()) {
@@ -108,6 +115,12 @@ void PlanArea::show_plan() {
         timeline_->set_data(outcome->lanes);
     }
     share_height();
+}
+
+void PlanArea::show_remedies(const Fault* fault) {
+    const auto outcome = plans_.outcome();
+    const bool fails = outcome && !outcome->has_plan && !plans_.is_busy();
+    remedies_->show_for(fails ? fault : nullptr);
 }
 
 void PlanArea::show_figures(const PlanOutcome& outcome) {

@@ -6,6 +6,7 @@
 #include "views/plan/plan_service.h"
 #include "views/timeline/timeline_view.h"
 #include "views/window/figure_line.h"
+#include "views/window/remedies.h"
 
 namespace skippipe {
 
@@ -20,8 +21,10 @@ public:
     TimelineView& timeline() { return *timeline_; }
     FailureAxis& axis() { return *axis_; }
     const FigureLine& figures() const { return *figures_; }
-    /// The plan as the service has it now.
+    /// The plan as the service has it now; where there is none, the last one of the document, pale.
     void show_plan();
+    /// What would mend the first fault, where there is no plan; null: nothing is wrong.
+    void show_remedies(const Fault* fault);
 
 protected:
     bool event(QEvent*) override;
@@ -36,8 +39,10 @@ private:
     FailureEditor& failures_;
     PlanService& plans_;
     TimeZoom zoom_;
+    std::shared_ptr<const PlanOutcome> last_;  ///< the newest that is a plan
     FigureLine* figures_;
     QLabel* state_;
+    RemedyBar* remedies_;
     TimelineView* timeline_;
     FailureAxis* axis_;
 };

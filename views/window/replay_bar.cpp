@@ -45,20 +45,26 @@ ReplayBar::ReplayBar(QWidget* parent)
     words_->setProperty("role", "secondary");
     timer_.setInterval(frame_ms);
     connect(play_, &QToolButton::clicked, this, [this] { play(!is_playing()); });
-    connect(slider_, &QSlider::valueChanged, this, &ReplayBar::moved);
+    connect(slider_, &QSlider::valueChanged, this, [this] {
+        take_slider();
+        Q_EMIT moved();
+    });
     connect(slider_, &QSlider::sliderPressed, this, [this] { play(false); });
     connect(&timer_, &QTimer::timeout, this, &ReplayBar::step);
     play(false);
 }
 
 void ReplayBar::set_range(double begin_s, double end_s) {
+    const bool at_end = slider_->value() == slider_steps;
     begin_s_ = begin_s;
     end_s_ = std::max(end_s, begin_s);
+    set_moment(at_end ? end_s_ : std::clamp(moment_s_, begin_s_, end_s_));
 }
 
-double ReplayBar::moment_s() const { return begin_s_ + (end_s_ - begin_s_) * slider_->value() / slider_steps; }
+void ReplayBar::take_slider() { moment_s_ = begin_s_ + (end_s_ - begin_s_) * slider_->value() / slider_steps; }
 
 void ReplayBar::set_moment(double seconds) {
+    moment_s_ = std::clamp(seconds, begin_s_, end_s_);
     const QSignalBlocker quiet(slider_);
     const double share = end_s_ > begin_s_ ? (seconds - begin_s_) / (end_s_ - begin_s_) : 1;
     slider_->setValue(static_cast<int>(std::lround(slider_steps * std::clamp(share, 0.0, 1.0))));

@@ -19,9 +19,9 @@ class ReplayBar : public QWidget {
 public:
     explicit ReplayBar(QWidget* parent = nullptr);
 
-    /// Network seconds. The moment keeps its place between the ends; at the end it stays there.
+    /// Network seconds. The moment stays the same while it is within them; at the end it stays there.
     void set_range(double begin_s, double end_s);
-    double moment_s() const;
+    double moment_s() const { return moment_s_; }
     /// Tells nobody.
     void set_moment(double seconds);
     /// What goes on then.
@@ -34,13 +34,14 @@ Q_SIGNALS:
 
 private:
     void step();
+    void take_slider();
 
     QToolButton* play_;
     QSlider* slider_;
     QLabel* words_;
     QTimer timer_;
     QElapsedTimer clock_;
-    double begin_s_ = 0, end_s_ = 1;
+    double begin_s_ = 0, end_s_ = 1, moment_s_ = 1;
 };
 
 }  // namespace skippipe

@@ -84,9 +84,17 @@ QString select(MainWindow& window, const QString& what) {
         window.watch_page().find_bar().open();
         window.watch_page().find_bar().look_for(name);
         return {};
-    } else if (kind == "planned" && name.isEmpty()) {
-        if (auto* action = window.findChild<QAction*>("show_planned")) action->setChecked(true);
-        return {};
+    } else if (kind == "menu") {
+        for (auto* action : window.findChildren<QAction*>())
+            if (action->text() == name) return action->trigger(), QString{};
+        return QObject::tr("No menu has \"%1\"").arg(name);
+    } else if (kind == "runs") {
+        std::vector<RunId> runs;
+        for (const auto& word : name.split(',')) runs.push_back(word.toLongLong());
+        window.compare_page().list().select(runs);
+        return wait_until([&] { return !window.feed().is_loading(); })
+                   ? QString{}
+                   : QObject::tr("The runs could not be read in time");
     } else if (kind == "tab") {
         for (auto* tabs : window.findChildren<QTabWidget*>())
             for (int i = 0; i < tabs->count(); ++i)
@@ -96,9 +104,8 @@ QString select(MainWindow& window, const QString& what) {
         return window.watch_page().show_longest_reduction(), QString{};
     else
         return QObject::tr(
-                   "\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, planned, "
-                   "find:WORDS or "
-                   "tab:NAME")
+                   "\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
+                   "find:WORDS, tab:NAME or menu:WORDS, several of them with ; between")
             .arg(what);
     window.selection().select(selection);
     return {};
@@ -132,8 +139,8 @@ QString take_screenshot(MainWindow& window, const Screenshot& shot) {
     } else if (const QString problem = show_runs(window, shot); !problem.isEmpty()) {
         return problem;
     }
-    if (const QString problem = shot.select.isEmpty() ? QString{} : select(window, shot.select); !problem.isEmpty())
-        return problem;
+    for (const auto& what : shot.select.split(';', Qt::SkipEmptyParts))
+        if (const QString problem = select(window, what); !problem.isEmpty()) return problem;
     // Two rounds of events: layouts settle in the first, what they trigger in the second.
     for (int round = 0; round < 4; ++round) QApplication::processEvents();
     const QPixmap picture = window.grab();

@@ -109,6 +109,8 @@ void TopBar::follow() {
                                                 : tr("template"));
     state_->setToolTip(document_.file().empty() ? tr("No file yet")
                                                 : QString::fromStdString(document_.file().string()));
+    // Without tensors nothing is trained: it is not called so.
+    launch_->setText(e.execution.compute == Compute::cost ? tr("Simulate") : tr("Launch"));
     const QSignalBlocker quiet(skip_);
     skip_->setValue(e.pipeline.skip_ratio);
     const Planner* planner = planners_.find(e.pipeline.planner);
@@ -125,8 +127,11 @@ void TopBar::follow() {
 
 void TopBar::set_launch(const QString& why_not) {
     launch_->setEnabled(why_not.isEmpty());
-    launch_->setToolTip(why_not.isEmpty() ? tr("Trains this experiment in a process of its own (Ctrl+Enter)")
-                                          : why_not);
+    launch_->setToolTip(!why_not.isEmpty() ? why_not
+                        : document_.experiment().execution.compute == Compute::cost
+                            ? tr("Simulates this experiment, which has costs and no tensors: there is no loss to see "
+                                 "(Ctrl+Enter)")
+                            : tr("Trains this experiment in a process of its own (Ctrl+Enter)"));
 }
 
 void TopBar::set_pause(Pause what, bool told) {

@@ -105,6 +105,11 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
         show_differences();
         show_moment();
     });
+    connect(timeline_, &TimelineView::moment_moved, this, [this](double seconds) {
+        replay_->play(false);
+        replay_->set_moment(seconds);
+        follow_replay();
+    });
     connect(timeline_, &TimelineView::stage_activated, this, [this](int stage) {
         Selection s = selection_.now();
         s.stage = s.stage == stage ? std::nullopt : std::optional{stage};
@@ -211,8 +216,10 @@ QToolButton* WatchPage::lanes_button() {
             connect(action, &QAction::triggered, this, [run, v = value] { run(v); });
         }
     };
-    const std::pair<QString, Grouping> groupings[] = {
-        {tr("In no groups"), Grouping::none}, {tr("By stage"), Grouping::stage}, {tr("By region"), Grouping::region}};
+    const std::pair<QString, Grouping> groupings[] = {{tr("In no groups"), Grouping::none},
+                                                      {tr("By stage"), Grouping::stage},
+                                                      {tr("By region"), Grouping::region},
+                                                      {tr("By rank"), Grouping::rank}};
     choices(
         tr("Group"), groupings, [this](Grouping by) { group_lanes_by(by); }, static_cast<int>(grouping_));
     menu->addAction(tr("Collapse all groups"), this, [this] { timeline_->collapse_all(true); });
@@ -223,6 +230,11 @@ QToolButton* WatchPage::lanes_button() {
         tr("Height"), heights, [this](double pixels) { timeline_->set_lane_height(pixels); },
         static_cast<int>(usual_lane_height));
     menu->addSeparator();
+    auto* counters = menu->addAction(tr("Counters"));
+    counters->setObjectName("show_counters");
+    counters->setCheckable(true);
+    counters->setToolTip(tr("Microbatches in memory, bytes a second and busy share, of the selected node or of all"));
+    connect(counters, &QAction::toggled, timeline_, &TimelineView::set_counters);
     auto* plan = menu->addAction(tr("Planned under done"));
     plan->setObjectName("show_planned");
     plan->setCheckable(true);
@@ -303,11 +315,18 @@ void WatchPage::show_groups() {
         for (const auto& lane : lanes) stages.push_back(lane.stage);
         return timeline_->set_groups(group_by_stage(stages));
     }
-    std::map<std::string, std::string> region_of;
-    for (const auto& node : shown_->experiment.topology.nodes) region_of[node.id] = node.region;
-    std::vector<std::string> regions;
-    for (const auto& lane : lanes) regions.push_back(region_of[lane.name]);
-    timeline_->set_groups(group_lanes(regions));
+    timeline_->set_groups(group_lanes(names_of_groups()));
+}
+
+/// A node without a rank of its own is of rank 0: runs of several have dealt them all out.
+std::vector<std::string> WatchPage::names_of_groups() const {
+    std::map<std::string, std::string> name_of;
+    for (const auto& node : shown_->experiment.topology.nodes)
+        name_of[node.id] =
+            grouping_ == Grouping::region ? node.region : tr("Rank %1").arg(node.rank.value_or(0)).toStdString();
+    std::vector<std::string> names;
+    for (const auto& lane : shown_->lanes->lanes()) names.push_back(name_of[lane.name]);
+    return names;
 }
 
 void WatchPage::show_log() { details_->setCurrentWidget(log_); }

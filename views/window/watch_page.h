@@ -71,7 +71,7 @@ Q_SIGNALS:
     void told(const QString& what);  ///< a run was told something
 
 private:
-    enum class Grouping { none, stage, region };
+    enum class Grouping { none, stage, region, rank };
 
     QWidget* timeline_area();
     QWidget* timeline_bar();
@@ -79,6 +79,8 @@ private:
     QToolButton* lanes_button();
     void group_lanes_by(Grouping grouping);
     void show_groups();
+    /// What lanes are grouped by: a name each.
+    std::vector<std::string> names_of_groups() const;
     void fill_menu(const Selection& subject, QMenu& menu);
 
     // watch_page_run.cpp
@@ -127,6 +129,14 @@ private:
     RunLog* log_;
     QTabWidget* details_;
     std::shared_ptr<const RunData> shown_;
+    /// What the loads were summed up for.
+    struct LoadsKey {
+        std::shared_ptr<const TimelineData> lanes;
+        double begin_s = 0, end_s = 0;
+        bool operator==(const LoadsKey&) const = default;
+    };
+    Traffic loads_;
+    LoadsKey loads_of_;
     QCheckBox* follow_;
     QComboBox *runs_, *colour_;
     QWidget *content_, *empty_;

@@ -74,6 +74,7 @@ void WatchPage::show_moment() {
     replay_->setVisible(lanes.span_count() > 0);
     replay_->set_range(std::max(zoom_.begin(), 0.0), std::min(zoom_.end(), lanes.extent_s()));
     if (has_selected_time()) replay_->set_moment(shown_time());
+    timeline_->set_moment(lanes.span_count() > 0 ? std::optional(replay_->moment_s()) : std::nullopt);
     show_down();
     const double at_s = shown_time();
     const auto* one = iteration_at(lanes.iterations(), at_s);
@@ -81,7 +82,11 @@ void WatchPage::show_moment() {
     const bool inside = one != nullptr && one->begin_s() <= at_s && at_s <= one->end_s;
     const double begin_s = inside ? one->begin_s() : std::max(0.0, at_s - usual_s);
     const double end_s = inside ? one->end_s : at_s;
-    if (network_of_ == run_) network_->scene_model().show_traffic(traffic_at(lanes, at_s, begin_s, end_s));
+    if (loads_of_ != LoadsKey{shown_->lanes, begin_s, end_s}) {
+        loads_ = traffic_loads(lanes, begin_s, end_s);
+        loads_of_ = {shown_->lanes, begin_s, end_s};
+    }
+    if (network_of_ == run_) network_->scene_model().show_traffic(at_moment(lanes, at_s, loads_));
     replay_->set_words(tr("%1: %2").arg(duration(at_s), traffic_words(network_->scene_model().traffic())));
 }
 

@@ -15,6 +15,12 @@ namespace skippipe::bounds {
 
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
+/// Seconds that summing gradients takes at least, and what proves it, for people; nothing: it is not said.
+struct Spread {
+    double seconds = 0;
+    const char* which = nullptr;
+};
+
 /// What a node can send, or receive: the shortest latency, with the overhead, and the bandwidth of its k + 1 fastest
 /// lines together.
 struct Sending {
@@ -50,8 +56,12 @@ private:
 
     Bounds with_data_nodes(int count) const;
 
-    static void raise(LowerBound& bound, double seconds, const char* which, NodeIndex node = -1) {
-        if (seconds > bound.seconds && seconds < infinite) bound = {seconds, which, node};
+    /// `sum`: what proves the time of the planned reduction that is part of it.
+    static void raise(LowerBound& bound, double seconds, const char* which, const char* sum = nullptr,
+                      NodeIndex node = -1) {
+        if (!(seconds > bound.seconds && seconds < infinite)) return;
+        bound = {seconds, which, node};
+        if (sum != nullptr) bound.which.append("; then the gradients: ").append(sum);
     }
 
     /// Of so many data nodes, before the step; what costs little to compute.
@@ -90,15 +100,16 @@ private:
 
     int fewest_visits(StageIndex stage) const;
 
-    double stage_work_s(StageIndex stage) const;
+    /// Work of a stage, then the shortest tail: of stage 0, and where that takes longer, its planned reduction, which
+    /// is named.
+    Spread stage_work(StageIndex stage) const;
 
     /// The all-reduce of a stage of r nodes takes no less. Where the ring is free: each of its nodes sends to another
     /// one, so that its slowest edge is at least the r-th of all candidates' fastest edges.
-    double shortest_reduce_s(StageIndex stage, int r) const;
+    Spread shortest_reduce(StageIndex stage, int r) const;
 
-    /// The same where reductions are planned: from the end of any of its nodes' last operation on. The others need that
-    /// node's part of every piece, or a sum with it: it sends all of the gradient at least once.
-    double shortest_reduction_s(StageIndex stage, int r) const;
+    /// The same where reductions are planned: from the end of any of its nodes' last operation on (reduction_ways.h).
+    Spread shortest_reduction(StageIndex stage, int r) const;
 
     /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the
     /// one before.
@@ -113,6 +124,13 @@ private:
     /// The data node with the greatest bound, which is that of stage 0; -1 where it is not known which nodes are data
     /// nodes, or how many microbatches each of them starts.
     NodeIndex slowest_data_node(By by) const;
+
+    /// Of each data node, where placement is given, until all have the sum with its part.
+    std::vector<double> data_node_ends_s(By by) const;
+
+    /// No data node is done, and no part of stage 0's gradient there, before the first of them; then the reduction
+    /// takes at least what it takes alone. Of a given placement with planned reductions; else 0.
+    double reduction_after_first_s(By by) const;
 
     /// Whatever nodes stage 0 gets, its worst one is at least the r-th best. Where they need not share evenly, one of
     /// them has at least its share, and may be the best.
@@ -143,7 +161,10 @@ private:
     /// Where reductions are planned and placement is free: of each node, to all others.
     std::shared_ptr<const PerNode<Sending>> sendings_;
     int data_nodes_ = -1;  ///< as many are assumed
-    double reduce_s_ = 0;  ///< of stage 0 with them, at least
+    Spread reduce_;        ///< of stage 0 with them, at least
+    /// Where reductions are planned and placement is given: of each data node, and of all where all parts are there.
+    std::vector<Spread> spreads_;
+    double lone_s_ = 0;
 };
 
 }  // namespace skippipe::bounds

@@ -8,6 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/planner/bounds/bound_terms.h"
+#include "core/planner/bounds/reduction_ways.h"
 
 namespace skippipe {
 
@@ -63,29 +64,43 @@ LowerBound Bounds::best(double effort) const {
 Bounds Bounds::with_data_nodes(int count) const {
     Bounds bounds(*this);
     bounds.data_nodes_ = count;
-    bounds.reduce_s_ = shortest_reduce_s(0, count);
+    bounds.reduce_ = shortest_reduce(0, count);
+    if (problem_.plan_reductions && !problem_.placement.empty() && count > 1) {
+        bounds.spreads_ = spreads(problem_, problem_.placement[0], occupying_bytes(problem_, 0));
+        bounds.lone_s_ = lone_reduction_bound_s(problem_, problem_.placement[0], 0);
+    }
     return bounds;
 }
 
 LowerBound Bounds::quick() const {
     LowerBound bound{0, "nothing"};
-    const auto offer = [&](double seconds, const char* which, NodeIndex node = -1) {
-        raise(bound, seconds, which, node);
+    const auto offer = [&](double seconds, const char* which, const char* sum = nullptr, NodeIndex node = -1) {
+        raise(bound, seconds, which, sum, node);
+    };
+    const auto offer_data_nodes = [&](By by, const char* which) {
+        const NodeIndex slowest = slowest_data_node(by);
+        const auto nodes = candidates(0);
+        const auto own = static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), slowest) - nodes.begin());
+        offer(data_nodes_s(by), which, own < spreads_.size() ? spreads_[own].which : reduce_.which, slowest);
     };
     offer(all_work_s(), "work of all nodes");
     offer(others_work_s(), "work of all nodes but the data nodes, with the shortest head and tail");
-    for (StageIndex s = 0; s < problem_.stages; ++s)
-        offer(stage_work_s(s), s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail");
-    offer(data_nodes_s(By::path), "shortest path of a microbatch", slowest_data_node(By::path));
-    offer(data_nodes_s(By::memory), "memory and work of the data nodes, with the shortest paths",
-          slowest_data_node(By::memory));
-    offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch");
+    for (StageIndex s = 0; s < problem_.stages; ++s) {
+        const Spread work = stage_work(s);
+        offer(work.seconds, s == 0 ? "work of the data nodes" : "work of a stage, with the shortest head and tail",
+              work.which);
+    }
+    offer_data_nodes(By::path, "shortest path of a microbatch");
+    offer_data_nodes(By::memory, "memory and work of the data nodes, with the shortest paths");
+    offer(reduction_after_first_s(By::memory), "memory and work of the data node that can be done first",
+          "all of them, alone on the lines");
+    offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch", reduce_.which);
     return bound;
 }
 
 LowerBound Bounds::sharpened(LowerBound bound, double effort) const {
     raise(bound, shared_s(bound.seconds, effort),
-          "memory and work of the data nodes, with what the other nodes can serve");
+          "memory and work of the data nodes, with what the other nodes can serve", reduce_.which);
     return bound;
 }
 

@@ -27,4 +27,7 @@ LowerBound placed_bound(const Problem& problem, const Plan& plan);
 /// downlinks carry no more than they can. Takes milliseconds for 12 nodes, for more it is less sharp.
 double lone_reduction_bound_s(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage);
 
+/// Of each of a stage's nodes: no pieces let all have the sum sooner than so long after its own part is there, seconds.
+std::vector<double> part_bounds_s(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage);
+
 }  // namespace skippipe

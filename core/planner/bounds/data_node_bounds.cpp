@@ -41,15 +41,28 @@ std::vector<double> Bounds::data_node_bounds_s(By by) const {
 
 NodeIndex Bounds::slowest_data_node(By by) const {
     if (problem_.placement.empty() || !problem_.balance_data_nodes) return -1;
-    const auto bounds = data_node_bounds_s(by);
+    const auto bounds = data_node_ends_s(by);
     return candidates(0)[static_cast<std::size_t>(std::max_element(bounds.begin(), bounds.end()) - bounds.begin())];
 }
 
+std::vector<double> Bounds::data_node_ends_s(By by) const {
+    auto ends_s = data_node_bounds_s(by);
+    for (std::size_t k = 0; k < ends_s.size(); ++k)
+        ends_s[k] += k < spreads_.size() ? spreads_[k].seconds : reduce_.seconds;
+    return ends_s;
+}
+
+double Bounds::reduction_after_first_s(By by) const {
+    if (spreads_.empty() || !problem_.balance_data_nodes) return 0;
+    const auto bounds = data_node_bounds_s(by);
+    return *std::min_element(bounds.begin(), bounds.end()) + lone_s_;
+}
+
 double Bounds::data_nodes_s(By by) const {
-    auto bounds = data_node_bounds_s(by);
+    auto bounds = data_node_ends_s(by);
     std::sort(bounds.begin(), bounds.end());
     const std::size_t worst = problem_.balance_data_nodes ? at(data_nodes_ - 1) : 0;
-    return worst < bounds.size() ? bounds[worst] + reduce_s_ : 0;
+    return worst < bounds.size() ? bounds[worst] : 0;
 }
 
 void Bounds::hold() {
@@ -78,11 +91,11 @@ double Bounds::holding_s() const {
     std::sort(places.rbegin(), places.rend());
     const double held = std::accumulate(
         places.begin(), places.begin() + std::min<std::ptrdiff_t>(data_nodes_, std::ssize(places)), 0.0);
-    return all_holds_s_ > 0 && held > 0 ? std::max(longest_hold_s_, all_holds_s_ / held) + reduce_s_ : 0;
+    return all_holds_s_ > 0 && held > 0 ? std::max(longest_hold_s_, all_holds_s_ / held) + reduce_.seconds : 0;
 }
 
 double Bounds::shared_s(double from_s, double effort) const {
-    const double finish_s = reduce_s_ + problem_.step_seconds;
+    const double finish_s = reduce_.seconds + problem_.step_seconds;
     return lagrangian_bound_s(problem_, length_, data_nodes_, finish_s, spare_way_s(), from_s + problem_.step_seconds,
                               effort) -
            problem_.step_seconds;

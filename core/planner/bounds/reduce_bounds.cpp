@@ -16,6 +16,8 @@ namespace skippipe::bounds {
 
 namespace {
 
+constexpr const char* own_lines = "the lines from a replica";
+
 /// From a node to others. Pairs that share a line carry no more than the fastest of them.
 Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex>& others) {
     Sending sends;
@@ -66,10 +68,10 @@ PerNode<Sending> sendings(const Problem& problem) {
     return sendings;
 }
 
-double Bounds::shortest_reduce_s(StageIndex stage, int r) const {
-    if (problem_.plan_reductions) return shortest_reduction_s(stage, r);
-    if (!problem_.charge_all_reduce || r <= 1) return 0;
-    if (!problem_.placement.empty()) return all_reduce_seconds(problem_, problem_.placement[stage], stage);
+Spread Bounds::shortest_reduce(StageIndex stage, int r) const {
+    if (problem_.plan_reductions) return shortest_reduction(stage, r);
+    if (!problem_.charge_all_reduce || r <= 1) return {};
+    if (!problem_.placement.empty()) return {all_reduce_seconds(problem_, problem_.placement[stage], stage)};
     std::vector<double> fastest;
     for (const auto& edges : *edges_) {
         double least_s = infinite;
@@ -78,27 +80,23 @@ double Bounds::shortest_reduce_s(StageIndex stage, int r) const {
                 std::min(least_s, edge.latency_s + problem_.gradient_bytes[stage] / r / edge.bandwidth_bytes_per_s);
         if (least_s < infinite) fastest.push_back(least_s);
     }
-    if (static_cast<int>(fastest.size()) < r) return 0;
+    if (static_cast<int>(fastest.size()) < r) return {};
     std::nth_element(fastest.begin(), fastest.begin() + (r - 1), fastest.end());
-    return 2 * (r - 1) * fastest[at(r - 1)];
+    return {2 * (r - 1) * fastest[at(r - 1)]};
 }
 
-double Bounds::shortest_reduction_s(StageIndex stage, int r) const {
-    if (r <= 1) return 0;
+Spread Bounds::shortest_reduction(StageIndex stage, int r) const {
+    if (r <= 1) return {};
     const double bytes = occupying_bytes(problem_, stage);
-    double least_s = infinite;
+    Spread least{infinite};
+    const auto lower = [&](const Spread& spread) {
+        if (spread.seconds < least.seconds) least = spread;
+    };
     if (sendings_)
-        for (const Sending& sends : *sendings_) least_s = std::min(least_s, sends.least_s(bytes, at(r) - 1));
-    if (!problem_.placement.empty()) {
-        const auto& nodes = problem_.placement[stage];
-        const auto away_s = latencies_s(problem_, nodes);
-        for (std::size_t k = 0; k < nodes.size(); ++k) {
-            const auto own = away_s.begin() + static_cast<std::ptrdiff_t>(k * nodes.size());
-            const double farthest_s = *std::max_element(own, own + static_cast<std::ptrdiff_t>(nodes.size()));
-            least_s = std::min(least_s, std::max(farthest_s, ways(problem_, nodes[k], nodes).least_s(bytes)));
-        }
-    }
-    return least_s < infinite ? least_s : 0;
+        for (const Sending& sends : *sendings_) lower({sends.least_s(bytes, at(r) - 1), own_lines});
+    if (!problem_.placement.empty())
+        for (const Spread& spread : spreads(problem_, problem_.placement[stage], bytes)) lower(spread);
+    return least.seconds < infinite ? least : Spread{};
 }
 
 PerNode<std::vector<Bounds::Edge>> Bounds::best_edges() const {

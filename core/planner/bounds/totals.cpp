@@ -7,10 +7,10 @@ Problem resized(Problem problem, double factor) {
     problem.samples *= factor;
     problem.forward_bytes *= factor;
     problem.backward_bytes *= factor;
-    for (auto& hop : problem.hops) {
+    problem.hops.change_alike([factor](Hop& hop) {
         hop.seconds_per_forward *= factor;
         hop.seconds_per_backward *= factor;
-    }
+    });
     problem.sizes.clear();
     return problem;
 }

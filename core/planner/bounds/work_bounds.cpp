@@ -64,21 +64,22 @@ int Bounds::fewest_visits(StageIndex stage) const {
     return std::max(0, problem_.microbatches * (length_ - 1) - (problem_.stages - 2) * problem_.visits_cap(length_));
 }
 
-double Bounds::stage_work_s(StageIndex stage) const {
+Spread Bounds::stage_work(StageIndex stage) const {
     const int r = size(stage), visits = fewest_visits(stage);
-    if (r <= 0 || visits == 0) return 0;
+    if (r <= 0 || visits == 0) return {};
     const double factor = problem_.blocks[stage] * (work_factor_ + (stage == 0 ? problem_.loss_factor : 0));
     std::vector<double> seconds;
     for (const NodeIndex n : candidates(stage)) seconds.push_back(sample_block_s(n) * factor);
     std::sort(seconds.begin(), seconds.end());
-    if (static_cast<int>(seconds.size()) < r) return 0;
+    if (static_cast<int>(seconds.size()) < r) return {};
     double rate = 0;
     for (int i = 0; i < r; ++i) rate += 1 / seconds[at(i)];
     const double work_s =
         std::max(totals_.work_of(visits) / rate, totals_.work_of(ceil_div(visits, r)) * seconds.front());
-    if (stage == 0) return work_s + reduce_s_;
+    if (stage == 0) return {work_s + reduce_.seconds, reduce_.which};
     const auto [head_s, tail_s] = around_s();
-    return head_s + work_s + std::max(tail_s, shortest_reduce_s(stage, r));
+    const Spread reduce = shortest_reduce(stage, r);
+    return {head_s + work_s + std::max(tail_s, reduce.seconds), reduce.seconds > tail_s ? reduce.which : nullptr};
 }
 
 }  // namespace skippipe::bounds

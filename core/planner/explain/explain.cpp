@@ -140,14 +140,14 @@ void upgrade_in_place(Problem& problem, const Upgrade& upgrade) {
     if (problem.has_uplinks() && upgrade.kind != Kind::link_latency)
         for (const int line : upgrade.lines)
             if (double* rate = uplink_of(problem, line)) *rate *= 2;
-    for (auto& hop : problem.hops) {
-        if (std::find(upgrade.lines.begin(), upgrade.lines.end(), hop.line) == upgrade.lines.end()) continue;
-        if (upgrade.kind != Kind::link_bandwidth) hop.latency_s /= 2;
-        if (upgrade.kind == Kind::link_latency) continue;
-        hop.bandwidth_bytes_per_s *= 2;
-        hop.seconds_per_forward /= 2;
-        hop.seconds_per_backward /= 2;
-    }
+    for (const int line : std::set<int>(upgrade.lines.begin(), upgrade.lines.end()))
+        problem.hops.change_line(line, [&](Hop& hop) {
+            if (upgrade.kind != Kind::link_bandwidth) hop.latency_s /= 2;
+            if (upgrade.kind == Kind::link_latency) return;
+            hop.bandwidth_bytes_per_s *= 2;
+            hop.seconds_per_forward /= 2;
+            hop.seconds_per_backward /= 2;
+        });
 }
 
 /// What is worth asking: speed of the nodes and links that the chain spends most on, memory where microbatches wait for

@@ -11,109 +11,25 @@
 #include "core/experiment/io.h"
 #include "core/experiment/model_size.h"
 #include "core/experiment/validate.h"
+#include "core/planner/plan/make_hops.h"
 
 namespace skippipe {
 
 namespace {
 
-using NodesById = std::unordered_map<std::string, NodeIndex>;
-
-NodesById nodes_by_id(const Topology& topology) {
-    NodesById nodes;
-    for (std::size_t i = 0; i < topology.nodes.size(); ++i) nodes.emplace(topology.nodes[i].id, i);
-    return nodes;
+/// Their names follow those of the lines, every uplink's and then every downlink's.
+void set_uplinks(const Topology& topology, Problem& problem) {
+    for (const char* what : {"uplink of ", "downlink of "})
+        for (const auto& id : problem.node_ids) problem.line_names.push_back(what + id);
+    const auto rates = [&](std::optional<double> Node::*of) {
+        PerNode<double> bytes_per_s;
+        for (const auto& node : topology.nodes)
+            bytes_per_s.push_back((node.*of).value_or(std::numeric_limits<double>::infinity()));
+        return bytes_per_s;
+    };
+    problem.up_bytes_per_s = rates(&Node::up_bytes_per_s);
+    problem.down_bytes_per_s = rates(&Node::down_bytes_per_s);
 }
-
-/// Builds the hops and their lines: own links first, then region links, then the switch of a region.
-class HopBuilder {
-public:
-    HopBuilder(const Topology& topology, Problem& problem) : topology_(topology), problem_(problem) {
-        problem_.hops.assign(topology.nodes.size() * topology.nodes.size(), Hop{});
-    }
-
-    void from_matrix() {
-        for (NodeIndex a = 0; a < problem_.nodes(); ++a)
-            for (NodeIndex b = 0; b < problem_.nodes(); ++b) {
-                if (a == b) continue;
-                Hop& hop = hop_of(a, b);
-                hop.latency_s = topology_.hop_matrix_s[at(a)][at(b)];
-                hop.bandwidth_bytes_per_s = std::numeric_limits<double>::infinity();
-                hop.line = new_line(id(a), id(b));
-            }
-    }
-
-    void from_links() {
-        const NodesById nodes = nodes_by_id(topology_);
-        for (const auto& link : topology_.links)
-            if (nodes.contains(link.from)) node_link(nodes.at(link.from), nodes.at(link.to), link);
-        std::unordered_map<std::string, std::vector<NodeIndex>> regions;
-        for (NodeIndex n = 0; n < problem_.nodes(); ++n)
-            if (const auto& region = topology_.nodes[at(n)].region; !region.empty()) regions[region].push_back(n);
-        for (const auto& link : topology_.links)
-            if (!nodes.contains(link.from)) region_link(regions[link.from], regions[link.to], link);
-        for (const auto& region : topology_.regions)
-            within(regions[region.id], topology_.within_region.latency_s,
-                   topology_.within_region.bandwidth_bytes_per_s);
-    }
-
-    /// Their names follow those of the lines, every uplink's and then every downlink's.
-    void set_uplinks() {
-        for (const char* what : {"uplink of ", "downlink of "})
-            for (const auto& id : problem_.node_ids) problem_.line_names.push_back(what + id);
-        const auto rates = [&](std::optional<double> Node::*of) {
-            PerNode<double> bytes_per_s;
-            for (const auto& node : topology_.nodes)
-                bytes_per_s.push_back((node.*of).value_or(std::numeric_limits<double>::infinity()));
-            return bytes_per_s;
-        };
-        problem_.up_bytes_per_s = rates(&Node::up_bytes_per_s);
-        problem_.down_bytes_per_s = rates(&Node::down_bytes_per_s);
-    }
-
-private:
-    const std::string& id(NodeIndex node) const { return problem_.node_ids[node]; }
-    Hop& hop_of(NodeIndex a, NodeIndex b) { return problem_.hops[at(a) * problem_.node_ids.size() + at(b)]; }
-
-    int new_line(const std::string& from, const std::string& to) {
-        problem_.line_names.push_back(from + "->" + to);
-        return static_cast<int>(problem_.line_names.size()) - 1;
-    }
-
-    void set(NodeIndex a, NodeIndex b, double latency_s, double bandwidth, int line) {
-        if (!problem_.shared_links) {
-            bandwidth = std::min(bandwidth, topology_.nodes[at(a)].up_bytes_per_s.value_or(bandwidth));
-            bandwidth = std::min(bandwidth, topology_.nodes[at(b)].down_bytes_per_s.value_or(bandwidth));
-        }
-        hop_of(a, b) = {latency_s, bandwidth, problem_.forward_bytes / bandwidth, problem_.backward_bytes / bandwidth,
-                        line};
-    }
-
-    void node_link(NodeIndex a, NodeIndex b, const Link& link) {
-        set(a, b, link.latency_s, link.bandwidth_bytes_per_s, new_line(link.from, link.to));
-        if (link.both_ways) set(b, a, link.latency_s, link.bandwidth_bytes_per_s, new_line(link.to, link.from));
-    }
-
-    void region_link(const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to, const Link& link) {
-        if (link.from == link.to) return within(from, link.latency_s, link.bandwidth_bytes_per_s);
-        one_way(from, to, link, new_line(link.from, link.to));
-        if (link.both_ways) one_way(to, from, link, new_line(link.to, link.from));
-    }
-
-    void one_way(const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& to, const Link& link, int line) {
-        for (const NodeIndex a : from)
-            for (const NodeIndex b : to)
-                if (hop_of(a, b).line == no_line) set(a, b, link.latency_s, link.bandwidth_bytes_per_s, line);
-    }
-
-    void within(const std::vector<NodeIndex>& nodes, double latency_s, double bandwidth) {
-        for (const NodeIndex a : nodes)
-            for (const NodeIndex b : nodes)
-                if (a != b && hop_of(a, b).line == no_line) set(a, b, latency_s, bandwidth, new_line(id(a), id(b)));
-    }
-
-    const Topology& topology_;
-    Problem& problem_;
-};
 
 void set_nodes(const Experiment& experiment, Problem& problem) {
     const bool ignore = experiment.pipeline.constraints.memory == MemoryRule::ignore;
@@ -165,7 +81,9 @@ void set_costs(const Experiment& experiment, Problem& problem) {
     problem.forward_bytes = costs.forward_bytes.value_or(model_bytes);
     problem.backward_bytes = costs.backward_bytes.value_or(problem.forward_bytes);
     // As they travel, where the document does not say how many: only what is planned is rounded.
-    const double value_bytes = problem.plan_reductions && experiment.training.gradient_wire == WireType::bf16 ? 2 : 4;
+    const double value_bytes =
+        gradient_value_bytes(problem.plan_reductions ? experiment.training.gradient_wire : WireType::fp32);
+    if (costs.gradient_bytes.empty()) problem.weight_bytes_per_gradient_byte = 4 / value_bytes;
     problem.gradient_bytes = PerStage<double>(costs.gradient_bytes);
     if (problem.gradient_bytes.empty())
         for (std::size_t s = 0; s < problem.blocks.size(); ++s)
@@ -238,12 +156,8 @@ Problem make_problem(const Experiment& experiment) {
     set_nodes(experiment, problem);
     set_pipeline(experiment, problem);
     set_costs(experiment, problem);
-    HopBuilder hops(experiment.topology, problem);
-    if (experiment.topology.hop_matrix_s.empty())
-        hops.from_links();
-    else
-        hops.from_matrix();
-    if (queues_at_uplinks(experiment)) hops.set_uplinks();
+    problem.hops = make_hops(experiment.topology, problem);
+    if (queues_at_uplinks(experiment)) set_uplinks(experiment.topology, problem);
     problem.experiment_hash = experiment_hash(experiment);
     return problem;
 }

@@ -11,28 +11,11 @@
 #include "core/base/index.h"
 #include "core/experiment/document.h"
 #include "core/experiment/model_size.h"
+#include "core/planner/plan/hops.h"
 
 namespace skippipe {
 
 inline constexpr int unlimited_memory = std::numeric_limits<int>::max();
-inline constexpr int no_line = -1;
-
-/// A way from one node to another. Times in seconds, bandwidth in bytes per second.
-struct Hop {
-    double latency_s = 0;
-    double bandwidth_bytes_per_s = 1;
-    double seconds_per_forward = 0;   ///< forward message bytes / bandwidth, of a microbatch of Problem::samples
-    double seconds_per_backward = 0;  ///< backward message bytes / bandwidth, of the same
-    int line = no_line;               ///< queue it shares (`links: shared`); no_line: unreachable
-
-    /// Everything on it takes `factor` times as long.
-    void slow(double factor) {
-        latency_s *= factor;
-        bandwidth_bytes_per_s /= factor;
-        seconds_per_forward *= factor;
-        seconds_per_backward *= factor;
-    }
-};
 
 /// One iteration's problem. Nodes and stages are indices; `node_ids` has the names.
 struct Problem {
@@ -54,8 +37,9 @@ struct Problem {
                                    0;  ///< of a message between ranks (core/engine/prediction.h); plans do not heed it
     PerStage<double> gradient_bytes;
     double gradient_bytes_per_block = 0,
-           gradient_bytes_besides = 0;    ///< for set_blocks: of any stage, and of stage 0 besides
-    std::vector<Hop> hops;                ///< [from * nodes + to]
+           gradient_bytes_besides = 0;          ///< for set_blocks: of any stage, and of stage 0 besides
+    double weight_bytes_per_gradient_byte = 1;  ///< more than 1 where gradients are rounded for the network
+    Hops hops;
     std::vector<std::string> line_names;  ///< "A->B", by line number
     /// Of uplinks and downlinks, infinite where a node has none. Empty where no node has any, and where lines are
     /// unlimited: there a hop's bandwidth is the least of the three.
@@ -71,7 +55,7 @@ struct Problem {
     std::string experiment_hash;
 
     int nodes() const { return static_cast<int>(node_ids.size()); }
-    const Hop& hop(NodeIndex from, NodeIndex to) const { return hops[at(from) * node_ids.size() + at(to)]; }
+    Hop hop(NodeIndex from, NodeIndex to) const { return hops.of(from, to); }
     /// Some node's messages queue for an uplink or a downlink.
     bool has_uplinks() const { return !up_bytes_per_s.empty(); }
     /// What a transfer that has everything to itself passes in a second: the least of uplink, line and downlink.
@@ -98,6 +82,8 @@ struct Problem {
         return samples * blocks[stage] * seconds_per_sample_per_block[node];
     }
     double backward_s(NodeIndex node, StageIndex stage) const { return backward_factor * forward_s(node, stage); }
+    /// Of the stage's weights, fp32, as they travel to a node that takes its place.
+    double weight_bytes(StageIndex stage) const { return weight_bytes_per_gradient_byte * gradient_bytes[stage]; }
     double loss_s(NodeIndex node) const { return loss_factor * forward_s(node, 0); }
     /// ceil(T (p-1)/(S-1)) for paths of this length (CC2).
     int visits_cap(int length) const;

@@ -222,13 +222,12 @@ Problem changed_network(const Problem& problem, const std::vector<NetworkChange>
         if (change.kind == Kind::node_slower) network.seconds_per_sample_per_block[change.node] *= change.factor;
         if (change.kind != Kind::line_slower && change.kind != Kind::line_cut) continue;
         const int line = problem.hop(change.node, change.to).line;
-        for (auto& hop : network.hops) {
-            if (hop.line != line) continue;
+        network.hops.change_line(line, [&](Hop& hop) {
             if (change.kind == Kind::line_cut)
                 hop.line = no_line;
             else
                 hop.slow(change.factor);
-        }
+        });
     }
     return network;
 }

@@ -16,8 +16,10 @@ namespace {
 
 using Kind = NetworkChange::Kind;
 
-/// Weights and the two moments of the optimizer, each as many bytes as the gradient.
-constexpr double fetched_per_gradient_byte = 3;
+/// Weights and the two moments of the optimizer, each as many bytes.
+constexpr double fetched_per_weight_byte = 3;
+/// Of more nodes an answer is wanted as soon.
+constexpr int most_nodes_counted = 1000;
 
 }  // namespace
 
@@ -38,7 +40,9 @@ ReplanState::ReplanState(const Problem& the_problem, const Plan& the_plan, const
     simulator_.emplace(network(), residual, problem, plan.stages);
     order = plan.order;
     index_operations();
-    limit_ = request.operations > 0 ? request.operations : 250'000 + 2'500 * static_cast<std::int64_t>(problem.nodes());
+    limit_ = request.operations > 0
+                 ? request.operations
+                 : 250'000 + 2'500 * static_cast<std::int64_t>(std::min(problem.nodes(), most_nodes_counted));
 }
 
 /// Lost gradients are computed again where the stage has a node left, or gets one. Which that is can depend on what is
@@ -117,7 +121,7 @@ void ReplanState::fetch_weights(NodeIndex node, StageIndex stage) {
             fmt::format("{} joins stage {}, which has no other node: with weights that it brings", name(node), stage));
         return;
     }
-    const double bytes = fetched_per_gradient_byte * problem.gradient_bytes[stage];
+    const double bytes = fetched_per_weight_byte * problem.weight_bytes(stage);
     auto& free_s = residual.line_free_s;
     if (network().shared_links) free_s.resize(network().line_names.size(), 0.0);
     Span best_fetch{SpanKind::transfer_forward, -1, node, stage, -1, residual.at_s, 0, infinite, bytes};

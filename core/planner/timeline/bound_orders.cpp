@@ -24,7 +24,6 @@ void BoundOrders::prepare(const FlatPlan& flat, const PerRelease<double>& relati
             stage < 0 ? OperationSeconds{} : operation_seconds(problem_, n, stage, backward_of(split_));
         nodes_[n] = {order.data(),
                      order.data() + order.size(),
-                     &problem_.hops[at(n) * nodes_.size()],
                      0,
                      {seconds.forward_s, seconds.loss_s, seconds.backward_s},
                      problem_.memory[n]};
@@ -35,14 +34,14 @@ void BoundOrders::prepare(const FlatPlan& flat, const PerRelease<double>& relati
 }
 
 /// Hands a microbatch's next step over at `now_s`. Returns its node.
-NodeIndex BoundOrders::hand_over(const Node& node, Microbatch& microbatch, double size, double now_s) {
+NodeIndex BoundOrders::hand_over(NodeIndex from, Microbatch& microbatch, double size, double now_s) {
     const int step = ++microbatch.step;
     const NodeIndex to = step_node(microbatch.nodes, length_, step);
     if (to == step_node(microbatch.nodes, length_, step - 1)) {
         microbatch.arrival_s = now_s;
         return to;
     }
-    const Hop& hop = node.hops[at(to)];
+    const Hop hop = problem_.hop(from, to);
     double transfer_s = transfer_seconds(hop, step, length_);
     if (sized_) transfer_s *= size;
     if (queue_) {
@@ -83,7 +82,7 @@ bool BoundOrders::run_node(NodeIndex n, double cutoff_s, const double* after_s, 
             ++microbatch.step;
             continue;
         }
-        const NodeIndex to = hand_over(node, microbatch, size, node.free_s);
+        const NodeIndex to = hand_over(n, microbatch, size, node.free_s);
         const Node& there = nodes_[to];
         if (to != n && there.next != there.end && *there.next == pack(i, step + 1)) ready_.push_back(to);
     }

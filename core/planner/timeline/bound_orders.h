@@ -27,7 +27,6 @@ public:
 private:
     struct Node {
         const std::uint32_t *next, *end;  ///< what is left of its order
-        const Hop* hops;                  ///< of its row
         double free_s;                    ///< end of the last operation it ran
         double duration_s[3];             ///< of each kind (kind_of_step)
         int room;                         ///< microbatches that it may still take
@@ -39,7 +38,7 @@ private:
     };
 
     void prepare(const FlatPlan& flat, const PerRelease<double>& relative_sizes, LinkRule lines);
-    NodeIndex hand_over(const Node& node, Microbatch& microbatch, double size, double now_s);
+    NodeIndex hand_over(NodeIndex from, Microbatch& microbatch, double size, double now_s);
     template <bool Noted>
     bool run_node(NodeIndex n, double cutoff_s, const double* after_s, double* start_s);
     template <bool Noted>

@@ -130,7 +130,7 @@ FastOutcome EventOrder::loop(FastState& state, double cutoff_s, PerNode<double>&
         if (!(node.free_s + node.left_s < sure_s)) return sure_s < coarse_s ? FastOutcome::cut : FastOutcome::too_fine;
         if ((running & kind_mask) != last_kind) {
             const std::uint32_t slot = (running >> 2) + 1;
-            if (node.hops[run.path_nodes[run.places[slot] >> 2]].waits) {
+            if (node.hops[run.pair_lines[at(run.path_nodes[run.places[slot] >> 2])].group].waits) {
                 node.pending = slot;
                 put(n, node.free_s);
                 continue;

@@ -36,27 +36,30 @@ void FastState::prepare_hops() {
     const auto idle_way_s = [&](const Hop& hop, double transfer_s) {
         return arrival_seconds(0, hop.latency_s, problem.overhead_s, transfer_s * smallest);
     };
-    for (NodeIndex a = 0; a < problem.nodes(); ++a)
-        for (NodeIndex b = 0; b < problem.nodes(); ++b) {
-            const Hop& hop = problem.hop(a, b);
-            if (a == b || hop.line == no_line) continue;
-            auto& way_out_s = shortest_way_out_s_[a];
-            way_out_s =
-                std::min(way_out_s, idle_way_s(hop, std::min(hop.seconds_per_forward, hop.seconds_per_backward)));
-        }
-    for (NodeIndex a = 0; a < problem.nodes(); ++a)
-        for (NodeIndex b = 0; b < problem.nodes(); ++b) {
-            const Hop& hop = problem.hop(a, b);
-            const bool waits = problem.shared_links && hop.line != no_line && several[at(hop.line)];
+    const Hops& all = problem.hops;
+    std::vector<double> way_out_s(at(all.groups()), never_s);
+    for (int a = 0; a < all.groups(); ++a)
+        for (int b = 0; b < all.groups(); ++b) {
+            const Hop& hop = all.between(a, b);
+            const bool pairs = all.has_pairs(a, b), there = (a != b || pairs) && hop.line != no_line,
+                       waits = problem.shared_links && !pairs && hop.line != no_line && several[at(hop.line)];
             hops.push_back({hop.latency_s,
                             {hop.seconds_per_forward, hop.seconds_per_backward},
                             static_cast<std::uint32_t>(hop.line),
-                            waits});
+                            waits,
+                            pairs});
             lines_wait = lines_wait || waits;
-            if (waits)
-                shortest_hop_s = std::min(shortest_hop_s,
-                                          idle_way_s(hop, std::min(hop.seconds_per_forward, hop.seconds_per_backward)));
+            const double seconds = idle_way_s(hop, std::min(hop.seconds_per_forward, hop.seconds_per_backward));
+            if (there) way_out_s[at(a)] = std::min(way_out_s[at(a)], seconds);
+            if (waits) shortest_hop_s = std::min(shortest_hop_s, seconds);
         }
+    for (NodeIndex n = 0; n < problem.nodes(); ++n) {
+        const int group = all.group_of(n), place = all.place_of(n);
+        shortest_way_out_s_[n] = way_out_s[at(group)];
+        pair_lines.push_back(
+            {static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(place),
+             static_cast<std::uint32_t>(all.between(group, group).line + place * (all.members(group) - 1))});
+    }
 }
 
 void FastState::prepare(const FlatPlan& plan, const PerRelease<double>& relative_sizes) {
@@ -103,7 +106,7 @@ void FastState::prepare_nodes(const PerRelease<double>& relative_sizes) {
         node.free_s = node.left_s = 0;
         node.pending = 0;
         node.last = -1;
-        node.hops = &hops[at(n) * nodes.size()];
+        node.hops = &hops[at(problem.hops.group_of(n) * problem.hops.groups())];
         ahead_s[at(n)] = never_s;
         if (stage < 0) continue;
         const auto [forward_s, loss_s, backward_s] = operation_seconds(problem, n, stage, Backward::whole);

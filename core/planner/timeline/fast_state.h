@@ -42,10 +42,17 @@ struct Item {
     int slot() const { return static_cast<int>(running >> 2); }
 };
 
+/// From the nodes of one group to those of another.
 struct HopCosts {
     double latency_s, transfer_s[2];  ///< forward, backward
     std::uint32_t line;
     bool waits;  ///< other nodes hand to this line too: in the order in which their operations end
+    bool pairs;  ///< every pair has a line of its own (PairLines)
+};
+
+/// Of each node, for the lines between it and others of its group (Hops).
+struct PairLines {
+    std::uint32_t group, place, first;  ///< `first`: the number of the line to the first other node
 };
 
 struct alignas(64) Node {
@@ -56,7 +63,7 @@ struct alignas(64) Node {
     double free_s;  ///< end of the last operation it started
     double duration_s[4];   ///< of each kind: forward, loss, backward, last backward
     double left_s;          ///< work not yet started, and the least that follows it on other nodes
-    const HopCosts* hops;   ///< of its row
+    const HopCosts* hops;   ///< of its group's row
     int last;               ///< slot of the last operation it started, -1 before the first
     std::uint32_t pending;  ///< slot to hand to a shared line when the last operation ends; 0: none
 };
@@ -100,7 +107,8 @@ public:
     const FlatPlan* flat = nullptr;
     bool lines_wait = false;  ///< some line has several senders, which wait for each other
     PerNode<Node> nodes;
-    std::vector<HopCosts> hops;  ///< [from * nodes + to]
+    std::vector<HopCosts> hops;  ///< [from x groups + to]
+    std::vector<PairLines> pair_lines;
     /// Of each slot: where in FlatPlan::nodes its node is, and in the low bits its kind: 0 forward, 1 loss, 2 backward,
     /// 3 the last backward of a microbatch.
     std::vector<std::uint32_t> places;
@@ -140,6 +148,7 @@ public:
           places(of.places.data()),
           records(of.records.data()),
           line_free_s(of.line_free_s.data()),
+          pair_lines(of.pair_lines.data()),
           slot_sizes(of.slot_sizes.data()),
           overhead_s(of.problem.overhead_s) {}
 
@@ -181,12 +190,18 @@ public:
     [[gnu::always_inline]] void hand_over(const Node& node, std::uint32_t slot, const Wake& wake) const {
         const std::uint32_t place = places[slot], kind = place & kind_mask, queue = kind > 0 ? 1 : 0;
         const auto to = at(path_nodes[place >> 2]);
-        const HopCosts& hop = node.hops[to];
+        const PairLines& there = pair_lines[to];
+        const HopCosts& hop = node.hops[there.group];
         double transfer_s = hop.transfer_s[kind >> 1];
         if constexpr (Sized) transfer_s *= slot_sizes[slot];
         double arrival_s;
         if constexpr (Lines) {
-            double& free_s = line_free_s[hop.line];
+            std::uint32_t line = hop.line;
+            if (hop.pairs) {
+                const PairLines& here = pair_lines[&node - nodes];
+                line = here.first + there.place - (there.place > here.place ? 1 : 0);
+            }
+            double& free_s = line_free_s[line];
             take_line(node.free_s, transfer_s, free_s);
             arrival_s = shared_arrival_seconds(free_s, hop.latency_s, overhead_s);
         } else {
@@ -241,6 +256,7 @@ public:
     const std::uint32_t* const places;
     Record* const records;
     double* const line_free_s;
+    const PairLines* const pair_lines;
     const double* const slot_sizes;
     const double overhead_s;
 };

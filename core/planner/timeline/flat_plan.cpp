@@ -52,13 +52,14 @@ PerNode<std::vector<std::uint32_t>> packed_order(const FlatPlan& flat, const Per
 // A line with a single sender is handed its transfers in the order in which that node runs.
 std::vector<bool> contended_lines(const Problem& problem) {
     if (!problem.shared_links) return {};
-    std::vector<NodeIndex> sender(problem.line_names.size(), -1);
     std::vector<bool> several(problem.line_names.size(), false);
-    for (NodeIndex a = 0; a < problem.nodes(); ++a)
-        for (NodeIndex b = 0; b < problem.nodes(); ++b) {
-            const int line = problem.hop(a, b).line;
-            if (a == b || line == no_line) continue;
-            if (sender[at(line)] >= 0 && sender[at(line)] != a) several[at(line)] = true;
+    const Hops& hops = problem.hops;
+    std::vector<int> sender(problem.line_names.size(), -1);  // as a group
+    for (int a = 0; a < hops.groups(); ++a)
+        for (int b = 0; b < hops.groups(); ++b) {
+            const int line = hops.between(a, b).line;
+            if (a == b || line == no_line) continue;  // pairs of a group have a line each
+            if (hops.members(a) > 1 || (sender[at(line)] >= 0 && sender[at(line)] != a)) several[at(line)] = true;
             sender[at(line)] = a;
         }
     return several;

@@ -33,11 +33,21 @@ public:
             drawn_.hops[h] = {hop.latency_s * factor, hop.bandwidth_bytes_per_s / factor,
                               hop.seconds_per_forward * factor, hop.seconds_per_backward * factor, hop.line};
         }
+        if (nominal_.has_uplinks()) draw_connections();
         return drawn_;
     }
     Problem take() { return std::move(drawn_); }
 
 private:
+    /// Uplinks and downlinks are the last of the lines.
+    void draw_connections() {
+        const std::size_t nodes = nominal_.node_ids.size(), first = factors_.line.size() - 2 * nodes;
+        for (NodeIndex n = 0; n < nominal_.nodes(); ++n) {
+            drawn_.up_bytes_per_s[n] = nominal_.up_bytes_per_s[n] / factors_.line[first + at(n)];
+            drawn_.down_bytes_per_s[n] = nominal_.down_bytes_per_s[n] / factors_.line[first + nodes + at(n)];
+        }
+    }
+
     const Problem& nominal_;
     Jitter jitter_;
     Problem drawn_;

@@ -70,6 +70,27 @@ PerNode<double> feedback_bytes(const Experiment& experiment, const Problem& prob
     return handed_on_bytes(experiment, problem, plan);
 }
 
+/// A node's of state_bytes, where its stage's gradients travel as int8 between replicas: what error feedback keeps, as
+/// it was and as it will be (8 bytes a parameter), and the sum as it travels (1).
+double gradient_feedback_bytes(const Experiment& experiment, const Problem& problem, std::size_t replicas,
+                               double state) {
+    const bool rounds = problem.plan_reductions && experiment.training.gradient_wire == WireType::int8 && replicas > 1;
+    return rounds ? 9 * state / 16 : 0;
+}
+
+/// A checkpoint is written from a copy: of every stage weights and two moments, once, and of each node what error
+/// feedback keeps of its gradients.
+double copied_bytes(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    double bytes = 12 * model_parameters(experiment.model);
+    for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage) {
+        const auto replicas = plan.stages[stage].size();
+        const double state = state_bytes(experiment, plan.blocks[stage], stage == 0);
+        bytes +=
+            4.0 / 9 * static_cast<double>(replicas) * gradient_feedback_bytes(experiment, problem, replicas, state);
+    }
+    return bytes;
+}
+
 /// Bytes that a node holds more (or less) of from a time on.
 struct Change {
     double time_s = 0, bytes = 0;
@@ -196,7 +217,8 @@ std::vector<NodeMemory> memory_needed(const Experiment& experiment, const Proble
                          waiting = std::max(0, std::min(held, between[node]) - 1);
             const double state = state_bytes(experiment, blocks, stage == 0);
             // The sum of a stage's gradients, of the four numbers a parameter one more; once a rank.
-            needs.push_back({node, state + (sums_apart ? state / 4 : 0),
+            const double owed = gradient_feedback_bytes(experiment, problem, plan.stages[stage].size(), state);
+            needs.push_back({node, state + (sums_apart ? state / 4 : 0) + owed,
                              held * (activation_bytes(experiment, blocks) - apart) + waiting * apart + feedback[node],
                              workspace_bytes(experiment, blocks, stage == 0) + apart, messages[node]});
         }
@@ -225,8 +247,7 @@ Faults check_memory_fits(const Experiment& experiment, const Problem& problem, c
     const int workers = experiment.execution.threads > 0
                             ? experiment.execution.threads
                             : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    // A checkpoint is written from a copy: of every stage weights and two moments, once.
-    const double copy = experiment.training.checkpoint_every > 0 ? 12 * model_parameters(experiment.model) : 0;
+    const double copy = experiment.training.checkpoint_every > 0 ? copied_bytes(experiment, problem, plan) : 0;
     const double together =
         memory_together(needs, workers) + (needs.empty() ? 0 : posted_memory(experiment, problem, &plan) + copy);
     if (together <= available) return {};

@@ -12,7 +12,8 @@ namespace skippipe {
 /// Bytes that a node of a plan takes while it trains.
 struct NodeMemory {
     NodeIndex node = 0;
-    double state = 0;  ///< weights, gradients and two AdamW moments: 16 bytes a parameter
+    double state = 0;  ///< weights, gradients and two AdamW moments: 16 bytes a parameter; 9 more where gradients
+                       ///< travel as int8
     double activations =
         0;  ///< of as many microbatches as it may hold at once, at most M and those that visit it; what a split
             ///< backward leaves for its weight gradient, of as many as wait for theirs in the plan's timeline behind

@@ -27,17 +27,15 @@ void nearest_neighbours(const Problem& problem, std::vector<NodeIndex>& ring) {
 
 }  // namespace
 
-Network::Network(const Problem& problem) : nodes_(at(problem.nodes())) {
-    round_s_.resize(nodes_ * nodes_);
-    const auto one_way = [&](NodeIndex from, NodeIndex to, bool forward) {
-        const Hop& hop = problem.hop(from, to);
+Network::Network(const Problem& problem) : hops_(problem.hops), groups_(hops_.groups()) {
+    const auto one_way = [&](int from, int to, bool forward) {
+        const Hop& hop = hops_.between(from, to);
         if (hop.line == no_line) return unreachable_s;
         return arrival_seconds(0, hop.latency_s, problem.overhead_s,
                                forward ? hop.seconds_per_forward : hop.seconds_per_backward);
     };
-    for (NodeIndex a = 0; a < problem.nodes(); ++a)
-        for (NodeIndex b = 0; b < problem.nodes(); ++b)
-            round_s_[at(a) * nodes_ + at(b)] = a == b ? 0 : one_way(a, b, true) + one_way(b, a, false);
+    for (int a = 0; a < groups_; ++a)
+        for (int b = 0; b < groups_; ++b) round_s_.push_back(one_way(a, b, true) + one_way(b, a, false));
 }
 
 void order_ring(const Problem& problem, std::vector<NodeIndex>& ring, StageIndex stage) {

@@ -14,13 +14,17 @@ inline constexpr double unreachable_s = 1e9;
 /// Seconds between nodes that nothing else uses.
 class Network {
 public:
+    /// Keeps a reference.
     explicit Network(const Problem& problem);
     /// There with the activation and back with the gradient; unreachable_s or more where a line is missing.
-    double round_s(NodeIndex from, NodeIndex to) const { return round_s_[at(from) * nodes_ + at(to)]; }
+    double round_s(NodeIndex from, NodeIndex to) const {
+        return from == to ? 0 : round_s_[at(hops_.group_of(from) * groups_ + hops_.group_of(to))];
+    }
 
 private:
-    std::size_t nodes_;
-    std::vector<double> round_s_;
+    const Hops& hops_;
+    int groups_;
+    std::vector<double> round_s_;  ///< of each two groups of nodes
 };
 
 /// The order of a stage's nodes that makes a ring's slowest edge shortest (all orders up to 7 nodes, else nearest

@@ -55,10 +55,9 @@ private:
     /// Of so many bytes, there or back, whichever is slower.
     double seconds(int a, int b, double bytes) const {
         double slower_s = 0;
-        for (const Hop* hop :
-             {&problem_.hop(nodes_[at(a)], nodes_[at(b)]), &problem_.hop(nodes_[at(b)], nodes_[at(a)])})
+        for (const Hop& hop : {problem_.hop(nodes_[at(a)], nodes_[at(b)]), problem_.hop(nodes_[at(b)], nodes_[at(a)])})
             slower_s = std::max(
-                slower_s, hop->line == no_line ? unreachable_s : hop->latency_s + bytes / hop->bandwidth_bytes_per_s);
+                slower_s, hop.line == no_line ? unreachable_s : hop.latency_s + bytes / hop.bandwidth_bytes_per_s);
         return slower_s;
     }
 

@@ -21,9 +21,6 @@ constexpr double paths_slower = 6;
 /// Of steps and time; the rest is spent on the whole.
 constexpr double partitions_share = 0.85;
 
-/// A transfer of a planned reduction takes a timeline about as long as so many operations.
-constexpr double operations_a_transfer = 1;
-
 /// Chains begin anew, from other paths, rather than cool ever more slowly: what one ends in depends on its placement.
 constexpr double seconds_a_round = 30, steps_a_round = 60'000'000;
 
@@ -39,16 +36,12 @@ SearchShares JointSearch::shares_of(const Problem& problem, double operations) {
                                                           : SearchShares{2, 0.85, 0.85, 1.05, 3e7 / operations};
 }
 
-/// As long a search for every problem: a step costs about as much as the operations of a timeline.
+/// As long a search for every problem: a step costs about as much as the operations of a timeline. The transfers of
+/// planned reductions don't count, though a step takes several times as long with them: what they hide under the
+/// microbatches is found late.
 std::int64_t JointSearch::default_steps() const {
     const double most = shares_.paths_share < 0.5 ? 1'500'000 : 400'000;
-    double of_a_timeline = operations();
-    const auto& reductions = best_.candidate.schedule.reductions;
-    for (StageIndex s = 0; at(s) < reductions.size(); ++s)
-        for (const Piece& piece : reductions[s])
-            visit_transfers(piece, static_cast<int>(best_.candidate.stages[s].size()),
-                            [&](int, int) { of_a_timeline += operations_a_transfer; });
-    return static_cast<std::int64_t>(std::clamp(most * usual_operations / of_a_timeline, 2'000.0, most));
+    return static_cast<std::int64_t>(std::clamp(most * usual_operations / operations(), 2'000.0, most));
 }
 
 /// Of the steps of a round; of few steps a greater part, as orders are only worth their while on paths that are.

@@ -103,14 +103,15 @@ Problem part_of(const Problem& problem, const std::vector<NodeIndex>& nodes, con
     part.node_ids.clear();
     part.seconds_per_sample_per_block.clear();
     part.memory.clear();
-    part.hops.clear();
+    std::vector<Hop> pairs;
     part.memory_bytes.clear();
     for (const NodeIndex n : nodes) {
         part.node_ids.push_back(problem.node_ids[n]);
         part.seconds_per_sample_per_block.push_back(problem.seconds_per_sample_per_block[n]);
         part.memory.push_back(problem.memory[n]);
-        for (const NodeIndex other : nodes) part.hops.push_back(problem.hop(n, other));
+        for (const NodeIndex other : nodes) pairs.push_back(problem.hop(n, other));
     }
+    part.hops = std::move(pairs);
     part.microbatches = problem.microbatches / partitions;
     part.stage_sizes = sizes;
     part.charge_all_reduce = part.plan_reductions = false;  // stages reach beyond the partition

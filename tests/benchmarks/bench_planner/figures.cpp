@@ -33,21 +33,33 @@ Problem grown(const authors::Authors& authors, int nodes) {
     Problem problem = authors.problem;
     const int n = authors.problem.nodes();
     problem.node_ids.clear();
-    problem.hops.clear();
     problem.line_names.clear();
     problem.stage_sizes.clear();
     for (int a = 0; a < nodes; ++a) problem.node_ids.push_back("n" + std::to_string(a));
     problem.seconds_per_sample_per_block.assign(static_cast<std::size_t>(nodes), 0.055);
     problem.memory.assign(static_cast<std::size_t>(nodes), 3);
-    for (int a = 0; a < nodes; ++a)
-        for (int b = 0; b < nodes; ++b) {
-            Hop hop = authors.problem.hop(NodeIndex(a % n), NodeIndex(b % n));
-            if (a % n == b % n) hop.latency_s = 0.36;
-            hop.line = a * nodes + b;
-            problem.hops.push_back(hop);
-            problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" +
-                                         problem.node_ids[static_cast<std::size_t>(b)]);
+    const int groups = std::min(n, nodes);
+    std::vector<int> group_of;
+    for (int a = 0; a < nodes; ++a) group_of.push_back(a % n);
+    std::vector<Hop> ways;
+    const auto line = [&](int a, int b) {
+        problem.line_names.push_back(problem.node_ids[static_cast<std::size_t>(a)] + "->" +
+                                     problem.node_ids[static_cast<std::size_t>(b)]);
+    };
+    for (int a = 0; a < groups; ++a)
+        for (int b = 0; b < groups; ++b) {
+            Hop& hop = ways.emplace_back(authors.problem.hop(NodeIndex(a), NodeIndex(b)));
+            hop.line = static_cast<int>(problem.line_names.size());
+            if (a != b) {
+                line(a, b);
+                continue;
+            }
+            hop.latency_s = 0.36;
+            for (int from = a; from < nodes; from += n)
+                for (int to = a; to < nodes; to += n)
+                    if (from != to) line(from, to);
         }
+    problem.hops = Hops(std::move(group_of), std::move(ways));
     problem.microbatches = nodes * 3 / 2;
     problem.microbatches -= problem.microbatches % std::max(1, nodes / 4);
     return problem;

@@ -25,7 +25,7 @@ Problem five_clusters(const authors::Authors& authors) {
     problem.shared_links = problem.charge_all_reduce = true;
     problem.gradient_bytes.assign(6, 5e7);
     problem.forward_bytes = problem.backward_bytes = 8.0 * 1024 * 1024 * 4;
-    problem.hops.clear();
+    std::vector<Hop> pairs;
     problem.line_names.clear();
     const auto line = [&](const std::string& name) {
         problem.line_names.push_back(name);
@@ -39,9 +39,10 @@ Problem five_clusters(const authors::Authors& authors) {
             if (from != to && shared < 0) shared = line(fmt::format("r{}->r{}", from, to));
             const double latency_s = from == to ? 0.001 : 0.07 + 0.045 * apart,
                          rate = from == to ? 2e9 : 3.5e8 - 6e7 * apart;
-            problem.hops.push_back({latency_s, rate, problem.forward_bytes / rate, problem.backward_bytes / rate,
-                                    from == to ? line(fmt::format("n{}->n{}", a, b)) : shared});
+            pairs.push_back({latency_s, rate, problem.forward_bytes / rate, problem.backward_bytes / rate,
+                             from == to ? line(fmt::format("n{}->n{}", a, b)) : shared});
         }
+    problem.hops = std::move(pairs);
     return problem;
 }
 
@@ -165,7 +166,7 @@ void planned_blocks(const authors::Authors& authors, const PlannerRegistry& regi
     problem.node_ids.resize(6);
     problem.seconds_per_sample_per_block.resize(6);
     problem.memory.assign(6, 6);
-    problem.hops.assign(36, {0.001, 1e300, 0, 0, 0});
+    problem.hops = std::vector<Hop>(36, {0.001, 1e300, 0, 0, 0});
     planned_blocks("6 nodes in one room, every second 3 x slower, paths of 6 of 6 stages", problem, joint);
 }
 

@@ -113,6 +113,29 @@ private Q_SLOTS:
         QCOMPARE(other.gradient_bytes, (std::vector<double>{5, 6}));
     }
 
+    /// Fewer bytes where planned reductions hand them on; a node that takes another's place still fetches weights.
+    void gradients_follow_their_type() {
+        Experiment e = sample_;
+        e.costs.all_reduce = AllReduceRule::planned;
+        const auto of = [&](WireType wire) {
+            e.training.gradient_wire = wire;
+            return make_problem(e);
+        };
+        const Problem exact = of(WireType::fp32);
+        for (const auto& [wire, share] :
+             {std::pair{WireType::fp32, 1.0}, {WireType::bf16, 0.5}, {WireType::int8, 1.015625 / 4}}) {
+            const Problem p = of(wire);
+            for (StageIndex s = 0; s < p.stages; ++s) {
+                QCOMPARE(p.gradient_bytes[s], share * exact.gradient_bytes[s]);
+                QCOMPARE(p.weight_bytes(s), exact.gradient_bytes[s]);
+            }
+        }
+        e.costs.gradient_bytes = {5, 6};
+        const Problem given = of(WireType::int8);
+        QCOMPARE(given.gradient_bytes, (std::vector<double>{5, 6}));
+        QCOMPARE(given.weight_bytes(StageIndex(1)), 6.0);
+    }
+
     void planned_blocks_carry_times_gradients_and_memory() {
         Experiment e = sample_;
         e.model.blocks = 5;

@@ -98,7 +98,8 @@ private Q_SLOTS:
         const double nodes = memory_together(memory_needed(experiment, problem, plan), 2);
         QVERIFY(!check_memory_fits(experiment, problem, plan, nodes + 1).empty());
         experiment.training.checkpoint_every = 0;
-        QVERIFY(check_memory_fits(experiment, problem, plan, nodes + posted_memory(experiment, problem)).empty());
+        QVERIFY(
+            check_memory_fits(experiment, problem, plan, nodes + posted_memory(experiment, problem, &plan)).empty());
     }
 
     void says_what_is_missing() {

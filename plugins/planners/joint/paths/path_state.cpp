@@ -29,13 +29,14 @@ PathState::PathState(const Problem& of, const Network& network, const PlanCandid
       missing_lines_(lacks_lines(problem(), network)),
       may_move_blocks_(plans_blocks() && problem().stages > 1 && !options.hold_blocks),
       position_(at(problem().nodes()), -1) {
+    if (options.drawn != nullptr) drawn_networks_.emplace(of, *options.drawn, options.seed);
     if (options.scenarios != nullptr) tail_cost_.emplace(problem(), *options.scenarios);
     for (const auto& ring : candidate_.stages)
         for (std::size_t k = 0; k < ring.size(); ++k) position_[ring[k]] = static_cast<int>(k);
 }
 
 AnnealingCost PathState::cost(double cutoff_s) {
-    if (tail_cost_) return tail_cost(cutoff_s);
+    if (is_robust()) return tail_cost(cutoff_s);
     const double seconds = simulator_.times(candidate_.schedule, candidate_.stages, cutoff_s).iteration_s;
     return {seconds, mean_end_s(candidate_.stages[0], simulator_.node_end_s())};
 }
@@ -45,6 +46,10 @@ AnnealingCost PathState::cost(double cutoff_s) {
 AnnealingCost PathState::tail_cost(double cutoff_s) {
     if (!std::isfinite(simulator_.times(candidate_.schedule, candidate_.stages, cutoff_s).iteration_s))
         return {infinite, 0};
+    if (drawn_networks_) {
+        const auto drawn = (*drawn_networks_)(candidate_, cutoff_s);
+        return {drawn.iteration_s, drawn.mean_end_s};
+    }
     if (!simulator_.operation_ends(operation_end_s_)) return {infinite, 0};
     const auto value = (*tail_cost_)(candidate_, operation_end_s_);
     return {value.iteration_s, value.mean_end_s};
@@ -56,7 +61,7 @@ std::string PathState::fault(const AnnealingCost& claimed) {
         for (std::size_t k = 0; k < ring(s).size(); ++k)
             if (position_[ring(s)[k]] != static_cast<int>(k) || stage_of(ring(s)[k]) != s)
                 return fmt::format("node {} stands elsewhere than at {} of stage {}", ring(s)[k], k, s);
-    const double seconds = tail_cost_ ? cost(infinite).iteration_s : evaluated_s(problem(), candidate_);
+    const double seconds = is_robust() ? cost(infinite).iteration_s : evaluated_s(problem(), candidate_);
     if (seconds != claimed.iteration_s)
         return fmt::format("the evaluator says {} s, the search {} s", seconds, claimed.iteration_s);
     return {};

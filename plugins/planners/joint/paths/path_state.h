@@ -8,6 +8,7 @@
 
 #include "plugins/planners/common/network.h"
 #include "plugins/planners/joint/anneal/search_state.h"
+#include "plugins/planners/joint/paths/drawn_networks.h"
 #include "plugins/planners/joint/paths/tail_cost.h"
 
 namespace skippipe::planners::joint {
@@ -15,6 +16,9 @@ namespace skippipe::planners::joint {
 struct PathOptions {
     /// Kept by reference. Not null: their TailCost is minimised instead of the iteration on the network as drawn.
     const Scenarios* scenarios = nullptr;
+    /// The same by DrawnNetworks.
+    const Jitter* drawn = nullptr;
+    std::uint64_t seed = 0;    ///< of the drawn networks
     bool hold_blocks = false;  ///< the blocks of the stages stay as they are
 };
 
@@ -63,7 +67,10 @@ private:
     void set_positions(StageIndex stage);
 
     Simulator simulator_;
+    bool is_robust() const { return tail_cost_ || drawn_networks_; }
+
     std::optional<TailCost> tail_cost_;
+    std::optional<DrawnNetworks> drawn_networks_;
     std::vector<double> operation_end_s_;  ///< for tail_cost_
     bool missing_lines_ = false, may_move_blocks_ = false;
     PerNode<int> position_;  ///< index within its ring; -1: in none

@@ -44,25 +44,6 @@ std::vector<NodeIndex> by_group_and_memory(const Problem& problem, const std::ve
     return nodes;
 }
 
-/// Takes the data nodes out of `nodes`.
-std::vector<NodeIndex> take_data_nodes(const Problem& problem, const std::vector<int>& groups, int count,
-                                       DataNodes which, std::vector<NodeIndex>& nodes) {
-    std::vector<int> members(at(*std::max_element(groups.begin(), groups.end()) + 1), 0);
-    for (const int group : groups) ++members[at(group)];
-    auto room = divided(count, members);
-    auto sorted = nodes;
-    if (which == DataNodes::anywhere) {
-        room.assign(members.size(), count);
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [&](NodeIndex a, NodeIndex b) { return problem.memory[a] > problem.memory[b]; });
-    }
-    std::vector<NodeIndex> taken;
-    for (const NodeIndex node : sorted)
-        if (static_cast<int>(taken.size()) < count && room[at(groups[at(node)])]-- > 0) taken.push_back(node);
-    std::erase_if(nodes, [&](NodeIndex n) { return std::find(taken.begin(), taken.end(), n) != taken.end(); });
-    return taken;
-}
-
 }  // namespace
 
 std::vector<int> near_groups(const Problem& problem, const Network& network) {
@@ -86,13 +67,32 @@ std::vector<int> near_groups(const Problem& problem, const Network& network) {
     return best;
 }
 
+std::vector<NodeIndex> data_nodes_in_groups(const Problem& problem, const std::vector<int>& groups, int count,
+                                            DataNodes which) {
+    std::vector<int> members(at(*std::max_element(groups.begin(), groups.end()) + 1), 0);
+    for (const int group : groups) ++members[at(group)];
+    auto room = divided(count, members);
+    auto sorted = by_group_and_memory(problem, groups);
+    if (which == DataNodes::anywhere) {
+        room.assign(members.size(), count);
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [&](NodeIndex a, NodeIndex b) { return problem.memory[a] > problem.memory[b]; });
+    }
+    std::vector<NodeIndex> taken;
+    for (const NodeIndex node : sorted)
+        if (static_cast<int>(taken.size()) < count && room[at(groups[at(node)])]-- > 0) taken.push_back(node);
+    return taken;
+}
+
 Placement placement_in_groups(const Problem& problem, const std::vector<int>& groups, const PerStage<int>& sizes,
                               DataNodes data_nodes) {
-    auto nodes = by_group_and_memory(problem, groups);
     Placement placement(sizes.size());
-    placement[0] = take_data_nodes(problem, groups, sizes[0], data_nodes, nodes);
+    placement[0] = data_nodes_in_groups(problem, groups, sizes[0], data_nodes);
+    PerNode<bool> taken(at(problem.nodes()), false);
+    for (const NodeIndex node : placement[0]) taken[node] = true;
     PerStage<double> memory(sizes.size(), 0);
-    for (const NodeIndex node : nodes) {
+    for (const NodeIndex node : by_group_and_memory(problem, groups)) {
+        if (taken[node]) continue;
         // The stage that is furthest behind its size; of several the one that has least memory.
         StageIndex next = -1;
         const auto behind = [&](StageIndex s) {

@@ -15,6 +15,10 @@ std::vector<int> near_groups(const Problem& problem, const Network& network);
 /// Where the nodes with the most memory are to be data nodes.
 enum class DataNodes { of_each_group, anywhere };
 
+/// So many nodes with the most memory: of each group its share, or whatever group they are of.
+std::vector<NodeIndex> data_nodes_in_groups(const Problem& problem, const std::vector<int>& groups, int count,
+                                            DataNodes which);
+
 /// So many nodes for each stage, some of each group in every stage; the data nodes those with the most memory, as they
 /// hold a microbatch from its beginning to its end, the other stages about as much memory each.
 Placement placement_in_groups(const Problem& problem, const std::vector<int>& groups, const PerStage<int>& sizes,

@@ -8,6 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/planner/plan/timeline.h"
+#include "plugins/planners/joint/starts/role_placement.h"
 
 namespace skippipe::planners::joint {
 
@@ -21,7 +22,9 @@ constexpr double mean_share = 0.3;
 /// Dueck 1993): with a limit by what it changes, many of them would lead ever further off.
 constexpr double first_worse = 0.015;
 /// The usual number of data nodes is tried, and those up to so many times as many, and as few.
-constexpr double data_nodes_range = 1.8;
+constexpr double data_nodes_range = 2.5;
+/// How much longer than its way alone a microbatch may be under way, for placements by roles.
+constexpr double waits[] = {1.3, 1};
 /// How much larger than the last the first of the inner stages is tried to be, in their mean size.
 constexpr double leans[] = {0.5, 0.8, 0};
 
@@ -33,8 +36,10 @@ bool wants_timed_starts(const Problem& problem) {
 
 StartSearch::StartSearch(const Problem& problem, const Network& network, std::uint64_t seed, std::uint64_t stream)
     : problem_(problem),
+      network_(network),
       rng_(seed, stream),
       groups_(near_groups(problem, network)),
+      counts_(data_node_counts()),
       paths_(problem, network, groups_) {}
 
 /// The stages that paths visit first hold microbatches for longest: `towards_first` gives them so much more.
@@ -50,37 +55,56 @@ PerStage<int> StartSearch::sizes_with(int data_nodes, double towards_first) cons
     return sizes;
 }
 
-const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(double)>& go_on) {
-    std::vector<Placement> placements;
-    if (!problem_.placement.empty()) {
-        placements.push_back(problem_.placement);
-    } else {
-        const auto usual = stage_sizes(problem_);
-        std::vector<PerStage<int>> sizes{usual};
-        for (int r = 1; problem_.stage_sizes.empty() && r <= problem_.nodes() - (problem_.stages - 1); ++r) {
-            if (problem_.microbatches % r != 0 || r > usual[0] * data_nodes_range || r * data_nodes_range < usual[0])
-                continue;
-            for (const double lean : leans)
-                if (const auto each = sizes_with(r, lean); each != usual) sizes.push_back(each);
-        }
-        for (const auto& each : sizes)
-            for (const auto which : {DataNodes::of_each_group, DataNodes::anywhere})
-                placements.push_back(placement_in_groups(problem_, groups_, each, which));
-    }
-    for (const auto& placement : placements) {
-        auto found = timed(placement, {});
-        if (found && (!best_ || found->rank_s < best_->rank_s)) best_ = std::move(found);
-        if (best_ && !go_on(best_->seconds)) break;
-    }
-    now_ = best_;
-    return best_;
+/// The usual number first, then those that divide the microbatches.
+std::vector<int> StartSearch::data_node_counts() const {
+    const int usual = stage_sizes(problem_)[0];
+    std::vector<int> counts{usual};
+    for (int r = 1; problem_.stage_sizes.empty() && r <= problem_.nodes() - (problem_.stages - 1); ++r)
+        if (r != usual && problem_.microbatches % r == 0 && r <= usual * data_nodes_range &&
+            r * data_nodes_range >= usual)
+            counts.push_back(r);
+    return counts;
 }
 
-std::optional<TimedStart> StartSearch::timed(const Placement& placement, const PathWeights& weights) {
-    TimedStart start{candidate_without_pieces(problem_, placement, problem_.path_length), weights};
+TimedStart StartSearch::unfilled(const Placement& placement, double waiting) const {
+    return {.candidate = candidate_without_pieces(problem_, placement, problem_.path_length), .waiting = waiting};
+}
+
+bool StartSearch::consider(TimedStart start, const std::function<bool(double)>& go_on) {
     time(start, std::numeric_limits<double>::infinity());
-    if (!std::isfinite(start.rank_s)) return std::nullopt;
-    return start;
+    if (std::isfinite(start.rank_s) && (!best_ || start.rank_s < best_->rank_s)) best_ = std::move(start);
+    return !best_ || go_on(best_->seconds);
+}
+
+/// By roles for every number of data nodes first, as these are mostly shorter.
+void StartSearch::consider_all(const std::function<bool(double)>& go_on) {
+    if (!problem_.placement.empty()) {
+        consider(unfilled(problem_.placement), go_on);
+        return;
+    }
+    constexpr DataNodes both[] = {DataNodes::of_each_group, DataNodes::anywhere};
+    for (const double waiting : waits)
+        for (const int r : counts_)
+            for (const auto which : both)
+                if (!consider(unfilled(placement_by_roles(problem_, network_, groups_,
+                                                          data_nodes_in_groups(problem_, groups_, r, which), waiting),
+                                       waiting),
+                              go_on))
+                    return;
+    for (const int r : counts_)
+        for (const double lean : leans) {
+            const bool given = !problem_.stage_sizes.empty();
+            const auto sizes = given ? problem_.stage_sizes : sizes_with(r, lean);
+            for (const auto which : both)
+                if (!consider(unfilled(placement_in_groups(problem_, groups_, sizes, which)), go_on)) return;
+            if (given) break;
+        }
+}
+
+const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(double)>& go_on) {
+    consider_all(go_on);
+    now_ = best_;
+    return best_;
 }
 
 void StartSearch::time(TimedStart& start, double cutoff_s) {
@@ -122,7 +146,53 @@ void StartSearch::change_weights(TimedStart& start) {
 }
 
 bool StartSearch::change_placement(TimedStart& start) {
-    return problem_.stage_sizes.empty() && rng_.below(3) == 0 ? move(start) : exchange(start);
+    switch (rng_.below(12)) {
+        case 0: return place_anew(start);
+        case 1:
+        case 2: return deal_group_anew(start);
+        default: return problem_.stage_sizes.empty() && rng_.below(3) == 0 ? move(start) : exchange(start);
+    }
+}
+
+/// By roles, with another number of data nodes or another share of waiting.
+bool StartSearch::place_anew(TimedStart& start) {
+    const auto now = std::find(counts_.begin(), counts_.end(), static_cast<int>(start.candidate.stages[0].size()));
+    auto at_count = now == counts_.end() ? std::size_t{0} : static_cast<std::size_t>(now - counts_.begin());
+    if (rng_.below(2) == 0) at_count = rng_.below(counts_.size());
+    const auto which = rng_.below(2) == 0 ? DataNodes::of_each_group : DataNodes::anywhere;
+    start.waiting = std::clamp(start.waiting * std::exp2(rng_.uniform() - 0.5), 0.5, 4.0);
+    start.candidate = candidate_without_pieces(
+        problem_,
+        placement_by_roles(problem_, network_, groups_,
+                           data_nodes_in_groups(problem_, groups_, counts_[at_count], which), start.waiting),
+        problem_.path_length);
+    return true;
+}
+
+/// The nodes of a group that are no data nodes, dealt out to the same places in another order: those with more memory
+/// for their speed rather to the earlier stages.
+bool StartSearch::deal_group_anew(TimedStart& start) {
+    auto& stages = start.candidate.stages;
+    auto& stage_of = start.candidate.schedule.stage_of;
+    const int group = groups_[rng_.below(groups_.size())];
+    std::vector<std::pair<double, NodeIndex>> nodes;
+    std::vector<NodeIndex*> places;
+    for (StageIndex s = 1; s < problem_.stages; ++s)
+        for (NodeIndex& node : stages[s])
+            if (groups_[at(node)] == group) {
+                const double role = static_cast<double>(problem_.memory[node]) *
+                                    problem_.seconds_per_sample_per_block[node] * std::exp2(rng_.uniform() - 0.5);
+                nodes.emplace_back(role, node);
+                places.push_back(&node);
+            }
+    if (nodes.size() < 3) return false;
+    std::sort(nodes.rbegin(), nodes.rend());
+    for (std::size_t k = 0; k < nodes.size(); ++k) *places[k] = nodes[k].second;
+    for (StageIndex s = 1; s < problem_.stages; ++s) {
+        for (const NodeIndex node : stages[s]) stage_of[node] = s;
+        moved(start, s);
+    }
+    return true;
 }
 
 /// Two nodes of different stages, mostly of the same group.

@@ -18,6 +18,7 @@ struct TimedStart {
     PathWeights weights;
     double seconds = 0;  ///< of its iteration, as far as TimedPaths sees it
     double rank_s = 0;   ///< what is minimised
+    double waiting = 1;  ///< what its placement was made with, if by roles
 };
 
 /// Whether these starts are worth their while: smaller problems are searched well from any start.
@@ -39,18 +40,27 @@ public:
     std::int64_t tried() const { return tried_; }
 
 private:
-    std::optional<TimedStart> timed(const Placement& placement, const PathWeights& weights);
     void time(TimedStart& start, double cutoff_s);
     void change_weights(TimedStart& start);
     bool change_placement(TimedStart& start);
+    bool place_anew(TimedStart& start);
+    bool deal_group_anew(TimedStart& start);
     bool exchange(TimedStart& start);
     bool move(TimedStart& start);
     void moved(TimedStart& start, StageIndex stage);
     PerStage<int> sizes_with(int data_nodes, double towards_first) const;
 
+    std::vector<int> data_node_counts() const;
+    /// Whether to go on.
+    bool consider(TimedStart start, const std::function<bool(double)>& go_on);
+    void consider_all(const std::function<bool(double)>& go_on);
+    TimedStart unfilled(const Placement& placement, double waiting = 1) const;
+
     const Problem& problem_;
+    const Network& network_;
     Rng rng_;
     std::vector<int> groups_;
+    const std::vector<int> counts_;  ///< of data nodes that are tried
     TimedPaths paths_;
     std::optional<TimedStart> best_, now_;
     std::int64_t tried_ = 0;

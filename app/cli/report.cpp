@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `skippipe report`: runs as a page that stands alone.
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/cli/verbs.h"
+#include "core/analysis/report.h"
+#include "core/base/build_info.h"
+#include "core/experiment/io.h"
+
+namespace skippipe::cli {
+namespace {
+
+struct PageOptions {
+    std::vector<std::string> runs;
+    std::string output, title, question, over = "network-time";
+    bool no_timelines = false;
+};
+
+ReportRun read_report_run(Reader& reader, const std::string& name, const PageOptions& options) {
+    ReportRun run{.info = find_run(reader, name)};
+    const RunId id = run.info.id;
+    run.state = state_name(run.info);
+    run.experiment_json = reader.experiment_json(id);
+    run.versions_json = reader.versions_json(id);
+    run.machine_json = reader.machine_json(id);
+    run.summary_json = reader.summary_json(id);
+    run.metrics = reader.metrics(id);
+    run.repeat = {fmt::format("skippipe export {0} --format plan -o run-{0}.json", id),
+                  fmt::format("skippipe run run-{}.json", id)};
+    try {
+        auto frozen = read_frozen(reader, id);
+        run.iteration = account_plan(frozen.experiment.model, frozen.problem, frozen.plan);
+        run.problem = std::move(frozen.problem);
+        run.plan = std::move(frozen.plan);
+        if (!options.no_timelines) run.spans = reader.spans(id, 0);
+    } catch (const InputError& error) {
+        std::cerr << fmt::format("note: no accounting and no timeline of run {}: {}\n", id, error.what());
+    }
+    return run;
+}
+
+void write_report(const PageOptions& options, Context& context) {
+    Reader reader(context.record);
+    std::vector<ReportRun> runs;
+    for (const auto& name : options.runs) runs.push_back(read_report_run(reader, name, options));
+    const auto title = !options.title.empty() ? options.title
+                       : runs.size() == 1     ? fmt::format("{}: run {}", runs[0].info.name, runs[0].info.id)
+                                              : fmt::format("{}: {} runs compared", runs[0].info.name, runs.size());
+    const auto text = report_html(runs, {.title = title,
+                                         .question = options.question,
+                                         .x = work_axis(options.over).value_or(WorkAxis::network_time),
+                                         .program = fmt::format("skippipe {}", version)});
+    write_file_atomically(options.output, text);
+    if (context.json)
+        std::cout
+            << nlohmann::ordered_json{{"file", options.output}, {"runs", runs.size()}, {"bytes", text.size()}}.dump()
+            << '\n';
+    else
+        std::cout << fmt::format("{} runs in {}\n", runs.size(), options.output);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Context& context) {
+    auto options = std::make_shared<PageOptions>();
+    auto* verb = add_verb(app, context, "report",
+                          "Runs as one HTML page that stands alone: differences, figures, losses, timelines, how to "
+                          "repeat (the first run is the baseline)",
+                          "  skippipe report 1 2 3 -o skip.html --question \"Does leaving stages out pay?\"\n"
+                          "  skippipe report latest -o run.html");
+    verb->add_option("RUN", options->runs, "Run numbers; the first is the baseline")->required()->expected(1, 100);
+    verb->add_option("-o,--output", options->output, "File to write")->required();
+    verb->add_option("--title", options->title, "Its title; default: the experiment's name");
+    verb->add_option("--question", options->question, "What the runs were made to answer");
+    verb->add_option("--over", options->over, "What losses are drawn and compared over")
+        ->check(CLI::IsMember({"iteration", "tokens", "microbatches", "flops", "network-time", "machine-time"}))
+        ->capture_default_str();
+    verb->add_flag("--no-timelines", options->no_timelines, "Leave the timelines out");
+    verb->callback([options, &context] { write_report(*options, context); });
+}
+
+}  // namespace skippipe::cli

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/analysis/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/analysis/chart_svg.h"
+#include "core/analysis/export.h"
+#include "core/analysis/idle.h"
+#include "core/analysis/loss_race.h"
+#include "core/analysis/markup.h"
+#include "core/base/format.h"
+
+namespace skippipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Cells = std::vector<std::string>;
+
+constexpr const char* page_style = R"(
+body{font:14px/1.45 system-ui,sans-serif;color:#1B1F27;max-width:1080px;margin:24px auto;padding:0 16px}
+h1{font-size:22px}h2{font-size:16px;margin-top:32px;border-bottom:1px solid #E3E6EB}h3{font-size:14px}
+table{border-collapse:collapse;margin:8px 0}th,td{text-align:right;padding:3px 10px;border-bottom:1px solid #E3E6EB;
+font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left}th{color:#5B6472;font-weight:600}
+.faint{color:#5B6472}pre{background:#F6F7F9;padding:8px;overflow:auto;font-size:12px}svg{max-width:100%;height:auto}
+@media print{body{margin:0;max-width:none}h2,h3{break-after:avoid}figure,svg,tr{break-inside:avoid}}
+)";
+
+Json read_or_null(const std::string& text) { return Json::parse(text.empty() ? "null" : text, nullptr, false); }
+
+std::string amount_words(const std::optional<double>& value, const std::string& unit) {
+    if (!value) return std::string{no_number};
+    if (unit == "s") return format_seconds(*value);
+    return unit.empty() ? fmt::format("{:.6g}", *value) : format_si(*value, unit);
+}
+
+/// "iteration_s" as people read it.
+std::string figure_words(std::string name) {
+    if (name == "iteration_s") return "Iteration, network time";
+    if (name.ends_with("_s")) name = name.substr(0, name.size() - 2) + " time";
+    std::replace(name.begin(), name.end(), '_', ' ');
+    if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+    return name;
+}
+
+class ReportPage {
+public:
+    ReportPage(const std::vector<ReportRun>& runs, const ReportOptions& options) : runs_(runs), options_(options) {}
+
+    std::string text() {
+        add("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style>"
+            "</head><body>\n<h1>{0}</h1>\n",
+            escaped(options_.title), page_style);
+        if (!options_.question.empty()) add("<p><strong>Question:</strong> {}</p>\n", escaped(options_.question));
+        list();
+        differences();
+        figures();
+        losses();
+        idle();
+        timelines();
+        repeat();
+        add("<p class=\"faint\">Written by {}. Network time is that of the drawn network, machine time that of the "
+            "machine that trained.</p>\n</body></html>\n",
+            escaped(options_.program));
+        return std::move(out_);
+    }
+
+private:
+    template <class... Values>
+    void add(fmt::format_string<Values...> text, Values&&... values) {
+        fmt::format_to(std::back_inserter(out_), text, std::forward<Values>(values)...);
+    }
+    void row(const Cells& cells, const char* cell = "td") {
+        add("<tr>");
+        for (const auto& text : cells) add("<{0}>{1}</{0}>", cell, escaped(text));
+        add("</tr>\n");
+    }
+    void begin_table(const char* first) {
+        Cells head{first};
+        for (const auto& run : runs_)
+            head.push_back(
+                fmt::format("Run {}{}", run.info.id, runs_.size() > 1 && &run == &runs_.front() ? " (baseline)" : ""));
+        add("<table>\n");
+        row(head, "th");
+    }
+    static std::string name_of(const ReportRun& run) {
+        return fmt::format("Run {}, {}", run.info.id, run.info.planner);
+    }
+
+    void list() {
+        add("<h2>Runs</h2>\n");
+        begin_table("");
+        const auto line = [&](const char* name, auto&& words) {
+            Cells cells{name};
+            for (const auto& run : runs_) cells.push_back(words(run));
+            row(cells);
+        };
+        line("Experiment", [](const ReportRun& r) { return r.info.name; });
+        line("Planner", [](const ReportRun& r) { return r.info.planner; });
+        line("State", [](const ReportRun& r) { return r.state; });
+        line("Iterations",
+             [](const ReportRun& r) { return fmt::format("{} of {}", r.info.iterations_done, r.info.iterations); });
+        line("Seed", [](const ReportRun& r) { return std::to_string(r.info.seed); });
+        line("Started", [](const ReportRun& r) { return r.info.started_utc; });
+        line("Note", [](const ReportRun& r) { return r.info.note; });
+        add("</table>\n");
+    }
+
+    void differences() {
+        if (runs_.size() < 2) return;
+        std::vector<Json> experiments;
+        for (const auto& run : runs_) experiments.push_back(read_or_null(run.experiment_json));
+        const auto rows = differing_parameters(experiments);
+        add("<h2>What was different</h2>\n");
+        if (rows.empty()) {
+            add("<p>Nothing: the experiments are the same.</p>\n");
+            return;
+        }
+        begin_table("Parameter");
+        for (const auto& one : rows) {
+            Cells cells{one.pointer};
+            for (const auto& value : one.values) cells.push_back(value.value_or(std::string{no_number}));
+            row(cells);
+        }
+        add("</table>\n");
+    }
+
+    void figure_rows(const std::vector<Figure>& all) {
+        for (const auto& figure : all) {
+            Cells cells{figure_words(figure.name)};
+            for (std::size_t i = 0; i < figure.values.size(); ++i) {
+                auto text = amount_words(figure.values[i], figure.unit);
+                if (i > 0 && figure.ratios[i] && *figure.ratios[i] != 0)
+                    text += " (" + format_change(*figure.ratios[i]) + ")";
+                cells.push_back(std::move(text));
+            }
+            row(cells);
+        }
+    }
+
+    void figures() {
+        add("<h2>Results and what they took</h2>\n");
+        std::vector<RunInfo> infos;
+        std::vector<std::optional<Accounting>> totals;
+        for (const auto& run : runs_) {
+            infos.push_back(run.info);
+            totals.push_back(run.iteration ? std::optional{account_run(*run.iteration, run.info)} : std::nullopt);
+        }
+        begin_table("");
+        figure_rows(compare_figures(infos));
+        auto accounts = accounting_figures(totals);
+        std::erase_if(accounts, [](const Figure& figure) { return figure.name == "machine_s"; });
+        figure_rows(accounts);
+        add("</table>\n");
+    }
+
+    std::vector<std::vector<CurvePoint>> curves_of(const std::string& metric) const {
+        std::vector<std::vector<CurvePoint>> curves;
+        for (const auto& run : runs_)
+            curves.push_back(curve_points(run.metrics, metric, options_.x, run.iteration ? &*run.iteration : nullptr));
+        return curves;
+    }
+
+    void losses() {
+        add("<h2>Losses</h2>\n");
+        for (const auto& [metric, words] :
+             {std::pair{"loss", "Training loss (nats a token)"}, std::pair{"validation_loss", "Validation loss"}}) {
+            const auto curves = curves_of(metric);
+            std::vector<ChartLine> lines;
+            for (std::size_t i = 0; i < runs_.size(); ++i)
+                if (!curves[i].empty())
+                    lines.push_back({name_of(runs_[i]), static_cast<int>(runs_[i].info.id - 1), curves[i]});
+            if (lines.empty()) continue;
+            auto axis = std::string(describe(options_.x));
+            axis[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(axis[0])));
+            out_ += "<figure>" + chart_svg(lines, {.x_label = axis, .y_label = words, .x = options_.x}) + "</figure>\n";
+            race(curves, words);
+        }
+    }
+
+    /// How far each had to go to the worst last value.
+    void race(const std::vector<std::vector<CurvePoint>>& curves, const char* words) {
+        std::vector<std::size_t> own(curves.size());
+        for (std::size_t i = 0; i < own.size(); ++i) own[i] = i;
+        const auto race = loss_race(curves, own);
+        if (runs_.size() < 2 || !race.common_x) return;
+        begin_table(words);
+        Cells reach{fmt::format("Reaches {:.4f} at", *race.target)}, share{"… of the baseline's"},
+            value{"At " + format_work(*race.common_x, options_.x)};
+        for (const auto& group : race.groups) {
+            reach.push_back(group.to_target.mean ? format_work(*group.to_target.mean, options_.x)
+                                                 : std::string{no_number});
+            share.push_back(group.to_target.share ? fmt::format("{:.3f}", *group.to_target.share) : std::string{});
+            value.push_back(group.at_common.mean ? fmt::format("{:.4f}", *group.at_common.mean)
+                                                 : std::string{no_number});
+        }
+        for (const auto* cells : {&reach, &share, &value}) row(*cells);
+        add("</table>\n");
+    }
+
+    void idle() {
+        std::vector<Json> shares;
+        for (const auto& run : runs_) {
+            const auto summary = read_or_null(run.summary_json);
+            shares.push_back(summary.is_object() ? summary.value("idle_by_cause", Json{}) : Json{});
+        }
+        if (std::none_of(shares.begin(), shares.end(), [](const Json& one) { return one.is_object(); })) return;
+        add("<h2>Why nodes idle, in the last iteration</h2>\n");
+        begin_table("Share of the nodes' time");
+        for (std::size_t c = 0; c < idle_causes; ++c) {
+            const std::string name(to_string(static_cast<IdleCause>(c)));
+            Cells cells{std::string(describe(static_cast<IdleCause>(c)))};
+            bool any = false;
+            for (const auto& one : shares) {
+                const auto found = one.is_object() ? one.find(name) : one.end();
+                const bool has = one.is_object() && found != one.end() && found->is_number();
+                cells.push_back(has ? format_percent(found->get<double>()) : std::string{no_number});
+                any = any || (has && found->get<double>() > 0);
+            }
+            if (any) row(cells);
+        }
+        add("</table>\n");
+    }
+
+    void timelines() {
+        if (std::all_of(runs_.begin(), runs_.end(), [](const ReportRun& run) { return run.spans.empty(); })) return;
+        add("<h2>Timelines of one iteration</h2>\n");
+        for (const auto& run : runs_)
+            if (run.problem && !run.spans.empty())
+                out_ += "<figure>" +
+                        timeline_svg(run.spans, *run.problem, run.plan,
+                                     {.title = fmt::format("{}: run {}, iteration {}", run.info.name, run.info.id,
+                                                           run.spans.front().iteration + 1)}) +
+                        "</figure>\n";
+    }
+
+    void repeat() {
+        add("<h2>How to repeat</h2>\n");
+        for (const auto& run : runs_) {
+            add("<h3>{}</h3>\n<pre>", escaped(name_of(run)));
+            for (const auto& line : run.repeat) add("{}\n", escaped(line));
+            add("</pre>\n");
+            for (const auto& [words, text] :
+                 {std::pair{"Machine", &run.machine_json}, std::pair{"Versions", &run.versions_json},
+                  std::pair{"Experiment, as it was frozen", &run.experiment_json}}) {
+                const auto json = read_or_null(*text);
+                if (json.is_null()) continue;
+                add("<details><summary>{}</summary>", words);
+                preformatted(json.is_discarded() ? *text : json.dump(2, ' ', false, Json::error_handler_t::replace));
+                add("</details>\n");
+            }
+        }
+    }
+
+    /// Line by line: `escaped` leaves line ends out.
+    void preformatted(const std::string& text) {
+        add("<pre>");
+        for (std::size_t at = 0; at < text.size();) {
+            const auto end = std::min(text.find('\n', at), text.size());
+            add("{}\n", escaped(text.substr(at, end - at)));
+            at = end + 1;
+        }
+        add("</pre>");
+    }
+
+    const std::vector<ReportRun>& runs_;
+    const ReportOptions& options_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string report_html(const std::vector<ReportRun>& runs, const ReportOptions& options) {
+    return ReportPage(runs, options).text();
+}
+
+}  // namespace skippipe

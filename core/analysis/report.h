@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs as a page that stands alone: question, differences, figures, tables, timelines, how to repeat. Values in, text
+// out.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/equal_view.h"
+#include "core/planner/plan/plan.h"
+
+namespace skippipe {
+
+/// One run of a report.
+struct ReportRun {
+    RunInfo info;
+    std::string state;  ///< in a word
+    std::string experiment_json, versions_json, machine_json, summary_json;
+    std::optional<Problem> problem;  ///< absent: the frozen experiment is beyond this program, and has no timeline
+    Plan plan;
+    std::optional<Accounting> iteration;
+    std::vector<Metric> metrics;
+    std::vector<RecordedSpan> spans;  ///< of one iteration; none: no timeline is drawn
+    std::vector<std::string> repeat;  ///< commands that do it again
+};
+
+struct ReportOptions {
+    std::string title, question;
+    WorkAxis x = WorkAxis::network_time;  ///< over which losses are drawn and compared
+    std::string program;                  ///< what has written it: "skippipe 0.3"
+};
+
+/// HTML with its figures inside; no script, no outside resource; prints on paper. The first run is the baseline.
+std::string report_html(const std::vector<ReportRun>& runs, const ReportOptions& options);
+
+}  // namespace skippipe

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/analysis/skip_worth.h"
+
+#include <algorithm>
+
+namespace skippipe {
+namespace {
+
+/// Every figure of a spread times a number; what compares is left.
+Spread times(Spread spread, double factor) {
+    for (auto& value : spread.values) value *= factor;
+    for (auto* figure : {&spread.mean, &spread.deviation, &spread.least, &spread.most})
+        if (*figure) **figure *= factor;
+    return spread;
+}
+
+/// Each row has a factor of its own, so that shares and tests are those of what was multiplied.
+void compare_with_first(std::vector<SkipWorth>& rows, Spread SkipWorth::*figure) {
+    for (auto& row : rows) {
+        auto& spread = row.*figure;
+        spread.share.reset();
+        spread.p.reset();
+        if (&row != &rows.front()) compare_spreads(rows.front().*figure, spread);
+    }
+}
+
+}  // namespace
+
+SkipWorths skip_worth(std::vector<SkipMeasured> measured, std::optional<double> target, double node_hour) {
+    std::stable_sort(measured.begin(), measured.end(),
+                     [](const auto& a, const auto& b) { return a.skip_ratio < b.skip_ratio; });
+    std::vector<std::vector<CurvePoint>> curves;
+    std::vector<std::size_t> group_of;
+    for (std::size_t g = 0; g < measured.size(); ++g)
+        for (const auto& curve : measured[g].losses) {
+            curves.push_back(curve);
+            group_of.push_back(g);
+        }
+    const auto race = loss_race(curves, group_of, 0, target);
+    SkipWorths worths{race.target, {}};
+    for (std::size_t g = 0; g < race.groups.size(); ++g) {
+        const auto& one = measured[g];
+        SkipWorth row{one.skip_ratio, one.iteration_s, one.losses.size(), {}, {}, {}};
+        row.iterations =
+            times(race.groups[g].to_target, one.tokens_per_iteration > 0 ? 1 / one.tokens_per_iteration : 0);
+        row.network_s = times(row.iterations, one.iteration_s);
+        row.money = times(row.network_s, one.nodes * node_hour / 3600);
+        worths.rows.push_back(std::move(row));
+    }
+    if (worths.rows.empty()) return worths;
+    for (const auto figure : {&SkipWorth::iterations, &SkipWorth::network_s, &SkipWorth::money})
+        compare_with_first(worths.rows, figure);
+    return worths;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a loss takes on a network at each skip ratio: measured convergence times planned iterations. Pure.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "core/analysis/loss_race.h"
+
+namespace skippipe {
+
+/// Trainings at one skip ratio, and the plan for the network at the same.
+struct SkipMeasured {
+    double skip_ratio = 0;
+    double iteration_s = 0;                       ///< planned, network time
+    double tokens_per_iteration = 0;              ///< of the plan's experiment
+    int nodes = 0;                                ///< that the plan uses
+    std::vector<std::vector<CurvePoint>> losses;  ///< a training each, x in tokens
+};
+
+struct SkipWorth {
+    double skip_ratio = 0, iteration_s = 0;
+    std::size_t runs = 0;
+    Spread iterations;  ///< of the network's experiment, until the target
+    Spread network_s;   ///< the same as time of the network
+    Spread money;       ///< in the unit of the price
+};
+
+/// `target`: the loss to get to; absent: the worst last one, which all get to. Compared with the smallest skip ratio.
+/// `node_hour`: price of a node for an hour of network time. By skip ratio.
+struct SkipWorths {
+    std::optional<double> target;
+    std::vector<SkipWorth> rows;
+};
+SkipWorths skip_worth(std::vector<SkipMeasured> measured, std::optional<double> target, double node_hour);
+
+}  // namespace skippipe

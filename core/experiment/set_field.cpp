@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/set_field.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/experiment/text.h"
+
+namespace skippipe {
+
+nlohmann::ordered_json value_of_text(const std::string& text) {
+    const auto parsed = nlohmann::ordered_json::parse(text, nullptr, false);
+    return parsed.is_discarded() ? nlohmann::ordered_json(text) : parsed;
+}
+
+void set_field(nlohmann::ordered_json& document, const std::string& field, const nlohmann::ordered_json& value,
+               const std::string& option) {
+    const auto refuse = [&](const char* what, const char* remedy) {
+        throw InputError(option, fmt::format("{} {}", in_quotes(field), what), "", remedy);
+    };
+    if (field.empty() || field.find_first_of("/~") != std::string::npos)
+        refuse("is no field's name", "Write it as training.learning_rate");
+    std::string pointer = "/" + field;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    const nlohmann::ordered_json::json_pointer place(pointer);
+    // Of a list only entries that are there: `contains` answers no for what is no number.
+    if (!document.contains(place.parent_pointer()) || !document[place.parent_pointer()].is_structured())
+        refuse("names no part of the document", "`skippipe schema` lists all fields");
+    auto& part = document[place.parent_pointer()];
+    if (part.is_array() && !document.contains(place)) refuse("names no entry of the list", "They count from 0");
+    (part.is_array() ? document[place] : part[place.back()]) = value;
+}
+
+}  // namespace skippipe

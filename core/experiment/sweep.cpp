@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/base/rng.h"
+#include "core/experiment/io.h"
+#include "core/experiment/set_field.h"
+#include "core/experiment/text.h"
+
+namespace skippipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Settings = std::vector<std::pair<std::string, Json>>;
+
+[[noreturn]] void refuse_axis(const std::string& text, const std::string& what, const std::string& remedy) {
+    throw InputError("--vary", fmt::format("{} {}", in_quotes(text), what), "", remedy);
+}
+
+/// At commas that stand in no list, object or quotes.
+std::vector<std::string> split_values(const std::string& text) {
+    std::vector<std::string> parts(1);
+    int depth = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '"' && (i == 0 || text[i - 1] != '\\')) quoted = !quoted;
+        if (!quoted && (c == '[' || c == '{')) ++depth;
+        if (!quoted && (c == ']' || c == '}')) --depth;
+        if (c == ',' && !quoted && depth == 0)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
+std::optional<SweepAxis::Range> read_range(const std::string& text, const std::string& values) {
+    SweepAxis::Range range;
+    const std::string log = "log:";
+    range.logarithmic = values.starts_with(log);
+    const auto numbers = range.logarithmic ? values.substr(log.size()) : values;
+    const auto dots = numbers.find("..");
+    if (dots == std::string::npos) {
+        if (range.logarithmic) refuse_axis(text, "has no range after log:", "Write it as log:1e-4..1e-2");
+        return std::nullopt;
+    }
+    const auto low = value_of_text(numbers.substr(0, dots)), high = value_of_text(numbers.substr(dots + 2));
+    if (!low.is_number() || !high.is_number()) refuse_axis(text, "has no numbers beside ..", "Write it as 0..0.5");
+    range.low = low;
+    range.high = high;
+    if (!(range.low < range.high)) refuse_axis(text, "is an empty range", "Give the smaller number first");
+    if (range.logarithmic && range.low <= 0)
+        refuse_axis(text, "is a range of ratios that begins at 0 or below", "Begin above 0, or leave log: out");
+    return range;
+}
+
+Json draw(const SweepAxis& axis, const Json& document, Rng& rng) {
+    if (!axis.range) return axis.values[rng.below(axis.values.size())];
+    const auto& [low, high, logarithmic] = *axis.range;
+    const double part = rng.uniform();
+    const double value = logarithmic ? low * std::pow(high / low, part) : low + part * (high - low);
+    std::string pointer = "/" + axis.field;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    const Json::json_pointer place(pointer);
+    const bool whole = document.contains(place) && document[place].is_number_integer();
+    return whole ? Json(static_cast<std::int64_t>(std::llround(value))) : Json(value);
+}
+
+std::vector<Settings> drawn(const Json& document, const SweepRequest& request) {
+    std::vector<Settings> all;
+    Rng rng(request.draw_seed);
+    for (int i = 0; i < request.draws; ++i) {
+        auto& one = all.emplace_back();
+        for (const auto& axis : request.axes) one.emplace_back(axis.field, draw(axis, document, rng));
+    }
+    return all;
+}
+
+std::vector<Settings> combined(const SweepRequest& request) {
+    std::vector<Settings> all(1);
+    for (const auto& axis : request.axes) {
+        if (axis.range)
+            throw InputError("--vary", fmt::format("{} has a range", axis.field), "a grid needs values",
+                             "List them, as 0,0.25,0.5, or draw at random with --draws");
+        if (all.size() * axis.values.size() > most_sweep_points) return std::vector<Settings>(most_sweep_points + 1);
+        std::vector<Settings> next;
+        for (const auto& begun : all)
+            for (const auto& value : axis.values) {
+                next.push_back(begun);
+                next.back().emplace_back(axis.field, value);
+            }
+        all = std::move(next);
+    }
+    return all;
+}
+
+SweepPoint make_point(Json document, const Settings& settings) {
+    SweepPoint point{settings, {}};
+    for (const auto& [field, value] : settings) set_field(document, field, value, "--vary");
+    auto parsed = parse_experiment(document);
+    std::erase_if(parsed.faults, [](const Fault& fault) { return fault.severity != Fault::Severity::error; });
+    for (auto& fault : parsed.faults) fault.what += ", with " + to_string(point);
+    if (!parsed.faults.empty()) throw InputError(parsed.faults);
+    point.experiment = std::move(parsed.experiment);
+    return point;
+}
+
+Json what_trains(Experiment experiment) {
+    experiment.name = experiment.description = {};
+    for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
+    return to_json(experiment);
+}
+
+}  // namespace
+
+SweepAxis parse_axis(const std::string& text) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+        refuse_axis(text, "is no FIELD=VALUES", "Write it as pipeline.skip_ratio=0,0.25,0.5");
+    SweepAxis axis{text.substr(0, equals), {}, {}};
+    const auto values = text.substr(equals + 1);
+    axis.range = read_range(text, values);
+    if (axis.range) return axis;
+    for (const auto& part : split_values(values)) {
+        if (part.empty()) refuse_axis(text, "has an empty value", "Leave out the comma too many");
+        axis.values.push_back(value_of_text(part));
+    }
+    return axis;
+}
+
+std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest& request) {
+    const bool varies_seed = std::any_of(request.axes.begin(), request.axes.end(),
+                                         [](const SweepAxis& axis) { return axis.field == "seed"; });
+    if (varies_seed && request.seeds > 1)
+        throw InputError("--seeds", "the seed varies already", "--vary names it", "Leave one of them out");
+    auto document = to_json(base);
+    document["seeds"] = 1;
+    const auto combinations = request.draws > 0 ? drawn(document, request) : combined(request);
+    const auto count = combinations.size() * static_cast<std::size_t>(std::max(request.seeds, 1));
+    if (count > most_sweep_points)
+        throw InputError("--vary", fmt::format("the sweep has more than {} points", most_sweep_points), "",
+                         "Give fewer values, or draw some of them with --draws");
+    std::vector<SweepPoint> points;
+    for (const auto& settings : combinations)
+        for (int i = 0; i < std::max(request.seeds, 1); ++i) {
+            auto own = settings;
+            if (request.seeds > 1) own.emplace_back("seed", base.seed + static_cast<std::uint64_t>(i));
+            points.push_back(make_point(document, own));
+        }
+    return points;
+}
+
+std::string to_string(const SweepPoint& point) {
+    std::string text;
+    for (const auto& [field, value] : point.settings)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", field, shown(value));
+    return text.empty() ? "nothing changed" : text;
+}
+
+bool trains_alike(const Experiment& a, const Experiment& b) { return what_trains(a) == what_trains(b); }
+
+}  // namespace skippipe

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Many experiments out of one: every combination of chosen values, or random draws of them. Pure.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/experiment/document.h"
+
+namespace skippipe {
+
+/// A field that varies, by values or, for random draws, over a range.
+struct SweepAxis {
+    struct Range {
+        double low = 0, high = 0;
+        bool logarithmic = false;  ///< equal shares to equal ratios
+    };
+    std::string field;                           ///< "pipeline.skip_ratio", as `set_field` reads it
+    std::vector<nlohmann::ordered_json> values;  ///< none where there is a range
+    std::optional<Range> range;
+};
+
+/// "pipeline.skip_ratio=0,0.25,0.5", or a range for draws: "training.learning_rate=log:1e-4..1e-2",
+/// "pipeline.skip_ratio=0..0.5". Throws InputError at --vary.
+SweepAxis parse_axis(const std::string& text);
+
+struct SweepRequest {
+    std::vector<SweepAxis> axes;
+    int seeds = 1;                ///< of each combination: the document's seed, the next one, ...
+    int draws = 0;                ///< 0: every combination; else so many random ones
+    std::uint64_t draw_seed = 1;  ///< of the draws
+};
+
+/// One experiment of a sweep. It has one seed.
+struct SweepPoint {
+    std::vector<std::pair<std::string, nlohmann::ordered_json>> settings;  ///< field and value, by axis
+    Experiment experiment;
+};
+
+inline constexpr std::size_t most_sweep_points = 10'000;
+
+/// In the order of the axes, the last one quickest, seeds quicker still. Throws InputError where an axis does not fit
+/// the document or a point is no valid experiment; the point's settings are named.
+std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest& request);
+
+/// "pipeline.skip_ratio 0.25, seed 2"
+std::string to_string(const SweepPoint& point);
+
+/// Whether both train the same: all but name, description and places on the canvas.
+bool trains_alike(const Experiment& a, const Experiment& b);
+
+}  // namespace skippipe

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The CUDA kernels behind plain functions: device pointers, sizes, a stream (a cudaStream_t). Each returns at once; an
+// error of the launch is returned as CUDA's own number, 0 where there is none. Matrices are [rows, width]; bf16 values
+// are their upper 16 bits. The formulas: rows.h and elements.h.
+#pragma once
+#include "kernels/cuda/elements.h"
+
+namespace skippipe::kernels::cuda {
+
+using device::AdamWStep;
+using device::Bf16;
+using Stream = void*;
+
+/// factors [rows] are kept for the way back. Where `sum` is given, sum += x first, and the norm is that of sum.
+int rms_norm(Bf16* normed, float* factors, Bf16* sum, const Bf16* x, const Bf16* weight, std::size_t rows,
+             std::size_t width, float epsilon, Stream stream);
+/// How many floats rms_norm_backward needs to work in.
+std::size_t rms_norm_workspace(std::size_t rows, std::size_t width);
+/// dx = residual + the norm's input gradient; weight_gradient [width] is added to; `gradient` goes out as the normed
+/// values. dx may be residual.
+int rms_norm_backward(Bf16* dx, Bf16* gradient, float* weight_gradient, const Bf16* residual, const Bf16* x,
+                      const Bf16* weight, const float* factors, std::size_t rows, std::size_t width, float* workspace,
+                      Stream stream);
+/// losses [rows] in nats; `logits` [rows, vocabulary] go out as the gradient of their sum.
+int softmax_cross_entropy(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
+                          std::size_t vocabulary, Stream stream);
+/// out [rows, hidden] of gate_up [rows, 2 hidden].
+int swiglu(Bf16* out, const Bf16* gate_up, std::size_t rows, std::size_t hidden, Stream stream);
+/// `gate_up` goes out as its own gradient, `gradient` as swiglu's result.
+int swiglu_backward(Bf16* gate_up, Bf16* gradient, std::size_t rows, std::size_t hidden, Stream stream);
+/// In place on qkv [rows, 3, heads, head_width]; table [2, sequence, head_width / 2]: cosines, then sines.
+int rotary(Bf16* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale, bool back,
+           Stream stream);
+/// A stage's n weights at once; `working` [n] are the rounded ones that forward and backward use.
+int adamw(float* weights, Bf16* working, const float* gradient, float* m, float* v, std::size_t n,
+          const AdamWStep& step, Stream stream);
+/// to [n] += from.
+int accumulate(float* to, const Bf16* from, std::size_t n, Stream stream);
+/// to [n] = factor x from, rounded.
+int pack(Bf16* to, const float* from, float factor, std::size_t n, Stream stream);
+/// scales [rows] and whole numbers of values + residual; what rounding took away stays in residual (may be null).
+int encode_int8(std::int8_t* to, float* scales, const float* values, float* residual, std::size_t rows,
+                std::size_t width, Stream stream);
+/// to += scales x from.
+int add_int8(float* to, const std::int8_t* from, const float* scales, std::size_t rows, std::size_t width,
+             Stream stream);
+
+}  // namespace skippipe::kernels::cuda

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who is first at a loss, over seeds; whether the skip pays; trade-offs; the page of a report.
+#include <QtTest>
+
+#include <cmath>
+
+#include "core/analysis/loss_race.h"
+#include "core/analysis/pareto.h"
+#include "core/analysis/report.h"
+#include "core/analysis/skip_worth.h"
+#include "core/planner/timeline/evaluator.h"
+#include "tests/planner/examples.h"
+
+using namespace skippipe;
+
+namespace {
+
+bool near(double a, double b, double off = 1e-9) { return std::abs(a - b) <= off; }
+
+/// Falls from 6 by `step` a unit of x, at x = 0, 1, ..., last.
+std::vector<CurvePoint> falling(double step, int last) {
+    std::vector<CurvePoint> curve;
+    for (int x = 0; x <= last; ++x) curve.push_back({static_cast<double>(x), 6 - step * x});
+    return curve;
+}
+
+std::vector<RecordedSpan> spans_of(const examples::Example& example) {
+    std::vector<RecordedSpan> spans;
+    for (const auto& span : evaluate(example.problem, example.plan).spans)
+        spans.push_back({static_cast<std::int64_t>(spans.size()) + 1, 0, 0, span});
+    return spans;
+}
+
+ReportRun report_run(RunId id, const std::string& name, double skip_ratio) {
+    const auto example = examples::collision();
+    ReportRun run;
+    run.info = {.id = id, .name = name, .planner = "gpipe", .state = RunState::finished};
+    run.info.iteration_s = 10 - skip_ratio;
+    run.experiment_json = "{\"pipeline\": {\"skip_ratio\": " + std::to_string(skip_ratio) + "}}";
+    run.summary_json = R"({"idle_by_cause": {"memory": 0.25, "link": 0}})";
+    run.problem = example.problem;
+    run.plan = example.plan;
+    run.spans = spans_of(example);
+    for (int i = 0; i < 4; ++i)
+        run.metrics.push_back({.iteration = i,
+                               .name = "loss",
+                               .value = 6.0 - i - 0.1 * static_cast<double>(id),
+                               .network_s = 10.0 * (i + 1)});
+    run.repeat = {"skippipe run run-1.json"};
+    return run;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+}  // namespace
+
+class TestLossRace : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    /// t = 2 of one degree of freedom and t of two have closed forms; for many degrees it is the normal distribution.
+    void the_t_distribution_is_right() {
+        const auto two_sided = [](double t, double degrees) {
+            return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
+        };
+        for (const double t : {0.1, 0.5, 1.0, 2.0, 12.706, 300.0}) {
+            QVERIFY(near(two_sided(t, 1), 1 - 2 / M_PI * std::atan(t), 1e-13));
+            QVERIFY(near(two_sided(t, 2), 1 - t / std::sqrt(2 + t * t), 1e-13));
+        }
+        QVERIFY(near(two_sided(1.959964, 1e7), 0.05, 1e-7));
+        QVERIFY(near(two_sided(2.228139, 10), 0.05, 1e-7));  // of every table
+        QCOMPARE(incomplete_beta(2, 3, 0), 0.0);
+        QCOMPARE(incomplete_beta(2, 3, 1), 1.0);
+        QVERIFY(near(incomplete_beta(2, 3, 0.25), 0.26171875, 1e-14));  // 6 x^2 - 8 x^3 + 3 x^4
+        QVERIFY(std::isnan(incomplete_beta(0, 1, 0.5)));
+    }
+
+    void welch_knows_unequal_variances() {
+        // Means 2 and 6, squared errors 1/3 and 4/3: t = 4 / sqrt(5/3); degrees (5/3)^2 / ((1/9 + 16/9) / 2).
+        const auto test = welch_test({1, 2, 3}, {4, 6, 8});
+        QVERIFY(near(test.t, 4 / std::sqrt(5.0 / 3)));
+        QVERIFY(near(test.degrees, 25.0 / 9 / (17.0 / 18)));
+        QVERIFY(test.p > 0.02 && test.p < 0.06);
+        QCOMPARE(welch_test({4, 6, 8}, {1, 2, 3}).p, test.p);
+        QVERIFY(std::isnan(welch_test({1}, {2, 3}).p));
+        QCOMPARE(welch_test({1, 1}, {1, 1}).p, 1.0);
+        QCOMPARE(welch_test({1, 1}, {2, 2}).p, 0.0);
+    }
+
+    void groups_race_to_a_loss() {
+        // Two seeds a group: 1 and 1.25 a unit; 2 and 2.5 a unit.
+        const std::vector<std::vector<CurvePoint>> curves{falling(1, 4), falling(2, 2), falling(1.25, 4),
+                                                          falling(2.5, 2)};
+        const auto race = loss_race(curves, {0, 1, 0, 1});
+        QCOMPARE(*race.target, 2.0);  // where the worst of them ends
+        QCOMPARE(*race.common_x, 2.0);
+        QCOMPARE(race.groups[0].runs, (std::vector<std::size_t>{0, 2}));
+        QVERIFY(near(*race.groups[0].to_target.mean, (4 + 3.2) / 2));
+        QVERIFY(near(*race.groups[1].to_target.mean, (2 + 1.6) / 2));
+        QVERIFY(near(*race.groups[1].to_target.share, 0.5));
+        QCOMPARE(*race.groups[1].to_target.least, 1.6);
+        QVERIFY(near(*race.groups[0].at_common.mean, (4 + 3.5) / 2));
+        QVERIFY(near(*race.groups[1].to_target.p, welch_test({4, 3.2}, {2, 1.6}).p));
+        QVERIFY(!race.groups[0].to_target.p && !race.groups[0].to_target.share);
+        const auto further = loss_race(curves, {0, 1, 0, 1}, 0, 1.5);
+        QCOMPARE(further.groups[0].to_target.values.size(), 1U);  // one of them never got there
+        QVERIFY(!further.groups[0].to_target.deviation && !further.groups[1].to_target.p);
+        QVERIFY(!loss_race({{}, {}}, {0, 1}).common_x);
+    }
+
+    /// Tokens that a run needs, by tokens of the network's own iteration, times what that takes there.
+    void the_skip_is_worth_what_it_saves() {
+        std::vector<SkipMeasured> measured{{0.5, 30, 2, 10, {falling(0.5, 8), falling(0.5, 8)}},
+                                           {0, 100, 4, 10, {falling(1, 4), falling(1, 4)}}};
+        const auto worths = skip_worth(measured, {}, 3.6);
+        QCOMPARE(*worths.target, 2.0);
+        QCOMPARE(worths.rows[0].skip_ratio, 0.0);
+        QCOMPARE(*worths.rows[0].iterations.mean, 1.0);  // 4 tokens, 4 an iteration
+        QCOMPARE(*worths.rows[0].network_s.mean, 100.0);
+        QVERIFY(near(*worths.rows[0].money.mean, 100 * 10 * 3.6 / 3600));
+        QCOMPARE(*worths.rows[1].iterations.mean, 4.0);
+        QCOMPARE(*worths.rows[1].network_s.mean, 120.0);
+        QVERIFY(near(*worths.rows[1].network_s.share, 1.2));  // more iterations than each saves
+        QCOMPARE(*worths.rows[1].network_s.p, 0.0);
+        QVERIFY(skip_worth({}, {}, 0).rows.empty());
+    }
+
+    void trade_offs_are_those_that_nothing_beats() {
+        QCOMPARE(pareto_front({{1, 5}, {2, 4}, {2, 5}, {3, 3}, {std::nullopt, 1}}),
+                 (std::vector<bool>{true, true, false, true, false}));
+        QCOMPARE(pareto_front({{1, 1}, {1, 1}}), (std::vector<bool>{true, true}));
+    }
+
+    void a_report_stands_alone() {
+        const auto text = report_html({report_run(1, "<one>", 0), report_run(9, "nine", 0.25)},
+                                      {.title = "A & B", .question = "Is it <worth> it?", .program = "test"});
+        QVERIFY(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
+        for (const char* part :
+             {"<title>A &amp; B</title>", "Is it &lt;worth&gt; it?", "&lt;one&gt;", "/pipeline/skip_ratio",
+              "Run 9</th>", "Run 1 (baseline)", "waiting for memory", "How to repeat", "Iteration, network time",
+              "skippipe run run-1.json", "stroke-dasharray"})
+            QVERIFY2(text.find(part) != std::string::npos, part);
+        for (const char* outside : {"<one>", "<script", "src=", "href=", "url(http"})
+            QVERIFY2(text.find(outside) == std::string::npos, outside);
+        QCOMPARE(count_of(text, "<svg"), 3U);  // losses and two timelines
+        QCOMPARE(count_of(text, "<polyline"), 2U);
+        QVERIFY(text.find("(-2.50") != std::string::npos || text.find("(\xE2\x88\x92"
+                                                                      "2.50") != std::string::npos);
+        const auto alone = report_html({report_run(1, "one", 0)}, {.title = "One"});
+        QVERIFY(alone.find("What was different") == std::string::npos);
+        const auto nothing = report_html({{.info = {.id = 3}}}, {.title = "Nothing yet"});
+        QCOMPARE(count_of(nothing, "<svg"), 0U);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestLossRace)
+#include "test_loss_race.moc"

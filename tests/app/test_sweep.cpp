@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `skippipe sweep`, and what is made of its runs: `worth`, `report`, `export --format plan`.
+#include "tests/app/launched.h"
+
+#include <QFile>
+
+#include <set>
+
+using namespace launched;
+
+namespace {
+
+constexpr int patient_ms = 120'000;
+
+struct Answer {
+    int code = -1;
+    QByteArray text;
+    QJsonObject object() const { return QJsonDocument::fromJson(text.trimmed()).object(); }
+};
+
+}  // namespace
+
+class TestSweepVerb : public QObject {
+    Q_OBJECT
+    Scene scene_;
+    QString file_;
+
+    Answer call(QStringList arguments) const {
+        auto process = scene_.start(program, arguments << QStringLiteral("--db") << scene_.record());
+        if (!process.ended(patient_ms)) return {};
+        return {process.exit_code(), process.text()};
+    }
+
+    QStringList sweep(const QStringList& more = {}, int seeds = 2) const {
+        return QStringList{"sweep",   file_,
+                           "--vary",  "pipeline.skip_ratio=0,0.33",
+                           "--seeds", QString::number(seeds),
+                           "--jobs",  "2",
+                           "--name",  "skips"} +
+               more;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        if (!no_worker().isEmpty()) QSKIP(qPrintable(no_worker()));
+        file_ = scene_.tiny(QStringLiteral("tiny.json"), {}, 4);
+    }
+
+    void every_point_is_trained_once() {
+        const auto listed = call(sweep({"--dry-run"}));
+        QVERIFY2(listed.code == 0 && listed.text.contains("pipeline.skip_ratio 0.33, seed 6"), listed.text);
+        QVERIFY(!scene_.last_run());
+        const auto done = call(sweep({"--json"}));
+        QVERIFY2(done.code == 0, done.text);
+        const auto points = done.object()["points"].toArray();
+        QCOMPARE(points.size(), 4);
+        std::set<int> runs;
+        for (const auto& one : points) {
+            const auto point = one.toObject();
+            QCOMPARE(point["state"].toString(), QString("finished"));
+            QVERIFY(point["last_validation_loss"].toDouble() > 0);
+            runs.insert(point["run"].toInt());
+        }
+        QCOMPARE(runs.size(), 4U);
+        QCOMPARE(scene_.last_run()->tags, std::vector<std::string>{"skips"});
+        QCOMPARE(scene_.last_run()->id, 4);
+        const auto again = call(sweep());  // nothing is left to do
+        QVERIFY2(again.code == 0 && again.text.contains("4 points, 4 of them in the record"), again.text);
+        QVERIFY2(again.text.contains("2/2") && again.text.contains("±") && again.text.contains("yes"), again.text);
+        QCOMPARE(scene_.last_run()->id, 4);
+        const auto more = call(sweep({}, 3));
+        QVERIFY2(more.code == 0 && more.text.contains("6 points, 4 of them in the record"), more.text);
+        QCOMPARE(scene_.last_run()->id, 6);
+    }
+
+    void a_wrong_point_stops_before_anything_starts() {
+        const auto wrong = call({"sweep", file_, "--vary", "pipeline.skip_ratio=0,7"});
+        QCOMPARE(wrong.code, 2);
+        QVERIFY2(wrong.text.contains("with pipeline.skip_ratio 7"), wrong.text);
+    }
+
+    void the_skip_is_worth_what_the_runs_say() {
+        const auto told = call({"worth", file_, "1", "2", "3", "4", "--json"});
+        QVERIFY2(told.code == 0, told.text);
+        const auto rows = told.object()["rows"].toArray();
+        QCOMPARE(rows.size(), 2);
+        QCOMPARE(rows[0]["skip_ratio"].toDouble(), 0.0);
+        QCOMPARE(rows[0]["runs"].toInt(), 2);
+        const auto product = rows[1]["iteration_seconds"].toDouble() * rows[1]["iterations"]["mean"].toDouble();
+        QVERIFY(product > 0 && std::abs(rows[1]["network_seconds"]["mean"].toDouble() / product - 1) < 1e-9);
+        QVERIFY(rows[1]["iteration_seconds"].toDouble() < rows[0]["iteration_seconds"].toDouble());
+        const auto words = call({"worth", file_, "1", "2", "3", "4", "--node-hour", "0.5"});
+        QVERIFY2(words.code == 0 && words.text.contains("money") && words.text.contains(" to "), words.text);
+    }
+
+    void a_report_is_written() {
+        const auto page = scene_.path(QStringLiteral("page.html"));
+        const auto told = call({"report", "1", "3", "-o", page, "--question", "Does it pay?"});
+        QVERIFY2(told.code == 0, told.text);
+        QFile file(page);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const auto text = file.readAll();
+        for (const char* part : {"Does it pay?", "/pipeline/skip_ratio", "<polyline", "Timelines of one iteration",
+                                 "skippipe export 3 --format plan"})
+            QVERIFY2(text.contains(part), part);
+    }
+
+    void a_run_repeats_from_its_plan() {
+        const auto plan = scene_.path(QStringLiteral("run-3.json"));
+        const auto written = call({"export", "3", "--format", "plan", "-o", plan});
+        QVERIFY2(written.code == 0, written.text);
+        const auto before = scene_.losses(3);
+        const auto again = call({"run", plan});
+        QVERIFY2(again.code == 0, again.text);
+        QVERIFY(!before.empty());
+        QVERIFY(scene_.losses(scene_.last_run()->id) == before);  // to the bit
+    }
+};
+
+QTEST_GUILESS_MAIN(TestSweepVerb)
+#include "test_sweep.moc"

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The canvas by mouse and keyboard: regions linked and moved, nodes made by links, nudged, aligned, laid out; and what
+// is selected stays true whatever is undone.
+#include <QContextMenuEvent>
+#include <QMenu>
+#include <QtTest>
+
+#include "core/experiment/io.h"
+#include "views/document/document.h"
+#include "views/topology/edits.h"
+#include "views/topology/layouts.h"
+#include "views/topology/view.h"
+
+using namespace skippipe;
+
+namespace {
+
+void drag_mouse(TopologyView& view, QPointF from, QPointF to) {
+    QWidget* port = view.viewport();
+    const QPoint a = view.mapFromScene(from), b = view.mapFromScene(to);
+    QTest::mousePress(port, Qt::LeftButton, {}, a);
+    QTest::mouseMove(port, (a + b) / 2);
+    QTest::mouseMove(port, b);
+    QTest::mouseRelease(port, Qt::LeftButton, {}, b);
+}
+
+/// Two regions of two nodes each, unlinked.
+Experiment two_regions() {
+    Experiment e;
+    for (const Point at : {Point{0, 0}, Point{400, 0}}) {
+        const std::string region = add_region(e, at);
+        add_node(e, {at.x, at.y}, region);
+        add_node(e, {at.x, at.y + 80}, region);
+    }
+    return e;
+}
+
+double nearest(const std::vector<Point>& places) {
+    double least = 1e9;
+    for (std::size_t a = 0; a < places.size(); ++a)
+        for (std::size_t b = a + 1; b < places.size(); ++b)
+            least = std::min(least, std::hypot(places[a].x - places[b].x, places[a].y - places[b].y));
+    return least;
+}
+
+struct Canvas {
+    explicit Canvas(const Experiment& e) : view(document, selection, true) {
+        document.start_new(e);
+        view.resize(900, 500);
+        view.show();
+        shown = QTest::qWaitForWindowActive(&view);
+        view.setFocus();
+    }
+    QPointF node(const std::string& id) { return view.scene_model().node(id)->pos(); }
+    QPointF ring(const std::string& region) {
+        return view.scene_model().region(region)->label->handle(view.transform().m11());
+    }
+    const Topology& topology() const { return document.experiment().topology; }
+
+    Document document;
+    SelectionModel selection;
+    TopologyView view;
+    bool shown = false;
+};
+
+}  // namespace
+
+class TestCanvasWays : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void regions_are_linked_by_their_rings() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        drag_mouse(c.view, c.ring("region-1"), c.node("node-3"));  // onto a node of the other region
+        QCOMPARE(c.topology().links.size(), std::size_t{1});
+        QCOMPARE(c.topology().links[0].from + ' ' + c.topology().links[0].to, std::string("region-1 region-2"));
+        QVERIFY(c.selection.now().links.contains({"region-1", "region-2"}));
+        QCOMPARE(c.view.scene_model().link_words().links().size(), std::size_t{1});
+        QString told;
+        connect(&c.view, &TopologyView::told, this, [&](const QString& what) { told = what; });
+        drag_mouse(c.view, c.ring("region-2"), c.node("node-1"));
+        QVERIFY2(told.contains("linked already") && c.topology().links.size() == 1, qPrintable(told));
+    }
+
+    void two_selected_regions_are_linked_by_key_and_refusals_are_told() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        QString told;
+        connect(&c.view, &TopologyView::told, this, [&](const QString& what) { told = what; });
+        c.selection.select({.regions = {"region-1", "region-2"}});
+        QTest::keyClick(&c.view, Qt::Key_L);
+        QCOMPARE(c.topology().links.size(), std::size_t{1});
+        QCOMPARE(told, QString("1 link added"));
+        QTest::keyClick(&c.view, Qt::Key_L);
+        QVERIFY2(told.contains("linked already"), qPrintable(told));
+        c.selection.select({.regions = {"region-1"}});
+        QTest::keyClick(&c.view, Qt::Key_L);
+        QVERIFY2(told.contains("two or more"), qPrintable(told));
+    }
+
+    /// Nodes of one region reach each other by its switch: a link of its own would take the switch's place.
+    void linking_everything_leaves_the_switches_alone() {
+        Experiment e = two_regions();
+        add_node(e, {200, 200});
+        Canvas c(e);
+        QVERIFY(c.shown);
+        QTest::keyClick(&c.view, Qt::Key_A, Qt::ControlModifier);
+        QTest::keyClick(&c.view, Qt::Key_L);
+        int regions = 0, alone = 0;
+        for (const auto& link : c.topology().links) {
+            regions += link.from == "region-1" && link.to == "region-2";
+            alone += link.from == "node-5" || link.to == "node-5";
+        }
+        QCOMPARE(regions, 1);
+        QCOMPARE(alone, 4);
+        QCOMPARE(c.topology().links.size(), std::size_t{5});
+    }
+
+    void a_link_that_ends_nowhere_makes_what_it_leads_to() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        const QPointF rim(node_radius - 2, 0);
+        drag_mouse(c.view, c.node("node-1") + rim, {200, 180});
+        QCOMPARE(c.topology().nodes.size(), std::size_t{5});
+        QVERIFY(are_linked(c.document.experiment(), "node-1", "node-5"));
+        QVERIFY(c.selection.now().nodes.contains("node-5") && c.topology().nodes[4].region.empty());
+        QCOMPARE(c.document.undo_stack().count(), 1);
+        drag_mouse(c.view, c.ring("region-1"), {200, -90});
+        QCOMPARE(c.topology().regions.size(), std::size_t{3});
+        QVERIFY(are_linked(c.document.experiment(), "region-1", "region-3"));
+        QCOMPARE(c.topology().nodes.back().region, std::string("region-3"));
+        // Within its own region a node needs no link.
+        const auto links = c.topology().links.size();
+        drag_mouse(c.view, c.node("node-1") + rim, c.node("node-1") + QPointF(2, 36));
+        QCOMPARE(c.topology().nodes.back().region, std::string("region-1"));
+        QCOMPARE(c.topology().links.size(), links);
+    }
+
+    void a_double_click_in_a_region_makes_a_node_of_it() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        QTest::mouseDClick(c.view.viewport(), Qt::LeftButton, {}, c.view.mapFromScene(QPointF(10, 40)));
+        QCOMPARE(c.topology().nodes.size(), std::size_t{5});
+        QCOMPARE(c.topology().nodes.back().region, std::string("region-1"));
+    }
+
+    void a_node_joins_the_region_that_is_selected() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        c.selection.select({.regions = {"region-2"}});
+        for (int i = 0; i < 3; ++i) QTest::keyClick(&c.view, Qt::Key_N);
+        QCOMPARE(c.topology().nodes.size(), std::size_t{7});
+        for (std::size_t i = 4; i < 7; ++i) QCOMPARE(c.topology().nodes[i].region, std::string("region-2"));
+        QVERIFY(nearest(node_places(c.document.experiment())) >= least_distance);
+        c.selection.select({});
+        QTest::keyClick(&c.view, Qt::Key_N);
+        QVERIFY(c.topology().nodes.back().region.empty());
+    }
+
+    void a_region_is_dragged_with_its_nodes() {
+        const Experiment e = two_regions();
+        Canvas c(e);
+        QVERIFY(c.shown);
+        drag_mouse(c.view, {0, 40}, {60, 100});
+        QVERIFY(c.selection.now().regions.contains("region-1"));
+        for (int i = 0; i < 2; ++i) {
+            QCOMPARE(c.topology().nodes[i].x - e.topology.nodes[i].x, 60.0);
+            QCOMPARE(c.topology().nodes[i].y - e.topology.nodes[i].y, 60.0);
+        }
+        QCOMPARE(c.topology().nodes[2].x, e.topology.nodes[2].x);
+        QCOMPARE(c.document.undo_stack().count(), 1);
+        c.document.undo_stack().undo();
+        QVERIFY(c.document.experiment() == e);
+        // By its name, where that stands beside the area.
+        c.view.scene_model().clearSelection();
+        const QPointF name = c.view.scene_model().region("region-1")->label->words_box().center();
+        drag_mouse(c.view, name, name + QPointF(0, -40));
+        QCOMPARE(c.topology().nodes[0].y - e.topology.nodes[0].y, -40.0);
+    }
+
+    void arrows_nudge_as_one_command() {
+        const Experiment e = two_regions();
+        Canvas c(e);
+        QVERIFY(c.shown);
+        c.selection.select({.nodes = {"node-1", "node-2"}});
+        for (int i = 0; i < 3; ++i) QTest::keyClick(&c.view, Qt::Key_Right);
+        QTest::keyClick(&c.view, Qt::Key_Down, Qt::AltModifier);
+        QCOMPARE(c.topology().nodes[0].x, 3 * grid);
+        QCOMPARE(c.topology().nodes[1].y, 81.0);
+        QCOMPARE(c.document.undo_stack().count(), 1);
+        c.document.undo_stack().undo();
+        QVERIFY(c.document.experiment() == e);
+    }
+
+    void space_moves_the_camera_alone() {
+        const Experiment e = two_regions();
+        Canvas c(e);
+        QVERIFY(c.shown);
+        const QPointF middle = c.view.mapToScene(c.view.viewport()->rect().center());
+        QTest::keyPress(&c.view, Qt::Key_Space);
+        drag_mouse(c.view, c.node("node-1"), c.node("node-1") + QPointF(50, 20));
+        QTest::keyRelease(&c.view, Qt::Key_Space);
+        QVERIFY(c.document.experiment() == e && c.selection.now().empty());
+        QVERIFY(c.view.mapToScene(c.view.viewport()->rect().center()) != middle);
+    }
+
+    void nodes_are_aligned_and_distributed() {
+        std::vector<Point> places{{0, 5}, {100, 7}, {130, 0}};
+        align(places, Align::top);
+        QVERIFY(places[0].y == 0 && places[1].y == 0 && places[1].x == 100);
+        distribute(places, true);
+        QCOMPARE(places[1].x, 65.0);
+        align(places, Align::right);
+        QCOMPARE(places[0].x, 130.0);
+    }
+
+    /// W9: what was pasted and undone is no longer selected; what was renamed is, by its new name.
+    void the_selection_follows_undo_and_rename() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        c.selection.select({.nodes = {"node-1", "node-2"}});
+        c.view.copy();
+        c.view.paste();
+        QCOMPARE(c.selection.now().nodes.size(), std::size_t{2});
+        c.document.undo_stack().undo();
+        QVERIFY2(c.selection.now().empty(), "nothing that is gone stays selected");
+        c.selection.select({.nodes = {"node-2", "of another run"}});
+        c.document.edit("Rename", [](Experiment& e) { rename(e, "node-2", "berlin"); });
+        QCOMPARE(c.selection.now().nodes, (std::set<std::string>{"berlin", "of another run"}));
+    }
+
+    void a_menu_is_there_for_regions_and_for_emptiness() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        std::vector<Selection> asked;
+        connect(&c.view, &TopologyView::menu_wanted, this,
+                [&](const Selection& subject, QMenu&) { asked.push_back(subject); });
+        const auto click = [&](QPointF at) {
+            const QPoint place = c.view.mapFromScene(at);
+            QContextMenuEvent event(QContextMenuEvent::Mouse, place, c.view.viewport()->mapToGlobal(place));
+            QApplication::sendEvent(c.view.viewport(), &event);
+        };
+        click({0, 40});
+        click({200, 200});
+        c.selection.select({.nodes = {"node-1", "node-3"}});
+        click(c.node("node-1"));
+        QCOMPARE(asked.size(), std::size_t{3});
+        QVERIFY(asked[0].regions.contains("region-1") && asked[1].empty() && asked[2].nodes.size() == 2);
+    }
+
+    /// W13: many nodes without places are laid out by region, and none covers another.
+    void nodes_without_places_are_laid_out_by_region() {
+        Experiment e;
+        for (int r = 0; r < 8; ++r) add_region(e, {});
+        for (int i = 0; i < 200; ++i) add_node(e, {}, "region-" + std::to_string(i % 8 + 1));
+        const auto places = node_places(e);
+        QVERIFY2(nearest(places) >= least_distance, qPrintable(QString::number(nearest(places))));
+        const auto box = [&](int region) {
+            QRectF all;
+            for (std::size_t i = region; i < places.size(); i += 8) {
+                const QRectF one(places[i].x - 1, places[i].y - 1, 2, 2);
+                all = all.isNull() ? one : all.united(one);
+            }
+            return all;
+        };
+        for (int a = 0; a < 8; ++a)
+            for (int b = 0; b < a; ++b) QVERIFY2(!box(a).intersects(box(b)), "regions lie beside each other");
+        e.topology.regions.clear();
+        for (auto& node : e.topology.nodes) node.region.clear();
+        QVERIFY(nearest(node_places(e)) >= least_distance);
+        // Regions that have places keep them, as far as none covers another.
+        Experiment two = two_regions();
+        two.topology.nodes[0].x = 3;
+        const auto tidy = tidy_layout(two);
+        QVERIFY(tidy[0].x < tidy[2].x && nearest(tidy) >= least_distance);
+        QVERIFY(nearest(stage_layout({0, 0, 1, 2, 2, 2, -1, -1})) >= least_distance);
+    }
+
+    void no_bundled_experiment_hides_a_node() {
+        const std::filesystem::path folder = SKIPPIPE_SOURCE_DIR "/resources/experiments";
+        for (const auto& file : std::filesystem::directory_iterator(folder)) {
+            const auto parsed = load_experiment(file.path());
+            QVERIFY(!has_errors(parsed.faults));
+            const double least = nearest(node_places(parsed.experiment));
+            QVERIFY2(least >= 2 * node_radius + 8,
+                     qPrintable(QString::fromStdString(file.path().string()) + ' ' + QString::number(least)));
+        }
+    }
+};
+
+QTEST_MAIN(TestCanvasWays)
+#include "test_canvas_ways.moc"

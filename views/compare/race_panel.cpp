@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/compare/race_panel.h"
+
+#include <QDoubleValidator>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include "views/curves/curve_set.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time, WorkAxis::microbatches,
+                                  WorkAxis::block_flops,  WorkAxis::tokens,       WorkAxis::iteration};
+constexpr std::pair<const char*, const char*> race_metrics[] = {
+    {"validation_loss", "Validation loss"}, {"loss", "Training loss"}, {"bits_per_byte", "Bits per byte"}};
+constexpr const char* chosen_group = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
+constexpr int least_letters = 8, target_width = 72, least_name = 140, most_name = 320;
+
+QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
+
+}  // namespace
+
+RacePanel::RacePanel(QWidget* parent)
+    : QWidget(parent),
+      metric_(new QComboBox),
+      axis_(new QComboBox),
+      group_(new QComboBox),
+      target_(new QLineEdit),
+      table_(new QTableWidget),
+      words_(words_label({}, "secondary")),
+      empty_(words_label({}, "secondary")) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
+    row->setSpacing(size::gap);
+    for (const auto& [name, words] : race_metrics) metric_->addItem(tr(words), QString(name));
+    for (const auto axis : race_axes)
+        axis_->addItem(axis == WorkAxis::block_flops ? tr("Block FLOPs") : axis_label(axis));
+    metric_->setAccessibleName(tr("Loss"));
+    axis_->setAccessibleName(tr("Equal"));
+    group_->setAccessibleName(tr("Group runs by"));
+    for (auto* box : {metric_, axis_, group_}) {  // so narrow that the page fits a window of 1024 pixels
+        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        box->setMinimumContentsLength(least_letters);
+    }
+    connect(group_, &QComboBox::activated, this,
+            [this](int index) { group_->setProperty(chosen_group, group_->itemText(index)); });
+    target_->setAccessibleName(tr("Loss to reach"));
+    target_->setToolTip(tr("The loss to reach; empty: the worst last one, which all reach"));
+    target_->setObjectName("race_target");
+    target_->setFixedWidth(target_width);
+    auto* number = new QDoubleValidator(0, 1e9, 9, target_);
+    number->setLocale(QLocale::c());
+    target_->setValidator(number);
+    for (auto* widget : std::initializer_list<QWidget*>{metric_, small_label(tr("to")), target_,
+                                                        small_label(tr("over")), axis_, small_label(tr("by")), group_})
+        row->addWidget(widget);
+    row->addStretch();
+    column->addLayout(row);
+    words_->setWordWrap(true);
+    words_->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    column->addWidget(words_);
+    column->addWidget(table_, 1);
+    empty_->setAlignment(Qt::AlignCenter);
+    empty_->setWordWrap(true);
+    column->addWidget(empty_, 1);
+    table_->setObjectName("race");
+    make_plain(*table_, tr("To a loss"));
+    table_->setWordWrap(false);
+    table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    for (auto* box : {metric_, axis_, group_}) connect(box, &QComboBox::currentIndexChanged, this, &RacePanel::draw);
+    connect(target_, &QLineEdit::textChanged, this, &RacePanel::draw);
+}
+
+/// What is chosen stays, where it is there.
+void RacePanel::fill_groups(const std::vector<const RunData*>& runs) {
+    const QSignalBlocker quiet(group_);
+    const QString before = group_->property(chosen_group).toString();
+    groupings_ = groupings(runs);
+    if (runs.size() > 1) {
+        QStringList own;
+        for (const auto* run : runs)
+            own << tr("Run %1, %2").arg(run->info.id).arg(QString::fromStdString(run->info.planner));
+        groupings_.insert(groupings_.begin(), {tr("Nothing"), own});
+    }
+    group_->clear();
+    for (const auto& grouping : groupings_) group_->addItem(grouping.name);
+    const int place = before.isEmpty() ? -1 : group_->findText(before);
+    const int seeds = group_->findText(tr("All but seed"));
+    group_->setCurrentIndex(place >= 0 ? place : seeds >= 0 ? seeds : std::min(1, group_->count() - 1));
+}
+
+void RacePanel::show_runs(const std::vector<const RunData*>& runs) {
+    shown_.clear();
+    for (const auto* run : runs) {
+        RunData part;
+        part.info = run->info;
+        part.metrics = run->metrics;
+        part.iteration = run->iteration;
+        shown_.push_back(std::move(part));
+    }
+    fill_groups(runs);
+    draw();
+}
+
+QStringList RacePanel::keys() const {
+    const int chosen = group_->currentIndex();
+    return chosen < 0 ? QStringList{} : groupings_[static_cast<std::size_t>(chosen)].keys;
+}
+
+void RacePanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) draw();
+}
+
+void RacePanel::draw() {
+    RaceChoice choice{metric_->currentData().toString().toStdString(), race_axes[axis_->currentIndex()], {}, keys()};
+    bool is_number = false;
+    if (const double target = QLocale::c().toDouble(target_->text(), &is_number); is_number) choice.target = target;
+    const auto race = race_table(shown_, choice);
+    const bool any = !race.rows.empty();
+    table_->setVisible(any);
+    words_->setVisible(any);
+    empty_->setVisible(!any);
+    empty_->setText(shown_.size() < 2 ? tr("Select two or more runs to see which is first at a loss")
+                                      : tr("The selected runs have no values of this kind"));
+    target_->setPlaceholderText(race.target ? three_digits(*race.target) : tr("loss"));
+    words_->setText(race.words);
+    table_->clear();
+    table_->setColumnCount(static_cast<int>(race.headers.size()));
+    table_->setRowCount(static_cast<int>(race.rows.size()));
+    table_->setHorizontalHeaderLabels(race.headers);
+    for (int r = 0; r < table_->rowCount(); ++r)
+        for (int c = 0; c < table_->columnCount(); ++c) {
+            const auto& cell = race.rows[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
+            auto* item = new QTableWidgetItem(cell.words);
+            item->setToolTip(cell.words);
+            if (c > 0) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            if (cell.verdict != Verdict::none)
+                item->setForeground(cell.verdict == Verdict::better ? theme().good : theme().bad);
+            table_->setItem(r, c, item);
+        }
+    for (int c = 0; c < table_->columnCount(); ++c) {
+        table_->horizontalHeaderItem(c)->setTextAlignment((c > 0 ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        table_->resizeColumnToContents(c);
+        table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);
+    }
+    if (any) table_->setColumnWidth(0, std::clamp(table_->columnWidth(0), least_name, most_name));
+}
+
+}  // namespace skippipe

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTableWidget>
+#include <QWidget>
+
+#include "views/compare/race_rows.h"
+
+namespace skippipe {
+
+/// Runs, or groups of them, raced to a loss, and compared at equal expense.
+class RacePanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit RacePanel(QWidget* parent = nullptr);
+
+    /// The baseline first. Pointers are not kept.
+    void show_runs(const std::vector<const RunData*>& runs);
+    const QTableWidget& table() const { return *table_; }
+    QComboBox& metric() { return *metric_; }
+    QComboBox& axis() { return *axis_; }
+    QComboBox& group() { return *group_; }
+    QLineEdit& target() { return *target_; }
+
+protected:
+    void changeEvent(QEvent*) override;
+
+private:
+    void fill_groups(const std::vector<const RunData*>& runs);
+    void draw();
+    QStringList keys() const;
+
+    QComboBox *metric_, *axis_, *group_;
+    QLineEdit* target_;
+    QTableWidget* table_;
+    QLabel *words_, *empty_;
+    std::vector<Grouping> groupings_;
+    std::vector<RunData> shown_;  ///< what curves need of them
+};
+
+}  // namespace skippipe

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/matrix/matrix_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+
+#include "views/inspector/field_text.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double most_heat = 0.45;  // of the accent in a cell's ground: its words stay readable
+constexpr int most_named_outliers = 2;
+
+QString cell_text(double value, MatrixShows shows) {
+    return shows == MatrixShows::bandwidth ? quantity(8 * value, "bit/s") : duration(value);
+}
+
+/// Grounds of cells, which the style sheet would leave out.
+class HeatCells final : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        const auto ground = index.data(Qt::BackgroundRole).value<QColor>();
+        if (ground.isValid() && !(option.state & QStyle::State_Selected)) painter->fillRect(option.rect, ground);
+        QStyledItemDelegate::paint(painter, option, index);
+    }
+};
+
+}  // namespace
+
+MatrixModel::MatrixModel(Document& document, QObject* parent) : QAbstractTableModel(parent), document_(document) {
+    connect(&document, &Document::changed, this, &MatrixModel::follow);
+    follow();
+}
+
+void MatrixModel::show(MatrixShows shows) {
+    shows_ = shows;
+    follow();
+}
+
+double MatrixModel::value(int row, int column) const {
+    return values_[static_cast<std::size_t>(row) * ends_.size() + static_cast<std::size_t>(column)];
+}
+
+void MatrixModel::follow() {
+    const Experiment& e = document_.experiment();
+    const bool is_hops = !e.topology.hop_matrix_s.empty();
+    if (is_hops != (shows_ == MatrixShows::hop)) shows_ = is_hops ? MatrixShows::hop : MatrixShows::latency;
+    auto ends = matrix_ends(e);
+    const bool same = ends == ends_;
+    if (!same) beginResetModel();
+    ends_ = std::move(ends);
+    values_.assign(ends_.size() * ends_.size(), -1);
+    for (std::size_t a = 0; a < ends_.size(); ++a)
+        for (std::size_t b = 0; b < ends_.size(); ++b)
+            if (const auto found = matrix_value(e, ends_[a], ends_[b], shows_)) values_[a * ends_.size() + b] = *found;
+    // What a region has within is another thing than what leads out of it.
+    std::vector<double> between = values_;
+    for (std::size_t i = 0; i < ends_.size(); ++i) between[i * ends_.size() + i] = -1;
+    outliers_.clear();
+    if (!same) endResetModel();
+    for (const auto cell : ::skippipe::outliers(between)) {
+        outliers_.push_back(index(static_cast<int>(cell / ends_.size()), static_cast<int>(cell % ends_.size())));
+        between[cell] = -1;
+    }
+    least_ = most_ = 0;
+    for (const double v : between)
+        if (v > 0) least_ = least_ == 0 ? v : std::min(least_, v), most_ = std::max(most_, v);
+    if (same && !ends_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+}
+
+QString MatrixModel::tip(int row, int column) const {
+    const QString pair =
+        tr("%1 to %2").arg(QString::fromStdString(end(row).id), QString::fromStdString(end(column).id));
+    const double v = value(row, column);
+    if (row == column) return v < 0 ? QString{} : tr("Between nodes of %1").arg(QString::fromStdString(end(row).id));
+    if (v < 0) return tr("%1: not linked; a value links them").arg(pair);
+    const bool far = std::find(outliers_.begin(), outliers_.end(), index(row, column)) != outliers_.end();
+    return tr("%1: %2").arg(pair, cell_text(v, shows_)) +
+           (far ? tr("\nFar from all the others: a mistaken unit?") : QString{});
+}
+
+QVariant MatrixModel::data(const QModelIndex& index, int role) const {
+    if (!index.isValid()) return {};
+    const double v = value(index.row(), index.column());
+    const bool far = std::find(outliers_.begin(), outliers_.end(), index) != outliers_.end();
+    switch (role) {
+        case Qt::DisplayRole:
+            return v >= 0 ? cell_text(v, shows_) : index.row() == index.column() ? QString{} : QStringLiteral("–");
+        case Qt::EditRole: return v >= 0 ? to_field(v, matrix_info(shows_)) : QString{};
+        case Qt::TextAlignmentRole: return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
+        case Qt::ToolTipRole: return tip(index.row(), index.column());
+        case Qt::ForegroundRole: return far ? theme().text_on(theme().warning) : QVariant{};
+        case Qt::BackgroundRole: break;
+        default: return {};
+    }
+    if (far) return theme().warning;
+    if (v <= 0 || most_ <= least_ || index.row() == index.column()) return {};
+    double heat = std::log(v / least_) / std::log(most_ / least_);
+    if (shows_ == MatrixShows::bandwidth) heat = 1 - heat;
+    return mix(theme().surface, theme().accent, most_heat * std::clamp(heat, 0.0, 1.0));
+}
+
+QVariant MatrixModel::headerData(int section, Qt::Orientation, int role) const {
+    return role == Qt::DisplayRole ? QVariant(QString::fromStdString(end(section).id)) : QVariant{};
+}
+
+Qt::ItemFlags MatrixModel::flags(const QModelIndex& index) const {
+    const bool to_itself = index.row() == index.column() && !end(index.row()).is_region;
+    return QAbstractTableModel::flags(index) | (to_itself ? Qt::NoItemFlags : Qt::ItemIsEditable);
+}
+
+bool MatrixModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (role != Qt::EditRole || !index.isValid()) return false;
+    const QString text = value.toString().trimmed();
+    if (text == data(index, Qt::EditRole).toString()) return false;
+    put_text(text.isEmpty() ? QStringLiteral("–") : text, index);
+    return true;
+}
+
+QString MatrixModel::text_of(const QModelIndexList& cells) const {
+    if (cells.isEmpty()) return {};
+    int top = rowCount(), left = columnCount(), bottom = -1, right = -1;
+    for (const auto& cell : cells) {
+        top = std::min(top, cell.row()), bottom = std::max(bottom, cell.row());
+        left = std::min(left, cell.column()), right = std::max(right, cell.column());
+    }
+    QStringList lines;
+    for (int row = top; row <= bottom; ++row) {
+        QStringList line;
+        for (int column = left; column <= right; ++column) {
+            // Plain numbers in base units: what every program reads.
+            const double v = value(row, column);
+            line << (v >= 0 && cells.contains(index(row, column)) ? to_field(v) : QString{});
+        }
+        lines << line.join('\t');
+    }
+    return lines.join('\n');
+}
+
+void MatrixModel::put_text(const QString& text, const QModelIndex& first) {
+    if (!first.isValid()) return Q_EMIT refused(tr("Choose the cell where the values begin"));
+    const Info info = matrix_info(shows_);
+    Experiment changed = document_.experiment();
+    QString lines = text;
+    while (lines.endsWith('\n') || lines.endsWith('\r')) lines.chop(1);
+    const QStringList rows = lines.split('\n');
+    for (qsizetype r = 0; r < rows.size(); ++r) {
+        // Spreadsheets copy tabs; files have commas or semicolons.
+        const QChar mark = rows[r].contains('\t') ? '\t' : rows[r].contains(';') ? ';' : ',';
+        const QStringList cells = rows[r].split(mark);
+        for (qsizetype c = 0; c < cells.size(); ++c) {
+            const int row = first.row() + static_cast<int>(r), column = first.column() + static_cast<int>(c);
+            const QString cell = cells[c].trimmed();
+            if (cell.isEmpty() || (row == column && !end(std::min(row, rowCount() - 1)).is_region)) continue;
+            const QString place = tr("Row %1, column %2: ").arg(r + 1).arg(c + 1);
+            if (row >= rowCount() || column >= columnCount())
+                return Q_EMIT refused(place + tr("there is no such pair; nothing was put in"));
+            std::optional<double> value;
+            if (cell != QStringLiteral("–") && cell != QStringLiteral("-")) {
+                const auto read = read_field(cell, info, static_cast<double*>(nullptr));
+                if (!read.value) return Q_EMIT refused(place + read.fault + tr("; nothing was put in"));
+                value = *read.value;
+            }
+            if (const QString why = set_matrix_value(changed, end(row), end(column), shows_, value); !why.isEmpty())
+                return Q_EMIT refused(place + why + tr("; nothing was put in"));
+        }
+    }
+    document_.edit(tr("Matrix"), [&](Experiment& e) { e = changed; });
+}
+
+void MatrixModel::clear_cells(const QModelIndexList& cells) {
+    if (shows_ == MatrixShows::hop) return Q_EMIT refused(tr("A matrix of hops has a value for each pair"));
+    document_.edit(tr("Remove links"), [&](Experiment& e) {
+        for (const auto& cell : cells) set_matrix_value(e, end(cell.row()), end(cell.column()), shows_, std::nullopt);
+    });
+}
+
+MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget* parent)
+    : QWidget(parent),
+      document_(document),
+      selection_(selection),
+      model_(new MatrixModel(document, this)),
+      table_(new QTableView),
+      shows_(new QComboBox),
+      words_(new QLabel) {
+    make_plain(*table_, tr("Matrix of links"));
+    table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
+                            QAbstractItemView::AnyKeyPressed);
+    table_->setSelectionBehavior(QAbstractItemView::SelectItems);
+    table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    table_->verticalHeader()->show();
+    table_->horizontalHeader()->setDefaultSectionSize(84);
+    table_->setModel(model_);
+    table_->setItemDelegate(new HeatCells(table_));
+    shows_->setObjectName("matrix_shows");
+    shows_->setAccessibleName(tr("What the matrix shows"));
+    shows_->addItems({tr("Latency"), tr("Bandwidth")});
+    words_->setProperty("role", "secondary");
+    words_->setWordWrap(true);
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    row->setSpacing(size::gap);
+    row->addWidget(shows_);
+    row->addWidget(words_, 1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(row);
+    column->addWidget(table_, 1);
+    const auto add = [this](const QString& text, const QKeySequence& keys, auto run) {
+        auto* action = new QAction(text, table_);
+        action->setShortcut(keys);
+        action->setShortcutContext(Qt::WidgetShortcut);
+        connect(action, &QAction::triggered, this, run);
+        table_->addAction(action);
+    };
+    add(tr("Copy"), QKeySequence::Copy, [this] { copy(); });
+    add(tr("Paste"), QKeySequence::Paste, [this] { paste(); });
+    add(tr("Remove links"), QKeySequence(Qt::Key_Delete),
+        [this] { model_->clear_cells(table_->selectionModel()->selectedIndexes()); });
+    table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+    connect(shows_, &QComboBox::activated, this, [this](int which) {
+        model_->show(which == 0 ? MatrixShows::latency : MatrixShows::bandwidth);
+        follow();
+    });
+    connect(model_, &MatrixModel::refused, this, &MatrixPanel::told);
+    connect(&document, &Document::changed, this, &MatrixPanel::follow);
+    connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& now) {
+        if (!now.isValid() || !isVisible()) return;
+        const std::string &a = model_->end(now.row()).id, &b = model_->end(now.column()).id;
+        for (const auto& link : document_.experiment().topology.links)
+            if ((link.from == a && link.to == b) || (link.both_ways && link.from == b && link.to == a))
+                selection_.select({.links = {{link.from, link.to}}});
+    });
+    follow();
+}
+
+void MatrixPanel::copy() {
+    QGuiApplication::clipboard()->setText(model_->text_of(table_->selectionModel()->selectedIndexes()));
+}
+
+void MatrixPanel::paste() {
+    QModelIndex first;
+    for (const auto& cell : table_->selectionModel()->selectedIndexes())
+        if (!first.isValid() || cell.row() < first.row() ||
+            (cell.row() == first.row() && cell.column() < first.column()))
+            first = cell;
+    model_->put_text(QGuiApplication::clipboard()->text(), first);
+}
+
+void MatrixPanel::follow() {
+    const bool hops = model_->shows() == MatrixShows::hop;
+    shows_->setVisible(!hops);
+    shows_->setCurrentIndex(model_->shows() == MatrixShows::bandwidth ? 1 : 0);
+    const auto& far = model_->outliers();
+    QStringList named;
+    for (const auto& cell : far) {
+        if (named.size() == most_named_outliers) break;
+        named << tr("%1 to %2 %3")
+                     .arg(QString::fromStdString(model_->end(cell.row()).id),
+                          QString::fromStdString(model_->end(cell.column()).id), cell.data().toString());
+    }
+    QString text = model_->rowCount() == 0 ? tr("Latency and bandwidth of every pair appear here once there are nodes")
+                   : hops ? tr("Seconds of a hop, as the experiment gives them: they replace the links")
+                          : tr("Enter, or paste from a spreadsheet, what links have; an empty cell "
+                               "links nothing");
+    if (!far.empty())
+        text += QStringLiteral(". ") +
+                (far.size() == 1 ? tr("1 value is far from all others: %1").arg(named.front())
+                                 : tr("%1 values are far from all others: %2%3")
+                                       .arg(far.size())
+                                       .arg(named.join(", "),
+                                            far.size() > most_named_outliers ? QStringLiteral(", …") : QString{}));
+    words_->setText(text);
+}
+
+}  // namespace skippipe

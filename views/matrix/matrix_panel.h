@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QAbstractTableModel>
+#include <QComboBox>
+#include <QLabel>
+#include <QTableView>
+
+#include "views/document/document.h"
+#include "views/document/selection_model.h"
+#include "views/matrix/matrix_values.h"
+
+namespace skippipe {
+
+/// The cells: values of the document, coloured from quick to slow; what is entered is an edit of it.
+class MatrixModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    explicit MatrixModel(Document& document, QObject* parent = nullptr);
+    int rowCount(const QModelIndex& = {}) const override { return static_cast<int>(ends_.size()); }
+    int columnCount(const QModelIndex& = {}) const override { return static_cast<int>(ends_.size()); }
+    QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation, int role) const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+    void show(MatrixShows shows);
+    MatrixShows shows() const { return shows_; }
+    const MatrixEnd& end(int index) const { return ends_[static_cast<std::size_t>(index)]; }
+    /// Cells far from the rest, row by row.
+    const std::vector<QModelIndex>& outliers() const { return outliers_; }
+    /// Rows of cells with tabs between, as spreadsheets take them.
+    QString text_of(const QModelIndexList& cells) const;
+    /// Puts such a text in, its first cell at `first`; all of it or nothing, as one edit.
+    void put_text(const QString& text, const QModelIndex& first);
+    /// Removes the links of these cells.
+    void clear_cells(const QModelIndexList& cells);
+
+Q_SIGNALS:
+    void refused(const QString& why);
+
+private:
+    void follow();
+    double value(int row, int column) const;
+    QString tip(int row, int column) const;
+
+    Document& document_;
+    MatrixShows shows_ = MatrixShows::latency;
+    std::vector<MatrixEnd> ends_;
+    std::vector<double> values_;  ///< row by row; negative: no link
+    std::vector<QModelIndex> outliers_;
+    double least_ = 0, most_ = 0;
+};
+
+/// Latency, bandwidth or hop times of every pair, to read, edit, copy and paste.
+class MatrixPanel : public QWidget {
+    Q_OBJECT
+public:
+    MatrixPanel(Document& document, SelectionModel& selection, QWidget* parent = nullptr);
+    MatrixModel& model() { return *model_; }
+    QTableView& table() { return *table_; }
+    QLabel& words() { return *words_; }
+    void copy();
+    void paste();
+
+Q_SIGNALS:
+    void told(const QString& what);
+
+private:
+    void follow();
+
+    Document& document_;
+    SelectionModel& selection_;
+    MatrixModel* model_;
+    QTableView* table_;
+    QComboBox* shows_;
+    QLabel* words_;
+};
+
+}  // namespace skippipe

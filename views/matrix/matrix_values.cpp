@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/matrix/matrix_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace skippipe {
+namespace {
+
+constexpr double least_factor = 16, least_spreads = 8;
+
+std::optional<std::size_t> index_of(const Topology& t, const std::string& id) {
+    for (std::size_t i = 0; i < t.nodes.size(); ++i)
+        if (t.nodes[i].id == id) return i;
+    return {};
+}
+
+template <class Links>
+auto* link_between(Links& links, const std::string& from, const std::string& to) {
+    for (auto& link : links)
+        if (link.from == from && link.to == to) return &link;
+    for (auto& link : links)
+        if (link.both_ways && link.from == to && link.to == from) return &link;
+    return static_cast<decltype(&links.front())>(nullptr);
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+}  // namespace
+
+std::vector<MatrixEnd> matrix_ends(const Experiment& experiment) {
+    const Topology& t = experiment.topology;
+    std::set<std::string> regions, linked;
+    for (const auto& region : t.regions) regions.insert(region.id);
+    for (const auto& link : t.links) linked.insert({link.from, link.to});
+    const bool by_region = t.hop_matrix_s.empty() && !t.regions.empty() &&
+                           (t.links.empty() || std::any_of(linked.begin(), linked.end(),
+                                                           [&](const auto& id) { return regions.count(id); }));
+    std::vector<std::pair<std::string, MatrixEnd>> ends;  // by region
+    if (by_region)
+        for (const auto& region : t.regions) ends.push_back({region.id, {region.id, true}});
+    for (const auto& node : t.nodes)
+        if (!by_region || node.region.empty() || linked.count(node.id)) ends.push_back({node.region, {node.id, false}});
+    std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<MatrixEnd> sorted;
+    for (auto& [region, end] : ends) sorted.push_back(std::move(end));
+    return sorted;
+}
+
+std::optional<double> matrix_value(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to,
+                                   MatrixShows shows) {
+    const Topology& t = experiment.topology;
+    if (shows == MatrixShows::hop) {
+        const auto a = index_of(t, from.id), b = index_of(t, to.id);
+        if (!a || !b || a == b || *a >= t.hop_matrix_s.size() || *b >= t.hop_matrix_s[*a].size()) return {};
+        return t.hop_matrix_s[*a][*b];
+    }
+    if (const auto* link = link_between(t.links, from.id, to.id))
+        return shows == MatrixShows::latency ? link->latency_s : link->bandwidth_bytes_per_s;
+    if (from == to && from.is_region)
+        return shows == MatrixShows::latency ? t.within_region.latency_s : t.within_region.bandwidth_bytes_per_s;
+    return {};
+}
+
+namespace {
+
+/// Limits are those of the document's own fields.
+struct TakeInfo {
+    std::string_view key;
+    Info found;
+    template <class Value>
+    void operator()(const char* name, const Value&, const Info& info) {
+        if (key == name) found = info;
+    }
+};
+
+}  // namespace
+
+Info matrix_info(MatrixShows shows) {
+    TakeInfo take{shows == MatrixShows::latency ? "latency_s"
+                  : shows == MatrixShows::hop   ? "hop_matrix_s"
+                                                : "bandwidth_bytes_per_s",
+                  {}};
+    shows == MatrixShows::hop ? describe(take, static_cast<const Topology&>(Topology{}))
+                              : describe(take, static_cast<const Link&>(Link{}));
+    return take.found;
+}
+
+QString set_matrix_value(Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to, MatrixShows shows,
+                         std::optional<double> value) {
+    Topology& t = experiment.topology;
+    if (shows == MatrixShows::hop) {
+        const auto a = index_of(t, from.id), b = index_of(t, to.id);
+        if (!a || !b || a == b || *a >= t.hop_matrix_s.size() || *b >= t.hop_matrix_s[*a].size())
+            return QObject::tr("There is no hop from a node to itself");
+        if (!value) return QObject::tr("A matrix of hops has a value for each pair");
+        t.hop_matrix_s[*a][*b] = *value;
+        return {};
+    }
+    if (from == to && !from.is_region) return QObject::tr("A node is not linked to itself");
+    if (from.is_region != to.is_region)
+        return QObject::tr("%1 and %2: a link joins two nodes or two regions")
+            .arg(QString::fromStdString(from.id), QString::fromStdString(to.id));
+    Link* link = link_between(t.links, from.id, to.id);
+    if (!value) {
+        if (link != nullptr) t.links.erase(t.links.begin() + (link - t.links.data()));
+        return {};
+    }
+    if (link == nullptr) {
+        Link made{from.id, to.id, 0.05, 1.25e8, true};
+        if (from == to)
+            made.latency_s = t.within_region.latency_s,
+            made.bandwidth_bytes_per_s = t.within_region.bandwidth_bytes_per_s;
+        t.links.push_back(made);
+        link = &t.links.back();
+    }
+    (shows == MatrixShows::latency ? link->latency_s : link->bandwidth_bytes_per_s) = *value;
+    return {};
+}
+
+std::vector<std::size_t> outliers(const std::vector<double>& values) {
+    std::vector<double> logs;
+    for (const double value : values)
+        if (value > 0) logs.push_back(std::log(value));
+    if (logs.size() < 6) return {};
+    const double middle = median(logs);
+    for (auto& log : logs) log = std::abs(log - middle);
+    const double far = std::max(std::log(least_factor), least_spreads * median(logs));
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (values[i] > 0 && std::abs(std::log(values[i]) - middle) >= far) found.push_back(i);
+    return found;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The network as a matrix: latency or bandwidth of every pair, read from the experiment and put back into it. No
+// widget.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QString>
+
+#include "core/experiment/describe.h"
+
+namespace skippipe {
+
+/// What the cells are: of links, or seconds of a hop where the experiment gives a matrix of them.
+enum class MatrixShows { latency, bandwidth, hop };
+
+/// A row and a column: what links join.
+struct MatrixEnd {
+    std::string id;
+    bool is_region = false;
+    bool operator==(const MatrixEnd&) const = default;
+};
+
+/// Regions where they are linked, and nodes that stand in none or have links of their own, sorted by region; else all
+/// nodes. With a matrix of hops: its nodes, sorted by region.
+std::vector<MatrixEnd> matrix_ends(const Experiment& experiment);
+/// Latency in s, bandwidth in B/s, or hop in s; nothing where the two are not linked. Between a region's own nodes: its
+/// own link, else the common switch.
+std::optional<double> matrix_value(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to,
+                                   MatrixShows shows);
+/// Unit and limits of a cell.
+Info matrix_info(MatrixShows shows);
+/// Puts a value in, with a link where there is none; nothing: removes the link. Returns why it cannot be, or nothing.
+QString set_matrix_value(Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to, MatrixShows shows,
+                         std::optional<double> value);
+
+/// What is far from the rest, as a mistaken unit is: at least 16 times the median or a sixteenth, and 8 times as far
+/// from it, in logarithms, as half of the values are. `values` that are not positive count for nothing.
+std::vector<std::size_t> outliers(const std::vector<double>& values);
+
+}  // namespace skippipe

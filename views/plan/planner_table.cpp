@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/plan/planner_table.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QVBoxLayout>
+
+#include "core/experiment/io.h"
+#include "views/document/document.h"
+#include "views/plan/plan_service.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, note_column };
+
+/// What these plans depend on: the planner that is chosen is none of it.
+std::string planned_key(const Experiment& e) {
+    return experiment_hash(e) + '/' + std::to_string(e.pipeline.plan_steps) + '/' + std::to_string(e.seed);
+}
+
+}  // namespace
+
+PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, QWidget* parent)
+    : QWidget(parent),
+      document_(document),
+      planners_(planners),
+      table_(new QTableWidget(0, 6)),
+      button_(new QPushButton),
+      words_(new QLabel) {
+    pool_.setMaxThreadCount(1);
+    setProperty("role", "surface");
+    setAttribute(Qt::WA_StyledBackground);
+    make_plain(*table_, tr("Planners side by side"));
+    table_->setHorizontalHeaderLabels(
+        {tr("Planner"), tr("Iteration"), tr("Above the bound"), tr("Idle"), tr("Sent"), QString{}});
+    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    table_->horizontalHeader()->setSectionResizeMode(note_column, QHeaderView::Stretch);
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    button_->setObjectName("plan_all");
+    words_->setProperty("role", "secondary");
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    row->setSpacing(size::gap);
+    row->addWidget(button_);
+    row->addWidget(words_, 1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(row);
+    column->addWidget(table_, 1);
+    connect(button_, &QPushButton::clicked, this, [this] { busy_ ? stop() : start(); });
+    connect(&document, &Document::changed, this, &PlannerTable::follow);
+    const auto choose = [this](int chosen) {
+        const auto* item = table_->item(chosen, planner_column);
+        if (item == nullptr) return;
+        document_.edit(tr("Planner"),
+                       [&](Experiment& e) { e.pipeline.planner = item->data(Qt::UserRole).toString().toStdString(); });
+    };
+    connect(table_, &QTableWidget::cellClicked, this, choose);
+    connect(table_, &QTableWidget::cellActivated, this, choose);
+    show_names();
+    show_words();
+}
+
+PlannerTable::~PlannerTable() {
+    stop_.request_stop();
+    pool_.waitForDone();
+}
+
+void PlannerTable::show_names() {
+    const auto put = [this](int row, int column, const QString& text) {
+        auto* item = new QTableWidgetItem(text);
+        if (column > planner_column && column < note_column) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        table_->setItem(row, column, item);
+        return item;
+    };
+    table_->setRowCount(static_cast<int>(planners_.all().size()));
+    int row = 0;
+    for (const auto& planner : planners_.all()) {
+        const QString name = QString::fromStdString(planner->name());
+        auto* item = put(row, planner_column, name);
+        item->setData(Qt::UserRole, name);
+        item->setToolTip(QString::fromStdString(planner->description()));
+        for (int column = iteration_column; column <= note_column; ++column) put(row, column, {});
+        ++row;
+    }
+}
+
+/// The planner in use stands out; the button says what it would do.
+void PlannerTable::show_words() {
+    button_->setText(busy_ ? tr("Stop") : tr("Plan with all"));
+    const QString used = QString::fromStdString(document_.experiment().pipeline.planner);
+    for (int row = 0; row < table_->rowCount(); ++row) {
+        auto* item = table_->item(row, planner_column);
+        const bool is_used = item->data(Qt::UserRole).toString() == used;
+        item->setFont(is_used ? bold_font() : body_font());
+        item->setText(item->data(Qt::UserRole).toString() + (is_used ? tr(" (in use)") : QString{}));
+    }
+    words_->setText(busy_          ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
+                    : key_.empty() ? tr("Plans the experiment with every planner, one after the other")
+                    : key_ != planned_key(document_.experiment())
+                        ? tr("Of the experiment before the last edit; a click on a row uses its planner")
+                        : tr("A click on a row uses its planner"));
+}
+
+void PlannerTable::follow() {
+    if (busy_ && key_ != planned_key(document_.experiment())) stop();
+    const bool old = !key_.empty() && key_ != planned_key(document_.experiment());
+    for (int row = 0; row < table_->rowCount(); ++row)
+        for (int column = iteration_column; column < note_column; ++column)
+            table_->item(row, column)->setForeground(old ? theme().text_2 : theme().text);
+    show_words();
+}
+
+void PlannerTable::stop() {
+    stop_.request_stop();
+    ++serial_;
+    if (!std::exchange(busy_, false)) return;
+    for (int row = 0; row < table_->rowCount(); ++row)
+        if (auto* note = table_->item(row, note_column); note->text() == tr("waits") || note->text() == tr("plans…"))
+            note->setText(tr("stopped"));
+    show_words();
+}
+
+void PlannerTable::start() {
+    stop();
+    const Experiment experiment = document_.experiment();
+    key_ = planned_key(experiment);
+    const int serial = ++serial_;
+    done_ = 0;
+    busy_ = true;
+    show_names();
+    for (int row = 0; row < table_->rowCount(); ++row)
+        table_->item(row, note_column)->setText(row == 0 ? tr("plans…") : tr("waits"));
+    show_words();
+    stop_ = std::stop_source{};
+    pool_.start([this, experiment, serial, stop = stop_.get_token()] {
+        int place = 0;
+        for (const auto& planner : planners_.all()) {
+            PlanRequest request = request_for(experiment);
+            request.stop = stop;
+            const auto outcome = make_plan(experiment, *planner, request);
+            if (stop.stop_requested()) return;
+            PlannerRow row{planner->name(), outcome->has_plan, 0, 0, 0, 0, {}};
+            if (outcome->has_plan) {
+                const Score& s = outcome->score;
+                row.valid = s.violations.empty();
+                row.iteration_s = s.iteration_seconds;
+                row.gap = s.gap;
+                row.idle = s.idle_fraction;
+                row.bytes = s.bytes;
+                if (!row.valid) row.fault = QString::fromStdString(s.violations.front());
+            } else if (!outcome->faults.empty()) {
+                row.fault = QString::fromStdString(outcome->faults.front().what);
+            }
+            QMetaObject::invokeMethod(
+                this, [this, row, place, serial] { take(row, place, serial); }, Qt::QueuedConnection);
+            ++place;
+        }
+    });
+}
+
+void PlannerTable::take(const PlannerRow& row, int place, int serial) {
+    if (serial != serial_) return;
+    ++done_;
+    if (row.iteration_s > 0) {
+        table_->item(place, iteration_column)->setText(duration(row.iteration_s));
+        table_->item(place, gap_column)->setText(percent(row.gap));
+        table_->item(place, idle_column)->setText(percent(row.idle));
+        table_->item(place, bytes_column)->setText(quantity(row.bytes, "B"));
+    }
+    table_->item(place, iteration_column)->setData(Qt::UserRole, row.valid ? row.iteration_s : 0.0);
+    auto* note = table_->item(place, note_column);
+    note->setText(row.fault);
+    note->setToolTip(row.fault);
+    note->setForeground(theme().bad);
+    busy_ = done_ < table_->rowCount();
+    if (busy_) table_->item(place + 1, note_column)->setText(tr("plans…"));
+    // The shortest so far.
+    double least = 0;
+    for (int r = 0; r < table_->rowCount(); ++r)
+        if (const double s = table_->item(r, iteration_column)->data(Qt::UserRole).toDouble(); s > 0)
+            least = least == 0 ? s : std::min(least, s);
+    for (int r = 0; r < table_->rowCount(); ++r) {
+        auto* cell = table_->item(r, iteration_column);
+        const bool best = least > 0 && cell->data(Qt::UserRole).toDouble() == least;
+        cell->setFont(best ? bold_font() : body_font());
+        if (best && !busy_) table_->item(r, note_column)->setText(tr("shortest"));
+        if (best) table_->item(r, note_column)->setForeground(theme().good);
+    }
+    show_words();
+}
+
+}  // namespace skippipe

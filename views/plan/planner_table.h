@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <stop_token>
+
+#include <QLabel>
+#include <QPushButton>
+#include <QTableWidget>
+#include <QThreadPool>
+#include <QWidget>
+
+#include "core/planner/planner.h"
+
+namespace skippipe {
+
+class Document;
+
+/// What one planner makes of the experiment.
+struct PlannerRow {
+    std::string planner;
+    bool valid = false;
+    double iteration_s = 0, gap = 0, idle = 0, bytes = 0;
+    QString fault;  ///< why it has no plan
+};
+
+/// Every planner's plan of the experiment, side by side: asked for by a button, filled as they end, one after the other
+/// with the experiment's own steps and seed, as the command line's `plan --all`. An edit ends it. A row chosen makes
+/// its planner the experiment's.
+class PlannerTable : public QWidget {
+    Q_OBJECT
+public:
+    PlannerTable(Document& document, const PlannerRegistry& planners, QWidget* parent = nullptr);
+    ~PlannerTable() override;
+    void start();
+    void stop();
+    bool is_busy() const { return busy_; }
+    QTableWidget& table() { return *table_; }
+    QPushButton& button() { return *button_; }
+
+private:
+    void follow();
+    void take(const PlannerRow& row, int place, int serial);
+    void show_names();
+    void show_words();
+
+    Document& document_;
+    const PlannerRegistry& planners_;
+    QTableWidget* table_;
+    QPushButton* button_;
+    QLabel* words_;
+    QThreadPool pool_;
+    std::stop_source stop_;
+    std::string key_;  ///< of what was planned
+    int serial_ = 0, done_ = 0;
+    bool busy_ = false;
+};
+
+}  // namespace skippipe

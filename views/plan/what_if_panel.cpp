@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/plan/what_if_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include "views/document/document.h"
+#include "views/document/selection_model.h"
+#include "views/plan/plan_service.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+constexpr std::int64_t what_if_steps = 1'000;
+constexpr int left_room = 72, bottom_room = 24;
+
+QString value_text(const WhatIfQuestion& question, double value) {
+    const QString unit = QString::fromUtf8(question.unit);
+    return unit == "s"     ? duration(value)
+           : unit == "B/s" ? quantity(8 * value, "bit/s")
+                           : QString::number(value, 'g', 4);
+}
+
+}  // namespace
+
+WhatIfCurve::WhatIfCurve(QWidget* parent) : QWidget(parent) {
+    setObjectName("what_if_curve");
+    setAccessibleName(tr("Iteration time over the values of what is asked"));
+    setFocusPolicy(Qt::StrongFocus);
+    setMinimumHeight(80);
+}
+
+void WhatIfCurve::show_curve(const WhatIfQuestion& question, const std::vector<double>& seconds) {
+    if (question.words != question_.words || question.values != question_.values) chosen_ = -1;
+    question_ = question;
+    seconds_ = seconds;
+    most_s_ = 0;
+    for (const double s : seconds_) most_s_ = std::max(most_s_, s);
+    update();
+}
+
+void WhatIfCurve::choose(int index) {
+    if (index < 0 || index >= static_cast<int>(seconds_.size()) || index == chosen_) return;
+    chosen_ = index;
+    update();
+    Q_EMIT chosen_changed(index);
+}
+
+QRectF WhatIfCurve::frame() const {
+    return QRectF(rect()).adjusted(left_room, size::gap, -size::wide_gap, -bottom_room);
+}
+
+double WhatIfCurve::x_of(double value) const {
+    const QRectF in = frame();
+    const double a = question_.values.front(), b = question_.values.back();
+    if (b <= a) return in.center().x();
+    const double share = question_.logarithmic ? std::log(value / a) / std::log(b / a) : (value - a) / (b - a);
+    return in.left() + share * in.width();
+}
+
+/// From 0: half the height is half the time.
+double WhatIfCurve::y_of(double seconds) const {
+    return frame().bottom() - (most_s_ > 0 ? seconds / (1.1 * most_s_) : 0) * frame().height();
+}
+
+void WhatIfCurve::paintEvent(QPaintEvent*) {
+    const Theme& t = theme();
+    QPainter painter(this);
+    painter.fillRect(rect(), t.surface);
+    if (question_.values.empty()) return;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(small_font());
+    const QRectF in = frame();
+    painter.setPen(t.text_2);
+    for (const double s : {0.0, most_s_}) {
+        painter.setPen(QPen(t.line, 1));
+        painter.drawLine(QPointF(in.left(), y_of(s)), QPointF(in.right(), y_of(s)));
+        painter.setPen(t.text_2);
+        if (s > 0 || most_s_ > 0)
+            painter.drawText(QRectF(0, y_of(s) - 10, left_room - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
+                             duration(s));
+    }
+    // As many values below as have room.
+    double free_from = -1e9;
+    for (const double value : question_.values) {
+        const QString words = value_text(question_, value);
+        const double half = painter.fontMetrics().horizontalAdvance(words) / 2.0;
+        const double x = std::clamp(x_of(value), half, width() - half);
+        if (x - half < free_from) continue;
+        painter.drawText(QRectF(x - half, in.bottom() + 4, 2 * half + 1, 18), Qt::AlignCenter, words);
+        free_from = x + half + size::gap;
+    }
+    painter.setPen(QPen(t.accent, 2));
+    QPolygonF line;
+    const auto draw_line = [&] {
+        painter.drawPolyline(line);
+        line.clear();
+    };
+    for (std::size_t i = 0; i < seconds_.size(); ++i) {
+        if (seconds_[i] <= 0)
+            draw_line();
+        else
+            line << QPointF(x_of(question_.values[i]), y_of(seconds_[i]));
+    }
+    draw_line();
+    for (std::size_t i = 0; i < seconds_.size(); ++i) {
+        const QPointF at(x_of(question_.values[i]), y_of(std::max(0.0, seconds_[i])));
+        const bool is_now = question_.values[i] == question_.now;
+        painter.setPen(QPen(seconds_[i] == 0 ? t.bad : t.accent, 2));
+        painter.setBrush(static_cast<int>(i) == chosen_ ? t.accent : t.surface);
+        if (seconds_[i] == 0) {
+            painter.drawLine(at - QPointF(4, 4), at + QPointF(4, 4));
+            painter.drawLine(at - QPointF(4, -4), at + QPointF(4, -4));
+        } else if (seconds_[i] > 0) {
+            painter.drawEllipse(at, is_now ? 6 : 4, is_now ? 6 : 4);
+        }
+        if (!is_now) continue;
+        painter.setPen(QPen(t.text_2, 1, Qt::DashLine));
+        painter.drawLine(QPointF(at.x(), in.top()), QPointF(at.x(), in.bottom()));
+        painter.drawText(QRectF(at.x() + 4, in.top() - 2, 60, 16), Qt::AlignLeft, tr("now"));
+    }
+    if (hasFocus()) {
+        painter.setPen(QPen(t.accent, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+}
+
+void WhatIfCurve::choose_at(double x) {
+    int best = -1;
+    double least = 1e9;
+    for (std::size_t i = 0; i < question_.values.size(); ++i)
+        if (const double d = std::abs(x_of(question_.values[i]) - x); d < least) least = d, best = static_cast<int>(i);
+    choose(best);
+}
+
+void WhatIfCurve::mousePressEvent(QMouseEvent* event) { choose_at(event->position().x()); }
+
+void WhatIfCurve::mouseMoveEvent(QMouseEvent* event) {
+    if (event->buttons() & Qt::LeftButton) choose_at(event->position().x());
+}
+
+void WhatIfCurve::keyPressEvent(QKeyEvent* event) {
+    const int step = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+    if (step == 0) return QWidget::keyPressEvent(event);
+    choose(std::clamp(chosen_ + step, 0, std::max(0, static_cast<int>(seconds_.size()) - 1)));
+}
+
+WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const PlannerRegistry& planners,
+                         QWidget* parent)
+    : QWidget(parent),
+      document_(document),
+      selection_(selection),
+      planners_(planners),
+      box_(new QComboBox),
+      words_(new QLabel),
+      use_(new QPushButton(tr("Use"))),
+      curve_(new WhatIfCurve) {
+    pool_.setMaxThreadCount(1);
+    setProperty("role", "surface");
+    setAttribute(Qt::WA_StyledBackground);
+    box_->setObjectName("what_if_questions");
+    box_->setAccessibleName(tr("What would be another"));
+    box_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    words_->setProperty("role", "secondary");
+    use_->setObjectName("what_if_use");
+    use_->setToolTip(tr("Puts the chosen value into the experiment"));
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    row->setSpacing(size::gap);
+    row->addWidget(box_);
+    row->addWidget(words_, 1);
+    row->addWidget(use_);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(row);
+    column->addWidget(curve_, 1);
+    connect(&document, &Document::changed, this, &WhatIfPanel::follow);
+    connect(&selection, &SelectionModel::changed, this, &WhatIfPanel::follow);
+    connect(box_, &QComboBox::activated, this, &WhatIfPanel::ask);
+    connect(curve_, &WhatIfCurve::chosen_changed, this, &WhatIfPanel::say);
+    connect(use_, &QPushButton::clicked, this, [this] {
+        const int at = curve_->chosen(), which = box_->currentIndex();
+        if (at < 0 || which < 0 || which >= static_cast<int>(all_.size())) return;
+        const WhatIfQuestion question = all_[static_cast<std::size_t>(which)];
+        document_.edit(question.words,
+                       [&](Experiment& e) { question.set(e, question.values[static_cast<std::size_t>(at)]); });
+    });
+    follow();
+}
+
+WhatIfPanel::~WhatIfPanel() {
+    stop_.request_stop();
+    pool_.waitForDone();
+}
+
+void WhatIfPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    follow();
+}
+
+/// Who looks elsewhere asks nothing.
+void WhatIfPanel::follow() {
+    stop();
+    if (!isVisible()) return;
+    const QString before = box_->currentText();
+    all_ = what_if_questions(document_.experiment(), selection_.now());
+    const QSignalBlocker quiet(box_);
+    box_->clear();
+    for (const auto& question : all_) box_->addItem(question.words);
+    // What was asked about a thing is asked about the next that is selected.
+    const int same = box_->findText(before);
+    box_->setCurrentIndex(same >= 0 ? same : all_.size() > 1 ? 1 : 0);
+    ask();
+}
+
+void WhatIfPanel::stop() {
+    stop_.request_stop();
+    ++serial_;
+    busy_ = false;
+}
+
+void WhatIfPanel::ask() {
+    stop();
+    seconds_.clear();
+    const int which = box_->currentIndex();
+    const Experiment experiment = document_.experiment();
+    const Planner* planner = planners_.find(experiment.pipeline.planner);
+    if (which < 0 || planner == nullptr || has_errors(document_.faults())) {
+        curve_->show_curve({}, {});
+        return say();
+    }
+    const WhatIfQuestion question = all_[static_cast<std::size_t>(which)];
+    seconds_.assign(question.values.size(), -1);
+    curve_->show_curve(question, seconds_);
+    busy_ = true;
+    say();
+    stop_ = std::stop_source{};
+    pool_.start([this, experiment, planner, question, serial = serial_, stop = stop_.get_token()] {
+        for (std::size_t i = 0; i < question.values.size(); ++i) {
+            Experiment other = experiment;
+            question.set(other, question.values[i]);
+            PlanRequest request = request_for(other);
+            request.steps = what_if_steps;
+            request.stop = stop;
+            const auto outcome = make_plan(other, *planner, request);
+            if (stop.stop_requested()) return;
+            const double found =
+                outcome->has_plan && outcome->score.violations.empty() ? outcome->score.iteration_seconds : 0;
+            QMetaObject::invokeMethod(
+                this,
+                [this, question, i, found, serial, last = i + 1 == question.values.size()] {
+                    if (serial != serial_) return;
+                    seconds_[i] = found;
+                    busy_ = !last;
+                    curve_->show_curve(question, seconds_);
+                    say();
+                },
+                Qt::QueuedConnection);
+        }
+    });
+}
+
+void WhatIfPanel::say() {
+    const int which = box_->currentIndex(), at = curve_->chosen();
+    const bool has = which >= 0 && at >= 0 && at < static_cast<int>(seconds_.size());
+    use_->setEnabled(has);
+    if (seconds_.empty())
+        return words_->setText(tr("The iteration time over a quantity appears here once there is a plan"));
+    const auto planned = std::count_if(seconds_.begin(), seconds_.end(), [](double s) { return s >= 0; });
+    if (!has)
+        return words_->setText(busy_ ? tr("%1 of %2 values planned").arg(planned).arg(seconds_.size())
+                                     : tr("A short search for each value; select a node or a link to ask about it"));
+    const auto& question = all_[static_cast<std::size_t>(which)];
+    const double s = seconds_[static_cast<std::size_t>(at)];
+    const QString value = value_text(question, question.values[static_cast<std::size_t>(at)]);
+    const auto now = std::find(question.values.begin(), question.values.end(), question.now);
+    const double now_s =
+        now == question.values.end() ? 0 : seconds_[static_cast<std::size_t>(now - question.values.begin())];
+    words_->setText(s < 0    ? tr("%1: not planned yet").arg(value)
+                    : s == 0 ? tr("%1: there is no plan").arg(value)
+                    : now_s > 0 && now_s != s
+                        ? tr("%1: %2, %3 against now").arg(value, duration(s), change(s / now_s - 1))
+                        : tr("%1: %2").arg(value, duration(s)));
+}
+
+}  // namespace skippipe

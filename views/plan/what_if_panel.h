@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <stop_token>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QThreadPool>
+#include <QWidget>
+
+#include "core/planner/planner.h"
+#include "views/plan/what_if_questions.h"
+
+namespace skippipe {
+
+class Document;
+class SelectionModel;
+
+/// The iteration time over the values of one quantity: a line through what was planned, the present value and the
+/// chosen one marked. A click, or Left and Right, choose a value.
+class WhatIfCurve : public QWidget {
+    Q_OBJECT
+public:
+    explicit WhatIfCurve(QWidget* parent = nullptr);
+    /// Iteration times in seconds, 0: there is no plan, negative: not planned yet.
+    void show_curve(const WhatIfQuestion& question, const std::vector<double>& seconds);
+    void choose(int index);
+    int chosen() const { return chosen_; }
+    QSize sizeHint() const override { return {320, 140}; }
+
+Q_SIGNALS:
+    void chosen_changed(int index);
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    void mousePressEvent(QMouseEvent*) override;
+    void mouseMoveEvent(QMouseEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
+
+private:
+    QRectF frame() const;
+    double x_of(double value) const;
+    double y_of(double seconds) const;
+    void choose_at(double x);
+
+    WhatIfQuestion question_;
+    std::vector<double> seconds_;
+    double most_s_ = 0;
+    int chosen_ = -1;
+};
+
+/// What the iteration would take if one thing were another: asked without an edit, planned in the background with a
+/// short search for each value. An edit, or another question, ends what goes on.
+class WhatIfPanel : public QWidget {
+    Q_OBJECT
+public:
+    WhatIfPanel(Document& document, SelectionModel& selection, const PlannerRegistry& planners,
+                QWidget* parent = nullptr);
+    ~WhatIfPanel() override;
+    QComboBox& questions() { return *box_; }
+    WhatIfCurve& curve() { return *curve_; }
+    QPushButton& use_button() { return *use_; }
+    const QLabel& words() const { return *words_; }
+    const std::vector<double>& seconds() const { return seconds_; }
+    bool is_busy() const { return busy_; }
+
+protected:
+    void showEvent(QShowEvent*) override;
+
+private:
+    void follow();
+    void ask();
+    void stop();
+    void say();
+
+    Document& document_;
+    SelectionModel& selection_;
+    const PlannerRegistry& planners_;
+    QComboBox* box_;
+    QLabel* words_;
+    QPushButton* use_;
+    WhatIfCurve* curve_;
+    QThreadPool pool_;
+    std::stop_source stop_;
+    std::vector<WhatIfQuestion> all_;
+    std::vector<double> seconds_;
+    int serial_ = 0;
+    bool busy_ = false;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What can be done to runs of the list: star, archive, delete and undo it, repeat by a command.
+#include <algorithm>
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QMenu>
+
+#include "views/runs/run_list.h"
+
+namespace skippipe {
+namespace {
+
+bool all_have(const RunFeed& feed, const std::vector<RunId>& runs, const std::string& tag) {
+    return std::all_of(runs.begin(), runs.end(), [&](RunId id) {
+        const auto* run = feed.run(id);
+        return run != nullptr && has_tag(*run, tag);
+    });
+}
+
+}  // namespace
+
+QString repeat_command(RunId run, const std::filesystem::path& record) {
+    QString place = QString::fromStdString(record.string());
+    place = '\'' + place.replace('\'', "'\\''") + '\'';
+    return QStringLiteral("skippipe export %1 --format plan -o run-%1.json --db %2 && skippipe run run-%1.json --db %2")
+        .arg(run)
+        .arg(place);
+}
+
+/// Gives all of them the tag, or takes it from all where all have it.
+void RunList::toggle_tag(const std::vector<RunId>& runs, const std::string& tag) {
+    const bool off = all_have(feed_, runs, tag);
+    for (const RunId id : runs) {
+        const auto* run = feed_.run(id);
+        if (run == nullptr || has_tag(*run, tag) != off) continue;
+        auto tags = run->tags;
+        off ? static_cast<void>(std::erase(tags, tag)) : tags.push_back(tag);
+        feed_.set_tags(id, tags);
+    }
+}
+
+void RunList::remove_later(const std::vector<RunId>& runs) {
+    remove_now();
+    for (const RunId id : runs)
+        if (const auto* run = feed_.run(id); run != nullptr && run->state != RunState::running) removed_.insert(id);
+    if (removed_.empty()) return;
+    auto gone = deleted_;
+    gone.insert(removed_.begin(), removed_.end());
+    filter_.set_gone(std::move(gone));
+    removal_.start();
+    Q_EMIT removed(static_cast<int>(removed_.size()));
+}
+
+void RunList::undo_removal() {
+    removal_.stop();
+    removed_.clear();
+    filter_.set_gone(deleted_);
+}
+
+/// What waits to be undone is gone for good. Its rows stay hidden until the record has told so.
+void RunList::remove_now() {
+    removal_.stop();
+    for (const RunId id : removed_) feed_.remove(id);
+    deleted_.insert(removed_.begin(), removed_.end());
+    removed_.clear();
+}
+
+void RunList::offer_menu(QPoint place) {
+    const auto runs = selected();
+    auto* menu = new QMenu(view_);
+    menu->setObjectName("run_menu");
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (!runs.empty()) {
+        menu->addAction(all_have(feed_, runs, star_tag) ? tr("Take the star away") : tr("Star"), this,
+                        [this, runs] { toggle_tag(runs, star_tag); });
+        menu->addAction(all_have(feed_, runs, archive_tag) ? tr("Take out of the archive") : tr("Archive"), this,
+                        [this, runs] { toggle_tag(runs, archive_tag); });
+        const bool runs_on = std::any_of(runs.begin(), runs.end(), [this](RunId id) {
+            const auto* run = feed_.run(id);
+            return run != nullptr && run->state == RunState::running;
+        });
+        auto* remove = menu->addAction(tr("Delete"), this, [this, runs] { remove_later(runs); });
+        remove->setShortcut(Qt::Key_Delete);
+        remove->setEnabled(!runs_on);
+        remove->setText(runs_on ? tr("Delete (stop it first)") : tr("Delete"));
+        menu->addSeparator();
+        auto* copy = menu->addAction(tr("Copy as command"), this, [this, runs] {
+            QStringList lines;
+            for (const RunId id : runs) lines << repeat_command(id, feed_.file());
+            QGuiApplication::clipboard()->setText(lines.join('\n'));
+        });
+        copy->setToolTip(
+            tr("Repeats the run exactly: its experiment, plan and seed. Where its data has a relative path, from the "
+               "folder that it was started in"));
+        menu->addSeparator();
+    }
+    auto* archived = menu->addAction(tr("Show archived runs"));
+    archived->setCheckable(true);
+    archived->setChecked(filter_.shows_archived());
+    connect(archived, &QAction::toggled, this, [this](bool on) { filter_.set_shows_archived(on); });
+    menu->popup(view_->viewport()->mapToGlobal(place));
+}
+
+}  // namespace skippipe

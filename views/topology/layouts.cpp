@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/topology/layouts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <numeric>
+
+namespace skippipe {
+namespace {
+
+constexpr double spacing = 80;     // of nodes beside each other
+constexpr double block_gap = 110;  // between the outer nodes of two regions: both areas and a name
+constexpr std::size_t most_on_circle = 24;
+
+/// Nodes of one region, as a block of rows about its middle.
+struct LaidBlock {
+    std::vector<std::size_t> nodes;
+    Point middle;
+    std::size_t columns = 1, rows = 1;
+
+    double half_width() const { return (static_cast<double>(columns - 1) * spacing + block_gap) / 2; }
+    double half_height() const { return (static_cast<double>(rows - 1) * spacing + block_gap) / 2; }
+    Point place(std::size_t i) const {
+        const auto row = i / columns, in_row = std::min(columns, nodes.size() - row * columns);
+        return {
+            std::round(middle.x + (static_cast<double>(i % columns) - static_cast<double>(in_row - 1) / 2) * spacing),
+            std::round(middle.y + (static_cast<double>(row) - static_cast<double>(rows - 1) / 2) * spacing)};
+    }
+};
+
+LaidBlock block_of(std::vector<std::size_t> nodes, Point middle) {
+    LaidBlock block{std::move(nodes), middle, 1, 1};
+    block.columns = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(block.nodes.size()) * 1.2)));
+    block.columns = std::max<std::size_t>(block.columns, 1);
+    block.rows = std::max<std::size_t>((block.nodes.size() + block.columns - 1) / block.columns, 1);
+    return block;
+}
+
+/// A block a region in the order of the document, then one of the nodes that stand in none.
+std::vector<LaidBlock> blocks_of(const Experiment& e) {
+    std::map<std::string, std::vector<std::size_t>> by_region;
+    for (std::size_t i = 0; i < e.topology.nodes.size(); ++i) by_region[e.topology.nodes[i].region].push_back(i);
+    std::vector<LaidBlock> blocks;
+    double right = 0, top = 0;
+    for (const auto& region : e.topology.regions) {
+        const auto it = by_region.find(region.id);
+        blocks.push_back(
+            block_of(it == by_region.end() ? std::vector<std::size_t>{} : it->second, {region.x, region.y}));
+        if (it != by_region.end()) by_region.erase(it);
+        right = std::max(right, region.x), top = std::min(top, region.y);
+    }
+    for (auto& [region, nodes] : by_region) blocks.push_back(block_of(std::move(nodes), {right + 200, top}));
+    return blocks;
+}
+
+bool stand_apart(const std::vector<LaidBlock>& blocks) {
+    std::vector<std::pair<double, double>> places;
+    for (const auto& block : blocks) places.emplace_back(block.middle.x, block.middle.y);
+    std::sort(places.begin(), places.end());
+    return std::adjacent_find(places.begin(), places.end()) == places.end();
+}
+
+/// Rows from left to right, about as wide as a screen is.
+void set_in_rows(std::vector<LaidBlock>& blocks) {
+    double area = 0;
+    for (const auto& block : blocks) area += 4 * block.half_width() * block.half_height();
+    const double width = std::max(1.2 * std::sqrt(area * 1.6), 1.0);
+    double x = 0, y = 0, height = 0;
+    for (auto& block : blocks) {
+        if (x > 0 && x + 2 * block.half_width() > width) x = 0, y += height, height = 0;
+        block.middle = {x + block.half_width(), y + block.half_height()};
+        x += 2 * block.half_width();
+        height = std::max(height, 2 * block.half_height());
+    }
+}
+
+/// Moves blocks that cover each other apart along the shorter way, until none does; many that stand on each other end
+/// in rows instead.
+void push_apart(std::vector<LaidBlock>& blocks) {
+    for (int round = 0; round < 400; ++round) {
+        bool moved = false;
+        for (std::size_t a = 0; a < blocks.size(); ++a)
+            for (std::size_t b = a + 1; b < blocks.size(); ++b) {
+                Point &at = blocks[a].middle, &bt = blocks[b].middle;
+                const double dx = bt.x - at.x, dy = bt.y - at.y;
+                const double over_x = blocks[a].half_width() + blocks[b].half_width() - std::abs(dx);
+                const double over_y = blocks[a].half_height() + blocks[b].half_height() - std::abs(dy);
+                if (over_x <= 1e-6 || over_y <= 1e-6) continue;
+                moved = true;
+                const double half_x = (over_x / 2 + 0.5) * (dx < 0 ? -1 : 1);
+                const double half_y = (over_y / 2 + 0.5) * (dy < 0 ? -1 : 1);
+                if (over_x < over_y)
+                    at.x -= half_x, bt.x += half_x;
+                else
+                    at.y -= half_y, bt.y += half_y;
+            }
+        if (!moved) return;
+    }
+    set_in_rows(blocks);
+}
+
+}  // namespace
+
+std::vector<Point> circle_layout(const Experiment& experiment) {
+    const auto& nodes = experiment.topology.nodes;
+    std::vector<std::size_t> order(nodes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return nodes[a].region < nodes[b].region; });
+    const double radius = std::max(120.0, spacing * static_cast<double>(nodes.size()) / (2 * std::numbers::pi));
+    std::vector<Point> places(nodes.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const double angle =
+            2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(order.size()) - std::numbers::pi / 2;
+        places[order[i]] = {std::round(radius * std::cos(angle)), std::round(radius * std::sin(angle))};
+    }
+    return places;
+}
+
+std::vector<Point> tidy_layout(const Experiment& experiment) {
+    const auto& t = experiment.topology;
+    const bool in_regions =
+        std::any_of(t.nodes.begin(), t.nodes.end(), [](const Node& n) { return !n.region.empty(); });
+    if (!in_regions && t.nodes.size() <= most_on_circle) return circle_layout(experiment);
+    auto blocks = blocks_of(experiment);
+    stand_apart(blocks) ? push_apart(blocks) : set_in_rows(blocks);
+    std::vector<Point> places(t.nodes.size());
+    for (const auto& block : blocks)
+        for (std::size_t i = 0; i < block.nodes.size(); ++i) places[block.nodes[i]] = block.place(i);
+    return places;
+}
+
+std::vector<Point> stage_layout(const std::vector<int>& stages) {
+    std::map<int, int> used;
+    int deepest = 0;
+    std::vector<Point> places(stages.size());
+    for (std::size_t i = 0; i < stages.size(); ++i)
+        if (stages[i] >= 0) {
+            places[i] = {2 * spacing * stages[i], spacing * used[stages[i]]++};
+            deepest = std::max(deepest, used[stages[i]]);
+        }
+    for (std::size_t i = 0; i < stages.size(); ++i)
+        if (stages[i] < 0) places[i] = {spacing * used[-1]++, spacing * (deepest + 1)};
+    return places;
+}
+
+std::vector<Point> node_places(const Experiment& experiment) {
+    const auto& nodes = experiment.topology.nodes;
+    const bool one_spot = nodes.size() > 1 && std::all_of(nodes.begin(), nodes.end(), [&](const Node& n) {
+                              return n.x == nodes.front().x && n.y == nodes.front().y;
+                          });
+    if (one_spot) return tidy_layout(experiment);
+    std::vector<Point> places;
+    for (const auto& node : nodes) places.push_back({node.x, node.y});
+    return places;
+}
+
+void keep_places(Experiment& experiment) {
+    const auto places = node_places(experiment);
+    for (std::size_t i = 0; i < places.size(); ++i)
+        experiment.topology.nodes[i].x = places[i].x, experiment.topology.nodes[i].y = places[i].y;
+}
+
+void align(std::vector<Point>& places, Align to) {
+    if (places.empty()) return;
+    const bool across = to == Align::left || to == Align::centre || to == Align::right;
+    const auto value = [&](Point& p) -> double& { return across ? p.x : p.y; };
+    double least = value(places.front()), most = least;
+    for (auto& p : places) least = std::min(least, value(p)), most = std::max(most, value(p));
+    const double line = to == Align::left || to == Align::top       ? least
+                        : to == Align::right || to == Align::bottom ? most
+                                                                    : std::round((least + most) / 2);
+    for (auto& p : places) value(p) = line;
+}
+
+void distribute(std::vector<Point>& places, bool across) {
+    if (places.size() < 3) return;
+    const auto value = [&](Point& p) -> double& { return across ? p.x : p.y; };
+    std::vector<std::size_t> order(places.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return value(places[a]) < value(places[b]); });
+    const double first = value(places[order.front()]), last = value(places[order.back()]);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        value(places[order[i]]) =
+            std::round(first + (last - first) * static_cast<double>(i) / static_cast<double>(order.size() - 1));
+}
+
+}  // namespace skippipe

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where things stand on the canvas, as functions on the experiment: no widget.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/experiment/document.h"
+#include "views/topology/edits.h"
+
+namespace skippipe {
+
+/// Places nearer than this lie on each other, names included.
+inline constexpr double least_distance = 60;
+
+/// Where each node is drawn: as the document says, or laid out where all stand on one spot.
+std::vector<Point> node_places(const Experiment& experiment);
+
+/// Puts into the document where nodes are seen: before one is added beside those that the canvas laid out.
+void keep_places(Experiment& experiment);
+
+/// What `Tidy up` gives: nodes of one region side by side, regions where they stand on the canvas, moved apart until
+/// none covers another, or in rows where they have no places; without regions a circle, or rows where there are many.
+std::vector<Point> tidy_layout(const Experiment& experiment);
+
+/// A circle, in the order of the list, nodes of one region side by side.
+std::vector<Point> circle_layout(const Experiment& experiment);
+/// A column a stage, from left to right; nodes of no stage below. `stages`: of each node, -1: none.
+std::vector<Point> stage_layout(const std::vector<int>& stages);
+
+enum class Align { left, centre, right, top, middle, bottom };
+/// The same places in one line.
+void align(std::vector<Point>& places, Align to);
+/// The same places at equal distances between the outermost two, in their order; fewer than three stay.
+void distribute(std::vector<Point>& places, bool across);
+
+}  // namespace skippipe

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/topology/link_words.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QPainter>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+constexpr double words_room = 160, words_height = 34;  // where words are magnified most
+constexpr double least_words_zoom = 0.4;
+}  // namespace
+
+double link_width(double bandwidth_bytes_per_s) {
+    return std::clamp(1 + std::log10(std::max(bandwidth_bytes_per_s, 1.0) / 1e7), 1.0, 4.0);
+}
+
+QString link_words(const Link& link) {
+    return QObject::tr("%1, %2").arg(duration(link.latency_s), quantity(8 * link.bandwidth_bytes_per_s, "bit/s"));
+}
+
+LinkWordsItem::LinkWordsItem() {
+    setZValue(4);
+    setAcceptedMouseButtons(Qt::NoButton);
+}
+
+void LinkWordsItem::show_links(std::vector<const LinkItem*> links) {
+    prepareGeometryChange();
+    links_ = std::move(links);
+    bounds_ = {};
+    for (const auto* link : links_)
+        bounds_ |= QRectF(link->middle() - QPointF(words_room, words_height), QSizeF(2 * words_room, 2 * words_height));
+    update();
+}
+
+void LinkWordsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    const Theme& t = theme();
+    const double zoom = painter->worldTransform().m11();
+    for (const auto* link : links_) {
+        painter->save();
+        painter->translate(link->middle());
+        const double scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
+        painter->scale(scale, scale);
+        painter->setFont(small_font());
+        const QString words = link->critical ? QObject::tr("critical: %1").arg(link->words) : link->words;
+        QRectF box = QRectF(painter->fontMetrics().boundingRect(words)).adjusted(-5, -2, 5, 2);
+        // Beside the badges that may stand on the line.
+        box.moveCenter(QPointF(0, link->fault_level > 0 || link->fails ? 20 : 0));
+        painter->setPen(QPen(link->isSelected() ? t.accent : t.line, 1));
+        painter->setBrush(t.surface);
+        painter->drawRoundedRect(box, size::radius, size::radius);
+        painter->setPen(t.text);
+        painter->drawText(box, Qt::AlignCenter, words);
+        painter->restore();
+    }
+}
+
+}  // namespace skippipe

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include <QGraphicsItem>
+
+#include "core/experiment/document.h"
+#include "views/topology/items.h"
+
+namespace skippipe {
+
+/// Pixels of a link's line: 1 up to 10 MB/s, one more for each ten times as much, at most 4.
+double link_width(double bandwidth_bytes_per_s);
+/// "50 ms, 1 Gbit/s"
+QString link_words(const Link& link);
+
+/// What links say of themselves, beside their middles: the one under the mouse and the selected ones.
+class LinkWordsItem final : public QGraphicsItem {
+public:
+    LinkWordsItem();
+    QRectF boundingRect() const override { return bounds_; }
+    QPainterPath shape() const override { return {}; }
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+    /// `links` live as long as they are shown.
+    void show_links(std::vector<const LinkItem*> links);
+    void follow_links() { show_links(links_); }
+    const std::vector<const LinkItem*>& links() const { return links_; }
+
+private:
+    std::vector<const LinkItem*> links_;
+    QRectF bounds_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the canvas's actions do to the document.
+#include <algorithm>
+#include <cmath>
+
+#include <QAction>
+#include <QClipboard>
+#include <QDropEvent>
+#include <QGuiApplication>
+#include <QMimeData>
+
+#include "views/document/document.h"
+#include "views/topology/devices.h"
+#include "views/topology/edits.h"
+#include "views/topology/failure_edits.h"
+#include "views/topology/layouts.h"
+#include "views/topology/view.h"
+
+namespace skippipe {
+namespace {
+constexpr double copy_offset = 40;
+}  // namespace
+
+void TopologyView::make_actions() {
+    const auto add = [this](const QString& text, const QKeySequence& keys, auto member) {
+        auto* action = new QAction(text, this);
+        action->setShortcut(keys);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        action->setProperty("group", tr("Canvas"));
+        connect(action, &QAction::triggered, this, member);
+        addAction(action);
+    };
+    add(tr("Fit everything"), QKeySequence(Qt::Key_Home), &TopologyView::fit);
+    add(tr("Centre the selection"), QKeySequence(Qt::Key_F), &TopologyView::center_selection);
+    add(tr("Reduction of the stage"), QKeySequence(Qt::Key_G), [this] { scene_.toggle_reduction(); });
+    if (!scene_.is_editable()) return;
+    add(tr("Add node"), QKeySequence(Qt::Key_N), &TopologyView::add_node_here);
+    add(tr("Add region"), QKeySequence(Qt::Key_R), &TopologyView::add_region_here);
+    add(tr("Link selected"), QKeySequence(Qt::Key_L), &TopologyView::link_selected);
+    add(tr("Group in a region"), QKeySequence(Qt::CTRL | Qt::Key_G), &TopologyView::group_selected);
+    add(tr("Copy"), QKeySequence::Copy, &TopologyView::copy);
+    add(tr("Paste"), QKeySequence::Paste, &TopologyView::paste);
+    add(tr("Duplicate"), QKeySequence(Qt::CTRL | Qt::Key_D), &TopologyView::duplicate);
+    add(tr("Delete"), QKeySequence(Qt::Key_Delete), &TopologyView::remove);
+    add(tr("Select everything"), QKeySequence::SelectAll, [this] { scene_.select_everything(); });
+    add(tr("Tidy up"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T), &TopologyView::tidy_up);
+    add(tr("Lay out by stage"), {}, &TopologyView::lay_out_by_stage);
+    add(tr("Align left"), {}, [this] { align_selected(Align::left); });
+    add(tr("Align right"), {}, [this] { align_selected(Align::right); });
+    add(tr("Align top"), {}, [this] { align_selected(Align::top); });
+    add(tr("Align bottom"), {}, [this] { align_selected(Align::bottom); });
+    add(tr("Align in a column"), {}, [this] { align_selected(Align::centre); });
+    add(tr("Align in a row"), {}, [this] { align_selected(Align::middle); });
+    add(tr("Distribute across"), {}, [this] { distribute_selected(true); });
+    add(tr("Distribute down"), {}, [this] { distribute_selected(false); });
+}
+
+void TopologyView::add_node_at(QPointF place, const Device* device) {
+    const Point at{std::round(place.x() / grid) * grid, std::round(place.y() / grid) * grid};
+    const RegionItem* under = scene_.region_at(place);
+    add_node_in(at, under == nullptr ? std::string{} : under->id(), device);
+}
+
+void TopologyView::add_node_in(Point at, const std::string& region, const Device* device) {
+    Selection added;
+    document_.edit(tr("Add node"), [&](Experiment& e) {
+        keep_places(e);
+        const std::string id = add_node(e, at, region);
+        added.nodes.insert(id);
+        if (device == nullptr) return;
+        make_device(e.topology.nodes.back(), *device, e.model);
+        e.topology.nodes.back().id = free_id(e, device->stem);
+        added.nodes = {e.topology.nodes.back().id};
+    });
+    selection_.select(added);
+}
+
+/// The region that is selected, or that all selected nodes stand in; empty: none, or several.
+std::string TopologyView::region_of_selection() const {
+    const Selection& s = selection_.now();
+    std::set<std::string> regions(s.regions);
+    for (const auto& node : document_.experiment().topology.nodes)
+        if (s.nodes.count(node.id)) regions.insert(node.region);
+    return regions.size() == 1 ? *regions.begin() : std::string{};
+}
+
+/// The first free spot on a widening ring round the middle of the selected region, or of what is seen, so that several
+/// in a row do not lie on each other.
+Point TopologyView::free_place() const {
+    const RegionItem* region = scene_.region(region_of_selection());
+    const QPointF middle = region != nullptr ? region->pos() : mapToScene(viewport()->rect().center());
+    const auto places = node_places(document_.experiment());
+    for (int ring = 0; ring < 40; ++ring)
+        for (int step = 0; step < std::max(1, 6 * ring); ++step) {
+            const double angle = 6.283185307179586 * step / std::max(1, 6 * ring);
+            const QPointF at = middle + ring * 80.0 * QPointF(std::cos(angle), std::sin(angle));
+            if (std::none_of(places.begin(), places.end(),
+                             [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < 70; }))
+                return {std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid};
+        }
+    return {middle.x(), middle.y()};
+}
+
+void TopologyView::add_node_here() { add_node_in(free_place(), region_of_selection(), nullptr); }
+
+void TopologyView::add_device_here(const Device& device) { add_node_in(free_place(), region_of_selection(), &device); }
+
+void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasFormat(device_mime))
+        event->acceptProposedAction();
+    else
+        event->ignore();
+}
+
+void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
+    if (event->mimeData()->hasFormat(device_mime)) event->acceptProposedAction();
+}
+
+void TopologyView::dropEvent(QDropEvent* event) {
+    const auto* device = find_device(event->mimeData()->data(device_mime).toStdString());
+    if (device == nullptr) return event->ignore();
+    event->acceptProposedAction();
+    add_node_at(mapToScene(event->position().toPoint()), device);
+    setFocus();
+}
+
+void TopologyView::add_region_here() {
+    const QPointF middle = mapToScene(viewport()->rect().center());
+    Selection added;
+    document_.edit(tr("Add region"), [&](Experiment& e) {
+        const std::string id = add_region(e, {std::round(middle.x()), std::round(middle.y())});
+        for (auto& node : e.topology.nodes)
+            if (selection_.now().nodes.count(node.id)) node.region = id;
+        added.regions.insert(id);
+    });
+    selection_.select(added);
+}
+
+void TopologyView::link_selected() {
+    int added = 0;
+    const Selection& s = selection_.now();
+    if (s.nodes.size() < 2 && s.regions.size() < 2)
+        return Q_EMIT told(tr("Select two or more nodes, or two or more regions, to link them"));
+    document_.edit(tr("Link selected"), [&](Experiment& e) { added = link_all(e, s); });
+    Q_EMIT told(added == 0   ? tr("What is selected is linked already")
+                : added == 1 ? tr("1 link added")
+                             : tr("%1 links added").arg(added));
+}
+
+void TopologyView::group_selected() {
+    if (!selection_.now().nodes.empty()) add_region_here();
+}
+
+void TopologyView::copy() {
+    const std::string text = copy_text(document_.experiment(), selection_.now());
+    if (!text.empty()) QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+}
+
+void TopologyView::add_copy(const std::string& text, const QString& what) {
+    Selection added;
+    document_.edit(what, [&](Experiment& e) { added = paste_text(e, text, {copy_offset, copy_offset}); });
+    if (!added.empty()) selection_.select(added);
+}
+
+void TopologyView::paste() { add_copy(QGuiApplication::clipboard()->text().toStdString(), tr("Paste")); }
+
+void TopologyView::duplicate() { add_copy(copy_text(document_.experiment(), selection_.now()), tr("Duplicate")); }
+
+void TopologyView::remove() {
+    const Selection gone = selection_.now();
+    // A failure shown beside selected things is not what a key on the canvas is about.
+    const bool things = !gone.nodes.empty() || !gone.links.empty() || !gone.regions.empty();
+    document_.edit(tr("Delete"), [&](Experiment& e) {
+        if (!things && gone.failure) return remove_failure(e, *gone.failure);
+        remove_selected(e, gone);
+    });
+    selection_.select({});
+}
+
+void TopologyView::tidy_up() {
+    document_.edit(tr("Tidy up"), [](Experiment& e) {
+        const auto places = tidy_layout(e);
+        for (std::size_t i = 0; i < places.size(); ++i)
+            e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
+    });
+    fit();
+}
+
+void TopologyView::lay_out_by_stage() {
+    const auto& nodes = document_.experiment().topology.nodes;
+    std::vector<int> stages;
+    for (const auto& node : nodes) stages.push_back(scene_.stage_of(node.id));
+    if (std::all_of(stages.begin(), stages.end(), [](int stage) { return stage < 0; }))
+        return Q_EMIT told(tr("There is no plan yet that gives nodes a stage"));
+    document_.edit(tr("Lay out by stage"), [&](Experiment& e) {
+        const auto places = stage_layout(stages);
+        for (std::size_t i = 0; i < places.size(); ++i)
+            e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
+    });
+    fit();
+}
+
+/// Changes the places of the selected nodes, all together.
+bool TopologyView::place_selected(const QString& what, const std::function<void(std::vector<Point>&)>& change,
+                                  const QString& merge) {
+    std::set<std::string> moved = selection_.now().nodes;
+    for (const auto& node : document_.experiment().topology.nodes)
+        if (selection_.now().regions.count(node.region)) moved.insert(node.id);
+    if (moved.empty()) return false;
+    document_.edit(
+        what,
+        [&](Experiment& e) {
+            keep_places(e);
+            std::vector<Point> places;
+            for (const auto& node : e.topology.nodes)
+                if (moved.count(node.id)) places.push_back({node.x, node.y});
+            change(places);
+            std::size_t next = 0;
+            for (auto& node : e.topology.nodes)
+                if (moved.count(node.id)) node.x = places[next].x, node.y = places[next].y, ++next;
+        },
+        merge);
+    return true;
+}
+
+bool TopologyView::nudge(QPointF by) {
+    return place_selected(
+        tr("Nudge"),
+        [by](std::vector<Point>& places) {
+            for (auto& place : places) place.x += by.x(), place.y += by.y();
+        },
+        "nudge");
+}
+
+void TopologyView::align_selected(Align to) {
+    place_selected(tr("Align"), [to](std::vector<Point>& places) { align(places, to); });
+}
+
+void TopologyView::distribute_selected(bool across) {
+    place_selected(tr("Distribute"), [across](std::vector<Point>& places) { distribute(places, across); });
+}
+
+}  // namespace skippipe

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/command_palette.h"
+
+#include <algorithm>
+
+#include <QKeyEvent>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+constexpr int palette_width = 520, palette_rows = 12;
+constexpr std::size_t most_found = 200;
+}  // namespace
+
+std::vector<std::size_t> find_entries(const std::vector<PaletteEntry>& entries, const QString& text) {
+    const QStringList wanted = text.split(' ', Qt::SkipEmptyParts);
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const QString all = entries[i].where + ' ' + entries[i].words;
+        if (std::all_of(wanted.begin(), wanted.end(),
+                        [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); }))
+            found.push_back(i);
+    }
+    std::stable_partition(found.begin(), found.end(), [&](std::size_t i) {
+        return entries[i].words.startsWith(text.trimmed(), Qt::CaseInsensitive);
+    });
+    return found;
+}
+
+CommandPalette::CommandPalette(std::vector<PaletteEntry> entries, QWidget* parent)
+    : QDialog(parent, Qt::Popup), entries_(std::move(entries)), line_(new QLineEdit), list_(new QListWidget) {
+    setObjectName("command_palette");
+    setAttribute(Qt::WA_DeleteOnClose);
+    setAccessibleName(tr("Find an action or a node"));
+    line_->setPlaceholderText(tr("An action, a node, a region"));
+    line_->setAccessibleName(tr("What to find"));
+    line_->installEventFilter(this);
+    list_->setAccessibleName(tr("Found"));
+    list_->setFocusPolicy(Qt::NoFocus);
+    list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
+    column->setSpacing(size::unit);
+    column->addWidget(line_);
+    column->addWidget(list_);
+    resize(palette_width, size::row * palette_rows);
+    connect(line_, &QLineEdit::textChanged, this, &CommandPalette::show_found);
+    connect(list_, &QListWidget::itemClicked, this, &CommandPalette::run);
+    show_found();
+    line_->setFocus();
+}
+
+void CommandPalette::show_found() {
+    list_->clear();
+    for (const std::size_t i : find_entries(entries_, line_->text())) {
+        if (static_cast<std::size_t>(list_->count()) == most_found) break;
+        const auto& entry = entries_[i];
+        auto* item = new QListWidgetItem(entry.where + QStringLiteral("  ") + entry.words +
+                                             (entry.keys.isEmpty() ? QString{} : QStringLiteral("    ") + entry.keys),
+                                         list_);
+        item->setData(Qt::UserRole, static_cast<qulonglong>(i));
+    }
+    list_->setCurrentRow(0);
+}
+
+void CommandPalette::run() {
+    const auto* item = list_->currentItem();
+    if (item == nullptr) return;
+    const auto chosen = entries_[static_cast<std::size_t>(item->data(Qt::UserRole).toULongLong())].run;
+    // Once this is gone: what is done may open a window of its own.
+    QTimer::singleShot(0, parent(), chosen);
+    close();
+}
+
+bool CommandPalette::eventFilter(QObject* object, QEvent* event) {
+    if (event->type() != QEvent::KeyPress) return QDialog::eventFilter(object, event);
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    const int step = key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : 0;
+    if (step != 0 && list_->count() > 0) {
+        list_->setCurrentRow((list_->currentRow() + step + list_->count()) % list_->count());
+        return true;
+    }
+    if (key == Qt::Key_Return || key == Qt::Key_Enter) {
+        run();
+        return true;
+    }
+    return QDialog::eventFilter(object, event);
+}
+
+}  // namespace skippipe

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <vector>
+
+#include <QDialog>
+#include <QLineEdit>
+#include <QListWidget>
+
+namespace skippipe {
+
+/// What can be found by its words, and done.
+struct PaletteEntry {
+    QString where, words, keys;
+    std::function<void()> run;
+};
+
+/// Places in `entries` of those that have every word of `text`, in any order and case: where the entry's own words
+/// begin with the text first, then in their order.
+std::vector<std::size_t> find_entries(const std::vector<PaletteEntry>& entries, const QString& text);
+
+/// A line to type into and what it finds: Up and Down choose, Enter does it, Esc or a click beside it leaves.
+class CommandPalette : public QDialog {
+    Q_OBJECT
+public:
+    CommandPalette(std::vector<PaletteEntry> entries, QWidget* parent = nullptr);
+    QLineEdit& line() { return *line_; }
+    QListWidget& list() { return *list_; }
+
+protected:
+    bool eventFilter(QObject* object, QEvent* event) override;
+
+private:
+    void show_found();
+    void run();
+
+    std::vector<PaletteEntry> entries_;
+    QLineEdit* line_;
+    QListWidget* list_;
+};
+
+}  // namespace skippipe

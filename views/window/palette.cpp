@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/palette.h"
+
+#include <QLabel>
+#include <QMenu>
+#include <QMimeData>
+#include <QVBoxLayout>
+#include <QWidgetAction>
+
+#include "views/theme/theme.h"
+#include "views/topology/devices.h"
+#include "views/topology/view.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int rows_of_devices = 8;
+
+/// Devices that are dragged onto the canvas; a double-click or Enter puts one there.
+class DeviceList final : public QListWidget {
+public:
+    explicit DeviceList(const Document& document) : document_(document) {
+        setObjectName("devices");
+        setAccessibleName(tr("Devices"));
+        setDragEnabled(true);
+        setDragDropMode(QAbstractItemView::DragOnly);
+        setFrameShape(QFrame::NoFrame);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setTextElideMode(Qt::ElideRight);
+        for (const auto& device : ::skippipe::devices()) addItem(QString::fromUtf8(device.name));
+        setFixedHeight(rows_of_devices * sizeHintForRow(0) + 2);
+    }
+
+protected:
+    QMimeData* mimeData(const QList<QListWidgetItem*>& items) const override {
+        auto* data = new QMimeData;
+        if (!items.isEmpty()) data->setData(TopologyView::device_mime, items.front()->text().toUtf8());
+        return data;
+    }
+    bool viewportEvent(QEvent* event) override {
+        // What a device gives depends on the experiment's model as it is now.
+        if (event->type() == QEvent::ToolTip)
+            for (int i = 0; i < count(); ++i)
+                if (const auto* device = find_device(item(i)->text().toStdString()))
+                    item(i)->setToolTip(device_words(*device, document_.experiment().model));
+        return QListWidget::viewportEvent(event);
+    }
+
+private:
+    const Document& document_;
+};
+
+}  // namespace
+
+Palette::Palette(const Document& document, TopologyView& canvas, QWidget* parent)
+    : QWidget(parent), document_(document), canvas_(canvas) {
+    setMinimumWidth(120);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
+    column->setSpacing(size::unit);
+    add_heading(tr("Add"));
+    auto* node = add_button(tr("Node"), tr("A machine that holds one stage (N, or double-click the canvas)"));
+    node->setObjectName("add_node");
+    connect(node, &QPushButton::clicked, &canvas, &TopologyView::add_node_here);
+    connect(add_button(tr("Region"), tr("A place whose nodes share links; takes the selected nodes in (R)")),
+            &QPushButton::clicked, &canvas, &TopologyView::add_region_here);
+    add_devices();
+    add_heading(tr("Start from"));
+    add_templates();
+    add_heading(tr("This machine"));
+    measure_ = add_button(tr("Measure"),
+                          tr("Measures each stage's forward and backward on every node and, unless the experiment "
+                             "simulates them, the links between ranks, "
+                             "and puts the values in (Ctrl+M). Takes some seconds; Stop ends it, undo takes it back"));
+    connect(measure_, &QPushButton::clicked, this, &Palette::measure_requested);
+    column->addStretch();
+    auto* hint =
+        new QLabel(tr("Drag from a node's rim, or from the ring beside a region's name, to link it. Ctrl+A, then L: "
+                      "links all. A click on empty canvas: the experiment's settings"));
+    hint->setWordWrap(true);
+    hint->setProperty("role", "small");
+    column->addWidget(hint);
+}
+
+void Palette::add_heading(const QString& text) {
+    auto* label = new QLabel(text);
+    label->setProperty("role", "heading");
+    label->setMinimumHeight(size::row);
+    layout()->addWidget(label);
+}
+
+QPushButton* Palette::add_button(const QString& text, const QString& tip) {
+    auto* button = new QPushButton(text);
+    button->setToolTip(tip);
+    layout()->addWidget(button);
+    return button;
+}
+
+void Palette::add_devices() {
+    devices_ = new DeviceList(document_);
+    devices_->setToolTip(tr("Drag a device onto the canvas, or double-click it"));
+    connect(devices_, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
+        if (const auto* device = find_device(item->text().toStdString())) canvas_.add_device_here(*device);
+    });
+    layout()->addWidget(devices_);
+}
+
+void Palette::add_templates() {
+    connect(add_button(tr("Quick start"), tr("Opens a copy of quick-start.json: 20 nodes in 12 places of the world")),
+            &QPushButton::clicked, this, [this] { Q_EMIT template_requested("quick-start"); });
+    connect(add_button(tr("Empty"), tr("An empty canvas")), &QPushButton::clicked, this,
+            [this] { Q_EMIT template_requested({}); });
+    auto* more = add_button(tr("More"), tr("Published experiments and networks of any size"));
+    more->setObjectName("more_templates");
+    auto* menu = new QMenu(more);
+    menu->setToolTipsVisible(true);
+    const std::pair<QString, QString> bundled[] = {{tr("Quick start, charged ring"), "charged-ring"},
+                                                   {tr("Quick start with churn"), "churn"},
+                                                   {tr("One cluster"), "single-cluster"},
+                                                   {tr("Authors' 18 nodes"), "authors-18"},
+                                                   {tr("Authors' 20 nodes"), "authors-20"},
+                                                   {tr("Authors' 42 nodes"), "authors-42"}};
+    for (const auto& [words, name] : bundled) {
+        auto* entry = menu->addAction(words);
+        entry->setToolTip(tr("Opens a copy of %1.json").arg(name));
+        connect(entry, &QAction::triggered, this, [this, n = name] { Q_EMIT template_requested(n); });
+    }
+    menu->addSeparator();
+    add_shapes(*menu);
+    more->setMenu(menu);
+}
+
+void Palette::add_shapes(QMenu& menu) {
+    auto* box = new QWidget;
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    const auto spin = [&](const QString& words, const char* name, int least, int most, int value) {
+        auto* label = new QLabel(words);
+        auto* number = new QSpinBox;
+        number->setObjectName(QString::fromUtf8(name));
+        number->setAccessibleName(words);
+        number->setRange(least, most);
+        number->setValue(value);
+        label->setBuddy(number);
+        row->addWidget(label);
+        row->addWidget(number);
+        return number;
+    };
+    nodes_ = spin(tr("Nodes"), "shape_nodes", least_shape_nodes, most_nodes(Shape::random), 12);
+    seed_ = spin(tr("Seed"), "shape_seed", 0, 999'999, 1);
+    auto* numbers = new QWidgetAction(&menu);
+    numbers->setDefaultWidget(box);
+    menu.addAction(numbers);
+    const std::pair<QString, Shape> shapes[] = {{tr("Ring of so many"), Shape::ring},
+                                                {tr("Star of homes"), Shape::star},
+                                                {tr("Two data centres"), Shape::two_data_centres},
+                                                {tr("Random regions"), Shape::random}};
+    for (const auto& [words, shape] : shapes)
+        connect(menu.addAction(words), &QAction::triggered, this, [this, s = shape] {
+            Q_EMIT shape_requested(s, nodes_->value(), static_cast<quint64>(seed_->value()));
+        });
+}
+
+}  // namespace skippipe

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/window/remedies.h"
+
+#include <algorithm>
+
+#include <QHBoxLayout>
+#include <QPushButton>
+
+#include "core/experiment/model_size.h"
+#include "core/experiment/validate.h"
+#include "views/document/document.h"
+#include "views/theme/theme.h"
+#include "views/topology/edits.h"
+#include "views/topology/failure_edits.h"
+
+namespace skippipe {
+namespace {
+
+constexpr std::size_t most_remedies = 3;
+constexpr std::size_t most_nodes_linked = 64;  // every pair of them
+constexpr int most_stages_tried = 24;
+
+std::size_t count_errors(const Faults& faults) {
+    return static_cast<std::size_t>(std::count_if(
+        faults.begin(), faults.end(), [](const Fault& fault) { return fault.severity == Fault::Severity::error; }));
+}
+
+bool mends(const Remedy& remedy, const Fault& fault, const Experiment& experiment, std::size_t errors) {
+    Experiment mended = experiment;
+    remedy.mend(mended);
+    if (mended == experiment) return false;
+    const Faults left = validate(mended);
+    const bool is_gone = std::none_of(left.begin(), left.end(), [&](const Fault& other) {
+        return other.pointer == fault.pointer && other.severity == fault.severity;
+    });
+    const std::size_t before = errors - (fault.severity == Fault::Severity::error ? 1 : 0);
+    return is_gone && count_errors(left) <= before;
+}
+
+void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
+    const Selection subject = subject_of(fault.pointer, e);
+    if (subject.failure)
+        all.push_back(
+            {QObject::tr("Remove this failure"), [at = *subject.failure](Experiment& x) { remove_failure(x, at); }});
+    for (const auto& id : subject.nodes) {
+        const auto node =
+            std::find_if(e.topology.nodes.begin(), e.topology.nodes.end(), [&](const Node& n) { return n.id == id; });
+        if (!node->region.empty())
+            all.push_back({QObject::tr("Add region %1").arg(QString::fromStdString(node->region)),
+                           [r = node->region, x = node->x, y = node->y](Experiment& to) {
+                               to.topology.regions.push_back({r, x, y});
+                           }});
+        if (node->memory_bytes)
+            all.push_back({QObject::tr("Give it the memory that one microbatch needs"), [id](Experiment& x) {
+                               for (auto& n : x.topology.nodes)
+                                   if (n.id == id) n.memory_bytes = memory_for_one(x);
+                           }});
+        if (e.topology.nodes.size() <= most_nodes_linked)
+            all.push_back({QObject::tr("Link %1 to all others").arg(QString::fromStdString(id)), [id](Experiment& x) {
+                               std::vector<std::string> others;
+                               for (const auto& n : x.topology.nodes) others.push_back(n.id);
+                               for (const auto& other : others) add_link(x, id, other);
+                           }});
+        all.push_back({QObject::tr("Remove %1").arg(QString::fromStdString(id)),
+                       [id](Experiment& x) { remove_selected(x, {.nodes = {id}}); }});
+    }
+    if (!subject.links.empty())
+        all.push_back({QObject::tr("Remove this link"),
+                       [links = subject.links](Experiment& x) { remove_selected(x, {.links = links}); }});
+}
+
+void add_for_pipeline(std::vector<Remedy>& all, const Experiment& e) {
+    const int nodes = static_cast<int>(e.topology.nodes.size());
+    for (int stages = std::min(nodes, most_stages_tried); stages >= 2; --stages)
+        all.push_back({QObject::tr("Use %1 stages").arg(stages), [stages](Experiment& x) {
+                           x.pipeline.stages = stages;
+                           x.pipeline.stage_sizes.clear();
+                           x.pipeline.placement.clear();
+                           x.pipeline.blocks_per_stage.clear();
+                       }});
+    all.push_back({QObject::tr("Let the planner choose who is where"), [](Experiment& x) {
+                       x.pipeline.stage_sizes.clear();
+                       x.pipeline.placement.clear();
+                   }});
+    all.push_back({QObject::tr("Let the planner choose blocks"), [](Experiment& x) {
+                       x.pipeline.blocks_per_stage.clear();
+                       x.pipeline.plan_blocks = true;
+                   }});
+    all.push_back({QObject::tr("Skip nothing"), [](Experiment& x) { x.pipeline.skip_ratio = 0; }});
+    all.push_back(
+        {QObject::tr("One size for all microbatches"), [](Experiment& x) { x.pipeline.microbatch_sizes.clear(); }});
+    all.push_back({QObject::tr("Let data nodes start different numbers of microbatches"),
+                   [](Experiment& x) { x.pipeline.balance_data_nodes = false; }});
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment) {
+    std::vector<Remedy> all;
+    add_for_things(all, fault, experiment);
+    // The list of nodes or links as a whole: what is missing between them.
+    if (experiment.topology.nodes.size() > 1 && experiment.topology.nodes.size() <= most_nodes_linked)
+        all.push_back({QObject::tr("Link everything"), [](Experiment& x) {
+                           Selection everything;
+                           for (const auto& node : x.topology.nodes) everything.nodes.insert(node.id);
+                           for (const auto& region : x.topology.regions) everything.regions.insert(region.id);
+                           link_all(x, everything);
+                       }});
+    add_for_pipeline(all, experiment);
+    if (!experiment.failures.empty())
+        all.push_back(
+            {experiment.failures.size() == 1 ? QObject::tr("Remove the failure") : QObject::tr("Remove all failures"),
+             [](Experiment& x) { x.failures.clear(); }});
+    all.push_back({QObject::tr("Train under the virtual clock"), [](Experiment& x) {
+                       x.execution.clock = Clock::virtual_time;
+                       x.execution.transport = Transport::local;
+                       x.execution.ranks = 1;
+                   }});
+    all.push_back({QObject::tr("Charge reductions as a ring"),
+                   [](Experiment& x) { x.costs.all_reduce = AllReduceRule::charged; }});
+    const std::size_t errors = count_errors(validate(experiment));
+    std::vector<Remedy> found;
+    bool has_stages = false;
+    for (auto& remedy : all) {
+        const bool is_stages = remedy.words.startsWith(QObject::tr("Use %1 stages").section("%1", 0, 0));
+        if (found.size() == most_remedies || (is_stages && has_stages)) continue;
+        if (!mends(remedy, fault, experiment, errors)) continue;
+        has_stages = has_stages || is_stages;
+        found.push_back(std::move(remedy));
+    }
+    return found;
+}
+
+RemedyBar::RemedyBar(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document), words_(new QLabel(tr("Mend it:"))), row_(new QHBoxLayout(this)) {
+    setObjectName("remedies");
+    row_->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    words_->setProperty("role", "secondary");
+    row_->addWidget(words_);
+    row_->addStretch();
+    hide();
+}
+
+void RemedyBar::show_for(const Fault* fault) {
+    for (auto* old : findChildren<QPushButton*>()) {
+        row_->removeWidget(old);
+        old->hide();
+        old->deleteLater();  // it may be what was pressed
+    }
+    const auto remedies = fault == nullptr ? std::vector<Remedy>{} : remedies_for(*fault, document_.experiment());
+    setVisible(!remedies.empty());
+    int place = 1;
+    for (const auto& remedy : remedies) {
+        auto* button = new QPushButton(remedy.words);
+        connect(button, &QPushButton::clicked, this, [this, remedy] { document_.edit(remedy.words, remedy.mend); });
+        row_->insertWidget(place++, button);
+    }
+}
+
+}  // namespace skippipe
