@@ -130,12 +130,14 @@ QString take_screenshot(MainWindow& window, const Screenshot& shot) {
     if (!wait_until([&] { return !window.is_opening(); })) return QObject::tr("The experiment was not read in time");
     if (!is_shown) return window.banner().text();
     if (shot.view == "topology") {
-        const auto is_planned = [&] {
-            return !window.plans().is_busy() &&
-                   ((window.plans().outcome() != nullptr && !window.plans().is_outdated()) ||
-                    has_errors(window.document().faults()));
+        const auto is_explained = [&] {
+            const auto& plans = window.plans();
+            if (plans.is_busy()) return false;
+            const auto outcome = plans.outcome();
+            if (!outcome || plans.is_outdated()) return has_errors(window.document().faults());
+            return !outcome->has_plan || !outcome->timeline.complete || plans.explanation() != nullptr;
         };
-        if (!wait_until(is_planned)) return QObject::tr("The plan was not ready in time");
+        if (!wait_until(is_explained)) return QObject::tr("The plan was not ready in time");
     } else if (const QString problem = show_runs(window, shot); !problem.isEmpty()) {
         return problem;
     }
