@@ -12,7 +12,6 @@
 #include "app/cli/resuming.h"
 #include "app/cli/verbs.h"
 #include "core/experiment/io.h"
-#include "core/run/rank_failures.h"
 
 namespace skippipe::cli {
 
@@ -92,7 +91,6 @@ void fail_node(Context& context, const NodeLoss& loss) {
     if (std::none_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.id == loss.node; }))
         throw InputError("NODE", fmt::format("run {} has no node \"{}\"", run.id, loss.node), "",
                          "Name one of the experiment's nodes (`skippipe show`)");
-    if (const auto fault = cannot_lose(parsed.experiment)) throw InputError(Faults{*fault});
     nlohmann::ordered_json payload{{"node", loss.node}, {"back_after_s", nullptr}};
     if (loss.back_after_s) payload["back_after_s"] = *loss.back_after_s;
     tell(context, reader, run.id, "fail", payload.dump(), fmt::format("loses {} before the next iteration", loss.node));

@@ -8,7 +8,6 @@
 #include "app/cli/planning.h"
 #include "app/cli/train_job.h"
 #include "app/cli/verbs.h"
-#include "core/experiment/counts.h"
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
@@ -31,11 +30,6 @@ void check_executable(const Experiment& e) {
     if (how.transport == Transport::nccl)
         refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA",
                "Set it to \"gloo\", or to \"local\" with one rank");
-    if (queues_at_uplinks(e) && !e.failures.empty() && how.clock == Clock::wall)
-        refuse("/failures", "failures with uplinks or downlinks under the wall clock",
-               "ranks go on without what waits at such a queue",
-               "Set execution.clock to \"virtual\", or remove the failures, or the nodes' up_bytes_per_s and "
-               "down_bytes_per_s");
     if (how.ranks > 1 && how.clock == Clock::virtual_time)
         refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
                "the drawn network's time passes in one process",

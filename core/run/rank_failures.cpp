@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/index.h"
-#include "core/experiment/counts.h"
 
 namespace skippipe {
 
@@ -27,14 +26,6 @@ NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem
     const auto index = found - ids.begin();
     return {static_cast<int>(index), rank_of[at(index)],
             back.is_null() ? std::numeric_limits<double>::infinity() : back.get<double>()};
-}
-
-std::optional<Fault> cannot_lose(const Experiment& experiment) {
-    if (queues_at_uplinks(experiment) && experiment.execution.clock == skippipe::Clock::wall)
-        return Fault{"/topology/nodes", "no node of a run with uplinks or downlinks can be made to fail",
-                     "the clock is the wall's: ranks go on without what waits at such a queue",
-                     "Let nodes fail in a run whose nodes have no up_bytes_per_s and no down_bytes_per_s"};
-    return std::nullopt;
 }
 
 RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,

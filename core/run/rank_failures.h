@@ -22,9 +22,6 @@ struct NodeLoss {
 /// run.
 NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem, const std::vector<int>& rank_of);
 
-/// Why no node of such a run can be made to fail; nothing where it can.
-std::optional<Fault> cannot_lose(const Experiment& experiment);
-
 /// Nodes that the document's failures lose under the wall clock, by killing their ranks, when it is time.
 class RankFailures {
 public:

@@ -44,7 +44,6 @@ void Run::obey(const Command& taken) {
 
 void Run::fail_node(const std::string& payload) {
     try {
-        if (const auto fault = cannot_lose(job_.experiment)) throw InputError(Faults{*fault});
         const auto loss = loss_of_command(payload, job_.problem, failures_.rank_of());
         if (job_.experiment.execution.clock == Clock::virtual_time)
             ranks_.send(protocol::FailNode{loss.node, loss.back_after_s});

@@ -8,16 +8,27 @@ namespace launched {
 
 constexpr int patient_ms = 180'000, ranks = 4, stages = 3;
 
+/// How gradients are summed, and what each node's own connection carries: with one, transfers are held to the drawn
+/// network.
+struct Reductions {
+    const char* all_reduce = "charged";
+    QJsonObject connection = {};  ///< up_bytes_per_s, down_bytes_per_s
+};
+
 /// An experiment by the wall clock; `ranks_of` says of each stage which ranks have a node of it, named r1s2.
 inline QString laid_out(const Scene& scene, const std::vector<std::vector<int>>& ranks_of, int iterations,
-                        const QJsonObject& recovery = {}, const char* all_reduce = "charged") {
+                        const QJsonObject& recovery = {}, const Reductions& reductions = {}) {
     QJsonArray nodes, placement;
     int last_rank = 0;
     for (std::size_t stage = 0; stage < ranks_of.size(); ++stage) {
         QJsonArray ring;
         for (const int rank : ranks_of[stage]) {
             const auto id = QString("r%1s%2").arg(rank).arg(stage);
-            nodes.append(QJsonObject{{"id", id}, {"rank", rank}, {"seconds_per_sample_per_block", 0.01}});
+            auto node = reductions.connection;
+            node["id"] = id;
+            node["rank"] = rank;
+            node["seconds_per_sample_per_block"] = 0.01;
+            nodes.append(node);
             ring.append(id);
             last_rank = std::max(last_rank, rank);
         }
@@ -45,20 +56,24 @@ inline QString laid_out(const Scene& scene, const std::vector<std::vector<int>>&
                                  {"memory_microbatches", 8},
                                  {"planner", "skippipe"},
                                  {"plan_steps", 200}}},
-        {"costs", QJsonObject{{"all_reduce", all_reduce}}},
+        {"costs", QJsonObject{{"all_reduce", reductions.all_reduce}}},
         {"data", QJsonObject{{"source", "text"}, {"path", "corpus.txt"}, {"validation_samples", 4}}},
         {"training", QJsonObject{{"iterations", iterations}, {"validate_every", 40}, {"checkpoint_every", 15}}},
         {"recovery", recovery},
-        {"execution", QJsonObject{{"clock", "wall"}, {"transport", "gloo"}, {"ranks", last_rank + 1}, {"threads", 1}}}};
+        {"execution", QJsonObject{{"clock", "wall"},
+                                  {"transport", "gloo"},
+                                  {"ranks", last_rank + 1},
+                                  {"threads", 1},
+                                  {"shape_links", !reductions.connection.isEmpty()}}}};
     return scene.write("laid-out.json", QJsonDocument(document).toJson());
 }
 
 /// Every rank but one may be lost: each has a node of each stage.
 inline QString everywhere(const Scene& scene, int iterations, const QJsonObject& recovery = {},
-                          const char* all_reduce = "charged") {
+                          const Reductions& reductions = {}) {
     std::vector<int> all;
     for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
-    return laid_out(scene, std::vector(stages, all), iterations, recovery, all_reduce);
+    return laid_out(scene, std::vector(stages, all), iterations, recovery, reductions);
 }
 
 /// Of a rank.

@@ -84,9 +84,19 @@ private Q_SLOTS:
         QVERIFY2(down_s > 1 && down_s < 40, qPrintable(QString::number(down_s)));
     }
 
-    /// The rank of a node is killed in the iteration that the document says, and started again when it is back.
+    /// The rank of a node is killed in the iteration that the document says, and started again when it is back; of
+    /// nodes with uplinks as of any.
     void the_document_kills_a_rank() {
         auto document = quick_start(16, {{"clock", "wall"}, {"transport", "gloo"}, {"ranks", 4}});
+        auto topology = document["topology"].toObject();
+        auto nodes = topology["nodes"].toArray();
+        for (auto node : nodes) {
+            auto with_uplink = node.toObject();
+            with_uplink["up_bytes_per_s"] = 5e6;
+            node = with_uplink;
+        }
+        topology["nodes"] = nodes;
+        document["topology"] = topology;
         document["failures"] =
             QJsonArray{QJsonObject{{"kind", "crash"}, {"target", "n9"}, {"at_iteration", 2}, {"rejoin_after_s", 2}}};
         const auto out = told({"run", write("wall.json", document)}, 0);

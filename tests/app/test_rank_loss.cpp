@@ -15,10 +15,13 @@ struct Kind {
     std::vector<int> victims;
     int signal, iterations, rounds;
     bool at_once;
-    const char* all_reduce = "charged";
+    Reductions reductions = {};
 };
+/// Of every node.
+const QJsonObject home_connection{{"up_bytes_per_s", 5e6}, {"down_bytes_per_s", 2e7}};
 const Kind kinds[] = {{"one after the other", {1, 2, 3}, SIGKILL, 160, 4, false},
-                      {"reductions planned", {1, 2, 3}, SIGKILL, 160, 4, false, "planned"},
+                      {"reductions planned", {1, 2, 3}, SIGKILL, 160, 4, false, {"planned"}},
+                      {"planned, over uplinks", {1, 2, 3}, SIGKILL, 160, 4, false, {"planned", home_connection}},
                       {"half at once", {1, 3}, SIGKILL, 120, 1, true},
                       {"all but rank 0 at once", {1, 2, 3}, SIGKILL, 120, 1, true},
                       {"stopped", {2}, SIGSTOP, 120, 1, true}};
@@ -45,13 +48,13 @@ private Q_SLOTS:
 
     void the_others_go_on_data() {
         QTest::addColumn<int>("index");
-        for (int i = 0; i < 5; ++i) QTest::newRow(kinds[i].name) << i;
+        for (std::size_t i = 0; i < std::size(kinds); ++i) QTest::newRow(kinds[i].name) << static_cast<int>(i);
     }
     void the_others_go_on() {
         QFETCH(int, index);
         const auto& kind = kinds[index];
         const Scene scene;
-        const auto file = everywhere(scene, kind.iterations, {}, kind.all_reduce);
+        const auto file = everywhere(scene, kind.iterations, {}, kind.reductions);
         auto undisturbed = start(scene, {"run", file});
         QVERIFY(undisturbed.ended(patient_ms));
         QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());

@@ -75,19 +75,6 @@ private Q_SLOTS:
                                 R"({"node": "c", "back_after_s": -1})", R"({"node": "c", "back_after_s": "soon"})"})
             QVERIFY_THROWS_EXCEPTION(InputError, loss_of_command(bad, problem_, ranks));
     }
-
-    void who_cannot_lose_a_node_is_told() {
-        Experiment experiment;
-        QVERIFY(!cannot_lose(experiment));
-        experiment.costs.all_reduce = AllReduceRule::planned;
-        QVERIFY(!cannot_lose(experiment));
-        experiment.topology.nodes.push_back({.id = "home", .up_bytes_per_s = 1e6});
-        QVERIFY(!cannot_lose(experiment));
-        experiment.execution.clock = skippipe::Clock::wall;
-        QCOMPARE(cannot_lose(experiment)->pointer, std::string("/topology/nodes"));
-        experiment.costs.links = LinkRule::unlimited;  // where its rate is the line's
-        QVERIFY(!cannot_lose(experiment));
-    }
 };
 
 QTEST_APPLESS_MAIN(TestRankFailures)
