@@ -34,6 +34,7 @@ nlohmann::ordered_json summary_json(const TortureSummary& summary) {
                                 {"lost_gradients", summary.lost_gradients},
                                 {"dropped_microbatches", summary.dropped},
                                 {"abandoned", summary.abandoned},
+                                {"moved_nodes", summary.moved},
                                 {"seconds", summary.seconds},
                                 {"faults", nlohmann::ordered_json::array()}};
     for (const auto& failing : summary.faults)
@@ -76,9 +77,9 @@ void torture_all(const TortureOptions& options, Context& context) {
     }
     std::cout << fmt::format(
         "{} seeds in {}: {} recoveries, {} operations run again, {} microbatches left out, {} gradients reported lost, "
-        "{} iterations without a way on, {} faults\n",
+        "{} iterations without a way on, {} nodes to other stages, {} faults\n",
         summary.seeds, format_seconds(summary.seconds), summary.recoveries, summary.redone, summary.dropped,
-        summary.lost_gradients, summary.abandoned, summary.faults.size());
+        summary.lost_gradients, summary.abandoned, summary.moved, summary.faults.size());
     for (const auto& failing : summary.faults)
         std::cout << fmt::format("seed {}: {}\n  repeat it: {}\n", failing.seed, failing.fault, command_of(failing));
 }

@@ -102,6 +102,14 @@ struct NeighbourWeights {
     std::vector<float> weights;  ///< as ComputeBackend::weights has them
 };
 
+/// A node gets another stage between two iterations, with weights and AdamW's state of a node that holds it.
+struct NodeMove {
+    int node = 0;
+    int stage = -1;  ///< from then on; -1: none, it is left out
+    int from = -1;   ///< who has it; -1: nobody, it is left out
+    bool operator==(const NodeMove&) const = default;
+};
+
 /// What rounding took away so far from the messages of a microbatch from node to node, to be added to the next one
 /// (int8's error feedback).
 struct MessageResidual {
@@ -164,6 +172,10 @@ public:
     virtual void go_on(const Replan& rest);
     /// Between iterations: a lost node is there again, with weights and AdamW's state of a sibling.
     virtual void rejoin(int node, int sibling);
+
+    /// Between iterations, in place of `follow`: nodes change their stages, as many blocks each. All that is given is
+    /// what it was before the first of them moves.
+    virtual void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves);
 
     /// Between iterations: a node's blocks become the weighted mean of those of other stages (of as many blocks each,
     /// else block i of n takes the one at i / n), AdamW's moments and steps begin anew, and the stage's learning rate

@@ -33,7 +33,8 @@ FailingNetwork::FailingNetwork(const Experiment& experiment, const Problem& prob
       controller_(controller_of(experiment.recovery.policy)),
       execution_(std::make_unique<PlanExecution>(experiment, problem, one_rank_schedule(problem.nodes(), base), compute,
                                                  transport)) {
-    for (const auto& absent : start.position.members.absent) compute_.lose(absent.node);
+    for (const auto& absent : start.position.members.absent)
+        if (survival_.stage_of(absent.node) >= 0) compute_.lose(absent.node);
 }
 
 /// Only what some failure may go back to is worth its memory.
@@ -86,6 +87,7 @@ RankIteration FailingNetwork::run_once(int iteration, double network_s, std::vec
     auto ran = execution_->run(iteration, disturbances, *controller_);
     ran.disturbances -= std::min(lasting, ran.disturbances);
     survival_.happened(iteration, events, ran.disturbances);
+    survival_.lose_spares(iteration, network_s, ran.timeline.iteration_s);
     if (listener_)
         for (const auto& report : ran.recoveries) listener_->recovered(iteration, network_s, report);
     std::map<int, double> since_s;
@@ -98,9 +100,10 @@ RankIteration FailingNetwork::run_once(int iteration, double network_s, std::vec
 }
 
 void FailingNetwork::lose(int iteration, const TrainingCommand::Loss& loss, double& network_s) {
-    if (survival_.down(loss.node) || survival_.stage_of(loss.node) < 0) return;
-    compute_.lose(loss.node);
+    if (survival_.down(loss.node)) return;
     survival_.lose(loss.node, network_s + loss.back_after_s);
+    if (survival_.stage_of(loss.node) < 0) return;  // nobody misses it
+    compute_.lose(loss.node);
     const double known_s = detected_s(experiment_.recovery, network_s);
     if (listener_)
         listener_->recovered(iteration, network_s, {.nodes = {loss.node}, .detected_s = known_s - network_s});
@@ -125,7 +128,7 @@ void FailingNetwork::take_stock(int iteration, double& network_s) {
         try {
             const auto& plan = survival_.plan(network_s);
             network_s = std::max(network_s, survival_.take_wait_s());
-            if (plan != schedule().plan || survival_.network_changed()) change_plan(plan);
+            if (plan != schedule().plan || survival_.network_changed()) network_s += change_plan(plan);
             if (const auto why = survival_.take_reason(); !why.empty() && listener_)
                 listener_->plan_switched(iteration, plan, why);
             return;
@@ -167,12 +170,15 @@ double FailingNetwork::start_alone(int node) {
     return recovery.restore_s;
 }
 
-void FailingNetwork::change_plan(const Plan& plan) {
+/// How long it takes until nodes that go to other stages have what they need there.
+double FailingNetwork::change_plan(const Plan& plan) {
     auto next = one_rank_schedule(problem_.nodes(), plan);
-    compute_.follow(next);
+    const auto moves = survival_.take_moves();
+    moves.list.empty() ? compute_.follow(next) : compute_.move(next, moves.list);
     execution_.reset();
     execution_ =
         std::make_unique<PlanExecution>(experiment_, survival_.network(), std::move(next), compute_, transport_);
+    return moves.lasts_s;
 }
 
 }  // namespace skippipe

@@ -46,7 +46,7 @@ private:
     void take_stock(int iteration, double& network_s);
     double bring_back(const std::vector<int>& nodes);
     double start_alone(int node);
-    void change_plan(const Plan& plan);
+    double change_plan(const Plan& plan);
     RankIteration run_once(int iteration, double network_s, std::vector<FailureEvent>& events);
     std::nullopt_t go_back(int iteration, double from_s, double restore_s, std::string why);
 

@@ -11,7 +11,11 @@
 
 namespace skippipe {
 
-LedgerCompute::LedgerCompute(int nodes, const Plan& plan) : nodes_(nodes), plan_(plan) { begin_iteration(0); }
+LedgerCompute::LedgerCompute(int nodes, const Plan& plan) : nodes_(nodes), steps_(plan.stages.size(), 0), plan_(plan) {
+    begin_iteration(0);
+    for (int stage = 0; at(stage) < plan.stages.size(); ++stage)
+        for (const int node : plan.stages[at(stage)]) copies_[node] = {stage, 0};
+}
 
 void LedgerCompute::follow(const RankSchedule& schedule) { plan_ = schedule.plan; }
 
@@ -97,6 +101,7 @@ void LedgerCompute::submit(const ComputeTask& task, Buffer, Completion) {
 
 void LedgerCompute::lose(int node) {
     lost_.insert(node);
+    copies_.erase(node);
     std::erase_if(visits_, [&](const auto& item) { return item.first.first == node; });
 }
 
@@ -118,6 +123,43 @@ StageSum LedgerCompute::reduce(int stage, RankTransport&) {
         if (stage_of_[at(key.first)] == stage && !lost_.contains(key.first)) sum.tokens += visit.gradients;
     if (sum.tokens > 0) sum.squared_norm = 1;
     return sum;
+}
+
+void LedgerCompute::step(int, const std::vector<StageSum>& sums) {
+    for (std::size_t stage = 0; stage < sums.size(); ++stage) {
+        if (sums[stage].tokens == 0) continue;
+        ++steps_[stage];
+        for (auto& [node, copy] : copies_) copy.steps += copy.stage == static_cast<int>(stage) ? 1 : 0;
+    }
+}
+
+void LedgerCompute::rejoin(int node, int sibling) {
+    lost_.erase(node);
+    copies_[node] = copies_.at(sibling);
+}
+
+void LedgerCompute::move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) {
+    const auto before = copies_;
+    for (const auto& move : moves) {
+        copies_.erase(move.node);
+        if (move.stage < 0) continue;
+        const auto given = before.find(move.from);
+        if (given == before.end() || given->second.stage != move.stage)
+            throw std::logic_error(
+                fmt::format("node {} gets stage {} from node {}, which has it not", move.node, move.stage, move.from));
+        copies_[move.node] = given->second;
+    }
+    follow(schedule);
+}
+
+int LedgerCompute::unequal_replica() const {
+    for (int stage = 0; at(stage) < plan_.stages.size(); ++stage)
+        for (const int node : plan_.stages[at(stage)]) {
+            if (lost_.contains(node)) continue;
+            const auto copy = copies_.find(node);
+            if (copy == copies_.end() || copy->second != Copy{stage, steps_[at(stage)]}) return node;
+        }
+    return -1;
 }
 
 int LedgerCompute::counted(int microbatch, int stage) const {

@@ -13,7 +13,8 @@ namespace skippipe {
 
 /// Computes nothing and keeps the books of one process that drives every node: who holds which input, activation,
 /// result and gradient. What no node could have done, because it had not what that needs, throws std::logic_error;
-/// after the reductions it is known of every microbatch and stage how often its gradient counts. For `torture`, and for
+/// after the reductions it is known of every microbatch and stage how often its gradient counts, and after steps and
+/// moves which weights each node has. For `torture`, and for
 /// tests of what happens when nodes are lost.
 class LedgerCompute final : public ComputeBackend {
 public:
@@ -31,7 +32,9 @@ public:
     void go_on(const Replan& rest) override;
     StageSum reduce(int stage, RankTransport& transport) override;
     RankLoss loss() const override { return {}; }
-    void step(int, const std::vector<StageSum>&) override {}
+    void step(int iteration, const std::vector<StageSum>& sums) override;
+    void rejoin(int node, int sibling) override;
+    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) override;
     ValidationResult validate(RankTransport&) override { return {}; }
     std::vector<float> weights(int) const override { return {}; }
     StageState state(int) const override { return {}; }
@@ -43,6 +46,8 @@ public:
     int counted(int microbatch, int stage) const;
     /// How often the gradient of the head does.
     int counted_head(int microbatch) const;
+    /// The first node whose weights are not those of its stage, by how often both have stepped; -1: none.
+    int unequal_replica() const;
     /// How many microbatches' activations a node holds.
     int held(int node) const;
     const std::vector<NodeIndex>& path(int microbatch) const { return paths_.at(microbatch); }
@@ -56,6 +61,11 @@ private:
         bool output = false, gradient_out = false, loss_gradient = false;  ///< what it keeps of its results
         int gradients = 0, heads = 0;                                      ///< added up
     };
+    /// Weights that a node has: of which stage, after so many steps.
+    struct Copy {
+        int stage = -1, steps = 0;
+        bool operator==(const Copy&) const = default;
+    };
     Visit& visit(int node, int microbatch) { return visits_[{node, microbatch}]; }
     int hop_of(int node, int microbatch) const;
     /// What the operation waits for, of the visit that runs it.
@@ -68,6 +78,8 @@ private:
     PerNode<StageIndex> stage_of_;
     std::set<int> lost_;
     std::map<std::pair<int, int>, Visit> visits_;  ///< by node and microbatch
+    std::map<int, Copy> copies_;                   ///< by node
+    PerStage<int> steps_;
     Plan plan_;
 };
 

@@ -4,23 +4,26 @@
 #include <future>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 #include "core/planner/planner.h"
 
 namespace skippipe {
 
-/// Plans anew for those who are left after a loss, on a thread beside the training. Nodes stay in their stages: weights
-/// do not travel. A plan depends on what it was begun with alone, not on how long it took.
+/// Plans anew for those who are left after a loss, on a thread beside the training. Nodes stay in their stages, unless
+/// other places are worth what it takes to move weights. A plan depends on what it was begun with alone, not on how
+/// long it took.
 class PlanAhead {
 public:
-    /// `planner`, null: nobody plans, and nothing is ever begun. It outlives this.
-    PlanAhead(const Planner* planner, std::uint64_t seed, std::int64_t steps)
-        : planner_(planner), seed_(seed), steps_(steps) {}
+    /// `planner`, null: nobody plans, and nothing is ever begun. It outlives this. `move_s`: network time that nodes
+    /// may take to go to other stages; 0: they stay.
+    PlanAhead(const Planner* planner, std::uint64_t seed, std::int64_t steps, double move_s = 0)
+        : planner_(planner), seed_(seed), steps_(steps), move_s_(move_s) {}
     ~PlanAhead() { give_up(); }
 
-    /// `start`: the plan in force on `network`. What was begun before is given up. Nothing is begun where a stage has
-    /// no node left: planners know no such plan.
-    void begin(const Problem& network, const Plan& start);
+    /// `start`: the plan in force on `network`; `spares`: nodes that are there and have no stage in it. What was begun
+    /// before is given up. Nothing is begun where a stage has no node left: planners know no such plan.
+    void begin(const Problem& network, const Plan& start, std::vector<NodeIndex> spares = {});
     void give_up();
     bool begun() const { return result_.valid(); }
     /// Of what was begun; does not wait.
@@ -33,6 +36,7 @@ private:
     const Planner* planner_;
     std::uint64_t seed_;
     std::int64_t steps_;
+    double move_s_;
     std::stop_source stop_;
     std::future<std::optional<Plan>> result_;
 };

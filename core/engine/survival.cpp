@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -14,40 +15,41 @@
 
 namespace skippipe {
 
-namespace {
-/// Weights and the two moments of the optimizer, each as many bytes.
-constexpr double fetched_per_weight_byte = 3;
-}  // namespace
-
 Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner,
                    const Membership& members)
     : experiment_(experiment),
       problem_(problem),
       schedule_(experiment, problem),
       controller_(experiment.recovery.policy),
-      ahead_(experiment.recovery.planning_s > 0 ? planner : nullptr, experiment.seed, experiment.pipeline.plan_steps),
+      ahead_(experiment.recovery.planning_s > 0 ? planner : nullptr, experiment.seed, experiment.pipeline.plan_steps,
+             experiment.recovery.move_nodes_s),
       base_(std::move(base)),
       stage_of_(stage_of_nodes(base_, problem.nodes())),
+      placed_(members.placed),
       slower_(members.slower),
       network_(problem),
       uncut_(problem),
       squared_norms_(members.squared_norms) {
     for (const auto& absent : members.absent) {
-        down_[absent.node] = absent.back_s;
-        lost_as_[absent.node] = absent.lost_as;
+        auto& here = down_[absent.node] = absent;
+        if (here.stage < 0) here.stage = stage_of_[at(absent.node)];
         losses_ = std::max(losses_, absent.lost_as);
     }
     network_changed_ = !slower_.empty();
     if (network_changed_) update_network();
-    if (members.since_s >= 0 && (!down_.empty() || !slower_.empty())) resumed_since_s_ = members.since_s;
+    const bool disturbed = !down_.empty() || !slower_.empty() || placed_ != Membership::Placed{};
+    if (members.since_s >= 0 && disturbed) resumed_ = this->members();
+    if (resumed_) resumed_->since_s = members.since_s;
 }
 
 Membership Survival::members() const {
     std::vector<NodeIndex> down;
-    for (const auto& [node, back_s] : down_) down.emplace_back(node);
-    Membership members{
-        .slower = slower_, .since_s = planned_for_ == down ? since_s_ : -1, .squared_norms = squared_norms_};
-    for (const auto& [node, back_s] : down_) members.absent.push_back({node, back_s, lost_as_.at(node)});
+    for (const auto& [node, absent] : down_) down.emplace_back(node);
+    Membership members{.slower = slower_,
+                       .placed = placed_,
+                       .since_s = planned_for_ == down ? since_s_ : -1,
+                       .squared_norms = squared_norms_};
+    for (const auto& [node, absent] : down_) members.absent.push_back(absent);
     return members;
 }
 
@@ -77,9 +79,17 @@ void Survival::happened(int iteration, const std::vector<FailureEvent>& events, 
     if (network_changed_) update_network();
 }
 
-void Survival::lose(int node, double back_s) {
-    down_[node] = back_s;
-    lost_as_[node] = ++losses_;
+void Survival::lose(int node, double back_s) { down_[node] = {node, back_s, ++losses_, stage_of_[at(node)]}; }
+
+void Survival::lose_spares(int iteration, double offset_s, double lasted_s) {
+    for (const auto& event : schedule_.of_iteration(iteration, offset_s, expected_s_, base_.stages)) {
+        const auto& [at_s, change, known_s, seed] = event.disturbance;
+        const bool is_spare = change.kind == NetworkChange::Kind::node_down && stage_of_[at(change.node)] < 0;
+        if (!is_spare || at_s >= lasted_s || down(change.node) || happened_.contains({event.failure, iteration}))
+            continue;
+        note(event.failure, iteration);
+        lose(change.node, event.back_s);
+    }
 }
 
 void Survival::note(std::size_t failure, int iteration) {
@@ -114,9 +124,10 @@ void Survival::update_network() {
 
 std::vector<int> Survival::bring_back(double network_s) {
     std::vector<int> back;
-    for (const auto& [node, back_s] : down_)
-        if (back_s <= network_s && !waits_for_another(node, network_s)) back.push_back(node);
+    for (const auto& [node, absent] : down_)
+        if (absent.back_s <= network_s && !waits_for_another(node, network_s)) back.push_back(node);
     for (const int node : back) down_.erase(node);
+    std::erase_if(back, [&](int node) { return stage_of(node) < 0; });
     const auto faster =
         std::erase_if(slower_, [&](const Membership::Slower& slower) { return slower.back_s <= network_s; });
     if (faster > 0) update_network();
@@ -126,12 +137,12 @@ std::vector<int> Survival::bring_back(double network_s) {
 
 /// Where a whole stage was lost, the node that was lost last has its newest weights: the others wait for it.
 bool Survival::waits_for_another(int node, double network_s) const {
-    if (experiment_.recovery.rebuild != StageRebuild::disk) return false;
+    if (experiment_.recovery.rebuild != StageRebuild::disk || stage_of(node) < 0) return false;
     for (const int other : base_.stages[at(stage_of_[at(node)])]) {
         const auto lost = down_.find(other);
         if (lost == down_.end()) return false;
-        if (lost_as_.at(other) > lost_as_.at(node) && lost->second > network_s && std::isfinite(lost->second))
-            return true;
+        const double back_s = lost->second.back_s;
+        if (lost->second.lost_as > down_.at(node).lost_as && back_s > network_s && std::isfinite(back_s)) return true;
     }
     return false;
 }
@@ -144,7 +155,7 @@ double Survival::next_back_s(double network_s) const {
     for (const auto& ring : base_.stages)
         if (std::all_of(ring.begin(), ring.end(), [&](int node) { return down(node); }))
             for (const int node : ring)
-                if (down_.at(node) > network_s) next_s = std::min(next_s, down_.at(node));
+                if (const double back_s = down_.at(node).back_s; back_s > network_s) next_s = std::min(next_s, back_s);
     return next_s;
 }
 
@@ -154,14 +165,8 @@ int Survival::sibling(int node, const std::vector<int>& among) const {
     return -1;
 }
 
-double Survival::travel_s(int from, int node, double bytes) const {
-    const auto& hop = network_.hop(NodeIndex(from), NodeIndex(node));
-    if (hop.line == no_line) return 0;
-    return bytes / network_.alone_bytes_per_s(NodeIndex(from), NodeIndex(node)) + hop.latency_s + network_.overhead_s;
-}
-
 double Survival::fetch_s(int sibling, int node) const {
-    return travel_s(sibling, node, fetched_per_weight_byte * network_.weight_bytes(StageIndex(stage_of_[at(node)])));
+    return travel_s(network_, sibling, node, state_bytes(network_, stage_of_[at(node)]));
 }
 
 std::vector<RebuildSource> Survival::neighbours(int node) const {
@@ -172,8 +177,8 @@ std::vector<RebuildSource> Survival::neighbours(int node) const {
 double Survival::rebuild_s(const std::vector<RebuildSource>& from, int node) const {
     double slowest_s = 0;
     for (const auto& source : from)
-        slowest_s = std::max(
-            slowest_s, travel_s(source.node, node, network_.weight_bytes(StageIndex(stage_of_[at(source.node)]))));
+        slowest_s = std::max(slowest_s, travel_s(network_, source.node, node,
+                                                 network_.weight_bytes(StageIndex(stage_of_[at(source.node)]))));
     return slowest_s;
 }
 
@@ -185,7 +190,7 @@ void Survival::reduced(const std::vector<StageSum>& sums) {
 
 const Plan& Survival::plan(double network_s) {
     std::vector<NodeIndex> down;
-    for (const auto& [node, back_s] : down_) down.emplace_back(node);
+    for (const auto& [node, absent] : down_) down.emplace_back(node);
     if (planned_for_ != down) repair_plan(std::move(down), network_s);
     if (ahead_.begun() && network_s >= since_s_ + experiment_.recovery.planning_s) plan_anew();
     return plan_;
@@ -194,9 +199,12 @@ const Plan& Survival::plan(double network_s) {
 void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
     planned_for_.reset();
     ahead_.give_up();
-    plan_ = plan_without(uncut_, base_, down, controller_);
-    since_s_ = resumed_since_s_ ? *std::exchange(resumed_since_s_, std::nullopt) : network_s;
-    if (!down.empty() || !slower_.empty()) ahead_.begin(network_, plan_);
+    auto missed = down;
+    std::erase_if(missed, [&](NodeIndex node) { return stage_of_[node] < 0; });
+    plan_ = plan_without(uncut_, base_, missed, controller_);
+    const auto resumed = std::exchange(resumed_, std::nullopt);
+    since_s_ = resumed && same_members(*resumed) ? resumed->since_s : network_s;
+    if (!is_as_placed(down)) ahead_.begin(network_, plan_, spares());
     const auto cut = [&](NodeIndex from, NodeIndex to) { return !network_.reachable(from, to); };
     if (any_way(plan_, true, network_.charge_all_reduce, cut) ||
         (network_.plan_reductions && any_reduction(network_, plan_, cut))) {
@@ -206,7 +214,7 @@ void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
             throw InputError("links", "no plan goes around the links that are cut",
                              "nodes stay in their stages, and messages go where the network has links",
                              "Let the link come back (rejoin_after_s), draw another one, and leave planning_s above 0");
-        plan_ = std::move(*around);
+        go_over_to(std::move(*around));
         waits_s_ = since_s_ + experiment_.recovery.planning_s;
     }
     expected_s_ = evaluate(network_, plan_).iteration_s;
@@ -216,19 +224,58 @@ void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
 void Survival::plan_anew() {
     auto better = ahead_.take();
     if (!better) return;
-    plan_ = std::move(*better);
+    go_over_to(std::move(*better));
     const double before_s = std::exchange(expected_s_, evaluate(network_, plan_).iteration_s);
     reason_ = fmt::format("planned anew for the nodes that are left: {} an iteration, {} before",
                           format_seconds(expected_s_), format_seconds(before_s));
+    const auto moved =
+        std::count_if(moves_.list.begin(), moves_.list.end(), [](const auto& m) { return m.stage >= 0; });
+    if (moved > 0)
+        reason_ += fmt::format("; {} node{} to another stage, which takes {}", moved, moved == 1 ? " goes" : "s go",
+                               format_seconds(moves_.lasts_s));
+}
+
+/// Where nodes change their stages, those who are lost have none any more: who comes back waits for the next plan.
+void Survival::go_over_to(Plan better) {
+    const PlannedProblem planned(network_, better.blocks);
+    moves_ = moves_between(planned.get(), plan_.stages, better.stages);
+    if (const auto fault = fault_of_moves(planned.get(), plan_.stages, better.stages, moves_.list);
+        !moves_.possible || !fault.empty())
+        throw std::logic_error("a plan made anew places nodes where they cannot go: " + fault);
+    plan_ = std::move(better);
+    if (moves_.list.empty()) return;
+    for (const auto& [node, absent] : down_)
+        if (stage_of_[at(node)] >= 0) moves_.list.push_back({node, -1, -1});
+    base_ = plan_;
+    stage_of_ = stage_of_nodes(base_, problem_.nodes());
+    placed_ = {.slower = slower_};
+    for (const auto& [node, absent] : down_) placed_.without.emplace_back(node);
+}
+
+bool Survival::same_members(const Membership& then) const {
+    const auto is_down = [&](const Membership::Absent& absent) { return down(absent.node); };
+    return then.slower == slower_ && then.absent.size() == down_.size() &&
+           std::all_of(then.absent.begin(), then.absent.end(), is_down);
+}
+
+bool Survival::is_as_placed(const std::vector<NodeIndex>& down) const {
+    return placed_.without == down && placed_.slower == slower_;
+}
+
+std::vector<NodeIndex> Survival::spares() const {
+    std::vector<NodeIndex> spares;
+    for (NodeIndex node = 0; node < problem_.nodes(); ++node)
+        if (stage_of_[node] < 0 && !down(node)) spares.push_back(node);
+    return spares;
 }
 
 void Survival::add_down(const std::map<int, double>& since_s, double iteration_s, std::vector<Span>& spans) const {
-    for (const auto& [node, back_s] : down_) {
+    for (const auto& [node, absent] : down_) {
         const auto lost = since_s.find(node);
         const double from_s = lost == since_s.end() ? 0 : lost->second;
         if (iteration_s > from_s)
             spans.push_back(
-                {SpanKind::down, NodeIndex(node), -1, stage_of_[at(node)], -1, from_s, from_s, iteration_s, 0});
+                {SpanKind::down, NodeIndex(node), -1, StageIndex(absent.stage), -1, from_s, from_s, iteration_s, 0});
     }
 }
 

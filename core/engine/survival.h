@@ -8,6 +8,7 @@
 
 #include "core/engine/compute.h"
 #include "core/engine/failures.h"
+#include "core/engine/moves.h"
 #include "core/engine/plan_ahead.h"
 
 namespace skippipe {
@@ -19,24 +20,35 @@ struct Membership {
         int node = 0;
         double back_s = 0;
         int lost_as = 0;  ///< the how-manieth loss of the training
+        int stage = -1;   ///< that it held
+        bool operator==(const Absent&) const = default;
     };
     struct Slower {
         NetworkChange change;
         double back_s = 0;
         std::uint64_t seed = 0;  ///< of what varies
+        bool operator==(const Slower&) const = default;
+    };
+    /// For whom nodes were placed in the stages where they are.
+    struct Placed {
+        std::vector<NodeIndex> without;  ///< who was absent then
+        std::vector<Slower> slower;
+        bool operator==(const Placed&) const = default;
     };
     std::vector<Absent> absent;
     std::vector<Slower> slower;
+    Placed placed;                       ///< with everybody, at first
     double since_s = 0;                  ///< when the plan for them came into force; negative: it has not yet
     std::vector<double> squared_norms;   ///< of each stage's last gradient; negative or none: not known
     std::vector<double> learning_rates;  ///< of each stage where neighbours have made some anew; wall clock. None: 1
+    bool operator==(const Membership&) const = default;
 };
 
 /// Who is there, how fast the network is, and by which plan iterations go, while failures happen and pass.
 class Survival {
 public:
-    /// `base`: the plan with everybody there. `planner`: plans anew for those who are left; null: nobody does. All but
-    /// the plan outlive it.
+    /// `base`: the plan by which nodes were placed, with all of them there. `planner`: plans anew for those who are
+    /// left; null: nobody does. All but the plan outlive it.
     Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner = nullptr,
              const Membership& members = {});
 
@@ -51,19 +63,23 @@ public:
     std::optional<CoordinatorLoss> coordinator_lost(int iteration, double offset_s) const;
     /// A node is lost between two iterations, and back at `back_s` of network time.
     void lose(int node, double back_s);
+    /// Nodes without a stage that are lost in an iteration: nobody misses them.
+    void lose_spares(int iteration, double offset_s, double lasted_s);
     /// What happens once an iteration has happened in this one.
     void note(std::size_t failure, int iteration);
     /// The first `count` of them have happened. What happens once an iteration does not happen again where that begins
     /// again.
     void happened(int iteration, const std::vector<FailureEvent>& events, std::size_t count);
 
-    /// Nodes that are back at `network_s`; what was slower until then is as before.
+    /// Nodes with a stage that are back at `network_s`; those without are there too, and what was slower until then is
+    /// as before.
     std::vector<int> bring_back(double network_s);
     /// When, after `network_s`, the next lost node of a stage without any, or link that was cut, is back; infinite:
     /// none.
     double next_back_s(double network_s) const;
 
     bool down(int node) const { return down_.contains(node); }
+    /// -1: none.
     int stage_of(int node) const { return stage_of_[at(node)]; }
     /// A node of the same stage that is there; -1: none. `among`: nodes that are not ready to give anything.
     int sibling(int node, const std::vector<int>& among) const;
@@ -84,6 +100,8 @@ public:
     /// First the repaired plan, then, planning_s after it came into force, one made anew. `network_s`: where the next
     /// iteration begins.
     const Plan& plan(double network_s);
+    /// What has to be done before plan() is gone over to, once: nodes change their stages.
+    Moves take_moves() { return std::exchange(moves_, {}); }
     /// Of plan(), with nothing else going wrong.
     double expected_s() const { return expected_s_; }
     /// Until when the training waits for a plan without which it cannot go on; 0: it does not.
@@ -97,8 +115,11 @@ private:
     void update_network();
     void repair_plan(std::vector<NodeIndex> down, double network_s);
     void plan_anew();
+    void go_over_to(Plan better);
+    bool same_members(const Membership& then) const;
+    bool is_as_placed(const std::vector<NodeIndex>& down) const;
+    std::vector<NodeIndex> spares() const;
     bool waits_for_another(int node, double network_s) const;
-    double travel_s(int from, int node, double bytes) const;
 
     const Experiment& experiment_;
     const Problem& problem_;
@@ -106,19 +127,20 @@ private:
     ReplanController controller_;
     PlanAhead ahead_;
     Plan base_, plan_;
-    PerNode<StageIndex> stage_of_;  ///< of base_
-    std::map<int, double> down_;    ///< nodes that are lost, and when they are back (network time)
+    PerNode<StageIndex> stage_of_;            ///< of base_
+    Membership::Placed placed_;               ///< for whom base_ was made
+    std::map<int, Membership::Absent> down_;  ///< nodes that are lost
     std::vector<Membership::Slower> slower_;
     Problem network_, uncut_;  ///< the latter with the links that are cut
     bool network_changed_ = false;
     int losses_ = 0;
     std::set<std::pair<std::size_t, int>> happened_;     ///< failures by iteration, and the iteration they happened in
-    std::map<int, int> lost_as_;                         ///< lost nodes by the order in which they were lost
     std::optional<std::vector<NodeIndex>> planned_for_;  ///< down then
-    std::optional<double> resumed_since_s_;              ///< Membership::since_s of a checkpoint, until it is used
+    std::optional<Membership> resumed_;                  ///< what a checkpoint said, until the first plan is in force
     double since_s_ = 0, expected_s_ = 0, waits_s_ = 0;
     std::vector<double> squared_norms_;  ///< as in Membership
     std::string reason_;
+    Moves moves_;  ///< that lead to plan_ and are not made yet
 };
 
 }  // namespace skippipe

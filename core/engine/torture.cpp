@@ -16,7 +16,9 @@
 #include "core/base/infinite.h"
 #include "core/base/rng.h"
 #include "core/engine/ledger_compute.h"
+#include "core/engine/moves.h"
 #include "core/engine/virtual_clock.h"
+#include "core/planner/plan/part.h"
 #include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
@@ -91,14 +93,9 @@ std::string check_books(const TortureScene& scene, const LedgerCompute& ledger, 
     return {};
 }
 
-TortureOutcome run(const TortureScene& scene, const std::function<void(Replan&)>& tamper) {
-    LedgerCompute ledger(scene.problem.nodes(), scene.plan);
-    const auto schedule = one_rank_schedule(scene.problem.nodes(), scene.plan);
-    const PlannedProblem planned(scene.problem, scene.plan.blocks);
-    VirtualClock clock(planned.get(), schedule, ledger);
-    Driver driver(planned.get(), schedule, 0, clock);
-    Watched controller(scene.policy, tamper);
-    const auto result = driver.run_iteration(0, scene.disturbances, controller);
+/// What is to be said of an iteration that has run.
+TortureOutcome checked(const TortureScene& scene, const RankIteration& result, const Watched& controller,
+                       const LedgerCompute& ledger) {
     TortureOutcome outcome{.abandoned = !result.abandoned.empty(), .recoveries = controller.count};
     if (outcome.abandoned) return outcome;
     for (const auto& report : result.recoveries) {
@@ -223,9 +220,116 @@ void draw_transfers(Draw& draw, Problem& problem, Plan& plan) {
         for (const auto& id : problem.node_ids) problem.line_names.push_back(queue + (" of " + id));
 }
 
-TortureCase shrink(TortureCase failing, const std::function<void(Replan&)>& tamper) {
+/// Iterations on one ledger: the scene's, and where every stage has a node left, one by another plan.
+class TorturedTraining {
+public:
+    TorturedTraining(const TortureScene& scene, const TortureTampering& tampering)
+        : scene_(scene),
+          tampering_(tampering),
+          ledger_(scene.problem.nodes(), scene.plan),
+          draw_{Rng(scene.next_seed)} {}
+
+    TortureOutcome run() {
+        auto outcome = iterate();
+        if (outcome.abandoned || !outcome.fault.empty()) return outcome;
+        const auto before = left();
+        const auto next = next_plan(before);
+        if (!next) return outcome;
+        outcome.fault = move_to(*next, before, outcome.moved);
+        scene_.disturbances.clear();
+        const auto timeline = evaluate(scene_.problem, scene_.plan);
+        if (!outcome.fault.empty() || !timeline.complete) return outcome;
+        if (draw_.chance(0.5)) lose_one(timeline.iteration_s);
+        const auto second = iterate();
+        outcome.fault = second.fault;
+        outcome.recoveries += second.recoveries;
+        outcome.redone += second.redone;
+        outcome.lost_gradients += second.lost_gradients;
+        outcome.dropped += second.dropped;
+        return outcome;
+    }
+
+private:
+    TortureOutcome iterate() {
+        ledger_.begin_iteration(0);
+        const auto schedule = one_rank_schedule(scene_.problem.nodes(), scene_.plan);
+        const PlannedProblem planned(scene_.problem, scene_.plan.blocks);
+        VirtualClock clock(planned.get(), schedule, ledger_);
+        Driver driver(planned.get(), schedule, 0, clock);
+        Watched controller(scene_.policy, tampering_.rest);
+        const auto result = driver.run_iteration(0, scene_.disturbances, controller);
+        auto outcome = checked(scene_, result, controller, ledger_);
+        if (outcome.abandoned || !outcome.fault.empty()) return outcome;
+        scene_.disturbances.resize(result.disturbances);  // the others come too late
+        ledger_.step(0, result.sums);
+        if (const int node = ledger_.unequal_replica(); node >= 0)
+            outcome.fault = fmt::format("node {} has other weights than its stage", node);
+        return outcome;
+    }
+
+    bool lost(NodeIndex node) const {
+        return std::any_of(scene_.disturbances.begin(), scene_.disturbances.end(), [&](const Disturbance& d) {
+            return d.change.kind == NetworkChange::Kind::node_down && d.change.node == node;
+        });
+    }
+
+    /// Who is left in each stage.
+    PerStage<std::vector<NodeIndex>> left() const {
+        auto stages = scene_.plan.stages;
+        for (auto& ring : stages) std::erase_if(ring, [&](NodeIndex node) { return lost(node); });
+        return stages;
+    }
+
+    /// Some of those who are left in stages anew; nothing where a stage has lost its last node.
+    std::optional<Plan> next_plan(const PerStage<std::vector<NodeIndex>>& stages) {
+        std::vector<NodeIndex> nodes;
+        for (const auto& ring : stages) {
+            if (ring.empty()) return std::nullopt;
+            nodes.insert(nodes.end(), ring.begin(), ring.end());
+        }
+        draw_.rng.shuffle(nodes);
+        if (nodes.size() > stages.size() && draw_.chance(0.3)) nodes.pop_back();
+        auto part = with_nodes(scene_.problem, nodes);
+        auto plan = random_plan(draw_, part);
+        if (scene_.problem.plan_reductions && draw_.chance(0.5))
+            for (const auto& ring : plan.stages)
+                plan.reductions.push_back(random_pieces(draw_, static_cast<int>(ring.size())));
+        return plan_of_whole(scene_.problem, nodes, std::move(plan));
+    }
+
+    std::string move_to(const Plan& next, const PerStage<std::vector<NodeIndex>>& before, int& moved) {
+        auto moves = moves_between(scene_.problem, before, next.stages);
+        if (!moves.possible) return "a stage with nodes has nobody to fetch from";
+        if (auto fault = fault_of_moves(scene_.problem, before, next.stages, moves.list); !fault.empty()) return fault;
+        if (tampering_.moves) tampering_.moves(moves.list);
+        for (const auto& move : moves.list) {
+            if (move.stage < 0) continue;
+            ++moved;
+            const double bytes = state_bytes(scene_.problem, StageIndex(move.stage));
+            if (moves.lasts_s < travel_s(scene_.problem, move.from, move.node, bytes) * (1 - 1e-12))
+                return fmt::format("node {} has its weights before they can have come", move.node);
+        }
+        ledger_.move(one_rank_schedule(scene_.problem.nodes(), next), moves.list);
+        scene_.plan = next;
+        return {};
+    }
+
+    void lose_one(double iteration_s) {
+        const auto& ring = scene_.plan.stages[draw_.rng.below(scene_.plan.stages.size())];
+        const double at_s = draw_.rng.uniform() * iteration_s;
+        scene_.disturbances = {
+            {at_s, {.kind = NetworkChange::Kind::node_down, .node = ring[draw_.rng.below(ring.size())]}, at_s}};
+    }
+
+    TortureScene scene_;
+    const TortureTampering& tampering_;
+    LedgerCompute ledger_;
+    Draw draw_;
+};
+
+TortureCase shrink(TortureCase failing, const TortureTampering& tampering) {
     const auto still_fails = [&](const TortureCase& smaller) {
-        const auto outcome = torture_iteration(torture_scene(smaller), tamper);
+        const auto outcome = torture_iteration(torture_scene(smaller), tampering);
         if (outcome.fault.empty()) return false;
         failing = smaller;
         failing.fault = outcome.fault;
@@ -249,9 +353,9 @@ TortureCase shrink(TortureCase failing, const std::function<void(Replan&)>& tamp
 
 }  // namespace
 
-TortureOutcome torture_iteration(const TortureScene& scene, const std::function<void(Replan&)>& tamper) {
+TortureOutcome torture_iteration(const TortureScene& scene, const TortureTampering& tampering) {
     try {
-        return run(scene, tamper);
+        return TorturedTraining(scene, tampering).run();
     } catch (const std::logic_error& error) {
         return {.fault = error.what()};
     }
@@ -262,7 +366,7 @@ TortureScene torture_scene(std::uint64_t seed) {
         Draw draw{Rng(seed, 1000 + attempt)};
         const int stages = draw.between(1, 5), length = stages == 1 ? 1 : draw.between(2, stages);
         const int nodes = stages + draw.between(2, 9), microbatches = draw.between(1, 12);
-        TortureScene scene;
+        TortureScene scene{.next_seed = Rng(seed, 3000 + attempt).next()};
         scene.problem = random_network(draw, stages, length, nodes, microbatches);
         scene.plan = random_plan(draw, scene.problem);
         Draw more{Rng(seed, 2000 + attempt)};
@@ -307,7 +411,7 @@ TortureScene torture_scene(const TortureCase& part) {
 }
 
 TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::function<bool(std::uint64_t)>& progress,
-                       const std::function<void(Replan&)>& tamper) {
+                       const TortureTampering& tampering) {
     TortureSummary summary;
     std::atomic<std::uint64_t> next{0};
     std::atomic<bool> ends{false};
@@ -316,13 +420,13 @@ TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::func
     const auto work = [&] {
         for (std::uint64_t k = next++; k < count && !ends; k = next++) {
             const auto scene = torture_scene(first + k);
-            const auto outcome = torture_iteration(scene, tamper);
+            const auto outcome = torture_iteration(scene, tampering);
             TortureCase failing{.seed = first + k, .microbatches = scene.problem.microbatches};
             if (!outcome.fault.empty()) {
                 failing.disturbances.resize(scene.disturbances.size());
                 std::iota(failing.disturbances.begin(), failing.disturbances.end(), 0);
                 failing.fault = outcome.fault;
-                failing = shrink(failing, tamper);
+                failing = shrink(failing, tampering);
             }
             const std::lock_guard lock(mutex);
             ++summary.seeds;
@@ -330,6 +434,7 @@ TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::func
             summary.redone += static_cast<std::uint64_t>(outcome.redone);
             summary.lost_gradients += static_cast<std::uint64_t>(outcome.lost_gradients);
             summary.dropped += static_cast<std::uint64_t>(outcome.dropped);
+            summary.moved += static_cast<std::uint64_t>(outcome.moved);
             summary.abandoned += outcome.abandoned ? 1 : 0;
             if (!failing.fault.empty() && summary.faults.size() < most_faults) summary.faults.push_back(failing);
             if (summary.faults.size() == most_faults) ends = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Random networks and plans that lose nodes at random instants, under the virtual clock and without tensors: what must
-// hold after each, and the smallest case in which it does not.
+// Random networks and plans that lose nodes at random instants, under the virtual clock and without tensors, and whose
+// nodes then go to other stages: what must hold after each, and the smallest case in which it does not.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,16 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/compute.h"
 #include "core/engine/recovery.h"
 
 namespace skippipe {
 
-/// One iteration of a plan in which things go wrong.
+/// An iteration of a plan in which things go wrong, and one by another plan for those who are left.
 struct TortureScene {
     Problem problem;
     Plan plan;
     std::vector<Disturbance> disturbances;
     RecoveryPolicy policy = RecoveryPolicy::reroute;
+    std::uint64_t next_seed = 0;  ///< of that other plan
+};
+
+/// Changes what is decided, for tests; each may be empty.
+struct TortureTampering {
+    std::function<void(Replan&)> rest = {};                  ///< what the planner answers
+    std::function<void(std::vector<NodeMove>&)> moves = {};  ///< who gets what from whom
 };
 
 /// What became of it.
@@ -25,12 +33,14 @@ struct TortureOutcome {
     std::string fault;       ///< what did not hold; empty: all did
     bool abandoned = false;  ///< there was no way on (a stage lost its last node, or memory blocked)
     int recoveries = 0, redone = 0, lost_gradients = 0, dropped = 0;
+    int moved = 0;  ///< nodes that went to another stage
 };
 
-/// Runs the iteration and checks: every operation had what it needs (LedgerCompute), it ends, the last rest ran as the
+/// Runs them and checks: every operation had what it needs (LedgerCompute), it ends, the last rest ran as the
 /// planner foretold it, to the last tie; each gradient counts once or was reported lost; head and body of stage 0
-/// agree; no activation is left. `tamper` (may be empty) changes what the planner answers, for tests.
-TortureOutcome torture_iteration(const TortureScene& scene, const std::function<void(Replan&)>& tamper = {});
+/// agree; no activation is left; each node has its stage's newest weights, also after it went to another stage, which
+/// takes as long as the longest of the transfers at least.
+TortureOutcome torture_iteration(const TortureScene& scene, const TortureTampering& tampering = {});
 
 /// The scene of a seed: 3 to 14 nodes, all kinds of plans, one to four losses, known at once or later, nodes that get
 /// slower, and each policy that goes on within an iteration. Everything is drawn from the seed.
@@ -46,7 +56,7 @@ struct TortureCase {
 TortureScene torture_scene(const TortureCase& part);
 
 struct TortureSummary {
-    std::uint64_t seeds = 0, recoveries = 0, redone = 0, abandoned = 0, lost_gradients = 0, dropped = 0;
+    std::uint64_t seeds = 0, recoveries = 0, redone = 0, abandoned = 0, lost_gradients = 0, dropped = 0, moved = 0;
     std::vector<TortureCase> faults;  ///< shrunk; the first few
     double seconds = 0;
 };
@@ -54,7 +64,6 @@ struct TortureSummary {
 /// Seeds first .. first + count - 1, on all cores. `progress` (may be empty) hears now and then how many are done, and
 /// ends it by returning false.
 TortureSummary torture(std::uint64_t first, std::uint64_t count,
-                       const std::function<bool(std::uint64_t)>& progress = {},
-                       const std::function<void(Replan&)>& tamper = {});
+                       const std::function<bool(std::uint64_t)>& progress = {}, const TortureTampering& tampering = {});
 
 }  // namespace skippipe

@@ -46,7 +46,8 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
       told_members_(transport.members()),
       is_new_(transport.must_regroup()) {
     const auto& members = start.position.members;  // lost by hand, where the document loses none
-    const bool fails = !experiment_.failures.empty() || !members.absent.empty();
+    const bool fails =
+        !experiment_.failures.empty() || !members.absent.empty() || members.placed != Membership::Placed{};
     if (fails && experiment_.execution.clock == Clock::virtual_time)
         network_.emplace(experiment_, problem_, schedule.plan, compute_, transport_, listener_, start);
     else if (!is_new_)

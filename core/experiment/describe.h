@@ -404,6 +404,12 @@ void describe(V& v, T& r) {
            .unit = "s",
            .min = 0,
            .max = 1e6});
+    v("move_nodes_s", r.move_nodes_s,
+      Info{.doc = "Network time that nodes may take, for a plan made anew, to go to other stages: they fetch weights "
+                  "and AdamW's state there. They go where an iteration is shorter by 2 % at least. 0: they stay",
+           .unit = "s",
+           .min = 0,
+           .max = 1e6});
 }
 
 template <class V, PartOf<Execution> T>

@@ -197,6 +197,7 @@ struct Recovery {
     double restore_s =
         30;  ///< network time until a checkpoint is read and training goes on (restart, coordinator_loss)
     double planning_s = 5;  ///< network time until a plan made anew for those who are left is in force; 0: none is made
+    double move_nodes_s = 0;  ///< network time that nodes may take to go to other stages for it; 0: they stay
     bool operator==(const Recovery&) const = default;
 };
 

@@ -109,6 +109,24 @@ void check_checkpoints(Checker& check) {
                  "after the loss of the coordinator training goes back to the last checkpoint");
 }
 
+/// Nodes that go to other stages after a loss.
+void check_moves(Checker& check) {
+    const auto& e = check.experiment;
+    if (!check.sound("/recovery/move_nodes_s") || !(e.recovery.move_nodes_s > 0)) return;
+    if (!e.pipeline.placement.empty() && check.sound("/pipeline/placement"))
+        check.error("/recovery/move_nodes_s", "nodes may go to other stages",
+                    "and pipeline.placement says where each of them is",
+                    "Set it to 0, or leave out pipeline.placement");
+    if (e.recovery.planning_s == 0 && check.sound("/recovery/planning_s"))
+        check.warning("/recovery/move_nodes_s", "no node ever goes to another stage",
+                      "they go for plans made anew, and recovery.planning_s is 0: none is made",
+                      "Give planning_s, in seconds of network time, or set this to 0");
+    if (e.execution.clock == Clock::wall && check.sound("/execution/clock"))
+        check.warning("/recovery/move_nodes_s", "no node goes to another stage by this clock",
+                      "weights move under the virtual clock alone",
+                      R"(Set execution.clock to "virtual", or this to 0)");
+}
+
 /// Only pieces that are handed from replica to replica are rounded.
 void check_gradient_wire(Checker& check) {
     const auto wire = check.experiment.training.gradient_wire;
@@ -167,6 +185,7 @@ void check_run(Checker& check) {
             "Give at least twice heartbeat_s");
     for (std::size_t i = 0; i < check.experiment.failures.size() && !check.full(); ++i) check_failure(check, i);
     check_checkpoints(check);
+    check_moves(check);
 }
 
 }  // namespace skippipe

@@ -45,17 +45,13 @@ void require_fit(const Experiment& experiment, const Plan& plan) {
 
 NodeState build_node(const Experiment& experiment, int node, int stage, int blocks, std::uint64_t seed,
                      const std::vector<float>& given) {
-    const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
-    Stage copy(experiment.model, stage, blocks,
-               parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node)));
+    auto state = empty_node(experiment, node, stage, blocks);
     if (given.empty()) {
-        copy.initialise(seed);
+        state.stage.initialise(seed);
     } else {
         torch::NoGradGuard no_gradient;
-        copy.weights().copy_(torch::from_blob(const_cast<float*>(given.data()), {copy.size()}));
+        state.stage.weights().copy_(torch::from_blob(const_cast<float*>(given.data()), {state.stage.size()}));
     }
-    NodeState state(std::move(copy), experiment.model, experiment.execution.products);
-    state.recompute = experiment.training.recompute;
     return state;
 }
 
@@ -78,6 +74,15 @@ std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, 
         }
     }
     return nodes;
+}
+
+NodeState empty_node(const Experiment& experiment, int node, int stage, int blocks) {
+    const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
+    NodeState state(Stage(experiment.model, stage, blocks,
+                          parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node))),
+                    experiment.model, experiment.execution.products);
+    state.recompute = experiment.training.recompute;
+    return state;
 }
 
 void require_vocabulary(const Experiment& experiment, const Batches& batches) {

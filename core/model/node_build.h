@@ -17,6 +17,9 @@ namespace skippipe {
 std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, const Plan& plan, std::uint64_t seed,
                                                   const std::function<bool(int node)>& hosted);
 
+/// A node for that stage, of so many blocks; its weights are still to be set.
+NodeState empty_node(const Experiment& experiment, int node, int stage, int blocks);
+
 /// Throws InputError where the data were read for a larger vocabulary than the model's.
 void require_vocabulary(const Experiment& experiment, const Batches& batches);
 

@@ -39,6 +39,7 @@ public:
     void lose(int node) override;
     void go_on(const Replan& rest) override;
     void rejoin(int node, int sibling) override;
+    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) override;
     void rebuild(int node, const std::vector<NeighbourWeights>& from, double learning_rate) override;
     StageSum reduce(int stage, RankTransport& transport) override;
     PieceSums* piece_sums() override;

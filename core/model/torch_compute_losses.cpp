@@ -90,6 +90,27 @@ void TorchCompute::rebuild(int node, const std::vector<NeighbourWeights>& from, 
     self.learning_rates.at(stage) = learning_rate;
 }
 
+/// A node that had no stage, or another one, is made anew; what rounding left of a stage stays with it.
+void TorchCompute::move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) {
+    auto& self = *implementation_;
+    self.settle();
+    self.give_up_all();
+    const auto owed = residuals().gradients;
+    std::map<int, StageState> given;
+    for (const auto& move : moves)
+        if (move.from >= 0 && !given.contains(move.stage)) given.emplace(move.stage, state(move.from));
+    for (const auto& move : moves) {
+        auto& node = self.nodes.at(at(move.node));
+        node.reset();
+        std::erase(self.lost, move.node);
+        if (move.stage < 0) continue;
+        node.emplace(empty_node(self.experiment, move.node, move.stage, schedule.plan.blocks[at(move.stage)]));
+        set_state(move.node, given.at(move.stage));
+    }
+    follow(schedule);
+    self.take_over(owed);
+}
+
 void TorchCompute::rejoin(int node, int sibling) {
     implementation_->settle();
     set_state(node, state(sibling));

@@ -132,14 +132,37 @@ double time_or_never(const Json& json) {
     return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
 }
 
-Json to_json(const Membership& members) {
-    Json absent = Json::array(), slower = Json::array();
-    for (const auto& one : members.absent) absent.push_back({one.node, time_or_never(one.back_s), one.lost_as});
-    for (const auto& [change, back_s, seed] : members.slower)
-        slower.push_back(
+Json to_json(const std::vector<Membership::Slower>& slower) {
+    Json list = Json::array();
+    for (const auto& [change, back_s, seed] : slower)
+        list.push_back(
             {static_cast<int>(change.kind), change.node, change.to, change.factor, time_or_never(back_s), seed});
+    return list;
+}
+
+std::vector<Membership::Slower> slower_from(const Json& json) {
+    std::vector<Membership::Slower> slower;
+    for (const auto& one : json) {
+        const int kind = one.at(0);
+        if (kind < static_cast<int>(NetworkChange::Kind::line_slower) ||
+            kind > static_cast<int>(NetworkChange::Kind::node_varies))
+            throw std::out_of_range("an unknown kind of slowness");
+        slower.push_back(
+            {{.kind = static_cast<NetworkChange::Kind>(kind), .node = one.at(1), .to = one.at(2), .factor = one.at(3)},
+             time_or_never(one.at(4)),
+             one.size() > 5 ? one.at(5).get<std::uint64_t>() : 0});
+    }
+    return slower;
+}
+
+Json to_json(const Membership& members) {
+    Json absent = Json::array();
+    for (const auto& one : members.absent)
+        absent.push_back({one.node, time_or_never(one.back_s), one.lost_as, one.stage});
     return {{"absent", std::move(absent)},
-            {"slower", std::move(slower)},
+            {"slower", to_json(members.slower)},
+            {"placed_without", members.placed.without},
+            {"placed_slower", to_json(members.placed.slower)},
             {"since_s", members.since_s},
             {"squared_norms", members.squared_norms},
             {"learning_rates", members.learning_rates}};
@@ -149,17 +172,11 @@ Json to_json(const Membership& members) {
 Membership members_from(const Json& json) {
     Membership members;
     for (const auto& one : json.value("absent", Json::array()))
-        members.absent.push_back({one.at(0), time_or_never(one.at(1)), one.at(2)});
-    for (const auto& one : json.value("slower", Json::array())) {
-        const int kind = one.at(0);
-        if (kind < static_cast<int>(NetworkChange::Kind::line_slower) ||
-            kind > static_cast<int>(NetworkChange::Kind::node_varies))
-            throw std::out_of_range("an unknown kind of slowness");
-        members.slower.push_back(
-            {{.kind = static_cast<NetworkChange::Kind>(kind), .node = one.at(1), .to = one.at(2), .factor = one.at(3)},
-             time_or_never(one.at(4)),
-             one.size() > 5 ? one.at(5).get<std::uint64_t>() : 0});
-    }
+        members.absent.push_back(
+            {one.at(0), time_or_never(one.at(1)), one.at(2), one.size() > 3 ? one.at(3).get<int>() : -1});
+    members.slower = slower_from(json.value("slower", Json::array()));
+    members.placed = {json.value("placed_without", std::vector<NodeIndex>{}),
+                      slower_from(json.value("placed_slower", Json::array()))};
     members.since_s = json.value("since_s", 0.0);
     members.squared_norms = json.value("squared_norms", std::vector<double>{});
     members.learning_rates = json.value("learning_rates", std::vector<double>{});

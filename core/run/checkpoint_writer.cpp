@@ -33,6 +33,7 @@ CheckpointWriter::CheckpointWriter(What what, const RankSchedule& schedule, Comp
       transport_(transport),
       tell_(std::move(tell)),
       newest_(what_.goes_back && what_.begins_with.empty() ? what_.begins_at - 1 : what_.begins_at),
+      stages_(schedule.plan.stages),
       kept_(what_.begins_with) {}
 
 CheckpointWriter::~CheckpointWriter() { wait_for_thread(); }
@@ -40,6 +41,7 @@ CheckpointWriter::~CheckpointWriter() { wait_for_thread(); }
 fs::path CheckpointWriter::folder() const { return what_.folder / checkpoint_name(newest_); }
 
 void CheckpointWriter::committed(const TrainingPosition& position, const Plan& in_force, bool last) {
+    stages_ = in_force.stages;
     if (what_.every <= 0) return;
     const int done = position.iterations_done;
     if (under_way_) settle(last);

@@ -37,6 +37,8 @@ public:
     /// Whether the start is to become a checkpoint.
     bool begins_with_one() const { return newest_ < what_.begins_at; }
     void committed(const TrainingPosition& position, const Plan& in_force, bool last) override;
+    /// Who held which stage at the last commit point.
+    const PerStage<std::vector<NodeIndex>>& stages() const { return stages_; }
     void regrouped() override;
     std::string newest() override;
     void rebuild(const std::string& newest, int stage) override;
@@ -65,6 +67,7 @@ private:
     // Known to all ranks alike.
     bool under_way_ = false;
     int newest_;  ///< iterations of the newest that was begun
+    PerStage<std::vector<NodeIndex>> stages_;
 
     std::function<void()> publish_;  ///< makes the one under way a checkpoint
     std::filesystem::path kept_;     ///< on rank 0: the newest that all find

@@ -27,12 +27,14 @@ std::string host_name() {
 }
 
 /// Each stage's weights on rank 0, from the rank of its first node that is there; elsewhere empty. Every rank calls it.
+/// `rings`: who holds which stage.
 std::vector<std::vector<float>> gather_weights(const ComputeBackend& compute, const RankSchedule& schedule,
+                                               const PerStage<std::vector<NodeIndex>>& rings,
                                                RankTransport& transport) {
-    std::vector<std::vector<float>> stages(schedule.plan.stages.size());
+    std::vector<std::vector<float>> stages(rings.size());
     const auto members = transport.members();
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-        const auto& ring = schedule.plan.stages[stage];
+        const auto& ring = rings[stage];
         const auto first = std::find_if(ring.begin(), ring.end(), [&](NodeIndex n) {
             return std::binary_search(members.begin(), members.end(), schedule.rank_of[at(n)]);
         });
@@ -168,7 +170,7 @@ private:
         say(hello);
         skippipe::train(work_.experiment, work_.problem, schedule_, *compute_, transport_,
                         spokesman ? &*spokesman : nullptr, spokesman ? &*spokesman : nullptr, failed, start);
-        if (computes() && !job_.save_weights.empty()) save_weights();
+        if (computes() && !job_.save_weights.empty()) save_weights(checkpoints.stages());
         if (spokesman) say(protocol::Done{spokesman->stopped(), backend_.peak_memory_bytes()});
     }
 
@@ -237,18 +239,17 @@ private:
                                  "training.checkpoint_every to 0");
     }
 
-    void save_weights() {
+    void save_weights(const PerStage<std::vector<NodeIndex>>& rings) {
         const auto members = transport_.members();
-        for (std::size_t stage = 0; stage < work_.plan.stages.size(); ++stage)
-            if (const auto& ring = work_.plan.stages[stage];
-                std::none_of(ring.begin(), ring.end(), [&](NodeIndex node) {
+        for (std::size_t stage = 0; stage < rings.size(); ++stage)
+            if (const auto& ring = rings[stage]; std::none_of(ring.begin(), ring.end(), [&](NodeIndex node) {
                     return std::binary_search(members.begin(), members.end(), schedule_.rank_of[at(node)]);
                 }))
                 return say(protocol::Warned{{"--save-weights", fmt::format("stage {} has no node left", stage),
                                              "the training ended without that stage's weights",
                                              "`skippipe resume` goes on from the newest checkpoint",
                                              Fault::Severity::warning}});
-        const auto stages = gather_weights(*compute_, schedule_, transport_);
+        const auto stages = gather_weights(*compute_, schedule_, rings, transport_);
         if (transport_.rank() == 0)
             backend_.save_weights(job_.save_weights, work_, [&](int stage) { return stages[at(stage)]; });
     }

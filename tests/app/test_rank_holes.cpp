@@ -43,6 +43,8 @@ private Q_SLOTS:
                                                       << "neighbours";
         QTest::newRow("skip, from the checkpoint") << "skip"
                                                    << "checkpoint";
+        QTest::newRow("drop, from the checkpoint") << "drop"
+                                                   << "checkpoint";
     }
     /// Nobody waits, nobody goes back, and what is learnt stays.
     void until_somebody_comes() {

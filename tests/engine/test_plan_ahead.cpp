@@ -3,6 +3,7 @@
 
 #include "core/base/index.h"
 #include "core/engine/cost_compute.h"
+#include "core/engine/moves.h"
 #include "core/engine/plan_ahead.h"
 #include "core/engine/trainer.h"
 #include "core/experiment/io.h"
@@ -32,23 +33,51 @@ struct Scene {
     Plan plan;
 };
 
+/// About half of the nodes that are not data nodes are lost 3 s after the start.
+Scene half_lost() {
+    Scene s;
+    s.experiment.training.iterations = 12;
+    for (std::size_t stage = 1; stage < s.plan.stages.size(); ++stage) {
+        const auto& ring = s.plan.stages[stage];
+        for (std::size_t k = ring.size() / 2 + 1; k < ring.size(); ++k)
+            s.experiment.failures.push_back(
+                {.kind = FailureKind::crash, .target = s.problem.node_ids[at(ring[k])], .at_s = 3});
+    }
+    return s;
+}
+
+/// Two stages keep one node each 3 s after the start.
+Scene unevenly_lost() {
+    Scene s;
+    s.experiment.training.iterations = 12;
+    for (const std::size_t stage : {1, 2})
+        for (std::size_t k = 1; k < s.plan.stages[stage].size(); ++k)
+            s.experiment.failures.push_back(
+                {.kind = FailureKind::crash, .target = s.problem.node_ids[at(s.plan.stages[stage][k])], .at_s = 3});
+    return s;
+}
+
 struct Listener final : TrainingListener {
     std::vector<double> iterations_s;
     std::vector<std::vector<Span>> iterations;
     std::vector<int> switched_at;
+    std::vector<Plan> plans;
+    std::vector<double> begun_s;  ///< each iteration, in network time
     std::vector<std::string> cut;
     double ended_s = 0;
     void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
     void iterated(const IterationReport& report) override {
         iterations_s.push_back(report.timeline->iteration_s);
         iterations.push_back(report.timeline->spans);
+        begun_s.push_back(report.offset_s);
         ended_s = report.offset_s + report.timeline->iteration_s;
     }
     void recovered(int, double, const RecoveryReport& report) override {
         for (const auto& link : report.links) cut.push_back(link);
     }
-    void plan_switched(int iteration, const Plan&, const std::string& why) override {
+    void plan_switched(int iteration, const Plan& plan, const std::string& why) override {
         QVERIFY(why.find("planned anew") == 0);
+        plans.push_back(plan);
         switched_at.push_back(iteration);
     }
 };
@@ -56,7 +85,11 @@ struct Listener final : TrainingListener {
 /// Where it could go on from, after each iteration.
 struct Positions final : CommitListener {
     std::vector<TrainingPosition> all;
-    void committed(const TrainingPosition& position, const Plan&, bool) override { all.push_back(position); }
+    std::vector<Plan> plans;
+    void committed(const TrainingPosition& position, const Plan& in_force, bool) override {
+        all.push_back(position);
+        plans.push_back(in_force);
+    }
 };
 
 Listener trained(const Scene& s, const Planner* planner, Positions* positions = nullptr,
@@ -111,17 +144,114 @@ private Q_SLOTS:
         QVERIFY(!ahead.begun());
     }
 
+    /// A stage keeps one of its nodes: another one's goes there, unless that takes too long.
+    void nodes_go_where_that_is_worth_it() {
+        const Scene s;
+        std::vector<NodeIndex> gone(s.plan.stages[1].begin() + 1, s.plan.stages[1].end());
+        std::sort(gone.begin(), gone.end());
+        ReplanController repair;
+        const auto repaired = plan_without(s.problem, s.plan, gone, repair);
+        const auto planned = [&](double move_s, std::vector<NodeIndex> spares) {
+            PlanAhead ahead(&s.planner(), 1, 20'000, move_s);
+            ahead.begin(s.problem, repaired, std::move(spares));
+            return ahead.take().value();
+        };
+        const auto stays = planned(0, {}), goes = planned(1e3, {}), too_slow = planned(1e-3, {});
+        QCOMPARE(stays.stages, repaired.stages);
+        QCOMPARE(too_slow, stays);
+        QVERIFY(evaluate(s.problem, goes).iteration_s < 0.98 * evaluate(s.problem, stays).iteration_s);
+        const auto moves = moves_between(s.problem, repaired.stages, goes.stages);
+        QVERIFY(moves.possible && !moves.list.empty() && moves.lasts_s < 1e3);
+        const auto stage_of = stage_of_nodes(goes, s.problem.nodes());
+        for (const NodeIndex node : gone) QCOMPARE(stage_of[node], StageIndex(-1));
+        const auto with_spares = planned(1e3, gone);  // they are back
+        const auto used = stage_of_nodes(with_spares, s.problem.nodes());
+        QVERIFY(std::any_of(gone.begin(), gone.end(), [&](NodeIndex node) { return used[node] >= 0; }));
+    }
+
+    /// The iteration by the plan made anew begins once nodes have what they need in their stages. Who comes back has no
+    /// place until it is planned anew again.
+    void training_waits_for_nodes_that_go_elsewhere() {
+        auto s = unevenly_lost();
+        const auto stayed = trained(s, &s.planner());
+        s.experiment.recovery.move_nodes_s = 100;
+        Positions positions;
+        const auto moved = trained(s, &s.planner(), &positions);
+        QCOMPARE(moved.switched_at.size(), std::size_t{1});
+        const auto due = at(moved.switched_at.front());
+        QCOMPARE(stayed.switched_at.front(), moved.switched_at.front());
+        QVERIFY(moved.iterations_s.back() < 0.98 * stayed.iterations_s.back());
+        auto before = s.plan.stages;
+        for (const auto& absent : positions.all[due].members.absent)
+            for (auto& ring : before) std::erase(ring, NodeIndex(absent.node));
+        const auto moves = moves_between(s.problem, before, moved.plans[0].stages);
+        QVERIFY(moves.lasts_s > 0);
+        const double ended_s = moved.begun_s[due - 1] + moved.iterations_s[due - 1];
+        QVERIFY(std::abs(moved.begun_s[due] - ended_s - moves.lasts_s) < 1e-9 * moved.begun_s[due]);
+        QCOMPARE(stayed.begun_s[due], ended_s);
+        QCOMPARE(trained(s, &s.planner()).begun_s, moved.begun_s);
+        s.experiment.training.iterations = 22;
+        for (auto& failure : s.experiment.failures) failure.rejoin_after_s = moved.begun_s[due];
+        const auto back = trained(s, &s.planner());
+        QCOMPARE(back.switched_at.size(), std::size_t{2});
+        QCOMPARE(back.switched_at.front(), moved.switched_at.front());
+        const auto again = at(back.switched_at.back());
+        QCOMPARE(back.iterations_s[again - 1], moved.iterations_s.back());
+        QVERIFY(back.iterations_s.back() < 0.98 * moved.iterations_s.back());
+        int with_stage = 0;
+        for (const auto& ring : back.plans[1].stages) with_stage += static_cast<int>(ring.size());
+        QVERIFY(with_stage > 20 - static_cast<int>(s.experiment.failures.size()));
+    }
+
+    /// From the position after each iteration, with the plan that is in force there: before nodes go elsewhere, after,
+    /// and once others are back, up to the last bit.
+    void a_training_whose_nodes_went_elsewhere_goes_on() {
+        auto s = unevenly_lost();
+        s.experiment.pipeline.plan_steps = 2'000;
+        s.experiment.training.iterations = 16;
+        s.experiment.recovery.planning_s = 3;
+        s.experiment.recovery.move_nodes_s = 100;
+        for (auto& failure : s.experiment.failures) failure.rejoin_after_s = 15;
+        Positions positions;
+        const auto whole = trained(s, &s.planner(), &positions);
+        QCOMPARE(whole.switched_at.size(), std::size_t{2});
+        const auto first_plan = s.plan;
+        for (std::size_t k = 1; k + 1 < positions.all.size(); ++k) {
+            const auto done = positions.all[k].iterations_done;
+            s.plan = positions.plans[k];
+            const auto rest = trained(s, &s.planner(), nullptr, positions.all[k]);
+            QCOMPARE(rest.begun_s, std::vector<double>(whole.begun_s.begin() + done, whole.begun_s.end()));
+            QCOMPARE(rest.iterations_s,
+                     std::vector<double>(whole.iterations_s.begin() + done, whole.iterations_s.end()));
+            QCOMPARE(s.plan.stages == first_plan.stages, done <= whole.switched_at.front());
+        }
+    }
+
+    /// A node without a stage is lost: nobody misses it, and no plan made anew counts on it.
+    void a_node_without_a_stage_is_lost() {
+        auto s = unevenly_lost();
+        s.experiment.recovery.move_nodes_s = 100;
+        s.experiment.training.iterations = 22;
+        for (auto& failure : s.experiment.failures) failure.rejoin_after_s = 18;
+        const auto spare = s.experiment.failures.front();
+        const auto back = trained(s, &s.planner());
+        QCOMPARE(back.switched_at.size(), std::size_t{2});
+        const auto again = at(back.switched_at.back());
+        const auto node = static_cast<std::size_t>(
+            std::find(s.problem.node_ids.begin(), s.problem.node_ids.end(), spare.target) - s.problem.node_ids.begin());
+        // It is there since 21 s, and has no stage before the plan made anew: it is lost in between.
+        s.experiment.failures.push_back(
+            {.kind = FailureKind::crash, .target = spare.target, .at_s = 0.5 * (21 + back.begun_s[again])});
+        const auto lost = trained(s, &s.planner());
+        QCOMPARE(lost.iterations_s[again - 1], back.iterations_s[again - 1]);
+        for (const auto& plan : lost.plans) QCOMPARE(stage_of_nodes(plan, s.problem.nodes())[node], StageIndex(-1));
+        QVERIFY(lost.switched_at.size() >= 2);
+    }
+
     /// Half of the nodes that are not data nodes are lost: at first paths are repaired, planning_s later they are
     /// planned anew, at the same network time in every run.
     void training_goes_over_to_it_when_it_is_due() {
-        Scene s;
-        s.experiment.training.iterations = 12;
-        for (std::size_t stage = 1; stage < s.plan.stages.size(); ++stage) {
-            const auto& ring = s.plan.stages[stage];
-            for (std::size_t k = ring.size() / 2 + 1; k < ring.size(); ++k)
-                s.experiment.failures.push_back(
-                    {.kind = FailureKind::crash, .target = s.problem.node_ids[at(ring[k])], .at_s = 3});
-        }
+        auto s = half_lost();
         const auto repaired = trained(s, nullptr), planned = trained(s, &s.planner());
         QVERIFY(repaired.switched_at.empty());
         QCOMPARE(planned.switched_at.size(), std::size_t{1});

@@ -66,6 +66,7 @@ private Q_SLOTS:
         QVERIFY(summary.faults.empty());
         QCOMPARE(summary.seeds, 1500U);
         QVERIFY(summary.recoveries > 1000 && summary.redone > 1000 && summary.abandoned < 500 && summary.dropped > 100);
+        QVERIFY(summary.moved > 1000);
     }
 
     /// What is planted in the protocol is found, and shrinks to one loss or two.
@@ -77,6 +78,8 @@ private Q_SLOTS:
         QTest::newRow("a backward that has run runs once more") << 3;
         QTest::newRow("a microbatch that is left out is not reported") << 4;
         QTest::newRow("gradients are summed another way") << 5;
+        QTest::newRow("a node that goes to another stage gets nothing") << 6;
+        QTest::newRow("it gets weights of the stage where it was") << 7;
     }
 
     void planted_faults_are_found() {
@@ -96,6 +99,8 @@ private Q_SLOTS:
             } else if (which == 5) {
                 for (Pieces& pieces : rest.residual_plan.reductions)
                     if (!pieces.empty()) pieces = {{.form = PieceForm::exchange}};
+            } else if (which > 5) {
+                return;
             } else if (which == 2) {
                 for (int& held : residual.held) held = std::max(0, held - 1);
             } else {
@@ -105,13 +110,19 @@ private Q_SLOTS:
                         --residual.next_step[at(i)];
             }
         };
-        const auto summary = torture(0, 1500, {}, plant);
+        const auto misplace = [which](std::vector<NodeMove>& moves) {
+            if (which == 6) std::erase_if(moves, [](const NodeMove& move) { return move.stage >= 0; });
+            if (which == 7)
+                for (auto& move : moves) move.from = move.node;
+        };
+        const TortureTampering tampering{plant, misplace};
+        const auto summary = torture(0, 1500, {}, tampering);
         QVERIFY(!summary.faults.empty());
         const auto smallest = std::min_element(
             summary.faults.begin(), summary.faults.end(),
             [](const auto& a, const auto& b) { return a.disturbances.size() < b.disturbances.size(); });
         QVERIFY(smallest->disturbances.size() <= 2);
-        QVERIFY(!torture_iteration(torture_scene(*smallest), plant).fault.empty());
+        QVERIFY(!torture_iteration(torture_scene(*smallest), tampering).fault.empty());
     }
 
     void losses_data() {

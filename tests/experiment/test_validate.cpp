@@ -117,6 +117,11 @@ const std::vector<Case>& faulty() {
              e.pipeline.stage_sizes = {4};
              e.pipeline.skip_ratio = 0.2;
          }},
+        {"nodes that may move and are placed", "/recovery/move_nodes_s",
+         [](Experiment& e) {
+             e.pipeline.placement = {{"a", "d"}, {"c", "b"}};
+             e.recovery.move_nodes_s = 10;
+         }},
         {"number of sizes", "/pipeline/stage_sizes",
          [](Experiment& e) {
              e.pipeline.stage_sizes = {2, 1, 1};

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include <fstream>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 #include <sched.h>
@@ -286,6 +287,14 @@ private Q_SLOTS:
         write_residuals(place_, 3, owed);
         CheckpointManifest given;
         given.position = {12, true, 0.1 + 0.2, 1.5, 1'234'567'890'123};
+        const Membership::Slower slower{
+            {.kind = NetworkChange::Kind::line_slower, .node = 2, .to = 1, .factor = 3}, 7, 5};
+        given.position.members = {.absent = {{4, std::numeric_limits<double>::infinity(), 2, 1}},
+                                  .slower = {slower},
+                                  .placed = {{3, 4}, {slower}},
+                                  .since_s = 11,
+                                  .squared_norms = {0.5},
+                                  .learning_rates = {1.1}};
         given.build = "b";
         given.experiment_json = to_text(experiment_of(1, 3, 5));
         given.plan_json = R"({"stages":[["a"]]})";
@@ -297,6 +306,7 @@ private Q_SLOTS:
         QVERIFY(read.files == written.files);
         QCOMPARE(read.steps, (std::vector<std::int64_t>{7, 0}));
         QCOMPARE(read.position.iterations_done, 12);
+        QVERIFY(read.position.members == given.position.members);
         QVERIFY(read.position.validated && read.calibrate);
         QCOMPARE(read.position.network_s, 0.1 + 0.2);
         QCOMPARE(read.position.tokens, std::int64_t{1'234'567'890'123});

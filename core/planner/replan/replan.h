@@ -30,6 +30,7 @@ struct NetworkChange {
 
     bool slows() const { return kind == Kind::line_slower || kind == Kind::node_slower; }
     bool of_line() const { return kind == Kind::line_slower || kind == Kind::line_cut || kind == Kind::line_varies; }
+    bool operator==(const NetworkChange&) const = default;
 };
 
 /// What becomes of microbatches that need a node that is down.
