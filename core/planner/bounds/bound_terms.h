@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/infinite.h"
+#include "core/planner/bounds/approaches.h"
 #include "core/planner/bounds/bounds.h"
 #include "core/planner/bounds/totals.h"
 #include "core/planner/timeline/rules.h"
@@ -149,6 +150,9 @@ private:
 
     double shared_s(double from_s, double effort) const;
 
+    /// What the nodes can serve, each of one stage (places_bound.h).
+    double places_s(double from_s) const;
+
     const Problem& problem_;
     int length_;
     const Totals& totals_;
@@ -160,8 +164,9 @@ private:
     std::shared_ptr<const PerNode<std::vector<Edge>>> edges_;
     /// Where reductions are planned and placement is free: of each node, to all others.
     std::shared_ptr<const PerNode<Sending>> sendings_;
-    int data_nodes_ = -1;  ///< as many are assumed
-    Spread reduce_;        ///< of stage 0 with them, at least
+    std::shared_ptr<const Approaches> ways_;  ///< of paths of more than one node
+    int data_nodes_ = -1;                     ///< as many are assumed
+    Spread reduce_;                           ///< of stage 0 with them, at least
     /// Where reductions are planned and placement is given: of each data node, and of all where all parts are there.
     std::vector<Spread> spreads_;
     double lone_s_ = 0;

@@ -31,6 +31,7 @@ Bounds::Bounds(const Problem& problem, int length, const Totals& totals)
         fewest_blocks_ = fewest_blocks_ == 0 ? problem.blocks[s] : std::min(fewest_blocks_, problem.blocks[s]);
     loops_s_ = loops_s();
     hold();
+    if (length > 1) ways_ = std::make_shared<const Approaches>(problem, length - 1);
     if (problem.charge_all_reduce && problem.placement.empty())
         edges_ = std::make_shared<const PerNode<std::vector<Edge>>>(best_edges());
     if (problem.plan_reductions && problem.placement.empty())
@@ -51,8 +52,10 @@ LowerBound Bounds::best(double effort) const {
     LowerBound least{infinite, {}};
     for (const std::size_t k : order) {
         if (quick[k].seconds >= least.seconds) break;
-        const auto bound =
-            effort > 0 ? choices[k].sharpened(quick[k], effort / static_cast<double>(choices.size())) : quick[k];
+        const double share =
+            k == order.back() ? effort : 0.5 * effort;  // most for the first, which are the least so far
+        effort -= share;
+        const auto bound = share > 0 ? choices[k].sharpened(quick[k], share) : quick[k];
         if (bound.seconds < least.seconds) least = bound;
     }
     least.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
@@ -95,6 +98,8 @@ LowerBound Bounds::quick() const {
     offer(reduction_after_first_s(By::memory), "memory and work of the data node that can be done first",
           "all of them, alone on the lines");
     offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch", reduce_.which);
+    offer(places_s(bound.seconds), "visits that the nodes can serve, each of one stage, wherever they stand",
+          reduce_.which);
     return bound;
 }
 

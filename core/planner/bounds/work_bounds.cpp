@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/index.h"
+#include "core/planner/bounds/places_bound.h"
 
 namespace skippipe::bounds {
 
@@ -80,6 +81,16 @@ Spread Bounds::stage_work(StageIndex stage) const {
     const auto [head_s, tail_s] = around_s();
     const Spread reduce = shortest_reduce(stage, r);
     return {head_s + work_s + std::max(tail_s, reduce.seconds), reduce.seconds > tail_s ? reduce.which : nullptr};
+}
+
+double Bounds::places_s(double from_s) const {
+    if (length_ < 2) return from_s;
+    StageNeeds needs{.data_nodes = data_nodes_, .finish_s = reduce_.seconds};
+    for (StageIndex s = 0; s < problem_.stages; ++s) {
+        needs.fewest_visits.push_back(fewest_visits(s));
+        needs.reduce_s.push_back(size(s) > 0 ? shortest_reduce(s, size(s)).seconds : 0);
+    }
+    return places_bound_s(problem_, length_, *ways_, needs, from_s);
 }
 
 }  // namespace skippipe::bounds

@@ -190,13 +190,13 @@ private Q_SLOTS:
         const auto bound = lower_bound(authors.problem, 4);
         qInfo("%.3f s: %s", bound.seconds, bound.which.c_str());
         QVERIFY(bound.seconds > 54 && bound.seconds < 60);
-        // With ten data nodes two nodes are left for each other stage: their work, and when the stages can begin and
-        // end it.
+        // Six data nodes decide. With ten, two nodes are left for each other stage, whose last one begins and ends two
+        // hops away: 53.9 s.
         Problem free = authors.problem;
         free.stage_sizes.clear();
         const auto whatever_sizes = lower_bound(free, 4);
         qInfo("stages of any size: %.3f s: %s", whatever_sizes.seconds, whatever_sizes.which.c_str());
-        QVERIFY(whatever_sizes.seconds > 44.7 && whatever_sizes.seconds < 55);
+        QVERIFY(whatever_sizes.seconds > 50.4 && whatever_sizes.seconds < 55);
     }
 
     /// A ring one way round has latency, the other way round hardly any bandwidth: 10 bytes an edge take 1 s or 10 s.
