@@ -171,10 +171,7 @@ bool work(Worker& worker, const std::optional<LaunchEnvironment>& launch) {
 }  // namespace
 
 int main(int, char** arguments) {
-    // OpenBLAS takes other kernels only as it is loaded; where the program cannot start again, it is slow.
-    if (const auto kernels = better_blas_kernels();
-        !kernels.empty() && ::setenv("OPENBLAS_CORETYPE", kernels.c_str(), 1) == 0)
-        ::execv("/proc/self/exe", arguments);
+    take_better_blas_kernels(arguments);
     keep_freed_memory();
     prepare_blas();  // where the BLAS is not safe to share, its users fall back to one worker
     static Worker worker;

@@ -2,6 +2,7 @@
 #include "core/model/blas.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -52,6 +53,12 @@ std::string better_blas_kernels() {
 std::string blas_kernels() {
     const auto name = reinterpret_cast<char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
     return name ? name() : "";
+}
+
+void take_better_blas_kernels(char** arguments) {
+    if (const auto kernels = better_blas_kernels();
+        !kernels.empty() && ::setenv("OPENBLAS_CORETYPE", kernels.c_str(), 1) == 0)
+        ::execv("/proc/self/exe", arguments);
 }
 
 }  // namespace skippipe

@@ -23,6 +23,10 @@ void set_blas_threads(int threads);
 /// has no AVX2.
 std::string better_blas_kernels();
 
+/// Starts this program again with better_blas_kernels(), where there are any; to be called first in main with its
+/// arguments. Returns where the choice was good, or where the program cannot start again: it is slow then.
+void take_better_blas_kernels(char** arguments);
+
 /// Name of OpenBLAS' kernels ("COOPERLAKE"); empty with another BLAS.
 std::string blas_kernels();
 

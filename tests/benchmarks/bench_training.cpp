@@ -36,6 +36,7 @@ void bench_size(const Setup& setup, const Ceiling& ceiling, const std::vector<in
 }  // namespace
 
 int main(int count, char** arguments) {
+    take_better_blas_kernels(arguments);
     use_one_thread();
     prepare_blas();
     keep_freed_memory();

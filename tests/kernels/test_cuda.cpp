@@ -12,40 +12,17 @@
 #include "kernels/reference.h"
 #include "kernels/vector.h"
 #include "tests/kernels/block_emulator.h"
+#include "tests/kernels/closeness.h"
 
 using namespace skippipe;
 using namespace skippipe::kernels;
-using skippipe::testing::BlockEmulator;
-using skippipe::testing::EmulatedBlock;
+using namespace skippipe::testing;
 
 namespace {
 
-using Floats = std::vector<float>;
-using Doubles = std::vector<double>;
 constexpr int seeds = 4;
 constexpr double rounding = 4e-6;
 constexpr float margin = -77;  ///< around what a kernel may write
-
-Floats random_values(std::size_t n, std::uint64_t seed, double range = 1) {
-    Rng rng(seed);
-    Floats values(n);
-    for (auto& value : values) value = static_cast<float>(range * (2 * rng.uniform() - 1));
-    return values;
-}
-
-Doubles exact(const Floats& values) { return {values.begin(), values.end()}; }
-
-/// Largest |difference| over the largest |reference|; 1e30 for what is no number.
-double difference(const Floats& values, const Doubles& reference) {
-    double worst = 0, largest = 1e-30;
-    for (std::size_t i = 0; i < reference.size(); ++i) {
-        const double apart = std::abs(static_cast<double>(values.at(i)) - reference[i]);
-        if (!(apart <= 1e30)) return 1e30;
-        worst = std::max(worst, apart);
-        largest = std::max(largest, std::abs(reference[i]));
-    }
-    return worst / largest;
-}
 
 /// A buffer with a margin on either side, which nobody may touch.
 class Guarded {
@@ -86,12 +63,6 @@ int unnoticed_barriers(const std::function<Floats(BlockEmulator&)>& kernel) {
     }
     return unnoticed;
 }
-
-#define QVERIFY_BELOW(value, limit)                                                             \
-    do {                                                                                        \
-        const double measured = (value);                                                        \
-        QVERIFY2(measured <= (limit), qPrintable(QString("%1: %2").arg(#value).arg(measured))); \
-    } while (false)
 
 struct Shape {
     std::size_t rows, width;

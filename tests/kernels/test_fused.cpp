@@ -9,40 +9,19 @@
 
 #include <hwy/highway.h>
 
-#include "core/base/rng.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/norm.h"
 #include "kernels/reference.h"
 #include "kernels/rotary.h"
 #include "kernels/swiglu.h"
+#include "tests/kernels/closeness.h"
 
 using namespace skippipe;
 using namespace skippipe::kernels;
+using namespace skippipe::testing;
 
 namespace {
-
-using Floats = std::vector<float>;
-using Doubles = std::vector<double>;
-
-Floats random_values(std::size_t n, std::uint64_t seed, double range = 1) {
-    Rng rng(seed);
-    Floats values(n);
-    for (auto& value : values) value = static_cast<float>(range * (2 * rng.uniform() - 1));
-    return values;
-}
-
-Doubles exact(const Floats& values) { return {values.begin(), values.end()}; }
-
-/// Largest |difference| over the largest |reference|.
-double difference(const Floats& values, const Doubles& reference) {
-    double worst = 0, largest = 1e-30;
-    for (std::size_t i = 0; i < reference.size(); ++i) {
-        worst = std::max(worst, std::abs(values.at(i) - reference[i]));
-        largest = std::max(largest, std::abs(reference[i]));
-    }
-    return std::isfinite(worst) ? worst / largest : 1e30;
-}
 
 /// How far a reference's gradient is from central differences of the reference itself, where the function is the dot
 /// product of `weights` with what `forward` makes of x.
@@ -69,12 +48,6 @@ double gradcheck(const std::function<Doubles(const Doubles&)>& forward, const Do
 }
 
 constexpr double rounding = 2e-6, numeric = 1e-7;
-#define QVERIFY_BELOW(value, limit)                                                             \
-    do {                                                                                        \
-        const double measured = (value);                                                        \
-        QVERIFY2(measured <= (limit), qPrintable(QString("%1: %2").arg(#value).arg(measured))); \
-    } while (false)
-
 }  // namespace
 
 class TestFused : public QObject {

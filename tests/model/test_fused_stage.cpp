@@ -6,6 +6,7 @@
 #include "core/model/fused_stage.h"
 #include "core/model/matmul.h"
 #include "core/model/torch_compat.h"
+#include "tests/kernels/closeness.h"
 #include "tests/model/training_fixture.h"
 
 using namespace skippipe;
@@ -80,12 +81,6 @@ const std::vector<std::pair<const char*, Shape>> shapes{{"one block", {1, 1, 32,
                                                         {"odd widths", {0, 2, 20, 2, 13, 257, 21, 3}},
                                                         {"long", {1, 2, 64, 1, 0, 256, 150, 1}},
                                                         {"no blocks", {0, 0, 16, 2, 0, 256, 8, 2}}};
-
-#define QVERIFY_BELOW(value, limit)                                                             \
-    do {                                                                                        \
-        const double measured = (value);                                                        \
-        QVERIFY2(measured <= (limit), qPrintable(QString("%1: %2").arg(#value).arg(measured))); \
-    } while (false)
 
 }  // namespace
 

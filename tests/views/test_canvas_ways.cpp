@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "core/experiment/io.h"
+#include "tests/views/mouse.h"
 #include "views/document/document.h"
 #include "views/topology/edits.h"
 #include "views/topology/layouts.h"
@@ -14,15 +15,6 @@
 using namespace skippipe;
 
 namespace {
-
-void drag_mouse(TopologyView& view, QPointF from, QPointF to) {
-    QWidget* port = view.viewport();
-    const QPoint a = view.mapFromScene(from), b = view.mapFromScene(to);
-    QTest::mousePress(port, Qt::LeftButton, {}, a);
-    QTest::mouseMove(port, (a + b) / 2);
-    QTest::mouseMove(port, b);
-    QTest::mouseRelease(port, Qt::LeftButton, {}, b);
-}
 
 /// Two regions of two nodes each, unlinked.
 Experiment two_regions() {

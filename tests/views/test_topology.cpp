@@ -2,6 +2,7 @@
 #include <QElapsedTimer>
 #include <QtTest>
 
+#include "tests/views/mouse.h"
 #include "views/document/document.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
@@ -10,15 +11,6 @@
 using namespace skippipe;
 
 namespace {
-
-void drag(TopologyView& view, QPointF from, QPointF to) {
-    QWidget* port = view.viewport();
-    const QPoint a = view.mapFromScene(from), b = view.mapFromScene(to);
-    QTest::mousePress(port, Qt::LeftButton, {}, a);
-    QTest::mouseMove(port, (a + b) / 2);
-    QTest::mouseMove(port, b);
-    QTest::mouseRelease(port, Qt::LeftButton, {}, b);
-}
 
 QPointF place(TopologyView& view, const std::string& id) { return view.scene_model().node(id)->pos(); }
 
@@ -47,13 +39,13 @@ private Q_SLOTS:
             QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, at);
         QCOMPARE(document.experiment().topology.nodes.size(), std::size_t{3});
         const QPointF rim(node_radius - 2, 0);
-        drag(view, place(view, "node-1") + rim, place(view, "node-2"));
-        drag(view, place(view, "node-2") + rim, place(view, "node-3"));
+        drag_mouse(view, place(view, "node-1") + rim, place(view, "node-2"));
+        drag_mouse(view, place(view, "node-2") + rim, place(view, "node-3"));
         const auto& links = document.experiment().topology.links;
         QCOMPARE(links.size(), std::size_t{2});
         QCOMPARE(links[0].from + links[0].to, std::string("node-1node-2"));
         QCOMPARE(links[1].from + links[1].to, std::string("node-2node-3"));
-        drag(view, place(view, "node-1") + rim, place(view, "node-2"));
+        drag_mouse(view, place(view, "node-1") + rim, place(view, "node-2"));
         QCOMPARE(links.size(), std::size_t{2});  // one link between two nodes
         QCOMPARE(document.undo_stack().count(), 5);
     }
@@ -69,7 +61,7 @@ private Q_SLOTS:
         view.resize(800, 500);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
-        drag(view, place(view, "node-1"), place(view, "node-1") + QPointF(47, 33));
+        drag_mouse(view, place(view, "node-1"), place(view, "node-1") + QPointF(47, 33));
         const Node& moved = document.experiment().topology.nodes[0];
         QVERIFY(moved.x != 0 && moved.y != 0);
         QCOMPARE(std::fmod(moved.x, grid), 0.0);

@@ -51,9 +51,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     empty_column->addWidget(hint);
 
     auto* differences_tab = new QWidget;
-    auto* rows = new QVBoxLayout(differences_tab);
-    rows->setContentsMargins(0, 0, 0, 0);
-    rows->setSpacing(0);
+    auto* rows = seamless_column(differences_tab);
     only_differing_->setChecked(true);
     only_differing_->setContentsMargins(size::gap, 0, 0, 0);
     only_differing_->setStyleSheet("QCheckBox{margin-left:8px;}");

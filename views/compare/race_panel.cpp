@@ -36,9 +36,7 @@ RacePanel::RacePanel(QWidget* parent)
       table_(new QTableWidget),
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->setSpacing(size::gap);

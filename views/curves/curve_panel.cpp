@@ -15,6 +15,7 @@
 
 #include "views/curves/plot.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -49,9 +50,7 @@ CurvePanel::CurvePanel(QWidget* parent)
       scroll_(new QScrollArea(this)),
       empty_(new QLabel(this)),
       equal_(new QLabel(this)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     column->addWidget(controls());
     column->addWidget(equal_);
     column->addWidget(scroll_, 1);

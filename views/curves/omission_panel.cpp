@@ -23,6 +23,7 @@
 #include "views/theme/numbers.h"
 #include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -63,9 +64,7 @@ OmissionPanel::OmissionPanel(QWidget* parent)
       command_label_(new QLabel),
       log_y_(new QCheckBox(tr("log y"))),
       table_(new OmissionTable(this)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->setSpacing(size::wide_gap);

@@ -211,14 +211,10 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     shows_->addItems({tr("Latency"), tr("Bandwidth")});
     words_->setProperty("role", "secondary");
     words_->setWordWrap(true);
-    auto* row = new QHBoxLayout;
-    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
-    row->setSpacing(size::gap);
+    auto* row = head_row();
     row->addWidget(shows_);
     row->addWidget(words_, 1);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     column->addLayout(row);
     column->addWidget(table_, 1);
     const auto add = [this](const QString& text, const QKeySequence& keys, auto run) {

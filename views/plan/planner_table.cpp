@@ -43,14 +43,10 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     button_->setObjectName("plan_all");
     words_->setProperty("role", "secondary");
-    auto* row = new QHBoxLayout;
-    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
-    row->setSpacing(size::gap);
+    auto* row = head_row();
     row->addWidget(button_);
     row->addWidget(words_, 1);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     column->addLayout(row);
     column->addWidget(table_, 1);
     connect(button_, &QPushButton::clicked, this, [this] { busy_ ? stop() : start(); });

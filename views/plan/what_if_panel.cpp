@@ -16,6 +16,7 @@
 #include "views/plan/plan_service.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -174,15 +175,11 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
     words_->setProperty("role", "secondary");
     use_->setObjectName("what_if_use");
     use_->setToolTip(tr("Puts the chosen value into the experiment"));
-    auto* row = new QHBoxLayout;
-    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
-    row->setSpacing(size::gap);
+    auto* row = head_row();
     row->addWidget(box_);
     row->addWidget(words_, 1);
     row->addWidget(use_);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     column->addLayout(row);
     column->addWidget(curve_, 1);
     connect(&document, &Document::changed, this, &WhatIfPanel::follow);

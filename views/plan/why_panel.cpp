@@ -83,9 +83,7 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
                              {tr("Where the microbatch spends its time"), tr("Time")})) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     summary_->setObjectName("why_summary");
     summary_->setTextFormat(Qt::RichText);
     summary_->setWordWrap(true);
@@ -93,9 +91,7 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
     summary_->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
     column->addWidget(summary_);
     auto* right = new QWidget;
-    auto* rows = new QVBoxLayout(right);
-    rows->setContentsMargins(0, 0, 0, 0);
-    rows->setSpacing(0);
+    auto* rows = seamless_column(right);
     microbatch_title_->setProperty("role", "secondary");
     microbatch_title_->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     microbatch_title_->setWordWrap(true);

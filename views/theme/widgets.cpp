@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/theme/widgets.h"
 
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QTableView>
+#include <QVBoxLayout>
 
 #include "views/theme/theme.h"
 
@@ -30,6 +32,20 @@ QLabel* words_label(const QString& text, const char* role) {
     label->setProperty("role", role);
     label->setWordWrap(true);
     return label;
+}
+
+QVBoxLayout* seamless_column(QWidget* parent) {
+    auto* column = new QVBoxLayout(parent);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    return column;
+}
+
+QHBoxLayout* head_row() {
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    row->setSpacing(size::gap);
+    return row;
 }
 
 }  // namespace skippipe

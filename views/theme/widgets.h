@@ -3,8 +3,11 @@
 #pragma once
 #include <QString>
 
+class QHBoxLayout;
 class QLabel;
 class QTableView;
+class QVBoxLayout;
+class QWidget;
 
 namespace skippipe {
 
@@ -17,5 +20,11 @@ void make_figures(QTableView& table, const QString& name);
 
 /// Words that wrap; `role` as the style sheet knows it: "heading", "secondary", "small".
 QLabel* words_label(const QString& text, const char* role);
+
+/// A column of `parent` whose parts touch each other and its edges.
+QVBoxLayout* seamless_column(QWidget* parent);
+
+/// The row above a panel's table: what is chosen there, and words.
+QHBoxLayout* head_row();
 
 }  // namespace skippipe

@@ -68,9 +68,7 @@ QString difference_words(const PlanDifference& one) {
 
 DifferenceTable::DifferenceTable(QWidget* parent)
     : QWidget(parent), summary_(new QLabel), table_(new QTableWidget(0, 2)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     summary_->setWordWrap(true);
     summary_->setMargin(size::gap);
     summary_->setObjectName("difference_summary");

@@ -109,9 +109,7 @@ void DesignPage::fill_bottom() {
     bottom_->setDocumentMode(true);
     bottom_->addTab(plan_, tr("Plan"));
     auto* problems = new QWidget;
-    auto* column = new QVBoxLayout(problems);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(problems);
     column->addWidget(problems_, 1);
     column->addWidget(remedies_);
     bottom_->addTab(problems, tr("Problems"));

@@ -12,6 +12,7 @@
 #include "views/failures/failure_editor.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
@@ -35,9 +36,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
       axis_(new FailureAxis(document, selection, failures)) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(this);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
     figures_->setMinimumHeight(size::row);

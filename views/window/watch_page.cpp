@@ -69,9 +69,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     auto* network = new QWidget;
     network->setProperty("role", "surface");
     network->setAttribute(Qt::WA_StyledBackground);
-    auto* network_column = new QVBoxLayout(network);
-    network_column->setContentsMargins(0, 0, 0, 0);
-    network_column->setSpacing(0);
+    auto* network_column = seamless_column(network);
     network_column->addWidget(network_, 1);
     network_column->addWidget(replay_);
     top->addWidget(network);
@@ -293,9 +291,7 @@ QWidget* WatchPage::timeline_area() {
     across->setStretchFactor(0, 1);
     across->setObjectName("watch_timeline");
     auto* area = new QWidget;
-    auto* column = new QVBoxLayout(area);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = seamless_column(area);
     column->addWidget(timeline_bar());
     column->addWidget(find_);
     column->addWidget(across, 1);
