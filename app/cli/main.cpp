@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     cli::add_log(app, context);
     cli::add_export(app, context);
     cli::add_report(app, context);
+    cli::add_import(app, context);
     cli::add_torture(app, context);
     cli::add_bench(app, context);
     try {

@@ -42,6 +42,7 @@ void add_evaluate(CLI::App& app, Context& context);
 void add_log(CLI::App& app, Context& context);
 void add_export(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
+void add_import(CLI::App& app, Context& context);
 void add_torture(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);
 

@@ -15,20 +15,23 @@
 #include "core/planner/timeline/evaluator.h"
 
 namespace skippipe {
-namespace {
 
-/// Who the node hands its part of the gradient to: the next of its stage's ring.
-NodeIndex next_in_ring(const std::vector<NodeIndex>& ring, NodeIndex node) {
-    const auto found = std::find(ring.begin(), ring.end(), node);
+NodeIndex receiver_of(const Plan& plan, const Span& span) {
+    if (is_on_line(span.kind)) return span.to_node;
+    if (span.kind != SpanKind::all_reduce || at(span.stage) >= plan.stages.size()) return -1;
+    const auto& ring = plan.stages[span.stage];
+    const auto found = std::find(ring.begin(), ring.end(), span.node);
     if (found == ring.end()) return -1;
     return std::next(found) == ring.end() ? ring.front() : *std::next(found);
 }
+
+namespace {
 
 std::map<int, LineBytes> bytes_of_lines(const Problem& problem, const Plan& plan, const Timeline& timeline) {
     std::map<int, LineBytes> lines;
     for (const auto& span : timeline.spans) {
         if (span.bytes == 0 || !(is_on_line(span.kind) || span.kind == SpanKind::all_reduce)) continue;
-        const NodeIndex to = is_on_line(span.kind) ? span.to_node : next_in_ring(plan.stages[span.stage], span.node);
+        const NodeIndex to = receiver_of(plan, span);
         if (to < 0 || !problem.reachable(span.node, to)) continue;
         auto& line = lines[problem.hop(span.node, to).line];
         if (span.kind == SpanKind::transfer_forward) line.forward_bytes += span.bytes;

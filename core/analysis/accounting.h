@@ -25,6 +25,10 @@ double head_flops_per_token(const ModelSpec& model);
 /// A backward pass is a product for the input's gradient and one for the weights' beside each of the forward pass.
 inline constexpr double backward_flops_factor = 2;
 
+/// Who gets what a span hands over: the receiver of a transfer; of a node's part of a charged all-reduce the next of
+/// its stage's ring. -1: nobody.
+NodeIndex receiver_of(const Plan& plan, const Span& span);
+
 /// What one line carried.
 struct LineBytes {
     std::string name;  ///< "A->B"

@@ -130,6 +130,10 @@ void describe(V& v, T& n) {
            .min = 0,
            .max = 1e15,
            .above_min = true});
+    v("price_per_hour", n.price_per_hour,
+      Info{.doc = "Price of an hour of network time; absent: the experiment's price of a node hour",
+           .min = 0,
+           .max = 1e6});
     v("device", n.device, Info{.doc = "Where its tensors live: cpu, cuda or cuda:N"});
     v("rank", n.rank,
       Info{.doc = "Process that hosts it under the wall clock; absent: dealt out in order", .min = 0, .max = 4095});
@@ -167,6 +171,7 @@ void describe(V& v, T& t) {
     v("links", t.links, Info{.doc = "Between two nodes or two regions; a pair without one is unreachable"});
     v("within_region", t.within_region, Info{.doc = "The switch inside a region"});
     v("measured_at", t.measured_at, Info{.doc = "When speeds and links were measured (UTC); empty: drawn by hand"});
+    v("on_map", t.on_map, Info{.doc = "Nodes stand where they are in the world, whose map is drawn behind them"});
     v("hop_matrix_s", t.hop_matrix_s,
       Info{.doc = "Explicit seconds of a hop [from][to] in the order of `nodes`; replaces the links, unlimited, "
                   "all-reduce free",
@@ -429,6 +434,20 @@ void describe(V& v, T& e) {
       Info{.doc = "Of shaped links: standard deviation of a transfer's time, as a share of it", .min = 0, .max = 10});
 }
 
+template <class V, PartOf<Prices> T>
+void describe(V& v, T& p) {
+    v("node_hour", p.node_hour,
+      Info{.doc = "Price of a node for an hour of network time, where it has none of its own; any money",
+           .min = 0,
+           .max = 1e6});
+    v("gigabyte", p.gigabyte,
+      Info{.doc = "Price of 1e9 bytes that leave a region, or a node that stands in none", .min = 0, .max = 1e6});
+    v("tokens", p.tokens,
+      Info{.doc = "Tokens to train on: the plan says what all of it takes and costs; 0: not said",
+           .min = 0,
+           .max = 1e18});
+}
+
 template <class V, PartOf<Experiment> T>
 void describe(V& v, T& e) {
     v("name", e.name, Info{.doc = "Shown in lists"});
@@ -444,6 +463,7 @@ void describe(V& v, T& e) {
     v("failures", e.failures, Info{.doc = "What goes wrong, and when"});
     v("recovery", e.recovery, Info{.doc = "What is done about lost nodes"});
     v("execution", e.execution, Info{.doc = "How it is run"});
+    v("prices", e.prices, Info{.doc = "What machines and traffic cost"});
 }
 
 }  // namespace skippipe

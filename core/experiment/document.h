@@ -27,6 +27,7 @@ struct Node {
     std::optional<int> rank;  ///< process that hosts it under the wall clock; absent: dealt out in order
     double x = 0, y = 0;
     std::optional<double> up_bytes_per_s, down_bytes_per_s;  ///< of its uplink and its downlink; absent: no limit
+    std::optional<double> price_per_hour;                    ///< absent: that of prices.node_hour
     bool operator==(const Node&) const = default;
 };
 
@@ -52,6 +53,7 @@ struct Topology {
     std::vector<Link> links;
     WithinRegion within_region;
     std::string measured_at;  ///< when speeds and links were measured (UTC, "2026-01-31T12:00:00Z"); empty: drawn
+    bool on_map = false;      ///< places are those of the world map, which the canvas shows behind them
     std::vector<std::vector<double>> hop_matrix_s;  ///< explicit seconds [from][to]; empty: from the links
     bool operator==(const Topology&) const = default;
 };
@@ -218,6 +220,14 @@ struct Execution {
     bool operator==(const Execution&) const = default;
 };
 
+/// What machines and traffic cost, in whatever money is meant.
+struct Prices {
+    double node_hour = 0;  ///< of a node without a price of its own
+    double gigabyte = 0;   ///< of 1e9 bytes that leave a region, or a node that stands in none
+    double tokens = 0;     ///< to train on, for the price and the time of all of it; 0: not said
+    bool operator==(const Prices&) const = default;
+};
+
 struct Experiment {
     std::string name = "Untitled experiment";
     std::string description;
@@ -232,6 +242,7 @@ struct Experiment {
     std::vector<Failure> failures;
     Recovery recovery;
     Execution execution;
+    Prices prices;
     bool operator==(const Experiment&) const = default;
 };
 

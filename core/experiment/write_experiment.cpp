@@ -107,9 +107,10 @@ std::string experiment_hash(const Experiment& experiment) {
         for (auto& place : all["topology"][list]) {
             place.erase("x");
             place.erase("y");
+            place.erase("price_per_hour");
             place.erase("rank");  // who hosts a node changes nothing in the plan
         }
-    all["topology"].erase("measured_at");
+    for (const char* not_planned : {"measured_at", "on_map"}) all["topology"].erase(not_planned);
     for (const char* only_predicted : {"transfer_cpu_s", "transfer_cpu_s_per_byte"}) all["costs"].erase(only_predicted);
     all["pipeline"].erase("planner");
     all["pipeline"].erase("plan_steps");

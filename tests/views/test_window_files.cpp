@@ -202,6 +202,31 @@ private Q_SLOTS:
         QVERIFY(open(folder.filePath("other.sqlite").toStdString())->compare_page().list().baseline() == 0);
     }
 
+    void runs_of_another_record_are_imported() {
+        QTemporaryDir folder;
+        const auto mine = folder.filePath("record.sqlite").toStdString(),
+                   theirs = folder.filePath("anna.sqlite").toStdString();
+        {
+            Recorder recorder(theirs);
+            for (const char* name : {"one", "two"})
+                recorder.finish(recorder.begin({.name = name, .planner = "gpipe", .iterations = 1}), RunState::finished,
+                                {}, "{}");
+        }
+        MainWindow window(planners_, mine);
+        QSignalSpy imported(&window, &MainWindow::imported_runs);
+        window.import_record(theirs);
+        QTRY_COMPARE(imported.count(), 1);
+        QCOMPARE(imported[0][0].toInt(), 2);
+        QTRY_COMPARE(window.feed().runs().size(), std::size_t{2});
+        window.import_record(theirs);
+        QTRY_COMPARE(imported.count(), 2);
+        QCOMPARE(imported[1][0].toInt(), 0);
+        QVERIFY2(window.banner().text().contains("here already"), qPrintable(window.banner().text()));
+        window.import_record(folder.filePath("nowhere.sqlite").toStdString());
+        QTRY_COMPARE(imported.count(), 3);
+        QVERIFY2(window.banner().text().contains("nowhere.sqlite"), qPrintable(window.banner().text()));
+    }
+
     void theme_and_panes_are_remembered() {
         QTemporaryDir folder;
         const QString settings = folder.filePath("window.ini");

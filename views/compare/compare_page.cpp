@@ -24,6 +24,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
       curves_(new CurvePanel),
       omissions_(new OmissionPanel),
       race_(new RacePanel),
+      plans_(new PlanDifferencePanel),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)) {
     auto* splitter = new QSplitter(Qt::Horizontal, this);
@@ -74,6 +75,7 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     tabs_->addTab(race_, tr("To a loss"));
     tabs_->addTab(omissions_, tr("Stages kept"));
     tabs_->addTab(scroll, tr("Timelines"));
+    tabs_->addTab(plans_, tr("Plans"));
     tabs_->setDocumentMode(true);
 
     connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
@@ -112,6 +114,7 @@ void ComparePage::refresh() {
                                 ? tr("All selected runs are hidden; a click on a run's colour in the list shows it")
                                 : tr("The selected runs have no values of this kind"));
     race_->show_runs(runs);
+    plans_->show_runs(runs);
     omissions_->show_runs(drawn, feed_.file() == default_record_path() ? std::filesystem::path{} : feed_.file());
     show_timelines(runs);
 }

@@ -7,6 +7,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "views/compare/plan_difference_panel.h"
 #include "views/compare/race_panel.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/omission_panel.h"
@@ -28,6 +29,7 @@ public:
     CurvePanel& curves() { return *curves_; }
     OmissionPanel& omissions() { return *omissions_; }
     RacePanel& race() { return *race_; }
+    PlanDifferencePanel& plans() { return *plans_; }
     const std::vector<TimelineView*>& timelines() const { return timelines_; }
     TimeZoom& zoom() { return zoom_; }
 
@@ -54,6 +56,7 @@ private:
     CurvePanel* curves_;
     OmissionPanel* omissions_;
     RacePanel* race_;
+    PlanDifferencePanel* plans_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;

@@ -279,6 +279,7 @@ void Inspector::show_experiment() {
                     ? std::set<std::string>{}
                     : std::set<std::string>{"shape_links", "link_jitter"}),
             false);
+    section(tr("Prices"), new Form<Prices>(document_, "prices", [](auto& e) { return &e.prices; }), false);
     show_failures();
 }
 

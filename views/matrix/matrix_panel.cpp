@@ -214,6 +214,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     auto* row = head_row();
     row->addWidget(shows_);
     row->addWidget(words_, 1);
+    row->addWidget(files_button());
     auto* column = seamless_column(this);
     column->addLayout(row);
     column->addWidget(table_, 1);

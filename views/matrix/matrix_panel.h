@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <filesystem>
+
 #include <QAbstractTableModel>
 #include <QComboBox>
 #include <QLabel>
@@ -7,7 +9,12 @@
 
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
+#include "views/document/file_reader.h"
+#include "views/document/file_worker.h"
 #include "views/matrix/matrix_values.h"
+#include "views/matrix/network_files.h"
+
+class QToolButton;
 
 namespace skippipe {
 
@@ -61,15 +68,23 @@ public:
     QLabel& words() { return *words_; }
     void copy();
     void paste();
+    /// Adds what a file of another program holds, once it is read, as one edit; `told` says what came of it.
+    void import_network(const std::filesystem::path& file);
+    /// Writes the links; `told` says so.
+    void export_network(const std::filesystem::path& file, NetworkFormat format);
 
 Q_SIGNALS:
     void told(const QString& what);
 
 private:
     void follow();
+    void take(const QString& name, const NetworkFile& file);
+    QToolButton* files_button();
 
     Document& document_;
     SelectionModel& selection_;
+    FileReader reader_;
+    FileWorker writer_;
     MatrixModel* model_;
     QTableView* table_;
     QComboBox* shows_;

@@ -5,6 +5,8 @@
 #include <QHeaderView>
 #include <QVBoxLayout>
 
+#include "core/analysis/pareto.h"
+#include "core/analysis/price.h"
 #include "core/experiment/io.h"
 #include "views/document/document.h"
 #include "views/plan/plan_service.h"
@@ -15,11 +17,14 @@
 namespace skippipe {
 namespace {
 
-enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, note_column };
+enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, price_column, note_column };
 
 /// What these plans depend on: the planner that is chosen is none of it.
 std::string planned_key(const Experiment& e) {
-    return experiment_hash(e) + '/' + std::to_string(e.pipeline.plan_steps) + '/' + std::to_string(e.seed);
+    std::string key = experiment_hash(e) + '/' + std::to_string(e.pipeline.plan_steps) + '/' + std::to_string(e.seed);
+    key += '/' + std::to_string(e.prices.node_hour) + '/' + std::to_string(e.prices.gigabyte);
+    for (const auto& node : e.topology.nodes) key += '/' + std::to_string(node.price_per_hour.value_or(-1));
+    return key;
 }
 
 }  // namespace
@@ -28,7 +33,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     : QWidget(parent),
       document_(document),
       planners_(planners),
-      table_(new QTableWidget(0, 6)),
+      table_(new QTableWidget(0, 7)),
       button_(new QPushButton),
       words_(new QLabel) {
     pool_.setMaxThreadCount(1);
@@ -36,7 +41,8 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     setAttribute(Qt::WA_StyledBackground);
     make_plain(*table_, tr("Planners side by side"));
     table_->setHorizontalHeaderLabels(
-        {tr("Planner"), tr("Iteration"), tr("Above the bound"), tr("Idle"), tr("Sent"), QString{}});
+        {tr("Planner"), tr("Iteration"), tr("Above the bound"), tr("Idle"), tr("Sent"), tr("Price"), QString{}});
+    table_->horizontalHeaderItem(price_column)->setToolTip(tr("Of an iteration, by the experiment's prices"));
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table_->horizontalHeader()->setSectionResizeMode(note_column, QHeaderView::Stretch);
@@ -142,7 +148,7 @@ void PlannerTable::start() {
             request.stop = stop;
             const auto outcome = make_plan(experiment, *planner, request);
             if (stop.stop_requested()) return;
-            PlannerRow row{planner->name(), outcome->has_plan, 0, 0, 0, 0, {}};
+            PlannerRow row{planner->name(), outcome->has_plan, 0, 0, 0, 0, {}, {}};
             if (outcome->has_plan) {
                 const Score& s = outcome->score;
                 row.valid = s.violations.empty();
@@ -150,6 +156,8 @@ void PlannerTable::start() {
                 row.gap = s.gap;
                 row.idle = s.idle_fraction;
                 row.bytes = s.bytes;
+                if (has_prices(experiment))
+                    row.price = price_of(experiment, outcome->problem, outcome->plan, outcome->timeline).total();
                 if (!row.valid) row.fault = QString::fromStdString(s.violations.front());
             } else if (!outcome->faults.empty()) {
                 row.fault = QString::fromStdString(outcome->faults.front().what);
@@ -169,6 +177,7 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
         table_->item(place, gap_column)->setText(percent(row.gap));
         table_->item(place, idle_column)->setText(percent(row.idle));
         table_->item(place, bytes_column)->setText(quantity(row.bytes, "B"));
+        table_->item(place, price_column)->setText(row.price ? three_digits(*row.price) : QString{});
     }
     table_->item(place, iteration_column)->setData(Qt::UserRole, row.valid ? row.iteration_s : 0.0);
     auto* note = table_->item(place, note_column);
@@ -177,7 +186,23 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
     note->setForeground(theme().bad);
     busy_ = done_ < table_->rowCount();
     if (busy_) table_->item(place + 1, note_column)->setText(tr("plans…"));
-    // The shortest so far.
+    table_->item(place, price_column)->setData(Qt::UserRole, row.price && row.valid ? *row.price : QVariant{});
+    mark_best();
+    show_words();
+}
+
+/// The shortest so far; with prices also those than which no other is both as short and as cheap.
+void PlannerTable::mark_best() {
+    std::vector<std::vector<std::optional<double>>> rows;
+    bool has_prices = false;
+    for (int r = 0; r < table_->rowCount(); ++r) {
+        const double iteration_s = table_->item(r, iteration_column)->data(Qt::UserRole).toDouble();
+        const QVariant price = table_->item(r, price_column)->data(Qt::UserRole);
+        has_prices = has_prices || price.isValid();
+        rows.push_back({iteration_s > 0 ? std::optional(iteration_s) : std::nullopt,
+                        price.isValid() ? std::optional(price.toDouble()) : std::nullopt});
+    }
+    const auto front = has_prices ? pareto_front(rows) : std::vector<bool>(rows.size(), false);
     double least = 0;
     for (int r = 0; r < table_->rowCount(); ++r)
         if (const double s = table_->item(r, iteration_column)->data(Qt::UserRole).toDouble(); s > 0)
@@ -187,9 +212,10 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
         const bool best = least > 0 && cell->data(Qt::UserRole).toDouble() == least;
         cell->setFont(best ? bold_font() : body_font());
         if (best && !busy_) table_->item(r, note_column)->setText(tr("shortest"));
-        if (best) table_->item(r, note_column)->setForeground(theme().good);
+        const bool trades = front[static_cast<std::size_t>(r)] && !best;
+        if (trades && !busy_) table_->item(r, note_column)->setText(tr("cheaper, none as cheap is shorter"));
+        if (best || trades) table_->item(r, note_column)->setForeground(theme().good);
     }
-    show_words();
 }
 
 }  // namespace skippipe

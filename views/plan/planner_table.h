@@ -20,7 +20,8 @@ struct PlannerRow {
     std::string planner;
     bool valid = false;
     double iteration_s = 0, gap = 0, idle = 0, bytes = 0;
-    QString fault;  ///< why it has no plan
+    std::optional<double> price;  ///< of an iteration, where the experiment has prices
+    QString fault;                ///< why it has no plan
 };
 
 /// Every planner's plan of the experiment, side by side: asked for by a button, filled as they end, one after the other
@@ -42,6 +43,7 @@ private:
     void take(const PlannerRow& row, int place, int serial);
     void show_names();
     void show_words();
+    void mark_best();
 
     Document& document_;
     const PlannerRegistry& planners_;

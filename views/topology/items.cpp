@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <QGuiApplication>
 #include <QPainter>
@@ -16,6 +17,7 @@ namespace {
 constexpr double badge_radius = 7;
 constexpr double label_room = 70;
 constexpr double handle_radius = 4.5;
+constexpr double folded_radius_px = 24;
 
 constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
@@ -111,6 +113,8 @@ bool NodeItem::on_rim(QPointF scene_place) const {
     return distance > node_radius - rim_width && distance <= node_radius + 2;
 }
 
+QPointF NodeItem::seen_at() const { return region != nullptr && region->is_folded() ? region->pos() : pos(); }
+
 void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
     const QColor fill = down ? mix(t.surface, t.text_2, 0.3) : stage >= 0 ? t.stage(stage) : t.surface_2;
@@ -169,7 +173,10 @@ LinkItem::LinkItem(LinkKey key, QGraphicsItem* from, QGraphicsItem* to, bool bot
 
 void LinkItem::follow_ends() {
     prepareGeometryChange();
-    line_ = QLineF(from_->pos(), to_->pos());
+    const auto seen_at = [](const QGraphicsItem* end) {
+        return end->type() == node_item ? static_cast<const NodeItem*>(end)->seen_at() : end->pos();
+    };
+    line_ = QLineF(seen_at(from_), seen_at(to_));
 }
 
 QRectF LinkItem::boundingRect() const {
@@ -200,6 +207,7 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     pen.setCosmetic(true);
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);
+    if (line_.isNull()) return;
     painter->drawLine(line_);
     if (!both_ways_ && line_.length() > 3 * node_radius) {
         painter->setBrush(colour);
@@ -225,6 +233,12 @@ void RegionItem::follow_nodes() {
         setPos(sum / static_cast<double>(nodes.size()));
     }
     QPainterPath path;
+    if (folded_) {
+        path.addEllipse(QPointF(0, 0), folded_radius_px * pixel_, folded_radius_px * pixel_);
+        area_ = path;
+        follow_area();
+        return;
+    }
     if (nodes.empty())
         path.addRoundedRect(-region_margin, -region_margin, 2 * region_margin, 2 * region_margin, 16, 16);
     // Discs round the nodes and bands to their middle: one soft area whatever their order.
@@ -240,13 +254,81 @@ void RegionItem::follow_nodes() {
     }
     path.setFillRule(Qt::WindingFill);
     area_ = nodes.size() > 8 ? path : path.simplified();
+    follow_area();
+}
+
+void RegionItem::follow_area() {
     for (auto* link : links) link->follow_ends();
+    if (folded_)
+        for (auto* node : nodes)
+            for (auto* link : node->links) link->follow_ends();
     if (label != nullptr) label->follow();
+}
+
+bool RegionItem::fold(bool folded, double zoom) {
+    const double pixel = 1 / zoom;
+    if (folded == folded_ && (!folded || pixel == pixel_)) return false;
+    folded_ = folded;
+    pixel_ = pixel;
+    setZValue(folded ? 2 : -2);  // as its nodes
+    for (auto* node : nodes) {
+        node->setVisible(!folded);
+        for (auto* link : node->links) link->follow_ends();
+    }
+    follow_nodes();
+    return true;
+}
+
+/// A ring of the nodes' stages round their number.
+void RegionItem::paint_folded(QPainter& painter) const {
+    const Theme& t = theme();
+    painter.save();
+    painter.scale(pixel_, pixel_);
+    const bool holds_selected =
+        std::any_of(nodes.begin(), nodes.end(), [](const auto* n) { return n->holds_selection; });
+    painter.setPen(isSelected() || link_target || holds_selected ? QPen(t.accent, 3) : QPen(t.text_2, 1.5));
+    painter.setBrush(t.surface_2);
+    painter.drawEllipse(QPointF(0, 0), folded_radius_px, folded_radius_px);
+    std::map<int, int> of_stage;
+    for (const auto* node : nodes) ++of_stage[node->stage];
+    constexpr double ring = folded_radius_px - 4;
+    double from = 90;
+    for (const auto& [stage, count] : of_stage) {
+        const double span = 360.0 * count / static_cast<double>(nodes.size());
+        painter.setPen(QPen(stage >= 0 ? t.stage(stage) : t.line, 4, Qt::SolidLine, Qt::FlatCap));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawArc(QRectF(-ring, -ring, 2 * ring, 2 * ring), static_cast<int>(std::lround(16 * from)),
+                        static_cast<int>(std::lround(-16 * span)));
+        from -= span;
+    }
+    painter.setPen(t.text);
+    painter.setFont(bold_font());
+    painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter, QString::number(nodes.size()));
+    int fault = 0;
+    bool down = false, fails = false;
+    for (const auto* node : nodes) {
+        fault = std::max(fault, node->fault_level);
+        down = down || node->down;
+        fails = fails || node->fails;
+    }
+    constexpr double out = folded_radius_px * 0.75;
+    draw_badge(&painter, {out, -out}, fault);
+    if (down || fails) {
+        painter.translate(-out, -out);
+        painter.setPen(QPen(t.bad, 1));
+        painter.setBrush(down ? t.bad : t.surface);
+        painter.drawEllipse(QPointF(0, 0), badge_radius, badge_radius);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(down ? t.surface : t.bad);
+        painter.drawPolygon(failure_flash());
+    }
+    painter.restore();
 }
 
 QRectF RegionItem::boundingRect() const { return area_.boundingRect().adjusted(-3, -3, 3, 3); }
 
 void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    if (folded_) return paint_folded(*painter);
     const Theme& t = theme();
     painter->setPen(isSelected() || link_target ? QPen(t.accent, 2)
                     : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
@@ -262,6 +344,10 @@ RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region),
 
 QRectF RegionLabel::boundingRect() const {
     const QRectF area = region_.boundingRect().translated(region_.pos());
+    if (region_.is_folded()) {
+        const double pixel = region_.pixel(), top = below_ ? area.bottom() : area.top() - 20 * pixel;
+        return {area.center().x() - label_room * pixel, top, 2 * label_room * pixel, 20 * pixel};
+    }
     return {area.center().x() - label_room, below_ ? area.bottom() - 8 : area.top() - 14, 2 * label_room, 28};
 }
 
@@ -274,7 +360,11 @@ QRectF RegionLabel::words(double scale) const {
     return box;
 }
 
-QRectF RegionLabel::words_box() const { return words(1); }
+double RegionLabel::scale(double zoom) const {
+    return region_.is_folded() ? region_.pixel() : 1 / std::clamp(zoom, least_text_zoom, 1.0);
+}
+
+QRectF RegionLabel::words_box() const { return words(region_.is_folded() ? region_.pixel() : 1); }
 
 QPainterPath RegionLabel::shape() const {
     QPainterPath path;
@@ -283,25 +373,26 @@ QPainterPath RegionLabel::shape() const {
 }
 
 QPointF RegionLabel::handle(double zoom) const {
-    const QRectF box = words(1 / std::clamp(zoom, least_text_zoom, 1.0));
-    return {box.right() + handle_radius + 3, box.center().y()};
+    const QRectF box = words(scale(zoom));
+    const double pixel = region_.is_folded() ? region_.pixel() : 1;
+    return {box.right() + (handle_radius + 3) * pixel, box.center().y()};
 }
 
 bool RegionLabel::on_handle(QPointF scene_place, double zoom) const {
     if (!has_handle_) return false;
     const QPointF d = scene_place - handle(zoom);
-    return std::hypot(d.x(), d.y()) <= handle_radius + 3;
+    return std::hypot(d.x(), d.y()) <= (handle_radius + 3) * (region_.is_folded() ? region_.pixel() : 1);
 }
 
 void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
-    if (!is_close(painter)) return;
+    if (!is_close(painter) && !region_.is_folded()) return;
     const Theme& t = theme();
     const QColor ground = mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1);
-    const double scale = text_scale(painter);
+    const double magnified = scale(painter->worldTransform().m11());
     QFont font = small_font();
-    font.setPixelSize(static_cast<int>(std::lround(size::small_text * scale)));
+    font.setPixelSize(static_cast<int>(std::lround(size::small_text * magnified)));
     painter->setFont(font);
-    const QRectF box = words(scale);
+    const QRectF box = words(magnified);
     painter->setPen(Qt::NoPen);
     painter->setBrush(ground);
     painter->drawRoundedRect(box, size::radius, size::radius);
@@ -310,7 +401,8 @@ void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
     if (has_handle_) {
         painter->setPen(QPen(region_.isSelected() || region_.link_target ? t.accent : t.text_2, 1.5));
         painter->setBrush(t.surface);
-        painter->drawEllipse(handle(painter->worldTransform().m11()), handle_radius, handle_radius);
+        const double radius = handle_radius * (region_.is_folded() ? region_.pixel() : 1);
+        painter->drawEllipse(handle(painter->worldTransform().m11()), radius, radius);
     }
     draw_badge(painter, {box.left() - badge_radius, box.center().y()}, region_.fault_level);
 }
@@ -323,8 +415,9 @@ void PathItem::set_way(const std::vector<NodeItem*>& nodes) {
     places_.clear();
     bounds_ = {};
     for (const auto* node : nodes) {
-        places_.push_back(node->pos());
-        bounds_ |= QRectF(node->pos().x() - 60, node->pos().y() - 60, 120, 120);
+        const QPointF at = node->seen_at();
+        places_.push_back(at);
+        bounds_ |= QRectF(at.x() - 60, at.y() - 60, 120, 120);
     }
 }
 

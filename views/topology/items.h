@@ -35,13 +35,16 @@ public:
 
     const std::string& id() const { return id_; }
     bool on_rim(QPointF scene_place) const;
+    /// Where it is seen: in the middle of its region where that is folded.
+    QPointF seen_at() const;
 
     int stage = -1;
-    bool left_out = false;     ///< a plan exists and does not use it
-    int fault_level = 0;       ///< 0 none, 1 warning, 2 error
-    bool down = false;         ///< lost, at the time that is shown
-    bool fails = false;        ///< failures of the document happen to it
-    bool link_target = false;  ///< a link being drawn would end here
+    bool left_out = false;         ///< a plan exists and does not use it
+    int fault_level = 0;           ///< 0 none, 1 warning, 2 error
+    bool down = false;             ///< lost, at the time that is shown
+    bool fails = false;            ///< failures of the document happen to it
+    bool link_target = false;      ///< a link being drawn would end here
+    bool holds_selection = false;  ///< selected, though its region may hide it
     RegionItem* region = nullptr;
     std::vector<LinkItem*> links;
 
@@ -53,7 +56,8 @@ private:
     QStaticText label_;
 };
 
-/// A line between two nodes or two regions (between centroids).
+/// A line between two nodes or two regions (between centroids); to a folded region where an end is hidden in it, and
+/// unseen within one.
 class LinkItem final : public QGraphicsItem {
 public:
     LinkItem(LinkKey key, QGraphicsItem* from, QGraphicsItem* to, bool both_ways);
@@ -92,6 +96,12 @@ public:
     void follow_nodes();
 
     const std::string& id() const { return id_; }
+    /// Folded it is one disc of so many pixels whatever the zoom, with its nodes' number and stages; they are hidden.
+    /// True where something changes.
+    bool fold(bool folded, double zoom);
+    bool is_folded() const { return folded_; }
+    /// What a pixel is in the scene's units, as last told.
+    double pixel() const { return pixel_; }
     int fault_level = 0;
     bool link_target = false;  ///< a link being drawn would end here
     std::vector<NodeItem*> nodes;
@@ -99,8 +109,12 @@ public:
     RegionLabel* label = nullptr;
 
 private:
+    void paint_folded(QPainter& painter) const;
+    void follow_area();
     std::string id_;
     QPainterPath area_;
+    bool folded_ = false;
+    double pixel_ = 1;
 };
 
 /// A region's name, badge and, where it can be linked, the ring from which a link is drawn: above all areas.
@@ -127,6 +141,7 @@ public:
 
 private:
     QRectF words(double scale) const;
+    double scale(double zoom) const;
     RegionItem& region_;
     bool below_ = false, has_handle_;
 };

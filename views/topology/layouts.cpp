@@ -7,12 +7,15 @@
 #include <numbers>
 #include <numeric>
 
+#include "views/topology/world_map.h"
+
 namespace skippipe {
 namespace {
 
 constexpr double spacing = 80;     // of nodes beside each other
 constexpr double block_gap = 110;  // between the outer nodes of two regions: both areas and a name
 constexpr std::size_t most_on_circle = 24;
+constexpr double half_of_map = 180 * map_scale, below_map = 62 * map_scale;
 
 /// Nodes of one region, as a block of rows about its middle.
 struct LaidBlock {
@@ -129,6 +132,37 @@ std::vector<Point> tidy_layout(const Experiment& experiment) {
     for (const auto& block : blocks)
         for (std::size_t i = 0; i < block.nodes.size(); ++i) places[block.nodes[i]] = block.place(i);
     return places;
+}
+
+MapLayout map_layout(const Experiment& experiment,
+                     const std::function<std::optional<Point>(const std::string&)>& place_of) {
+    const auto& t = experiment.topology;
+    MapLayout layout{std::vector<Point>(t.nodes.size()), {}};
+    std::vector<LaidBlock> blocks;
+    double next_below = -half_of_map;
+    const auto add = [&](const std::string& name, std::vector<std::size_t> nodes) {
+        auto block = block_of(std::move(nodes), {});
+        if (const auto place = place_of(name)) {
+            block.middle = *place;
+        } else {
+            layout.unknown.push_back(name);
+            block.middle = {next_below + block.half_width(), below_map + block.half_height()};
+            next_below += 2 * block.half_width();
+        }
+        blocks.push_back(std::move(block));
+    };
+    std::map<std::string, std::vector<std::size_t>> by_region;
+    for (std::size_t i = 0; i < t.nodes.size(); ++i) {
+        if (t.nodes[i].region.empty())
+            add(t.nodes[i].id, {i});
+        else
+            by_region[t.nodes[i].region].push_back(i);
+    }
+    for (auto& [region, nodes] : by_region) add(region, std::move(nodes));
+    push_apart(blocks);
+    for (const auto& block : blocks)
+        for (std::size_t i = 0; i < block.nodes.size(); ++i) layout.places[block.nodes[i]] = block.place(i);
+    return layout;
 }
 
 std::vector<Point> stage_layout(const std::vector<int>& stages) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where things stand on the canvas, as functions on the experiment: no widget.
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,16 @@ std::vector<Point> tidy_layout(const Experiment& experiment);
 std::vector<Point> circle_layout(const Experiment& experiment);
 /// A column a stage, from left to right; nodes of no stage below. `stages`: of each node, -1: none.
 std::vector<Point> stage_layout(const std::vector<int>& stages);
+
+/// Places on the world map, and what it does not know.
+struct MapLayout {
+    std::vector<Point> places;         ///< of all nodes
+    std::vector<std::string> unknown;  ///< regions and nodes outside regions, below the map
+};
+/// Nodes of one region side by side where `place_of` says that the region is, else below; moved apart until none covers
+/// another. A node outside regions stands where its own name is.
+MapLayout map_layout(const Experiment& experiment,
+                     const std::function<std::optional<Point>(const std::string&)>& place_of);
 
 enum class Align { left, centre, right, top, middle, bottom };
 /// The same places in one line.

@@ -49,7 +49,7 @@ void ReductionItem::follow_nodes() {
 void ReductionItem::add_arrow(std::size_t index, bool down) {
     const auto& [edge, from, to, slowest] = edges_[index];
     const double share = down ? edge.down_share : edge.up_share;
-    const QLineF line(from->pos(), to->pos());
+    const QLineF line(from->seen_at(), to->seen_at());
     if (share <= 0 || line.length() < 2 * node_radius + 8) return;
     const double angle = std::atan2(line.dy(), line.dx());
     const QPointF along(std::cos(angle), std::sin(angle)), across(-along.y(), along.x());

@@ -31,6 +31,8 @@ TopologyScene::TopologyScene(Document& document, SelectionModel& selection, bool
 
 TopologyScene::~TopologyScene() {
     syncing_ = true;  // items that go are no change of the selection
+    nodes_.clear();   // views look at the scene once more while it goes
+    regions_.clear();
     clear();
 }
 
@@ -119,6 +121,7 @@ void TopologyScene::rebuild() {
     addItem(traffic_ = new TrafficItem);
     place_traffic();
     syncing_ = false;
+    show_folded();
     move_to_document();
     show_faults();
     show_stages();
@@ -287,7 +290,11 @@ void TopologyScene::show_selection() {
     if (syncing_) return;
     syncing_ = true;
     const Selection& s = selection_.now();
-    for (auto& [id, item] : nodes_) item->setSelected(s.nodes.count(id) > 0);
+    for (auto& [id, item] : nodes_) {
+        item->holds_selection = s.nodes.count(id) > 0;
+        item->setSelected(item->holds_selection);
+        if (item->region != nullptr && item->region->is_folded()) item->region->update();
+    }
     for (auto& [id, item] : regions_) item->setSelected(s.regions.count(id) > 0);
     for (auto* link : links_) link->setSelected(s.links.count(link->key()) > 0);
     syncing_ = false;
@@ -327,6 +334,20 @@ std::optional<QPointF> TopologyScene::middle_of_selection() const {
     QRectF box;
     for (const auto* item : items) box |= item->sceneBoundingRect();
     return box.center();
+}
+
+QRectF TopologyScene::things_box() const {
+    QRectF box;
+    for (const auto& [id, item] : nodes_) box |= item->sceneBoundingRect();
+    for (const auto& [id, item] : regions_) box |= item->sceneBoundingRect();
+    return box;
+}
+
+std::vector<std::pair<QPointF, int>> TopologyScene::node_dots() const {
+    std::vector<std::pair<QPointF, int>> dots;
+    dots.reserve(nodes_.size());
+    for (const auto& [id, item] : nodes_) dots.emplace_back(item->pos(), item->stage);
+    return dots;
 }
 
 NodeItem* TopologyScene::node_at(QPointF place) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ public:
     const LinkWordsItem& link_words() const { return *link_words_; }
     /// The region whose area or name is there; null: none.
     RegionItem* region_at(QPointF place) const;
+    /// Round all nodes and regions.
+    QRectF things_box() const;
+    /// Where each node stands, with its stage; -1: none.
+    std::vector<std::pair<QPointF, int>> node_dots() const;
     /// What is under the mouse: the node, link or region there; none of them: nothing.
     Selection subject_at(QPointF place) const;
     /// What the card of an item says.
@@ -57,6 +62,12 @@ public:
     std::optional<QPointF> middle_of_selection() const;
     void select_everything();
     bool is_editable() const { return editable_; }
+    /// Folds these regions to one disc each, or unfolds them where all are folded; none named: all regions.
+    void toggle_folded(const std::set<std::string>& regions);
+    /// Whether a region is folded by hand.
+    bool is_folded(const std::string& region) const { return folded_.contains(region); }
+    /// The canvas is magnified by so much; far out all regions of several nodes are folded.
+    void follow_zoom(double zoom);
     bool is_dragging() const { return dragging_; }
     /// What changes place or shape while the nodes of this drag move, from the lowest to the highest; empty: nothing is
     /// dragged.
@@ -65,7 +76,8 @@ public:
 Q_SIGNALS:
     void drag_changed();  ///< nodes begin to move or come to rest
     void empty_place_double_clicked(QPointF place);
-    void told(const QString& what);  ///< why a gesture did nothing
+    void region_opened(RegionItem* region);  ///< double-clicked while folded because it is far away
+    void told(const QString& what);          ///< why a gesture did nothing
 
 protected:
     void mousePressEvent(QGraphicsSceneMouseEvent*) override;
@@ -103,6 +115,7 @@ private:
     void drag_nodes(QPointF to, bool snap);
     void end_drag();
     void mark_down();
+    void show_folded();
 
     Document& document_;
     SelectionModel& selection_;
@@ -122,6 +135,8 @@ private:
     std::vector<Path> paths_;
     std::vector<std::string> plan_ids_;
     bool has_plan_ = false;
+    std::set<std::string> folded_;  ///< regions, by hand
+    double zoom_ = 1;
 
     LinkWordsItem* link_words_ = nullptr;
     LinkKey critical_;

@@ -145,6 +145,11 @@ void TopologyScene::mouseReleaseEvent(QGraphicsSceneMouseEvent* event) {
 }
 
 void TopologyScene::mouseDoubleClickEvent(QGraphicsSceneMouseEvent* event) {
+    if (RegionItem* region = region_at(event->scenePos()); region != nullptr && region->is_folded()) {
+        event->accept();
+        if (is_folded(region->id())) return toggle_folded({region->id()});
+        return Q_EMIT region_opened(region);
+    }
     bool on_thing = false;
     for (auto* item : items(event->scenePos()))
         on_thing = on_thing || item->type() == node_item || item->type() == link_item;

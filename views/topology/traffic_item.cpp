@@ -33,7 +33,7 @@ void TrafficItem::set_traffic(Traffic traffic, std::vector<NodeItem*> nodes) {
     bounds_ = {};
     for (const auto* one : nodes_)
         if (one != nullptr)
-            bounds_ |= QRectF(one->pos(), QSizeF())
+            bounds_ |= QRectF(one->seen_at(), QSizeF())
                            .adjusted(-gauge_radius - 4, -gauge_radius - 4, gauge_radius + 4, gauge_radius + 4);
     update();
 }
@@ -47,10 +47,10 @@ const NodeItem* TrafficItem::node(int lane) const {
 QLineF TrafficItem::way(int from, int to) const {
     const auto *a = node(from), *b = node(to);
     if (a == nullptr || b == nullptr) return {};
-    const QLineF middle(a->pos(), b->pos());
+    const QLineF middle(a->seen_at(), b->seen_at());
     if (middle.length() < 2 * gauge_radius + 4) return {};
-    const QPointF along = (b->pos() - a->pos()) / middle.length(), across(-along.y(), along.x());
-    return {a->pos() + gauge_radius * along + aside * across, b->pos() - gauge_radius * along + aside * across};
+    const QPointF along = (b->seen_at() - a->seen_at()) / middle.length(), across(-along.y(), along.x());
+    return {a->seen_at() + gauge_radius * along + aside * across, b->seen_at() - gauge_radius * along + aside * across};
 }
 
 QPainterPath TrafficItem::shape() const {
@@ -65,7 +65,7 @@ QPainterPath TrafficItem::shape() const {
         all.addPath(stroker.createStroke(path));
     }
     for (const auto* one : nodes_)
-        if (one != nullptr) all.addEllipse(one->pos(), gauge_radius + 2, gauge_radius + 2);
+        if (one != nullptr) all.addEllipse(one->seen_at(), gauge_radius + 2, gauge_radius + 2);
     all.setFillRule(Qt::WindingFill);
     return all;
 }
@@ -86,7 +86,7 @@ QString TrafficItem::line_words(const LineTraffic& line) const {
 
 QString TrafficItem::words_at(QPointF place) const {
     for (std::size_t lane = 0; lane < nodes_.size(); ++lane) {
-        if (nodes_[lane] == nullptr || QLineF(nodes_[lane]->pos(), place).length() > gauge_radius + 2) continue;
+        if (nodes_[lane] == nullptr || QLineF(nodes_[lane]->seen_at(), place).length() > gauge_radius + 2) continue;
         const auto& now = traffic_.work[lane];
         const auto kind = now ? to_string(now->kind) : std::string_view{};
         return QObject::tr("%1 works %2 of the iteration")
@@ -126,9 +126,9 @@ void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
 /// A gauge from the top, clockwise; bold while the node works.
 void TrafficItem::paint_node(QPainter* painter, int lane) const {
     const auto* one = node(lane);
-    if (one == nullptr) return;
+    if (one == nullptr || !one->isVisible()) return;
     const auto index = static_cast<std::size_t>(lane);
-    const QRectF box(one->pos() - QPointF(gauge_radius, gauge_radius), QSizeF(2 * gauge_radius, 2 * gauge_radius));
+    const QRectF box(one->seen_at() - QPointF(gauge_radius, gauge_radius), QSizeF(2 * gauge_radius, 2 * gauge_radius));
     painter->setBrush(Qt::NoBrush);
     painter->setPen(QPen(theme().line, 3, Qt::SolidLine, Qt::FlatCap));
     painter->drawEllipse(box);

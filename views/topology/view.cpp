@@ -17,10 +17,12 @@
 #include "views/document/document.h"
 #include "views/theme/theme.h"
 #include "views/topology/first_steps.h"
+#include "views/topology/mini_map.h"
+#include "views/topology/world_map.h"
 
 namespace skippipe {
 namespace {
-constexpr double least_zoom = 0.05, most_zoom = 4;
+constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6;
 constexpr int most_words_width = 420;
 constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
 }  // namespace
@@ -55,22 +57,43 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     connect(&scene_, &TopologyScene::drag_changed, this, &TopologyView::begin_or_end_drag);
     connect(&scene_, &TopologyScene::empty_place_double_clicked, this, [this](QPointF place) { add_node_at(place); });
     connect(&scene_, &TopologyScene::told, this, &TopologyView::told);
+    connect(&scene_, &TopologyScene::region_opened, this, [this](RegionItem* region) {
+        const QPointF middle = region->pos();
+        magnify(opened_zoom);
+        centerOn(middle);
+        user_moved_ = true;
+    });
+    map_ = new MiniMap(*this);
+    connect(map_, &MiniMap::place_wanted, this, [this](QPointF place) {
+        centerOn(place);
+        user_moved_ = true;
+    });
+    connect(&document, &Document::changed, map_, &MiniMap::follow);
     make_actions();
 }
 
+void TopologyView::scrollContentsBy(int dx, int dy) {
+    QGraphicsView::scrollContentsBy(dx, dy);
+    if (map_ != nullptr) map_->follow();
+}
+
 void TopologyView::fit() {
-    QRectF box;
-    for (const auto* item : scene_.items())
-        if (item->type() == node_item || item->type() == region_item) box |= item->sceneBoundingRect();
+    QRectF box = scene_.things_box();
     if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
     box.adjust(-8, -8, 8, 8);
     if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
     const double zoom =
         std::clamp(std::min(viewport()->width() / box.width(), viewport()->height() / box.height()), least_zoom, 1.5);
-    setTransform(QTransform::fromScale(zoom, zoom));
+    magnify(zoom);
     centerOn(box.center());
     fitted_size_ = viewport()->size();
     user_moved_ = false;
+}
+
+void TopologyView::magnify(double zoom) {
+    setTransform(QTransform::fromScale(zoom, zoom));
+    scene_.follow_zoom(zoom);
+    if (map_ != nullptr) map_->follow();
 }
 
 void TopologyView::center_selection() {
@@ -110,7 +133,7 @@ void TopologyView::draw_items(QPainter& painter, const std::vector<QGraphicsItem
     const QTransform place = viewportTransform();
     const QRectF seen = mapToScene(viewport()->rect()).boundingRect();
     for (auto* item : items) {
-        if (!item->sceneBoundingRect().intersects(seen)) continue;
+        if (!item->isVisible() || !item->sceneBoundingRect().intersects(seen)) continue;
         painter.setTransform(item->sceneTransform() * place);
         item->paint(&painter, nullptr, viewport());
     }
@@ -148,7 +171,9 @@ void TopologyView::paintEvent(QPaintEvent* event) {
     QPainter painter(viewport());
     painter.setClipRegion(event->region());
     painter.setRenderHint(QPainter::Antialiasing, still_->links.size() + still_->high.size() < most_sharp);
-    painter.fillRect(event->rect(), theme().surface);
+    painter.setTransform(viewportTransform());
+    drawBackground(&painter, mapToScene(event->rect()).boundingRect());
+    painter.resetTransform();
     draw_items(painter, still_->areas);
     painter.drawPixmap(0, 0, still_->below);
     draw_items(painter, still_->links);
@@ -170,7 +195,7 @@ void TopologyView::wheelEvent(QWheelEvent* event) {
     if (next == now) return;
     draw_quickly();
     const QPointF under = mapToScene(event->position().toPoint());
-    setTransform(QTransform::fromScale(next, next));
+    magnify(next);
     const QPointF moved = mapFromScene(under) - event->position();
     horizontalScrollBar()->setValue(horizontalScrollBar()->value() + static_cast<int>(std::lround(moved.x())));
     verticalScrollBar()->setValue(verticalScrollBar()->value() + static_cast<int>(std::lround(moved.y())));
@@ -277,10 +302,19 @@ void TopologyView::showEvent(QShowEvent* event) {
 
 void TopologyView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
+    map_->follow();
     // A banner that comes is no reason to move what is looked at; another size of the window is.
     const QSize now = viewport()->size(), then = fitted_size_;
     const auto differs = [](int a, int b) { return std::abs(a - b) > b * 15 / 100; };
     if (!user_moved_ && (differs(now.width(), then.width()) || differs(now.height(), then.height()))) fit();
+}
+
+void TopologyView::drawBackground(QPainter* painter, const QRectF& seen) {
+    QGraphicsView::drawBackground(painter, seen);
+    if (!document_.experiment().topology.on_map) return;
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(mix(theme().surface, theme().text_2, theme().dark ? 0.1 : 0.07));
+    painter->drawPath(land_outlines());
 }
 
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {

@@ -12,6 +12,7 @@ class QMenu;
 namespace skippipe {
 
 class Document;
+class MiniMap;
 struct Device;
 
 /// The canvas: zoom at the cursor, pan, and the actions of the editor.
@@ -41,6 +42,10 @@ public:
     void duplicate();
     void remove();
     void tidy_up();
+    /// Every region where it is in the world, whose map is shown then.
+    void lay_out_on_map();
+    /// Linked nodes near each other.
+    void lay_out_by_graphviz();
     /// A column a stage of the plan.
     void lay_out_by_stage();
     /// Links every two of the selected regions and of the selected nodes that cannot reach each other yet.
@@ -51,6 +56,8 @@ public:
     void distribute_selected(bool across);
     /// Offers to draw how the stage of a node sums its gradient, where it does.
     void add_reduction_entry(const Selection& subject, QMenu& menu);
+    /// Folds or unfolds the regions that are selected or hold what is selected; nothing selected: all of them.
+    void fold_selected();
     /// Puts the selected nodes into a region of their own.
     void group_selected();
 
@@ -76,9 +83,13 @@ protected:
     void dropEvent(QDropEvent*) override;
     void showEvent(QShowEvent*) override;
     void resizeEvent(QResizeEvent*) override;
+    void scrollContentsBy(int dx, int dy) override;
+    void drawBackground(QPainter*, const QRectF&) override;
     void drawForeground(QPainter*, const QRectF&) override;
 
 private:
+    void magnify(double zoom);
+    void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
     void add_node_at(QPointF place, const Device* device = nullptr);
     void add_node_in(Point at, const std::string& region, const Device* device);
     std::string region_of_selection() const;
@@ -105,6 +116,7 @@ private:
     Document& document_;
     SelectionModel& selection_;
     TopologyScene scene_;
+    MiniMap* map_ = nullptr;
     QTimer sharp_again_;
     std::optional<Still> still_;
     QString words_shown_;  ///< of the selected stage's reduction

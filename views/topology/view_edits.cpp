@@ -13,8 +13,10 @@
 #include "views/topology/devices.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
+#include "views/topology/graphviz_layout.h"
 #include "views/topology/layouts.h"
 #include "views/topology/view.h"
+#include "views/topology/world_map.h"
 
 namespace skippipe {
 namespace {
@@ -33,6 +35,7 @@ void TopologyView::make_actions() {
     add(tr("Fit everything"), QKeySequence(Qt::Key_Home), &TopologyView::fit);
     add(tr("Centre the selection"), QKeySequence(Qt::Key_F), &TopologyView::center_selection);
     add(tr("Reduction of the stage"), QKeySequence(Qt::Key_G), [this] { scene_.toggle_reduction(); });
+    add(tr("Fold or unfold regions"), QKeySequence(Qt::Key_X), &TopologyView::fold_selected);
     if (!scene_.is_editable()) return;
     add(tr("Add node"), QKeySequence(Qt::Key_N), &TopologyView::add_node_here);
     add(tr("Add region"), QKeySequence(Qt::Key_R), &TopologyView::add_region_here);
@@ -44,7 +47,9 @@ void TopologyView::make_actions() {
     add(tr("Delete"), QKeySequence(Qt::Key_Delete), &TopologyView::remove);
     add(tr("Select everything"), QKeySequence::SelectAll, [this] { scene_.select_everything(); });
     add(tr("Tidy up"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T), &TopologyView::tidy_up);
+    add(tr("Lay out on the world map"), {}, &TopologyView::lay_out_on_map);
     add(tr("Lay out by stage"), {}, &TopologyView::lay_out_by_stage);
+    add(tr("Lay out by Graphviz"), {}, &TopologyView::lay_out_by_graphviz);
     add(tr("Align left"), {}, [this] { align_selected(Align::left); });
     add(tr("Align right"), {}, [this] { align_selected(Align::right); });
     add(tr("Align top"), {}, [this] { align_selected(Align::top); });
@@ -147,6 +152,15 @@ void TopologyView::link_selected() {
                              : tr("%1 links added").arg(added));
 }
 
+void TopologyView::fold_selected() {
+    const Selection& s = selection_.now();
+    std::set<std::string> regions = s.regions;
+    for (const auto& node : document_.experiment().topology.nodes)
+        if (s.nodes.count(node.id) && !node.region.empty()) regions.insert(node.region);
+    if (regions.empty() && !s.nodes.empty()) return Q_EMIT told(tr("What is selected stands in no region"));
+    scene_.toggle_folded(regions);
+}
+
 void TopologyView::group_selected() {
     if (!selection_.now().nodes.empty()) add_region_here();
 }
@@ -177,13 +191,33 @@ void TopologyView::remove() {
     selection_.select({});
 }
 
-void TopologyView::tidy_up() {
-    document_.edit(tr("Tidy up"), [](Experiment& e) {
-        const auto places = tidy_layout(e);
+void TopologyView::tidy_up() { lay_out(tr("Tidy up"), tidy_layout(document_.experiment()), false); }
+
+void TopologyView::lay_out(const QString& what, const std::vector<Point>& places, bool on_map) {
+    document_.edit(what, [&](Experiment& e) {
+        e.topology.on_map = on_map;
         for (std::size_t i = 0; i < places.size(); ++i)
             e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
     });
     fit();
+}
+
+void TopologyView::lay_out_on_map() {
+    const auto layout = map_layout(document_.experiment(), place_on_map);
+    lay_out(tr("Lay out on the world map"), layout.places, true);
+    if (layout.unknown.empty()) return;
+    QStringList names;
+    for (const auto& name : layout.unknown) names << QString::fromStdString(name);
+    Q_EMIT told(tr("Not on the map, set below it: %1. Names of cities, countries and clouds' regions are known")
+                    .arg(names.size() > 5 ? tr("%1 and %2 more").arg(names.mid(0, 5).join(", ")).arg(names.size() - 5)
+                                          : names.join(", ")));
+}
+
+void TopologyView::lay_out_by_graphviz() {
+    if (document_.experiment().topology.nodes.empty()) return;
+    const auto places = graphviz_layout(document_.experiment());
+    if (places.empty()) return Q_EMIT told(tr("Graphviz cannot lay it out: install the package graphviz"));
+    lay_out(tr("Lay out by Graphviz"), places, false);
 }
 
 void TopologyView::lay_out_by_stage() {
@@ -192,12 +226,7 @@ void TopologyView::lay_out_by_stage() {
     for (const auto& node : nodes) stages.push_back(scene_.stage_of(node.id));
     if (std::all_of(stages.begin(), stages.end(), [](int stage) { return stage < 0; }))
         return Q_EMIT told(tr("There is no plan yet that gives nodes a stage"));
-    document_.edit(tr("Lay out by stage"), [&](Experiment& e) {
-        const auto places = stage_layout(stages);
-        for (std::size_t i = 0; i < places.size(); ++i)
-            e.topology.nodes[i].x = places[i].x, e.topology.nodes[i].y = places[i].y;
-    });
-    fit();
+    lay_out(tr("Lay out by stage"), stage_layout(stages), false);
 }
 
 /// Changes the places of the selected nodes, all together.

@@ -16,16 +16,6 @@
 #include "views/theme/widgets.h"
 
 namespace skippipe {
-namespace {
-
-QTableWidget* table_with_row_names(const QString& name) {
-    auto* table = new QTableWidget;
-    make_plain(*table, name);
-    table->verticalHeader()->show();
-    return table;
-}
-
-}  // namespace
 
 DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanService& plans, QWidget* parent)
     : QWidget(parent),
@@ -35,7 +25,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       failures_(document, selection),
       canvas_(new TopologyView(document, selection, true)),
       inspector_(new Inspector(document, selection, failures_, plans.planners())),
-      stages_(table_with_row_names(tr("Stages"))),
+      stages_(new StageLanes(document, selection)),
       matrix_(new MatrixPanel(document, selection)),
       plan_(new PlanArea(document, selection, failures_, plans)),
       problems_(new ProblemList(document, plans)),
@@ -89,13 +79,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->reveal_selection(); });
     connect(canvas_, &TopologyView::told, this, &DesignPage::told);
-    stages_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    connect(stages_, &QTableWidget::itemSelectionChanged, this, [this] {
-        Selection s = selection_.now();
-        const auto rows = stages_->selectionModel()->selectedRows();
-        s.stage = rows.isEmpty() ? std::nullopt : std::optional{rows.front().row()};
-        selection_.select(s);
-    });
+    connect(stages_, &StageLanes::told, this, &DesignPage::told);
     show_problems();
     show_plan();
 }
@@ -137,41 +121,13 @@ void DesignPage::show_plan() {
     plan_->show_plan();
     if (!outcome || !outcome->has_plan) {
         canvas_->scene_model().show_plan(nullptr, {});
-        stages_->setRowCount(0);
+        stages_->show_plan(nullptr);
     } else {
         canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
         canvas_->scene_model().show_reductions(reductions_of(outcome->problem, outcome->plan));
-        show_stages(*outcome);
+        stages_->show_plan(outcome.get());
     }
     show_problems();
-}
-
-void DesignPage::show_stages(const PlanOutcome& outcome) {
-    stages_->setColumnCount(3);
-    stages_->setHorizontalHeaderLabels(
-        {outcome.problem.plan_blocks ? tr("Blocks, planned") : tr("Blocks"), tr("Microbatches"), tr("Nodes")});
-    stages_->horizontalHeader()->setStretchLastSection(true);
-    stages_->setRowCount(static_cast<int>(outcome.plan.stages.size()));
-    const auto stage_of = stage_of_nodes(outcome.plan, outcome.problem.nodes());
-    std::vector<int> visits(outcome.plan.stages.size());
-    for (const auto& path : outcome.plan.paths)
-        for (const int node : path.nodes)
-            if (const int stage = stage_of[static_cast<std::size_t>(node)]; stage >= 0)
-                ++visits[static_cast<std::size_t>(stage)];
-    QStringList names;
-    for (std::size_t stage = 0; stage < outcome.plan.stages.size(); ++stage) {
-        names << tr("Stage %1").arg(stage);
-        QStringList nodes;
-        for (const int node : outcome.plan.stages[stage])
-            nodes << QString::fromStdString(outcome.problem.node_ids[static_cast<std::size_t>(node)]);
-        const int row = static_cast<int>(stage);
-        stages_->setItem(
-            row, 0,
-            new QTableWidgetItem(QString::number(stage < outcome.plan.blocks.size() ? outcome.plan.blocks[stage] : 0)));
-        stages_->setItem(row, 1, new QTableWidgetItem(QString::number(visits[stage])));
-        stages_->setItem(row, 2, new QTableWidgetItem(nodes.join(", ")));
-    }
-    stages_->setVerticalHeaderLabels(names);
 }
 
 void DesignPage::show_problems() {
@@ -207,16 +163,33 @@ void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
     if (subject.nodes.size() + subject.links.size() == 1 && subject.regions.empty()) failures_.fill_menu(subject, menu);
     menu.addSeparator();
     canvas_->add_reduction_entry(subject, menu);
-    const QStringList for_nothing{tr("Add node"),          tr("Add region"),     tr("Paste"),
-                                  tr("Select everything"), tr("Fit everything"), tr("Tidy up"),
-                                  tr("Lay out by stage")};
+    const QStringList for_nothing{tr("Add node"),
+                                  tr("Add region"),
+                                  tr("Paste"),
+                                  tr("Select everything"),
+                                  tr("Fit everything"),
+                                  tr("Tidy up"),
+                                  tr("Lay out on the world map"),
+                                  tr("Fold or unfold regions"),
+                                  tr("Lay out by stage"),
+                                  tr("Lay out by Graphviz")};
     const auto things = subject.nodes.size() + subject.regions.size() + subject.links.size();
-    const QStringList for_many{
-        tr("Link selected"),  tr("Group in a region"), tr("Copy"),           tr("Duplicate"),
-        tr("Delete"),         tr("Align left"),        tr("Align right"),    tr("Align top"),
-        tr("Align bottom"),   tr("Align in a column"), tr("Align in a row"), tr("Distribute across"),
-        tr("Distribute down")};
-    const QStringList for_one{tr("Copy"), tr("Duplicate"), tr("Delete")};
+    const QStringList for_many{tr("Link selected"),
+                               tr("Group in a region"),
+                               tr("Copy"),
+                               tr("Duplicate"),
+                               tr("Delete"),
+                               tr("Align left"),
+                               tr("Align right"),
+                               tr("Align top"),
+                               tr("Align bottom"),
+                               tr("Align in a column"),
+                               tr("Align in a row"),
+                               tr("Distribute across"),
+                               tr("Distribute down"),
+                               tr("Fold or unfold regions")};
+    QStringList for_one{tr("Copy"), tr("Duplicate"), tr("Delete")};
+    if (!subject.regions.empty()) for_one << tr("Fold or unfold regions");
     const QStringList wanted = things == 0                                        ? for_nothing
                                : things > 1                                       ? for_many
                                : subject.nodes.empty() && subject.regions.empty() ? QStringList{tr("Delete")}

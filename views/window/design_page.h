@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <QPushButton>
-#include <QTableWidget>
 #include <QTabWidget>
 
 #include "views/document/document.h"
@@ -11,6 +10,7 @@
 #include "views/matrix/matrix_panel.h"
 #include "views/plan/plan_service.h"
 #include "views/plan/planner_table.h"
+#include "views/plan/stage_lanes.h"
 #include "views/plan/what_if_panel.h"
 #include "views/plan/why_panel.h"
 #include "views/topology/view.h"
@@ -32,6 +32,7 @@ public:
     FailureEditor& failures() { return failures_; }
     FailureAxis& failure_axis() { return plan_->axis(); }
     MatrixPanel& matrix() { return *matrix_; }
+    StageLanes& stages() { return *stages_; }
     Inspector& inspector() { return *inspector_; }
     QListWidget& problems() { return *problems_; }
     WhyPanel& why() { return *why_; }
@@ -59,7 +60,6 @@ private:
     void show_critical();
     void show_problems();
     void show_remedies();
-    void show_stages(const PlanOutcome& outcome);
     void fill_menu(const Selection& subject, QMenu& menu);
 
     Document& document_;
@@ -68,7 +68,7 @@ private:
     FailureEditor failures_;
     TopologyView* canvas_;
     Inspector* inspector_;
-    QTableWidget* stages_;
+    StageLanes* stages_;
     MatrixPanel* matrix_;
     PlanArea* plan_;
     ProblemList* problems_;

@@ -57,6 +57,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     statusBar()->addWidget(progress_);
     statusBar()->addPermanentWidget(times_);
     make_actions();
+    gather_keys();
 
     connect(&document_, &Document::replacing, &selection_, &SelectionModel::clear);
     connect(&document_, &Document::replaced, this, [this] {

@@ -22,6 +22,7 @@
 #include "views/runs/run_feed.h"
 #include "views/window/banner.h"
 #include "views/window/design_page.h"
+#include "views/window/key_bindings.h"
 #include "views/window/top_bar.h"
 #include "views/window/watch_page.h"
 
@@ -78,6 +79,9 @@ public:
     void export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
     /// The same for a picture of the workspace as it is now.
     void export_picture(const QString& file);
+    /// Copies another record's runs into this one, away from the window's thread; `imported_runs` and the banner say
+    /// so.
+    void import_record(const std::filesystem::path& other);
     /// And for the charts of curves.
     void export_curves(const CurvePanel& curves, CurveFormat format, const QString& file);
     void set_theme(ThemeChoice choice);
@@ -91,6 +95,7 @@ public:
 Q_SIGNALS:
     void opened(bool shown);  ///< else the banner says why not
     void exported(const QString& file, bool written);
+    void imported_runs(int added);
 
 protected:
     void closeEvent(QCloseEvent*) override;
@@ -115,6 +120,7 @@ private:
     QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
     void show_command_palette();
     void show_cheat_sheet();
+    void gather_keys();
     void follow_runs();
     void tell_changes();
     void follow_pause(const RunInfo* run);
@@ -153,6 +159,7 @@ private:
     std::optional<std::pair<RunId, bool>> pause_asked_;  ///< a run was told to pause, or to resume
     bool launch_when_planned_ = false;
     QString settings_file_;
+    KeyBindings keys_;
     ThemeChoice theme_ = ThemeChoice::system;
     std::array<QAction*, 3> theme_actions_{};
 };

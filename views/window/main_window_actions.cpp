@@ -2,17 +2,14 @@
 // Menus, shortcuts, and the cheat sheet made from them.
 #include <QAction>
 #include <QApplication>
-#include <QDialog>
 #include <QFileDialog>
-#include <QHeaderView>
 #include <QMenu>
 #include <QMenuBar>
-#include <QTableWidget>
-#include <QVBoxLayout>
 
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 #include "views/window/command_palette.h"
+#include "views/window/key_sheet.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
@@ -89,6 +86,11 @@ void MainWindow::make_actions() {
     add_action(*file, tr("Save as…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { save_as(); });
     file->addSeparator();
     add_action(*file, tr("Import failure trace…"), {}, [this] { design_->failures().ask_for_trace(this); });
+    add_action(*file, tr("Import runs of another record…"), {}, [this] {
+        const QString chosen =
+            QFileDialog::getOpenFileName(this, tr("Import runs"), {}, tr("Records (*.sqlite);;All files (*)"));
+        if (!chosen.isEmpty()) import_record(chosen.toStdString());
+    });
     make_export_menu(*file);
     file->addSeparator();
     add_action(*file, tr("Close window"), QKeySequence::Quit, [this] { close(); });
@@ -159,42 +161,18 @@ void MainWindow::show_command_palette() {
 }
 
 void MainWindow::show_cheat_sheet() {
-    auto* sheet = new QDialog(this);
+    auto* sheet = new KeySheet(keys_, this);
     sheet->setAttribute(Qt::WA_DeleteOnClose);
-    sheet->setWindowTitle(tr("Keys"));
-    sheet->resize(560, 640);
-    auto* table = new QTableWidget(0, 3);
-    table->setHorizontalHeaderLabels({tr("Where"), tr("What"), tr("Keys")});
-    make_plain(*table, tr("Keys"));
-    const auto add = [table](const QString& where, const QString& what, const QString& keys) {
-        const int row = table->rowCount();
-        table->insertRow(row);
-        table->setItem(row, 0, new QTableWidgetItem(where));
-        table->setItem(row, 1, new QTableWidgetItem(what));
-        table->setItem(row, 2, new QTableWidgetItem(keys));
-    };
-    for (const auto* widget : {static_cast<QWidget*>(this), static_cast<QWidget*>(&design_->canvas())})
-        for (const auto* action : widget->actions())
-            if (!action->shortcut().isEmpty())
-                add(action->property("group").toString(), action->text(),
-                    action->shortcut().toString(QKeySequence::NativeText));
-    for (const auto& [what, keys] : canvas_keys) add(tr("Canvas"), tr(what), keys);
-    for (const auto& [what, keys] : timeline_keys) add(tr("Timeline"), tr(what), keys);
-    for (const auto& [what, keys] : failure_keys) add(tr("Failures"), tr(what), keys);
-    table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
-    auto* heading = new QLabel(tr("Keys"));
-    heading->setProperty("role", "heading");
-    heading->setContentsMargins(size::wide_gap, size::gap, size::wide_gap, size::gap);
-    auto* column = new QVBoxLayout(sheet);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(heading);
-    column->addWidget(table);
-    auto* close = new QAction(sheet);
-    close->setShortcut(Qt::Key_Escape);
-    connect(close, &QAction::triggered, sheet, &QDialog::close);
-    sheet->addAction(close);
+    for (const auto& [what, keys] : canvas_keys) sheet->add_fixed(tr("Canvas"), tr(what), keys);
+    for (const auto& [what, keys] : timeline_keys) sheet->add_fixed(tr("Timeline"), tr(what), keys);
+    for (const auto& [what, keys] : failure_keys) sheet->add_fixed(tr("Failures"), tr(what), keys);
     sheet->show();
+}
+
+void MainWindow::gather_keys() {
+    for (auto* action : actions())
+        if (!action->text().isEmpty() && action->menu() == nullptr) keys_.add(action, {});
+    for (auto* action : design_->canvas().actions()) keys_.add(action, tr("Canvas"));
 }
 
 }  // namespace skippipe

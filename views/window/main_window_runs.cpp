@@ -4,9 +4,19 @@
 #include <utility>
 
 #include "views/theme/numbers.h"
+#include "core/record/import.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
+namespace {
+
+std::string first_reason(const std::vector<ImportedRun>& runs) {
+    for (const auto& run : runs)
+        if (run.here == 0) return run.why;
+    return {};
+}
+
+}  // namespace
 
 QString run_words(const RunInfo& run) {
     QString words = QObject::tr("Run %1, %2: iteration %3 of %4")
@@ -164,6 +174,27 @@ void MainWindow::take_measured_values(const Experiment& measured) {
                                    "this experiment simulates them")
                               : tr("Nodes and links have the values measured on this machine now"),
                           {{tr("Undo"), [this] { document_.undo_stack().undo(); }}});
+}
+
+void MainWindow::import_record(const std::filesystem::path& other) {
+    const auto name = QString::fromStdString(other.filename().string());
+    const auto imported = std::make_shared<std::vector<ImportedRun>>();
+    banner_->show_message(tr("Importing runs of %1…").arg(name));
+    files_.ask(
+        {}, [other, imported, record = feed_.file()] { *imported = import_runs(other, record); }, this,
+        [this, imported, name](const QString& fault) {
+            const auto added =
+                std::count_if(imported->begin(), imported->end(), [](const auto& run) { return run.here != 0; });
+            const auto left_out = static_cast<std::ptrdiff_t>(imported->size()) - added;
+            banner_->show_message(!fault.isEmpty() ? tr("Nothing was imported: %1").arg(fault)
+                                  : left_out == 0  ? tr("%1 runs of %2 were imported").arg(added).arg(name)
+                                                  : tr("%1 runs of %2 were imported, %3 left out: the first because %4")
+                                                        .arg(added)
+                                                        .arg(name)
+                                                        .arg(left_out)
+                                                        .arg(QString::fromStdString(first_reason(*imported))));
+            Q_EMIT imported_runs(static_cast<int>(added));
+        });
 }
 
 }  // namespace skippipe

@@ -8,6 +8,8 @@
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 
+#include "core/analysis/price.h"
+#include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/failures/failure_editor.h"
 #include "views/theme/numbers.h"
@@ -26,6 +28,7 @@ QString figure(const QString& name, const QString& value) {
 PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor& failures, PlanService& plans,
                    QWidget* parent)
     : QWidget(parent),
+      document_(document),
       selection_(selection),
       failures_(failures),
       plans_(plans),
@@ -48,6 +51,10 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     column->addWidget(remedies_);
     column->addWidget(timeline_, 1);
     column->addWidget(axis_);
+    // Prices change no plan.
+    connect(&document, &Document::changed, this, [this] {
+        if (const auto outcome = plans_.outcome(); outcome && outcome->has_plan) show_figures(*outcome);
+    });
     connect(&document, &Document::replaced, this, [this] { last_ = nullptr; });
     connect(&selection, &SelectionModel::changed, this,
             [this] { timeline_->set_marked(selection_.now().nodes, selection_.now().microbatch); });
@@ -138,6 +145,14 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     show(tr("%1 above the bound").arg(percent(s.gap)), 1);
     show(figure(tr("Idle"), percent(s.idle_fraction)), 3);
     show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
+    const Experiment& e = document_.experiment();
+    const bool has_prices = skippipe::has_prices(e);
+    const auto price = price_of(e, outcome.problem, outcome.plan, outcome.timeline);
+    if (has_prices) show(figure(tr("Price"), three_digits(price.total())), 3);
+    if (const auto budget = budget_of(e, s.iteration_seconds, price); budget.iterations > 0)
+        show(figure(tr("All tokens"),
+                    duration(budget.seconds) + (has_prices ? tr(", %1").arg(three_digits(budget.price)) : QString{})),
+             4);
     if (plans_.previous_iteration_s() > 0 && !old)
         show(figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1)), 2);
     if (!s.violations.empty())

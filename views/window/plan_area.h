@@ -35,6 +35,7 @@ private:
     void share_height();
     void follow_timeline();
 
+    Document& document_;
     SelectionModel& selection_;
     FailureEditor& failures_;
     PlanService& plans_;

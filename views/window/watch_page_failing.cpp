@@ -51,7 +51,11 @@ void WatchPage::fail_now(const std::string& node, std::optional<double> back_aft
 }
 
 void WatchPage::fill_menu(const Selection& subject, QMenu& menu) {
-    if (subject.nodes.size() != 1) return;
+    if (subject.nodes.size() != 1) {
+        for (auto* action : network_->actions())
+            if (action->text() == tr("Fold or unfold regions")) menu.addAction(action);
+        return;
+    }
     network_->add_reduction_entry(subject, menu);
     const std::string node = *subject.nodes.begin();
     if (const QString why = why_not_fail(); !why.isEmpty()) {

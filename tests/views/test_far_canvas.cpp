@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Large networks on the canvas: folded regions, the overview, the world map, Graphviz.
+#include <QMenu>
+#include <QtTest>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/experiment/io.h"
+#include "tests/views/mouse.h"
+#include "views/document/document.h"
+#include "views/topology/edits.h"
+#include "views/topology/graphviz_layout.h"
+#include "views/topology/layouts.h"
+#include "views/topology/mini_map.h"
+#include "views/topology/view.h"
+#include "views/topology/world_map.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// Regions of three nodes each, linked in a row; one node of the first is linked to one of the second besides.
+Experiment row_of_regions(const std::vector<std::string>& names) {
+    Experiment e;
+    for (std::size_t r = 0; r < names.size(); ++r) {
+        const double x = 600.0 * static_cast<double>(r);
+        e.topology.regions.push_back({names[r], x, 0});
+        for (int n = 0; n < 3; ++n) add_node(e, {x + 90 * n, 90.0 * (n % 2)}, names[r]);
+        if (r > 0) add_link(e, names[r - 1], names[r]);
+    }
+    if (names.size() > 1) add_link(e, "node-1", "node-4");
+    return e;
+}
+
+struct Canvas {
+    explicit Canvas(const Experiment& e) {
+        document.start_new(e);
+        view.resize(900, 500);
+        view.show();
+        static_cast<void>(QTest::qWaitForWindowExposed(&view));
+        view.setFocus();
+        view.fit();
+    }
+    NodeItem* node(const char* id) { return view.scene_model().node(id); }
+    RegionItem* region(const char* id) { return view.scene_model().region(id); }
+
+    Document document;
+    SelectionModel selection;
+    TopologyView view{document, selection, true};
+};
+
+double nearest(const std::vector<Point>& places) {
+    double least = 1e9;
+    for (std::size_t a = 0; a < places.size(); ++a)
+        for (std::size_t b = 0; b < a; ++b)
+            least = std::min(least, std::hypot(places[a].x - places[b].x, places[a].y - places[b].y));
+    return least;
+}
+
+}  // namespace
+
+class TestFarCanvas : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void a_region_is_folded_and_unfolded() {
+        Canvas c(row_of_regions({"a", "b", "c"}));
+        c.selection.select({.nodes = {"node-2"}});
+        QTest::keyClick(&c.view, Qt::Key_X);
+        QVERIFY(c.region("a")->is_folded() && !c.region("b")->is_folded());
+        QVERIFY(!c.node("node-1")->isVisible() && c.node("node-4")->isVisible());
+        QVERIFY2(c.selection.now().nodes.contains("node-2"), "what is hidden stays selected");
+        // The link to one of its nodes ends at the region; one within it is not seen.
+        for (auto* item : c.view.scene_model().items())
+            if (item->type() == link_item) {
+                const auto* link = static_cast<LinkItem*>(item);
+                if (link->key() == LinkKey{"node-1", "node-4"})
+                    QCOMPARE(link->middle(), (c.region("a")->pos() + c.node("node-4")->pos()) / 2);
+            }
+        const Experiment before = c.document.experiment();
+        c.document.edit("Speed", [](Experiment& e) { e.topology.nodes[0].id = "renamed"; });
+        QVERIFY2(c.region("a")->is_folded(), "edits leave it folded");
+        c.document.undo_stack().undo();
+        drag_mouse(c.view, c.region("a")->pos(), c.region("a")->pos() + QPointF(100, 50));
+        for (int i = 0; i < 3; ++i) {
+            const auto& from = before.topology.nodes[std::size_t(i)];
+            const auto& to = c.document.experiment().topology.nodes[std::size_t(i)];
+            QCOMPARE(QPointF(to.x - from.x, to.y - from.y), QPointF(100, 50));
+        }
+        const QPoint at = c.view.mapFromScene(c.region("a")->pos());
+        QTest::mouseDClick(c.view.viewport(), Qt::LeftButton, {}, at);
+        QVERIFY(!c.region("a")->is_folded() && c.node("node-1")->isVisible());
+        QCOMPARE(c.document.experiment().topology.nodes.size(), before.topology.nodes.size());
+        c.selection.select({});
+        QTest::keyClick(&c.view, Qt::Key_X);
+        QVERIFY(c.region("a")->is_folded() && c.region("b")->is_folded() && c.region("c")->is_folded());
+        QTest::keyClick(&c.view, Qt::Key_X);
+        QVERIFY(!c.region("a")->is_folded() && !c.region("b")->is_folded() && !c.region("c")->is_folded());
+    }
+
+    void far_out_regions_fold_by_themselves() {
+        std::vector<std::string> names;
+        for (int i = 0; i < 12; ++i) names.push_back("r" + std::to_string(i));
+        Canvas c(row_of_regions(names));
+        QVERIFY2(c.view.transform().m11() < 0.22, "all of it in sight");
+        QVERIFY(c.region("r0")->is_folded() && !c.node("node-1")->isVisible());
+        const double radius = c.region("r0")->boundingRect().width() / 2 * c.view.transform().m11();
+        QVERIFY2(radius > 20 && radius < 30, "so many pixels whatever the zoom");
+        QTest::mouseDClick(c.view.viewport(), Qt::LeftButton, {}, c.view.mapFromScene(c.region("r5")->pos()));
+        QVERIFY2(!c.region("r5")->is_folded() && c.view.transform().m11() > 0.5, "opened by going there");
+        QVERIFY(c.view.viewport()->rect().contains(c.view.mapFromScene(c.region("r5")->pos())));
+        QCOMPARE(c.document.experiment().topology.nodes.size(), std::size_t{36});
+    }
+
+    void the_overview_shows_what_is_out_of_sight() {
+        Canvas c(row_of_regions({"a", "b", "c", "d"}));
+        auto* map = c.view.findChild<MiniMap*>();
+        QVERIFY(map != nullptr && !map->isVisible());
+        for (int i = 0; i < 6; ++i) {
+            QWheelEvent event({450, 250}, c.view.viewport()->mapToGlobal(QPointF(450, 250)), {}, {0, 120}, Qt::NoButton,
+                              {}, Qt::NoScrollPhase, false);
+            QApplication::sendEvent(c.view.viewport(), &event);
+        }
+        QVERIFY(map->isVisible());
+        const auto place = map->pos();
+        QVERIFY(c.view.viewport()->rect().contains(map->geometry()));
+        const auto middle = [&] { return c.view.mapToScene(c.view.viewport()->rect().center()).x(); };
+        QTest::mouseClick(map, Qt::LeftButton, {}, {12, map->height() / 2});
+        const double left = middle();
+        QTest::mouseClick(map, Qt::LeftButton, {}, {map->width() - 12, map->height() / 2});
+        QVERIFY2(middle() > left + 1000, "the other end of the network");
+        QCOMPARE(map->pos(), place);
+        c.view.fit();
+        QVERIFY(!map->isVisible());
+    }
+
+    void names_are_found_on_the_map() {
+        for (const char* name : {"London", "us-east-1", "us-east-1b", "europe-west4-a", "São nowhere, Tokyo", "LA",
+                                 "lab Zurich 2", "Hong Kong", "zurich-3"})
+            QVERIFY2(place_on_map(name).has_value(), name);
+        for (const char* name : {"", "cluster", "region-1", "7", "a", "node-12", "-"})
+            QVERIFY2(!place_on_map(name).has_value(), name);
+        const auto london = *place_on_map("London"), sydney = *place_on_map("sydney");
+        QVERIFY2(sydney.x > london.x && sydney.y > 0 && london.y < 0, "east and south");
+        QVERIFY(land_outlines().contains(QPointF(place_on_map("Iowa")->x, place_on_map("Iowa")->y)));
+        QVERIFY2(!land_outlines().contains(QPointF(-150 * map_scale, 0)), "the Pacific");
+    }
+
+    void laid_out_on_the_map_nothing_is_covered() {
+        QFile file(SKIPPIPE_SOURCE_DIR "/resources/experiments/authors-42.json");
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        Experiment e = parse_experiment(file.readAll().toStdString()).experiment;
+        e.topology.nodes[0].region.clear();
+        Canvas c(e);
+        QSignalSpy told(&c.view, &TopologyView::told);
+        c.view.lay_out_on_map();
+        QCOMPARE(told.count(), 1);
+        QVERIFY2(told[0][0].toString().contains("n0"), "a node of no known place is named");
+        const auto places = node_places(c.document.experiment());
+        QVERIFY2(nearest(places) >= least_distance, "no node covers another");
+        const auto middle_of = [&](const char* region) {
+            QPointF sum;
+            int count = 0;
+            for (const auto& n : c.document.experiment().topology.nodes)
+                if (n.region == region) sum += QPointF(n.x, n.y), ++count;
+            return sum / count;
+        };
+        for (const char* region : {"Japan", "Iowa", "Australia", "Singapore"}) {
+            const auto drawn = middle_of(region);
+            const auto true_place = *place_on_map(region);
+            QVERIFY2(std::hypot(drawn.x() - true_place.x, drawn.y() - true_place.y) < 200, region);
+        }
+        QVERIFY(c.document.experiment().topology.on_map);
+        QCOMPARE(experiment_hash(c.document.experiment()), experiment_hash(e));
+        c.view.tidy_up();
+        QVERIFY2(!c.document.experiment().topology.on_map, "elsewhere than on the map");
+        c.document.undo_stack().undo();
+        c.document.undo_stack().undo();
+        QVERIFY(c.document.experiment() == e);
+    }
+
+    void graphviz_puts_near_what_is_linked() {
+        Experiment e;
+        // Two rings of six, joined by one slow link.
+        for (int i = 0; i < 12; ++i) add_node(e, {});
+        const auto name = [](int i) { return "node-" + std::to_string(i + 1); };
+        for (int ring = 0; ring < 2; ++ring)
+            for (int i = 0; i < 6; ++i) add_link(e, name(6 * ring + i), name(6 * ring + (i + 1) % 6));
+        for (auto& link : e.topology.links) link.latency_s = 0.001;
+        add_link(e, name(0), name(6));
+        e.topology.links.back().latency_s = 1;
+        const auto places = graphviz_layout(e);
+        QCOMPARE(places.size(), std::size_t{12});
+        QVERIFY(nearest(places) >= least_distance);
+        const auto distance = [&](int a, int b) {
+            return std::hypot(places[std::size_t(a)].x - places[std::size_t(b)].x,
+                              places[std::size_t(a)].y - places[std::size_t(b)].y);
+        };
+        QVERIFY(distance(0, 6) > 1.5 * distance(0, 1));
+        QVERIFY(distance(3, 9) > 2 * distance(3, 4));
+        Canvas c(e);
+        c.view.lay_out_by_graphviz();
+        QCOMPARE(c.document.undo_stack().count(), 1);
+        QVERIFY(graphviz_layout(Experiment{}).empty());
+    }
+};
+
+QTEST_MAIN(TestFarCanvas)
+#include "test_far_canvas.moc"

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/matrix/network_files.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <QFileInfo>
+#include <QObject>
+#include <QStringList>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "views/matrix/graphml.h"
+#include "views/matrix/matrix_values.h"
+
+namespace skippipe {
+namespace {
+
+using Json = nlohmann::json;
+constexpr double authors_gigabyte = 1073741824;
+
+/// A cell as CSV has it: quoted where it would end too soon.
+std::string quoted(const std::string& text) {
+    if (text.find_first_of(",;\"\n") == std::string::npos) return text;
+    std::string out = "\"";
+    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + '"';
+}
+
+QStringList cells_of(const QString& line, QChar mark) {
+    QStringList cells{{}};
+    bool inside = false;
+    for (qsizetype i = 0; i < line.size(); ++i) {
+        const QChar c = line[i];
+        if (c == '"' && inside && i + 1 < line.size() && line[i + 1] == '"')
+            cells.back() += line[++i];
+        else if (c == '"')
+            inside = !inside;
+        else if (c == mark && !inside)
+            cells << QString{};
+        else
+            cells.back() += c;
+    }
+    for (auto& cell : cells) cell = cell.trimmed();
+    return cells;
+}
+
+std::string to_csv(const Topology& t) {
+    std::set<std::string> regions;
+    for (const auto& region : t.regions) regions.insert(region.id);
+    std::string text = "from,to,latency_s,bandwidth_bytes_per_s,both_ways,between\n";
+    for (const auto& link : t.links)
+        text += fmt::format("{},{},{},{},{},{}\n", quoted(link.from), quoted(link.to), link.latency_s,
+                            link.bandwidth_bytes_per_s, link.both_ways ? "yes" : "no",
+                            regions.contains(link.from) ? "regions" : "nodes");
+    return text;
+}
+
+NetworkFile from_csv(const QString& text) {
+    NetworkFile file;
+    const QStringList lines = text.split('\n');
+    const QString head = lines.value(0).trimmed();
+    const QChar mark = head.contains('\t') ? '\t' : head.contains(';') ? ';' : ',';
+    const QStringList columns = cells_of(head.toLower(), mark);
+    const auto column = [&](const char* name) { return columns.indexOf(QString(name)); };
+    const bool in_ms = column("latency_s") < 0, in_bits = column("bandwidth_bytes_per_s") < 0;
+    const auto latency = in_ms ? column("latency_ms") : column("latency_s");
+    const auto bandwidth = in_bits ? column("bandwidth_bit_per_s") : column("bandwidth_bytes_per_s");
+    if (column("from") < 0 || column("to") < 0 || latency < 0) {
+        file.fault = QObject::tr("The first line needs the columns from, to and latency_s (or latency_ms)");
+        return file;
+    }
+    for (qsizetype i = 1; i < lines.size(); ++i) {
+        if (lines[i].trimmed().isEmpty()) continue;
+        const QStringList cells = cells_of(lines[i], mark);
+        bool fine = true, number = true;
+        const auto value = [&](qsizetype at, double otherwise) {
+            if (at < 0 || cells.value(at).isEmpty()) return otherwise;
+            const double read = cells.value(at).toDouble(&number);
+            fine = fine && number;
+            return read;
+        };
+        Link link{cells.value(column("from")).toStdString(), cells.value(column("to")).toStdString(), 0, 0, true};
+        link.latency_s = value(latency, -1) * (in_ms ? 1e-3 : 1);
+        link.bandwidth_bytes_per_s =
+            value(bandwidth, Link{}.bandwidth_bytes_per_s * (in_bits ? 8 : 1)) / (in_bits ? 8 : 1);
+        const QString ways = cells.value(column("both_ways"), "yes").toLower();
+        link.both_ways = ways != "no" && ways != "false" && ways != "0";
+        if (!fine) {
+            file = {};
+            file.fault = QObject::tr("Line %1: a number is expected").arg(i + 1);
+            return file;
+        }
+        file.links.push_back(link);
+        file.links_regions.push_back(cells.value(column("between")).toLower() == "regions");
+    }
+    return file;
+}
+
+std::string to_authors_json(const Topology& t) {
+    Json regions = Json::array(), links = Json::array();
+    std::set<std::string> known;
+    for (const auto& region : t.regions) regions.push_back(region.id), known.insert(region.id);
+    for (const auto& link : t.links)
+        if (known.contains(link.from) && known.contains(link.to))
+            links.push_back({{"a", link.from},
+                             {"b", link.to},
+                             {"latency_ms", 1e3 * link.latency_s},
+                             {"bandwidth_GBps", link.bandwidth_bytes_per_s / authors_gigabyte}});
+    return Json{{"bytes_per_GB", authors_gigabyte},
+                {"same_region",
+                 {{"latency_ms", 1e3 * t.within_region.latency_s},
+                  {"bandwidth_GBps", t.within_region.bandwidth_bytes_per_s / authors_gigabyte}}},
+                {"regions", regions},
+                {"links", links}}
+               .dump(1) +
+           '\n';
+}
+
+NetworkFile from_authors_json(const QByteArray& text) {
+    NetworkFile file;
+    try {
+        const Json read = Json::parse(text.begin(), text.end());
+        const double gigabyte = read.value("bytes_per_GB", authors_gigabyte);
+        for (const auto& region : read.at("regions"))
+            file.things.push_back({region.get<std::string>(), true, {}, {}, {}, {}});
+        for (const auto& link : read.at("links")) {
+            file.links.push_back({link.at("a").get<std::string>(), link.at("b").get<std::string>(),
+                                  link.at("latency_ms").get<double>() * 1e-3,
+                                  link.at("bandwidth_GBps").get<double>() * gigabyte, true});
+            file.links_regions.push_back(true);
+        }
+    } catch (const Json::exception& error) {
+        file = {};
+        file.fault = QObject::tr("This is not the authors' JSON of regions and links: %1").arg(error.what());
+    }
+    return file;
+}
+
+/// Why a value cannot be a link's, or nothing.
+QString link_fault(const Link& link) {
+    for (const auto& [value, shows, name] :
+         {std::tuple{link.latency_s, MatrixShows::latency, "latency"},
+          std::tuple{link.bandwidth_bytes_per_s, MatrixShows::bandwidth, "bandwidth"}}) {
+        const Info info = matrix_info(shows);
+        if (!std::isfinite(value) || value < info.min || value > info.max || (info.above_min && value == info.min))
+            return QObject::tr("%1 to %2: its %3 of %4 is outside what a link can have")
+                .arg(QString::fromStdString(link.from), QString::fromStdString(link.to), QObject::tr(name))
+                .arg(value);
+    }
+    if (link.from.empty() || link.to.empty() || link.from == link.to)
+        return QObject::tr("A link from \"%1\" to \"%2\" joins nothing")
+            .arg(QString::fromStdString(link.from), QString::fromStdString(link.to));
+    return {};
+}
+
+}  // namespace
+
+std::optional<NetworkFormat> network_format_of(const QString& file_name) {
+    const QString ending = QFileInfo(file_name).suffix().toLower();
+    if (ending == "csv" || ending == "tsv") return NetworkFormat::csv;
+    if (ending == "graphml" || ending == "xml") return NetworkFormat::graphml;
+    if (ending == "json") return NetworkFormat::authors_json;
+    return {};
+}
+
+std::string network_text(const Topology& topology, NetworkFormat format) {
+    return format == NetworkFormat::csv       ? to_csv(topology)
+           : format == NetworkFormat::graphml ? to_graphml(topology)
+                                              : to_authors_json(topology);
+}
+
+NetworkFile read_network(const QByteArray& text, NetworkFormat format) {
+    return format == NetworkFormat::csv       ? from_csv(QString::fromUtf8(text))
+           : format == NetworkFormat::graphml ? from_graphml(text)
+                                              : from_authors_json(text);
+}
+
+MergedNetwork merge_network(Topology& topology, const NetworkFile& file) {
+    MergedNetwork done;
+    if (done.fault = file.fault; !done.fault.isEmpty()) return done;
+    for (const auto& link : file.links)
+        if (done.fault = link_fault(link); !done.fault.isEmpty()) return done;
+    std::set<std::string> regions, nodes;
+    for (const auto& region : topology.regions) regions.insert(region.id);
+    for (const auto& node : topology.nodes) nodes.insert(node.id);
+    const bool is_empty = topology.nodes.empty();
+    const auto add = [&](const FileThing& thing) {
+        if (regions.contains(thing.id) || nodes.contains(thing.id)) return;
+        if (thing.is_region) {
+            regions.insert(thing.id);
+            ++done.added_regions;
+            topology.regions.push_back({thing.id, thing.x.value_or(0), thing.y.value_or(0)});
+            return;
+        }
+        nodes.insert(thing.id);
+        ++done.added_nodes;
+        Node node{.id = thing.id, .region = thing.region};
+        node.x = thing.x.value_or(0), node.y = thing.y.value_or(0);
+        if (thing.seconds_per_sample_per_block) node.seconds_per_sample_per_block = *thing.seconds_per_sample_per_block;
+        topology.nodes.push_back(node);
+    };
+    for (const auto& thing : file.things) add(thing);
+    for (std::size_t i = 0; i < file.links.size(); ++i) {
+        const Link& link = file.links[i];
+        for (const auto& end : {link.from, link.to}) add({end, file.links_regions[i], {}, {}, {}, {}});
+        const auto same = std::find_if(topology.links.begin(), topology.links.end(), [&](const Link& known) {
+            return (known.from == link.from && known.to == link.to) ||
+                   (known.both_ways && link.both_ways && known.from == link.to && known.to == link.from);
+        });
+        if (same == topology.links.end()) {
+            topology.links.push_back(link);
+            ++done.added_links;
+        } else if (same->latency_s != link.latency_s || same->bandwidth_bytes_per_s != link.bandwidth_bytes_per_s) {
+            same->latency_s = link.latency_s;
+            same->bandwidth_bytes_per_s = link.bandwidth_bytes_per_s;
+            ++done.changed_links;
+        }
+    }
+    if (is_empty) topology.on_map = file.on_map;
+    return done;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QDialog>
+#include <QTableWidget>
+
+#include "views/window/key_bindings.h"
+
+class QLabel;
+
+namespace skippipe {
+
+/// All keys, made from the actions; a double-click on those of an action takes others.
+class KeySheet : public QDialog {
+    Q_OBJECT
+public:
+    /// `bindings` outlives it.
+    explicit KeySheet(KeyBindings& bindings, QWidget* parent = nullptr);
+    /// A row of keys that a view handles itself.
+    void add_fixed(const QString& where, const QString& what, const QString& keys);
+    QTableWidget& table() { return *table_; }
+    const QLabel& told() const { return *told_; }
+
+private:
+    void fill();
+    void take(int row, const QKeySequence& keys);
+
+    KeyBindings& bindings_;
+    QTableWidget* table_;
+    QLabel* told_;
+    std::vector<QPointer<QAction>> actions_;  ///< of the first rows
+};
+
+}  // namespace skippipe
