@@ -80,9 +80,8 @@ public:
     explicit Answer(ReplanState& state) : s_(state) {}
 
     void finish(Replan& result, const std::vector<NodeIndex>& repaired) {
-        s_.best_s = s_.try_out(s_.best.nodes);
-        const auto started = s_.simulator().started();
-        s_.simulator().times(s_.trial(), infinite, &result.timeline);
+        s_.best_s = s_.try_out(s_.best.nodes, infinite, &result.timeline);
+        const auto& started = s_.simulator().started();
         result.iteration_s = s_.best_s;
         for (const auto& ring : s_.best.stages) result.timeline.used_nodes += static_cast<int>(ring.size());
         auto& made = result.plan;

@@ -252,13 +252,17 @@ void ReplanState::adopt(const std::vector<NodeIndex>& nodes, double seconds) {
 // --- what it takes, exactly
 // -------------------------------------------------------------------------------------------------------------
 
-double ReplanState::try_out(const std::vector<NodeIndex>& nodes, double cutoff_s) {
+double ReplanState::try_out(const std::vector<NodeIndex>& nodes, double cutoff_s, Timeline* timeline) {
     trial_.nodes = nodes;
     trial_.stages = best.stages;
     trial_.reductions = best.reductions;
     trial_.stage_of = best.stage_of;
     trial_.order = bound_order(nodes);
-    return simulator_->times(trial_, cutoff_s).iteration_s;
+    const std::int64_t before = simulator_->operations();
+    const double seconds = simulator_->times(trial_, cutoff_s, timeline).iteration_s;
+    if (problem.nodes() > most_nodes_counted && request.operations == 0)
+        reserved_ = std::max(reserved_, 2 * (simulator_->operations() - before));
+    return seconds;
 }
 
 void ReplanState::index_operations() {

@@ -58,9 +58,12 @@ public:
     /// Takes paths as the best so far.
     void adopt(const std::vector<NodeIndex>& nodes, double seconds);
 
-    double try_out(const std::vector<NodeIndex>& nodes, double cutoff_s = infinite);
+    /// Iteration of the rest with these paths; `timeline` (may be null) takes its spans.
+    double try_out(const std::vector<NodeIndex>& nodes, double cutoff_s = infinite, Timeline* timeline = nullptr);
+    /// Whether the search has had its share of what it may; of many nodes, or would with one rest more and the
+    /// answer's.
     bool spent(double share = 1) const {
-        return static_cast<double>(simulator().operations()) > share * static_cast<double>(limit_);
+        return static_cast<double>(simulator().operations() + reserved_) > share * static_cast<double>(limit_);
     }
     Operation operation_of(int id) const;
     /// What the order binds with these paths; a node that takes a microbatch over runs it when it can.
@@ -99,7 +102,7 @@ private:
     std::vector<StageIndex> joins_;  ///< stages of the nodes that join
     std::optional<ResidualSimulator> simulator_;
     ResidualPlan trial_;
-    std::int64_t limit_ = 0;
+    std::int64_t limit_ = 0, reserved_ = 0;  ///< operations
     IndexedVector<MicrobatchIndex, ReleaseIndex> index_of_;
     std::vector<int> begun_, weights_;  ///< ids that run; weight gradients that wait after their step
 };

@@ -36,8 +36,10 @@ Plan dealt(const Problem& problem);
 void rates(const authors::Authors& authors, const PlannerRegistry& registry);
 
 // growth.cpp
-/// From 10 to 2,000 nodes.
+/// From 10 to 10,000 nodes.
 void growth(const authors::Authors& authors, const PlannerRegistry& registry);
+/// The first plan and replanning after a death, 1,000 and 10,000 nodes in regions.
+void growth_in_regions(const PlannerRegistry& registry);
 
 // searches.cpp
 /// With stages of the authors' sizes, or of any.
@@ -66,6 +68,12 @@ struct RegionRuns {
 };
 /// skippipe-joint on networks in regions, against a placement by hand with greedy paths.
 void regions(const PlannerRegistry& registry, const RegionRuns& runs);
+
+// planted.cpp
+/// How many of 200 optima that are known skippipe-joint finds.
+void planted(const PlannerRegistry& registry);
+/// How much longer a plan of twice so many seconds is, on networks in regions.
+void anytime(const PlannerRegistry& registry, double seconds);
 
 // reductions.cpp
 /// Iterations with planned reductions over those with the charged ring.

@@ -137,6 +137,10 @@ void growth(const authors::Authors& authors, const PlannerRegistry& registry) {
            "least squares of logarithms", fitted});
     print({"exponent over the nodes, peak memory", "", exponent(sizes, peak), "", 0, 1, "least squares of logarithms",
            fitted});
+    growth_in_regions(registry);
+}
+
+void growth_in_regions(const PlannerRegistry& registry) {
     for (const examples::RegionShape shape : {examples::RegionShape{1000, 10, 5000}, {10000, 10, 50000}}) {
         const auto result = measure_apart([&] { return measure_regions(registry, shape); });
         const auto name = fmt::format("{} nodes in regions x {} microbatches", shape.nodes, shape.microbatches);
