@@ -24,6 +24,7 @@ namespace skippipe {
 namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6;
 constexpr int most_words_width = 420;
+constexpr int folded_room = 60;         ///< pixels beside folded regions at the edges, both together
 constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
 }  // namespace
 
@@ -85,6 +86,11 @@ void TopologyView::fit() {
     const double zoom =
         std::clamp(std::min(viewport()->width() / box.width(), viewport()->height() / box.height()), least_zoom, 1.5);
     magnify(zoom);
+    // Folded regions are so many pixels large whatever the zoom, and their names stand above them.
+    if (scene_.has_folded())
+        magnify(
+            std::max(least_zoom, zoom * std::min((viewport()->width() - folded_room) / double(viewport()->width()),
+                                                 (viewport()->height() - folded_room) / double(viewport()->height()))));
     centerOn(box.center());
     fitted_size_ = viewport()->size();
     user_moved_ = false;
