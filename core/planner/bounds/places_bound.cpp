@@ -31,6 +31,8 @@ public:
           most_visits_(problem.constraints.uniform_execution ? problem.visits_cap(length) : problem.microbatches) {
         for (StageIndex s = 0; s < problem.stages; ++s)
             hops_.push_back(s == 0 ? HopRange{} : hops_to(problem, length, s));
+        idle_.resize(at(problem.stages));
+        for (StageIndex s = 1; s < problem.stages; ++s) idle_[s] = idle_at(s);
     }
 
     /// True: no plan ends its iteration by `time_s`. False: not shown.
@@ -43,6 +45,22 @@ private:
     static constexpr int price_rounds = 40;
 
     bool may_serve(NodeIndex node, StageIndex stage) const { return stage_of_.empty() || stage_of_[node] == stage; }
+
+    /// Microbatches that a node may hold at a time.
+    int places(NodeIndex node) const { return std::min({problem_.memory[node], problem_.microbatches, most_visits_}); }
+
+    /// Of each stage and node: before the first B, and after the last F.
+    struct Idle {
+        double first_s = 0, last_s = 0;
+    };
+    PerNode<Idle> idle_at(StageIndex stage) const {
+        PerNode<Idle> idle(at(problem_.nodes()));
+        for (NodeIndex n = 0; n < problem_.nodes(); ++n)
+            if (may_serve(n, stage))
+                idle[n] = {least_idle_s(n, stage, {problem_.forward_s(n, stage), &Approaches::before_s}, places(n)),
+                           least_idle_s(n, stage, {problem_.backward_s(n, stage), &Approaches::after_s}, places(n))};
+        return idle;
+    }
 
     /// A node's two turns at a stage's visits: F, or, back in time from the end, the last operation.
     struct Turn {
@@ -84,12 +102,10 @@ private:
         const double window_s =
             (time_s - ways_.before_s(hops.first, node) - std::max(back_s, needs_.reduce_s[stage])) * (1 + 1e-9);
         if (!(window_s >= work_s)) return 0;
-        const int m = std::min({problem_.memory[node], problem_.microbatches, most_visits_});
+        const int m = places(node);
         if (m < 1) return 0;
-        const bool longer_tail = needs_.reduce_s[stage] > back_s;
-        const double idle_s =
-            least_idle_s(node, stage, {forward_s, &Approaches::before_s}, m) +
-            (split || longer_tail ? 0 : least_idle_s(node, stage, {backward_s, &Approaches::after_s}, m));
+        const Idle idle = idle_[stage][node];
+        const double idle_s = idle.first_s + (split || needs_.reduce_s[stage] > back_s ? 0 : idle.last_s);
         const double held_s = work_s + ways_.beyond_s(length_ - 1 - hops.last, node);
         const double by_memory = (m * window_s - 0.5 * m * (m - 1) * (forward_s + last_s)) / held_s * (1 + 1e-9);
         const double beyond_m = std::floor(std::min((window_s - idle_s) / work_s, by_memory));
@@ -201,6 +217,7 @@ private:
     const Approaches& ways_;
     int most_visits_;  ///< of a stage
     PerStage<HopRange> hops_;
+    PerStage<PerNode<Idle>> idle_;
     PerStage<PerNode<int>> visits_;  ///< that a node can serve of a stage in the time looked at
 };
 
