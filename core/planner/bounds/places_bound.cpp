@@ -31,8 +31,8 @@ public:
           most_visits_(problem.constraints.uniform_execution ? problem.visits_cap(length) : problem.microbatches) {
         for (StageIndex s = 0; s < problem.stages; ++s)
             hops_.push_back(s == 0 ? HopRange{} : hops_to(problem, length, s));
-        idle_.resize(at(problem.stages));
-        for (StageIndex s = 1; s < problem.stages; ++s) idle_[s] = idle_at(s);
+        stage_ways_.resize(at(problem.stages));
+        for (StageIndex s = 1; s < problem.stages; ++s) stage_ways_[s] = ways_at(s);
     }
 
     /// True: no plan ends its iteration by `time_s`. False: not shown.
@@ -49,17 +49,29 @@ private:
     /// Microbatches that a node may hold at a time.
     int places(NodeIndex node) const { return std::min({problem_.memory[node], problem_.microbatches, most_visits_}); }
 
-    /// Of each stage and node: before the first B, and after the last F.
-    struct Idle {
-        double first_s = 0, last_s = 0;
+    /// Of each stage and node: when a microbatch can be there, how long it takes back and how long it is held besides
+    /// the work, by whatever number of hops; and what the node idles before the first B, and after the last F.
+    struct Way {
+        double before_s = 0, after_s = 0, beyond_s = 0, first_idle_s = 0, last_idle_s = 0;
     };
-    PerNode<Idle> idle_at(StageIndex stage) const {
-        PerNode<Idle> idle(at(problem_.nodes()));
+    PerNode<Way> ways_at(StageIndex stage) const {
+        PerNode<Way> ways(at(problem_.nodes()));
         for (NodeIndex n = 0; n < problem_.nodes(); ++n)
             if (may_serve(n, stage))
-                idle[n] = {least_idle_s(n, stage, {problem_.forward_s(n, stage), &Approaches::before_s}, places(n)),
+                ways[n] = {least_of(stage, [&](int hops) { return ways_.before_s(hops, n); }),
+                           least_of(stage, [&](int hops) { return ways_.after_s(hops, n); }),
+                           least_of(stage, [&](int hops) { return ways_.beyond_s(length_ - 1 - hops, n); }),
+                           least_idle_s(n, stage, {problem_.forward_s(n, stage), &Approaches::before_s}, places(n)),
                            least_idle_s(n, stage, {problem_.backward_s(n, stage), &Approaches::after_s}, places(n))};
-        return idle;
+        return ways;
+    }
+    /// Over all hops after which a microbatch may be there: two may be faster than one.
+    template <typename Seconds>
+    double least_of(StageIndex stage, const Seconds& seconds) const {
+        double least_s = infinite;
+        for (int hops = hops_[stage].first; hops <= hops_[stage].last; ++hops)
+            least_s = std::min(least_s, seconds(hops));
+        return least_s;
     }
 
     /// A node's two turns at a stage's visits: F, or, back in time from the end, the last operation.
@@ -74,14 +86,18 @@ private:
     /// it and of hops.
     double least_idle_s(NodeIndex node, StageIndex stage, Turn turn, int m) const {
         const HopRange range = hops_[stage];
-        const double begin_s = (ways_.*turn.way_s)(range.first, node);
+        const double begin_s = least_of(stage, [&](int hops) { return (ways_.*turn.way_s)(hops, node); });
         double least_s = infinite;
         for (int hops = range.first; hops <= range.last; ++hops) {
             const double beyond_s = ways_.beyond_s(length_ - 1 - hops, node);
-            for (int before = 0; before < m; ++before) {
-                const double start_s = std::max((ways_.*turn.way_s)(hops, node), begin_s + before * turn.own_s);
-                const int after = m - 1 - before;
-                const double back_s = start_s + turn.own_s + std::max(beyond_s, after * turn.own_s);
+            const double arrive_s = (ways_.*turn.way_s)(hops, node);
+            if (!(arrive_s < infinite)) continue;
+            // What comes before it delays it only from the first number on that lasts until it arrives, and what comes
+            // after it does so the less, the fewer they are: the least is there.
+            const double fill = std::min(std::floor((arrive_s - begin_s) / turn.own_s), m - 1.0);
+            for (const int before : {static_cast<int>(fill), std::min(static_cast<int>(fill) + 1, m - 1)}) {
+                const double start_s = std::max(arrive_s, begin_s + before * turn.own_s);
+                const double back_s = start_s + turn.own_s + std::max(beyond_s, (m - 1 - before) * turn.own_s);
                 least_s = std::min(least_s, back_s - begin_s - m * turn.own_s);
             }
         }
@@ -94,19 +110,17 @@ private:
     /// starts, as the (j + m)-th starts when the j-th that ends has; and these lie at least a last operation, and an F,
     /// apart. Of more than m, some B comes before the last F, so that it idles both before and after.
     int visits(NodeIndex node, StageIndex stage, double time_s) const {
-        const HopRange hops = hops_[stage];
+        const Way& way = stage_ways_[stage][node];
         const bool split = problem_.split_backward;
         const double forward_s = problem_.forward_s(node, stage), backward_s = problem_.backward_s(node, stage);
         const double work_s = forward_s + backward_s, last_s = backward_s * (split ? 0.5 : 1);
-        const double back_s = split ? 0 : ways_.after_s(hops.first, node) + needs_.finish_s;
-        const double window_s =
-            (time_s - ways_.before_s(hops.first, node) - std::max(back_s, needs_.reduce_s[stage])) * (1 + 1e-9);
+        const double back_s = split ? 0 : way.after_s + needs_.finish_s;
+        const double window_s = (time_s - way.before_s - std::max(back_s, needs_.reduce_s[stage])) * (1 + 1e-9);
         if (!(window_s >= work_s)) return 0;
         const int m = places(node);
         if (m < 1) return 0;
-        const Idle idle = idle_[stage][node];
-        const double idle_s = idle.first_s + (split || needs_.reduce_s[stage] > back_s ? 0 : idle.last_s);
-        const double held_s = work_s + ways_.beyond_s(length_ - 1 - hops.last, node);
+        const double idle_s = way.first_idle_s + (split || needs_.reduce_s[stage] > back_s ? 0 : way.last_idle_s);
+        const double held_s = work_s + way.beyond_s;
         const double by_memory = (m * window_s - 0.5 * m * (m - 1) * (forward_s + last_s)) / held_s * (1 + 1e-9);
         const double beyond_m = std::floor(std::min((window_s - idle_s) / work_s, by_memory));
         return static_cast<int>(std::min(
@@ -217,7 +231,7 @@ private:
     const Approaches& ways_;
     int most_visits_;  ///< of a stage
     PerStage<HopRange> hops_;
-    PerStage<PerNode<Idle>> idle_;
+    PerStage<PerNode<Way>> stage_ways_;
     PerStage<PerNode<int>> visits_;  ///< that a node can serve of a stage in the time looked at
 };
 

@@ -78,6 +78,18 @@ private Q_SLOTS:
         QCOMPARE(bounds::hops_to(free, 4, 1).last, 3);
     }
 
+    /// D and A are not linked, so that paths go by B to A and on to C, a swap: later there than by one hop, not never.
+    void two_hops_where_one_has_no_line() {
+        auto problem = examples::toy({"D", "A", "B", "C"}, 4, 4, 4);
+        problem.placement = {{0}, {1}, {2}, {3}};
+        problem.hops[1].line = problem.hops[4].line = no_line;
+        Plan plan{.stages = problem.placement, .blocks = problem.blocks};
+        for (MicrobatchIndex m = 0; m < 4; ++m) plan.paths.push_back({m, {0, 2, 1, 3}});
+        const double seconds = evaluate(problem, plan).iteration_s;
+        const auto bound = lower_bound(problem, 4);
+        QVERIFY2(bound.seconds <= seconds, (std::to_string(bound.seconds) + " by " + bound.which).c_str());
+    }
+
     /// With ten data nodes each other stage of the authors' 20 nodes has two: the last one's have 79.2 s of work, after
     /// two hops; with their memory they idle too.
     void ten_data_nodes_of_the_authors() {
