@@ -67,7 +67,7 @@ void Trainer::tell_setback(Setback setback, double going_back_s) {
 void Trainer::stand_still() {
     std::string told;
     if (controller_) {
-        const double until_s = stands_since_s_ + longest_wait_s();
+        const double until_s = stands_since_s_ + longest_wait_s(experiment_.failures);
         while (told.empty()) {
             if (transport_.must_regroup()) throw Aborted();
             if (controller_->next().stop)
@@ -84,15 +84,6 @@ void Trainer::stand_still() {
     if (told == meet_word) return regroup();
     watch_.pause();
     over_ = true;
-}
-
-/// Who is started again has its data to read; who is made to fail comes back when the document says.
-double Trainer::longest_wait_s() const {
-    constexpr double until_it_has_read_s = 600;
-    double longest_s = 0;
-    for (const auto& failure : experiment_.failures)
-        longest_s = std::max(longest_s, failure.rejoin_after_s.value_or(0));
-    return longest_s + until_it_has_read_s;
 }
 
 }  // namespace skippipe

@@ -88,7 +88,6 @@ private:
     void tell_setback(Setback setback, double going_back_s);
     /// A stage has no node left: until somebody has come for it, or the training is to stop.
     void stand_still();
-    double longest_wait_s() const;
     /// On rank 0: whether there is a plan for those who are there.
     bool has_plan_for(const std::vector<int>& members);
     /// Who has just come gets what the others have, or what its stage starts from.

@@ -118,6 +118,15 @@ WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recove
     return way;
 }
 
+double longest_wait_s(const std::vector<Failure>& failures) {
+    constexpr double until_it_has_read_s = 600;
+    double longest_s = 0;
+    for (const auto& failure : failures)
+        if (failure.kind == FailureKind::crash || failure.kind == FailureKind::stage_loss)
+            longest_s = std::max(longest_s, failure.rejoin_after_s.value_or(0));
+    return longest_s + until_it_has_read_s;
+}
+
 InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage) {
     const int rank = everybody.rank_of[at(everybody.plan.stages[at(stage)].front())];
     return {fmt::format("rank {}", rank),

@@ -233,15 +233,22 @@ private Q_SLOTS:
         s.experiment.recovery.move_nodes_s = 100;
         s.experiment.training.iterations = 22;
         for (auto& failure : s.experiment.failures) failure.rejoin_after_s = 18;
-        const auto spare = s.experiment.failures.front();
         const auto back = trained(s, &s.planner());
         QCOMPARE(back.switched_at.size(), std::size_t{2});
         const auto again = at(back.switched_at.back());
-        const auto node = static_cast<std::size_t>(
-            std::find(s.problem.node_ids.begin(), s.problem.node_ids.end(), spare.target) - s.problem.node_ids.begin());
+        const auto node_of = [&](const Failure& failure) {
+            const auto& ids = s.problem.node_ids;
+            return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), failure.target) - ids.begin());
+        };
+        const auto used = stage_of_nodes(back.plans[1], s.problem.nodes());
+        const auto spare = std::find_if(s.experiment.failures.begin(), s.experiment.failures.end(),
+                                        [&](const Failure& failure) { return used[node_of(failure)] >= 0; });
+        QVERIFY(spare != s.experiment.failures.end());
+        const auto node = node_of(*spare);
+        const auto target = spare->target;
         // It is there since 21 s, and has no stage before the plan made anew: it is lost in between.
         s.experiment.failures.push_back(
-            {.kind = FailureKind::crash, .target = spare.target, .at_s = 0.5 * (21 + back.begun_s[again])});
+            {.kind = FailureKind::crash, .target = target, .at_s = 0.5 * (21 + back.begun_s[again])});
         const auto lost = trained(s, &s.planner());
         QCOMPARE(lost.iterations_s[again - 1], back.iterations_s[again - 1]);
         for (const auto& plan : lost.plans) QCOMPARE(stage_of_nodes(plan, s.problem.nodes())[node], StageIndex(-1));

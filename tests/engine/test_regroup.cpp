@@ -191,6 +191,19 @@ private Q_SLOTS:
         QVERIFY(!fault_of([&] { way(reroute, StageRebuild::checkpoint, true, false); }).empty());
     }
 
+    /// Ten minutes, and as long as somebody may be away; what is only slower, or cut, is there.
+    void how_long_they_wait() {
+        const auto lasting = [](FailureKind kind) {
+            return Failure{.kind = kind, .target = "n1", .at_s = 1, .rejoin_after_s = 50};
+        };
+        using enum FailureKind;
+        QCOMPARE(longest_wait_s({}), 600.0);
+        QCOMPARE(longest_wait_s({{.kind = crash, .target = "n1", .at_s = 1}}), 600.0);
+        QCOMPARE(longest_wait_s({lasting(crash)}), 650.0);
+        QCOMPARE(longest_wait_s({lasting(stage_loss), lasting(crash)}), 650.0);
+        QCOMPARE(longest_wait_s({lasting(slow_down), lasting(link_cut), lasting(jitter)}), 600.0);
+    }
+
     /// By the squared norms of their gradients, where these are known; the first stage has no neighbour like it.
     void a_stage_is_made_of_its_neighbours() {
         Scene s;
