@@ -12,6 +12,7 @@
 
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
+#include "core/analysis/frozen_run.h"
 #include "core/analysis/omissions.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
+#include "core/analysis/frozen_run.h"
 #include "core/analysis/export.h"
 #include "core/experiment/io.h"
 

@@ -19,36 +19,16 @@ struct PageOptions {
     bool no_timelines = false;
 };
 
-ReportRun read_report_run(Reader& reader, const std::string& name, const PageOptions& options) {
-    ReportRun run{.info = find_run(reader, name)};
-    const RunId id = run.info.id;
-    run.state = state_name(run.info);
-    run.experiment_json = reader.experiment_json(id);
-    run.versions_json = reader.versions_json(id);
-    run.machine_json = reader.machine_json(id);
-    run.summary_json = reader.summary_json(id);
-    run.metrics = reader.metrics(id);
-    run.repeat = {fmt::format("skippipe export {0} --format plan -o run-{0}.json", id),
-                  fmt::format("skippipe run run-{}.json", id)};
-    try {
-        auto frozen = read_frozen(reader, id);
-        run.iteration = account_plan(frozen.experiment.model, frozen.problem, frozen.plan);
-        run.problem = std::move(frozen.problem);
-        run.plan = std::move(frozen.plan);
-        if (!options.no_timelines) run.spans = reader.spans(id, 0);
-    } catch (const InputError& error) {
-        std::cerr << fmt::format("note: no accounting and no timeline of run {}: {}\n", id, error.what());
-    }
-    return run;
-}
-
 void write_report(const PageOptions& options, Context& context) {
     Reader reader(context.record);
     std::vector<ReportRun> runs;
-    for (const auto& name : options.runs) runs.push_back(read_report_run(reader, name, options));
-    const auto title = !options.title.empty() ? options.title
-                       : runs.size() == 1     ? fmt::format("{}: run {}", runs[0].info.name, runs[0].info.id)
-                                              : fmt::format("{}: {} runs compared", runs[0].info.name, runs.size());
+    for (const auto& name : options.runs) {
+        runs.push_back(read_report_run(reader, find_run(reader, name), !options.no_timelines));
+        if (!runs.back().note.empty())
+            std::cerr << fmt::format("note: no accounting and no timeline of run {}: {}\n", runs.back().info.id,
+                                     runs.back().note);
+    }
+    const auto title = options.title.empty() ? report_title(runs) : options.title;
     const auto text = report_html(runs, {.title = title,
                                          .question = options.question,
                                          .x = work_axis(options.over).value_or(WorkAxis::network_time),

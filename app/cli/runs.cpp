@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
+#include "core/analysis/frozen_run.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/equal_view.h"
 #include "core/base/format.h"

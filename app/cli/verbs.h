@@ -78,14 +78,4 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 /// A run by its number, or "latest"; throws InputError.
 RunInfo find_run(Reader& reader, const std::string& name);
 
-/// What a run froze when it started, as numbers.
-struct FrozenRun {
-    Experiment experiment;
-    Problem problem;
-    Plan plan;
-};
-
-/// From the record; throws InputError where this program cannot understand it.
-FrozenRun read_frozen(Reader& reader, RunId run);
-
 }  // namespace skippipe::cli

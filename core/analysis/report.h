@@ -22,6 +22,7 @@ struct ReportRun {
     std::vector<Metric> metrics;
     std::vector<RecordedSpan> spans;  ///< of one iteration; none: no timeline is drawn
     std::vector<std::string> repeat;  ///< commands that do it again
+    std::string note;                 ///< why there is no accounting and no timeline
 };
 
 struct ReportOptions {
@@ -29,6 +30,12 @@ struct ReportOptions {
     WorkAxis x = WorkAxis::network_time;  ///< over which losses are drawn and compared
     std::string program;                  ///< what has written it: "skippipe 0.3"
 };
+
+/// From the record: with the spans of its first iteration where a timeline is wanted.
+ReportRun read_report_run(Reader& reader, const RunInfo& info, bool with_timeline);
+
+/// "Quick start: run 3", "Quick start: 4 runs compared". At least one run.
+std::string report_title(const std::vector<ReportRun>& runs);
 
 /// HTML with its figures inside; no script, no outside resource; prints on paper. The first run is the baseline.
 std::string report_html(const std::vector<ReportRun>& runs, const ReportOptions& options);

@@ -202,6 +202,33 @@ private Q_SLOTS:
         QVERIFY(open(folder.filePath("other.sqlite").toStdString())->compare_page().list().baseline() == 0);
     }
 
+    void a_report_of_runs_is_written() {
+        QTemporaryDir folder;
+        const auto record = folder.filePath("record.sqlite").toStdString();
+        std::vector<RunId> runs;
+        {
+            Recorder recorder(record);
+            for (const char* name : {"one", "two"}) {
+                runs.push_back(recorder.begin({.name = name, .planner = "gpipe", .iterations = 1}));
+                recorder.metric(runs.back(), {.name = "loss", .value = 2.5, .network_s = 1});
+                recorder.finish(runs.back(), RunState::finished, {}, "{}");
+            }
+        }
+        MainWindow window(planners_, record);
+        QSignalSpy exported(&window, &MainWindow::exported);
+        window.export_report(runs, "Does it <pay>?", folder.filePath("report.html").toStdString());
+        QTRY_COMPARE(exported.count(), 1);
+        QVERIFY2(exported[0][1].toBool(), qPrintable(window.banner().text()));
+        QFile page(folder.filePath("report.html"));
+        QVERIFY(page.open(QIODevice::ReadOnly));
+        const QByteArray text = page.readAll();
+        QVERIFY(text.startsWith("<!DOCTYPE html>") && text.contains("2 runs compared"));
+        QVERIFY(text.contains("Does it &lt;pay&gt;?") && !text.contains("<script"));
+        window.export_report({77}, {}, folder.filePath("none.html").toStdString());
+        QTRY_COMPARE(exported.count(), 2);
+        QVERIFY(!exported[1][1].toBool() && !QFile::exists(folder.filePath("none.html")));
+    }
+
     void runs_of_another_record_are_imported() {
         QTemporaryDir folder;
         const auto mine = folder.filePath("record.sqlite").toStdString(),

@@ -79,6 +79,8 @@ public:
     void export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
     /// The same for a picture of the workspace as it is now.
     void export_picture(const QString& file);
+    /// Writes these runs, the baseline first, as one HTML page that stands alone; `exported` says so.
+    void export_report(const std::vector<RunId>& runs, const QString& question, const std::filesystem::path& file);
     /// Copies another record's runs into this one, away from the window's thread; `imported_runs` and the banner say
     /// so.
     void import_record(const std::filesystem::path& other);
@@ -121,6 +123,7 @@ private:
     void show_command_palette();
     void show_cheat_sheet();
     void gather_keys();
+    void ask_report();
     void follow_runs();
     void tell_changes();
     void follow_pause(const RunInfo* run);

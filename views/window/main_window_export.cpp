@@ -5,10 +5,13 @@
 #include <QBuffer>
 #include <QFileDialog>
 #include <QImage>
+#include <QInputDialog>
 #include <QMenu>
 #include <QPixmap>
 
 #include "core/analysis/export.h"
+#include "core/analysis/report.h"
+#include "core/base/build_info.h"
 #include "core/experiment/io.h"
 #include "views/runs/run_loader.h"
 #include "views/window/main_window.h"
@@ -77,6 +80,41 @@ void MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem
         });
 }
 
+void MainWindow::export_report(const std::vector<RunId>& runs, const QString& question,
+                               const std::filesystem::path& file) {
+    const QString name = QString::fromStdString(file.string());
+    status_->setText(tr("Writing a report to %1…").arg(name));
+    feed_.ask(
+        [runs, file, question = question.toStdString()](Reader& reader) {
+            std::vector<ReportRun> read;
+            for (const RunId id : runs)
+                if (const auto info = reader.run(id)) read.push_back(read_report_run(reader, *info, true));
+            if (read.empty()) throw InputError("runs", "they are not there any more", "", "Select other ones");
+            write_file_atomically(file, report_html(read, {.title = report_title(read),
+                                                           .question = question,
+                                                           .program = std::string("skippipe ") + version}));
+        },
+        [this, name](const QString& fault) {
+            banner_->show_message(fault.isEmpty() ? tr("The report was written to %1").arg(name)
+                                                  : tr("Could not write the report: %1").arg(fault));
+            follow_runs();
+            Q_EMIT exported(name, fault.isEmpty());
+        });
+}
+
+void MainWindow::ask_report() {
+    auto runs = compare_->list().selected();
+    if (runs.empty() && run_in_sight() != 0) runs = {run_in_sight()};
+    if (runs.empty()) return banner_->show_message(tr("There is no run to report on: launch one first"));
+    bool wanted = false;
+    const QString question = QInputDialog::getText(
+        this, tr("Report"), tr("What were these %1 runs made to answer? (may be left empty)").arg(runs.size()),
+        QLineEdit::Normal, {}, &wanted);
+    if (!wanted) return;
+    const QString chosen = QFileDialog::getSaveFileName(this, tr("Report"), "report.html", tr("HTML (*.html)"));
+    if (!chosen.isEmpty()) export_report(runs, question, chosen.toStdString());
+}
+
 void MainWindow::export_picture(const QString& file) {
     write_picture(file, [picture = pages_->currentWidget()->grab().toImage()] {
         QByteArray png;
@@ -125,6 +163,7 @@ void MainWindow::make_export_menu(QMenu& file) {
                 this, tr("Export run %1").arg(run), QStringLiteral("run-%1-%2").arg(run).arg(f.name), tr(f.filter));
             if (!chosen.isEmpty()) export_run(run, f.format, chosen.toStdString());
         });
+    add_action(file, tr("Report of the selected runs…"), {}, [this] { ask_report(); });
     add_action(file, tr("Export picture of the view…"), {}, [this] {
         const QString chosen = QFileDialog::getSaveFileName(this, tr("Export picture"), "view.png", tr("PNG (*.png)"));
         if (!chosen.isEmpty()) export_picture(chosen);
