@@ -42,7 +42,8 @@ public:
     }
 
 private:
-    static constexpr int price_rounds = 40;
+    /// Of prices; fewer for more than 1,000 nodes, so that a bound does not take longer than a plan.
+    int price_rounds() const { return std::clamp(400'000 / (problem_.nodes() * problem_.stages), 4, 40); }
 
     bool may_serve(NodeIndex node, StageIndex stage) const { return stage_of_.empty() || stage_of_[node] == stage; }
 
@@ -177,7 +178,8 @@ private:
         std::vector<std::size_t> order(gives.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         const std::size_t left = at(std::max(0, problem_.nodes() - needs_.data_nodes));
-        for (int round = 0; round < price_rounds; ++round) {
+        const int rounds = price_rounds();
+        for (int round = 0; round < rounds; ++round) {
             slope = cheapest_visits(prices);
             double excess = 0;
             for (StageIndex s = 1; s < problem_.stages; ++s) excess += prices[s] * slope[s];
