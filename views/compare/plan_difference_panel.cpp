@@ -102,7 +102,9 @@ void PlanDifferencePanel::draw() {
     if (std::any_of(plan.stages.begin(), plan.stages.end(), [](const auto& s) { return s.differs(); })) {
         add_heading(tr("Stages"));
         const auto words = [](int nodes, int blocks, int visits) {
-            return tr("%1 nodes, %2 blocks, %3 visits").arg(nodes).arg(blocks).arg(visits);
+            return (nodes == 1 ? tr("1 node") : tr("%1 nodes").arg(nodes)) + ", " +
+                   (blocks == 1 ? tr("1 block") : tr("%1 blocks").arg(blocks)) + ", " +
+                   (visits == 1 ? tr("1 visit") : tr("%1 visits").arg(visits));
         };
         for (const auto& s : plan.stages)
             if (s.differs())
