@@ -136,7 +136,9 @@ private Q_SLOTS:
         MatrixPanel panel(document, selection);
         QSignalSpy told(&panel, &MatrixPanel::told);
         const auto file = folder.filePath("links.csv").toStdString();
-        std::ofstream(file) << "from,to,latency_s\neast,\"west, coast\",0.25\nnode-2,node-3,0.5\n";
+        std::ofstream(file) << "from,to,latency_s\n"
+                            << "east,\"west, coast\",0.25\n"
+                            << "node-2,node-3,0.5\n";
         panel.import_network(file);
         QTRY_COMPARE(told.count(), 1);
         QVERIFY2(told[0][0].toString().contains("1 node, 0 regions and 1 link were added, 1 link changed"),

@@ -6,11 +6,13 @@
 #include <set>
 
 #include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QObject>
 #include <QStringList>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "views/matrix/graphml.h"
 #include "views/matrix/matrix_values.h"
@@ -18,7 +20,6 @@
 namespace skippipe {
 namespace {
 
-using Json = nlohmann::json;
 constexpr double authors_gigabyte = 1073741824;
 
 /// A cell as CSV has it: quoted where it would end too soon.
@@ -100,41 +101,60 @@ NetworkFile from_csv(const QString& text) {
 }
 
 std::string to_authors_json(const Topology& t) {
-    Json regions = Json::array(), links = Json::array();
+    QJsonArray regions, links;
     std::set<std::string> known;
-    for (const auto& region : t.regions) regions.push_back(region.id), known.insert(region.id);
-    for (const auto& link : t.links)
-        if (known.contains(link.from) && known.contains(link.to))
-            links.push_back({{"a", link.from},
-                             {"b", link.to},
-                             {"latency_ms", 1e3 * link.latency_s},
-                             {"bandwidth_GBps", link.bandwidth_bytes_per_s / authors_gigabyte}});
-    return Json{{"bytes_per_GB", authors_gigabyte},
-                {"same_region",
-                 {{"latency_ms", 1e3 * t.within_region.latency_s},
-                  {"bandwidth_GBps", t.within_region.bandwidth_bytes_per_s / authors_gigabyte}}},
-                {"regions", regions},
-                {"links", links}}
-               .dump(1) +
-           '\n';
+    const auto line = [](double latency_s, double bandwidth_bytes_per_s) {
+        return QJsonObject{{"latency_ms", 1e3 * latency_s},
+                           {"bandwidth_GBps", bandwidth_bytes_per_s / authors_gigabyte}};
+    };
+    for (const auto& region : t.regions) {
+        regions.append(QString::fromStdString(region.id));
+        known.insert(region.id);
+    }
+    for (const auto& link : t.links) {
+        if (!known.contains(link.from) || !known.contains(link.to)) continue;
+        auto written = line(link.latency_s, link.bandwidth_bytes_per_s);
+        written["a"] = QString::fromStdString(link.from);
+        written["b"] = QString::fromStdString(link.to);
+        links.append(written);
+    }
+    return QJsonDocument(
+               QJsonObject{{"bytes_per_GB", authors_gigabyte},
+                           {"same_region", line(t.within_region.latency_s, t.within_region.bandwidth_bytes_per_s)},
+                           {"regions", regions},
+                           {"links", links}})
+        .toJson()
+        .toStdString();
 }
 
 NetworkFile from_authors_json(const QByteArray& text) {
+    const auto refused = [](const QString& why) {
+        NetworkFile file;
+        file.fault = QObject::tr("This is not the authors' JSON of regions and links: %1").arg(why);
+        return file;
+    };
+    QJsonParseError error{};
+    const auto document = QJsonDocument::fromJson(text, &error);
+    if (error.error != QJsonParseError::NoError) return refused(error.errorString());
+    const QJsonObject all = document.object();
+    if (!all["regions"].isArray() || !all["links"].isArray())
+        return refused(QObject::tr("it has no lists of these names"));
     NetworkFile file;
-    try {
-        const Json read = Json::parse(text.begin(), text.end());
-        const double gigabyte = read.value("bytes_per_GB", authors_gigabyte);
-        for (const auto& region : read.at("regions"))
-            file.things.push_back({region.get<std::string>(), true, {}, {}, {}, {}});
-        for (const auto& link : read.at("links")) {
-            file.links.push_back({link.at("a").get<std::string>(), link.at("b").get<std::string>(),
-                                  link.at("latency_ms").get<double>() * 1e-3,
-                                  link.at("bandwidth_GBps").get<double>() * gigabyte, true});
-            file.links_regions.push_back(true);
-        }
-    } catch (const Json::exception& error) {
-        file = {};
-        file.fault = QObject::tr("This is not the authors' JSON of regions and links: %1").arg(error.what());
+    for (const auto& region : all["regions"].toArray()) {
+        if (!region.isString()) return refused(QObject::tr("a region is no name"));
+        file.things.push_back({region.toString().toStdString(), true, {}, {}, {}, {}});
+    }
+    const double gigabyte = all["bytes_per_GB"].toDouble(authors_gigabyte);
+    for (const auto& value : all["links"].toArray()) {
+        const auto link = value.toObject();
+        if (!link["a"].isString() || !link["b"].isString() || !link["latency_ms"].isDouble() ||
+            !link["bandwidth_GBps"].isDouble())
+            return refused(
+                QObject::tr("link %1 has no a, b, latency_ms and bandwidth_GBps").arg(file.links.size() + 1));
+        file.links.push_back({link["a"].toString().toStdString(), link["b"].toString().toStdString(),
+                              link["latency_ms"].toDouble() * 1e-3, link["bandwidth_GBps"].toDouble() * gigabyte,
+                              true});
+        file.links_regions.push_back(true);
     }
     return file;
 }
