@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <limits>
 #include <sstream>
 
@@ -234,15 +235,18 @@ private Q_SLOTS:
     void envelopes_that_cannot_be_are_refused() {
         QFETCH(int, number);
         QFETCH(double, start_s);
+        std::promise<void> sent;  // where the lie comes first, sending is what ends
         const auto said = against(
             apart(1),
-            [](RankTransport& transport) {
+            [&](RankTransport& transport) {
                 const double now_s = transport.now_s();
                 transport.begin_iteration([](const RankTransfer&) { return std::size_t{8}; }, [](Delivery) {});
                 transport.send({{0, {OpKind::F, 0}, 0, 1}, {now_s, now_s, now_s}, Buffer(8)});
+                sent.set_value();
                 transport.end_iteration();
             },
             [&](Peer& peer) {
+                sent.get_future().wait_for(std::chrono::seconds(20));
                 std::array<std::byte, 8 + Buffer::envelope_bytes> message{};
                 const std::int64_t named = number;
                 const double now_s = steady_s(), start = std::isfinite(start_s) && start_s > -1 ? now_s : start_s;
