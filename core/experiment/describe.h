@@ -276,6 +276,13 @@ void describe(V& v, T& c) {
            .max = 1e3});
     v("transfer_cpu_s_per_byte", c.transfer_cpu_s_per_byte,
       Info{.doc = "The same for each byte of it", .unit = "s/B", .min = 0, .max = 1});
+    v("reduction_cpu_s_per_byte", c.reduction_cpu_s_per_byte,
+      Info{.doc =
+               "What a core works to add and round each byte of a part or sum that replicas hand each other, both ends "
+               "together; counts in predictions where reductions are planned",
+           .unit = "s/B",
+           .min = 0,
+           .max = 1});
     v("gradient_bytes", c.gradient_bytes,
       Info{.doc = "Gradient bytes of each stage for its all-reduce; empty: the model's own",
            .unit = "B",

@@ -121,7 +121,8 @@ struct Costs {
     std::optional<double> backward_bytes;
     std::vector<double> gradient_bytes;  ///< of each stage, measured; empty: the model's own
     double transfer_cpu_s = 0,
-           transfer_cpu_s_per_byte = 0;  ///< work of a core for a message between ranks, both ends together
+           transfer_cpu_s_per_byte = 0;   ///< work of a core for a message between ranks, both ends together
+    double reduction_cpu_s_per_byte = 0;  ///< the same for a byte of a part or sum: adding and rounding it
     bool operator==(const Costs&) const = default;
 };
 

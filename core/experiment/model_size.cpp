@@ -35,12 +35,13 @@ std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width) {
 }
 
 std::size_t gradient_wire_bytes(WireType wire, std::int64_t values) {
-    const std::int64_t rows = values / gradient_row, rest = values % gradient_row;
-    return wire_bytes(wire, rows, gradient_row) + (rest > 0 ? wire_bytes(wire, 1, rest) : 0);
+    const std::int64_t rows = (values + gradient_row - 1) / gradient_row;
+    if (wire == WireType::int8) return static_cast<std::size_t>(values + rows * gradient_scale_bytes);
+    return wire_bytes(wire, 1, values);
 }
 
 double gradient_value_bytes(WireType wire) {
-    return static_cast<double>(wire_bytes(wire, 1, gradient_row)) / gradient_row;
+    return static_cast<double>(gradient_wire_bytes(wire, gradient_row)) / gradient_row;
 }
 
 double backward_factor(const Experiment& experiment) {

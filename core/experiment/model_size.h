@@ -25,10 +25,10 @@ double model_parameters(const ModelSpec& model);
 /// Bytes of a message of `rows` tokens: 4 or 2 a value, or, int8, 1 a value and a scale of 4 bytes a token.
 std::size_t wire_bytes(WireType wire, std::int64_t rows, std::int64_t width);
 
-/// Values of a gradient that share a scale where it travels as int8.
-inline constexpr std::int64_t gradient_row = 256;
-/// Bytes of so many values of a gradient as replicas hand them on: 4 or 2 a value, or, int8, 1 a value and a scale of 4
-/// bytes for each gradient_row of them, whole or begun.
+/// Values of a gradient that share a scale, of so many bytes, where it travels as int8.
+inline constexpr std::int64_t gradient_row = 128, gradient_scale_bytes = 2;
+/// Bytes of so many values of a gradient as replicas hand them on: 4 or 2 a value, or, int8, 1 a value and a scale for
+/// each gradient_row of them, whole or begun.
 std::size_t gradient_wire_bytes(WireType wire, std::int64_t values);
 /// The same a value, as plans count them: rows are whole.
 double gradient_value_bytes(WireType wire);

@@ -111,7 +111,8 @@ std::string experiment_hash(const Experiment& experiment) {
             place.erase("rank");  // who hosts a node changes nothing in the plan
         }
     for (const char* not_planned : {"measured_at", "on_map"}) all["topology"].erase(not_planned);
-    for (const char* only_predicted : {"transfer_cpu_s", "transfer_cpu_s_per_byte"}) all["costs"].erase(only_predicted);
+    for (const char* only_predicted : {"transfer_cpu_s", "transfer_cpu_s_per_byte", "reduction_cpu_s_per_byte"})
+        all["costs"].erase(only_predicted);
     all["pipeline"].erase("planner");
     all["pipeline"].erase("plan_steps");
     // Fields that came later count only where they say something: plans made before them stay valid.

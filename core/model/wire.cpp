@@ -33,7 +33,8 @@ void encode_bf16(std::uint16_t* to, const float* values, std::int64_t n, float* 
     }
 }
 
-float encode_row(std::int8_t* to, const float* values, std::int64_t width, float* residual) {
+/// Of values and residuals together; NaN where one is not finite.
+float largest_of(const float* values, std::int64_t width, const float* residual) {
     float largest = 0;
     bool finite = true;
     for (std::int64_t i = 0; i < width; ++i) {
@@ -41,19 +42,39 @@ float encode_row(std::int8_t* to, const float* values, std::int64_t width, float
         finite = finite && size <= std::numeric_limits<float>::max();
         largest = std::max(largest, size);
     }
-    if (!finite) {
+    return finite ? largest : std::numeric_limits<float>::quiet_NaN();
+}
+
+void encode_row(std::int8_t* to, const float* values, std::int64_t width, float* residual, float scale) {
+    if (std::isnan(scale)) {
         std::fill(to, to + width, std::int8_t{1});
         if (residual) std::fill(residual, residual + width, 0.0f);
-        return std::numeric_limits<float>::quiet_NaN();
+        return;
     }
-    const float scale = largest / 127, inverse = scale > std::numeric_limits<float>::min() ? 1 / scale : 0;
+    const float inverse = scale > std::numeric_limits<float>::min() ? 1 / scale : 0;
     for (std::int64_t i = 0; i < width; ++i) {
         const float value = residual ? values[i] + residual[i] : values[i];
         const float whole = std::clamp(nearest(value * inverse), -127.0f, 127.0f);
         to[i] = static_cast<std::int8_t>(whole);
         if (residual) residual[i] = value - scale * whole;
     }
-    return scale;
+}
+
+void decode_row(float* values, const std::int8_t* from, std::int64_t width, float scale) {
+    for (std::int64_t i = 0; i < width; ++i) values[i] = scale * static_cast<float>(from[i]);
+}
+
+/// The least bf16 that is not below a value >= 0, so that a row's largest value still fits.
+std::uint16_t bf16_above(float value) {
+    if (value != value) return to_bf16(value);
+    return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0xffff) >> 16);
+}
+
+/// Calls `row(number, first value, values)` of every row of so many values, the last may be shorter.
+template <typename Row>
+void each_gradient_row(std::int64_t size, const Row& row) {
+    for (std::int64_t begin = 0; begin < size; begin += gradient_row)
+        row(begin / gradient_row, begin, std::min(gradient_row, size - begin));
 }
 
 }  // namespace
@@ -64,8 +85,9 @@ void encode(std::byte* to, const float* values, std::int64_t rows, std::int64_t 
         return encode_bf16(reinterpret_cast<std::uint16_t*>(to), values, rows * width, residual);
     auto* whole = reinterpret_cast<std::int8_t*>(to + 4 * rows);
     for (std::int64_t row = 0; row < rows; ++row) {
-        const float scale =
-            encode_row(whole + row * width, values + row * width, width, residual ? residual + row * width : nullptr);
+        float* const owed = residual ? residual + row * width : nullptr;
+        const float scale = largest_of(values + row * width, width, owed) / 127;
+        encode_row(whole + row * width, values + row * width, width, owed, scale);
         std::memcpy(to + 4 * row, &scale, 4);
     }
 }
@@ -81,22 +103,30 @@ void decode(float* values, const std::byte* from, std::int64_t rows, std::int64_
     for (std::int64_t row = 0; row < rows; ++row) {
         float scale = 0;
         std::memcpy(&scale, from + 4 * row, 4);
-        for (std::int64_t i = row * width; i < (row + 1) * width; ++i) values[i] = scale * static_cast<float>(whole[i]);
+        decode_row(values + row * width, whole + row * width, width, scale);
     }
 }
 
 void encode_gradient(std::byte* to, const float* values, std::int64_t size, WireType wire, float* residual) {
-    const std::int64_t rows = size / gradient_row, whole = rows * gradient_row;
-    encode(to, values, rows, gradient_row, wire, residual);
-    if (whole < size)
-        encode(to + wire_bytes(wire, rows, gradient_row), values + whole, 1, size - whole, wire,
-               residual ? residual + whole : nullptr);
+    if (wire != WireType::int8) return encode(to, values, 1, size, wire, residual);
+    std::byte* const whole = to + gradient_wire_bytes(wire, size) - size;
+    each_gradient_row(size, [&](std::int64_t row, std::int64_t begin, std::int64_t width) {
+        float* const owed = residual ? residual + begin : nullptr;
+        const std::uint16_t scale = bf16_above(largest_of(values + begin, width, owed) / 127);
+        encode_row(reinterpret_cast<std::int8_t*>(whole + begin), values + begin, width, owed, from_bf16(scale));
+        std::memcpy(to + row * gradient_scale_bytes, &scale, sizeof scale);
+    });
 }
 
 void decode_gradient(float* values, const std::byte* from, std::int64_t size, WireType wire) {
-    const std::int64_t rows = size / gradient_row, whole = rows * gradient_row;
-    decode(values, from, rows, gradient_row, wire);
-    if (whole < size) decode(values + whole, from + wire_bytes(wire, rows, gradient_row), 1, size - whole, wire);
+    if (wire != WireType::int8) return decode(values, from, 1, size, wire);
+    const std::byte* const whole = from + gradient_wire_bytes(wire, size) - size;
+    each_gradient_row(size, [&](std::int64_t row, std::int64_t begin, std::int64_t width) {
+        std::uint16_t scale = 0;
+        static_assert(sizeof scale == gradient_scale_bytes);
+        std::memcpy(&scale, from + row * gradient_scale_bytes, sizeof scale);
+        decode_row(values + begin, reinterpret_cast<const std::int8_t*>(whole + begin), width, from_bf16(scale));
+    });
 }
 
 }  // namespace skippipe

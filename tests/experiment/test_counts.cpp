@@ -128,6 +128,7 @@ private Q_SLOTS:
         QCOMPARE(gradient_wire_bytes(WireType::fp32, 1000), std::size_t(4000));
         QCOMPARE(gradient_wire_bytes(WireType::bf16, 1000), std::size_t(2000));
         QCOMPARE(gradient_wire_bytes(WireType::int8, 1000), std::size_t(1016));
+        QCOMPARE(gradient_wire_bytes(WireType::int8, 1025), std::size_t(1043));
         QCOMPARE(gradient_wire_bytes(WireType::int8, 1024), std::size_t(1040));
         QCOMPARE(gradient_wire_bytes(WireType::int8, 0), std::size_t(0));
         QCOMPARE(gradient_value_bytes(WireType::int8), 1.015625);

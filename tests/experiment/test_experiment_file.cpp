@@ -132,6 +132,9 @@ private Q_SLOTS:
         other = e;
         other.pipeline.skip_ratio = 0.1;
         QVERIFY(experiment_hash(other) != hash);
+        other = e;  // what predictions alone count
+        other.costs.transfer_cpu_s = other.costs.transfer_cpu_s_per_byte = other.costs.reduction_cpu_s_per_byte = 1e-9;
+        QCOMPARE(experiment_hash(other), hash);
     }
 
     /// Where it changes what planned reductions hand on, and nowhere else.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "core/base/rng.h"
@@ -28,6 +30,16 @@ Floats through(const Floats& values, std::int64_t rows, WireType wire, float* re
     if (bytes.back() != std::byte{0x5a}) throw std::logic_error("written behind the message");
     Floats result(values.size());
     decode(result.data(), bytes.data(), rows, width, wire);
+    return result;
+}
+
+Floats gradient_through(const Floats& values, WireType wire, float* residual = nullptr) {
+    const auto size = static_cast<std::int64_t>(values.size());
+    std::vector<std::byte> bytes(gradient_wire_bytes(wire, size) + 1, std::byte{0x5a});
+    encode_gradient(bytes.data(), values.data(), size, wire, residual);
+    if (bytes.back() != std::byte{0x5a}) throw std::logic_error("written behind the message");
+    Floats result(values.size());
+    decode_gradient(result.data(), bytes.data(), size, wire);
     return result;
 }
 
@@ -65,25 +77,42 @@ private Q_SLOTS:
             QVERIFY(std::abs(values[i] - rounded[i]) <= 0.5f / 127 * 0.5f * 1.001f);
     }
 
-    /// Rows of 256 and what is left, each with its own scale.
-    void gradients_have_rows() {
-        auto values = random_values(600, 5);
-        for (std::size_t i = 512; i < 600; ++i) values[i] *= 1e-6F;
-        for (const auto wire : {WireType::fp32, WireType::bf16, WireType::int8}) {
-            std::vector<std::byte> bytes(gradient_wire_bytes(wire, 600));
-            Floats residual(600), got(600);
-            encode_gradient(bytes.data(), values.data(), 600, wire, wire == WireType::fp32 ? nullptr : residual.data());
-            decode_gradient(got.data(), bytes.data(), 600, wire);
-            for (std::size_t row = 0; row < 600; row += 256) {
-                const auto size = std::min<std::size_t>(256, 600 - row);
-                const Floats alone(values.begin() + static_cast<std::ptrdiff_t>(row),
-                                   values.begin() + static_cast<std::ptrdiff_t>(row + size));
-                const auto expected = through(alone, 1, wire);
-                for (std::size_t i = 0; i < size; ++i) QCOMPARE(got[row + i], expected[i]);
-            }
-            for (std::size_t i = 0; i < 600; ++i)
-                QVERIFY(std::abs(got[i] + residual[i] - values[i]) <= 1e-7F * std::abs(values[i]) + 1e-12F);
+    /// As they are, or as a message of one row.
+    void gradients_travel_as_messages_do() {
+        const auto values = random_values(300, 5);
+        for (const auto wire : {WireType::fp32, WireType::bf16})
+            QCOMPARE(gradient_through(values, wire), through(values, 1, wire));
+    }
+
+    /// int8: rows of 128 and what is left, each with a scale of its own, a bf16 not below largest / 127.
+    void gradients_in_int8_have_rows() {
+        auto values = random_values(300, 5);
+        for (std::size_t i = 128; i < 256; ++i) values[i] = 0;
+        for (std::size_t i = 256; i < 300; ++i) values[i] *= 1e-6F;
+        Floats residual(300);
+        const auto got = gradient_through(values, WireType::int8, residual.data());
+        for (std::size_t i = 0; i < 300; ++i) {
+            const auto row = values.begin() + static_cast<std::ptrdiff_t>(i / 128 * 128);
+            const auto end = i < 256 ? row + 128 : values.end();
+            const float largest =
+                std::abs(*std::max_element(row, end, [](float a, float b) { return std::abs(a) < std::abs(b); }));
+            QVERIFY(std::abs(got[i] - values[i]) <= 0.5F * 1.0079F * largest / 127);
+            QCOMPARE(residual[i], values[i] - got[i]);
         }
+        QVERIFY(got[299] != 0);
+        values[130] = std::numeric_limits<float>::infinity();
+        const auto lost = gradient_through(values, WireType::int8);
+        QVERIFY(std::isnan(lost[128]) && std::isnan(lost[255]) && lost[127] == got[127] && lost[256] == got[256]);
+    }
+
+    /// 1 and 254 / 127 are bf16: those scales are exact, and so are whole multiples.
+    void gradients_in_int8_by_hand() {
+        Floats values(130);
+        values[0] = -127, values[1] = 3.4F, values[127] = 100;
+        values[128] = 254, values[129] = -3;
+        Floats expected = values;
+        expected[1] = 3, expected[129] = -4;
+        QCOMPARE(gradient_through(values, WireType::int8), expected);
     }
 
     /// What was sent adds up to what was meant, but for the last residual; without feedback errors of one sign stay.

@@ -71,6 +71,7 @@ void set_costs(const Experiment& experiment, Problem& problem) {
     problem.loss_factor = costs.loss_factor;
     problem.transfer_cpu_s = costs.transfer_cpu_s;
     problem.transfer_cpu_s_per_byte = costs.transfer_cpu_s_per_byte;
+    problem.reduction_cpu_s_per_byte = costs.reduction_cpu_s_per_byte;
     problem.overhead_s = matrix ? 0 : costs.overhead_s;
     problem.step_seconds = costs.step_seconds;
     problem.shared_links = costs.links == LinkRule::shared && !matrix;

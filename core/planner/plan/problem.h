@@ -33,8 +33,9 @@ struct Problem {
     StageBytes stage_bytes;        ///< for memory_bytes
     double backward_factor = 1.5, loss_factor = 0.25, overhead_s = 0, step_seconds = 0;
     double forward_bytes = 0, backward_bytes = 0;
-    double transfer_cpu_s = 0, transfer_cpu_s_per_byte =
-                                   0;  ///< of a message between ranks (core/engine/prediction.h); plans do not heed it
+    /// Work of a core for a message between ranks, and for a byte of a part or sum (core/engine/prediction.h); plans do
+    /// not heed them.
+    double transfer_cpu_s = 0, transfer_cpu_s_per_byte = 0, reduction_cpu_s_per_byte = 0;
     PerStage<double> gradient_bytes;
     double gradient_bytes_per_block = 0,
            gradient_bytes_besides = 0;          ///< for set_blocks: of any stage, and of stage 0 besides
