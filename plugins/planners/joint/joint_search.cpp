@@ -61,9 +61,9 @@ JointSearch::JointSearch(const Problem& problem, const PlanRequest& request)
     if (!begin_timed()) begin_published();
     if (request.warm_start != nullptr && fits_as_start(problem, *request.warm_start)) take_warm_start();
     paths_ = best_.candidate;
-    starts_ = {best_.candidate};
-    starts_.front().schedule.order.clear();
-    paths_s_ = best_s_;
+    paths_.schedule.order.clear();
+    paths_s_ = best_.candidate.schedule.order.empty() ? best_s_ : iteration_s(problem_, paths_);
+    starts_ = {paths_};
 }
 
 Plan JointSearch::plan(const std::string& planner) {

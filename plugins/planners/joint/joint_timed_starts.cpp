@@ -116,7 +116,8 @@ void JointSearch::take_start(const TimedStart& start) {
     const double seconds = iteration_s(problem_, candidate);
     if (!(seconds < best_s_)) return;
     take(candidate, seconds);
-    starts_.insert(starts_.begin(), candidate);
+    candidate.schedule.order.clear();
+    starts_.insert(starts_.begin(), std::move(candidate));
 }
 
 }  // namespace skippipe::planners::joint

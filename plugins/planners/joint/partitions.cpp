@@ -6,6 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/base/rng.h"
+#include "core/planner/plan/part.h"
 
 namespace skippipe::planners::joint {
 
@@ -99,19 +100,7 @@ private:
 
 Problem part_of(const Problem& problem, const std::vector<NodeIndex>& nodes, const PerStage<int>& sizes,
                 int partitions) {
-    Problem part = problem;
-    part.node_ids.clear();
-    part.seconds_per_sample_per_block.clear();
-    part.memory.clear();
-    std::vector<Hop> pairs;
-    part.memory_bytes.clear();
-    for (const NodeIndex n : nodes) {
-        part.node_ids.push_back(problem.node_ids[n]);
-        part.seconds_per_sample_per_block.push_back(problem.seconds_per_sample_per_block[n]);
-        part.memory.push_back(problem.memory[n]);
-        for (const NodeIndex other : nodes) pairs.push_back(problem.hop(n, other));
-    }
-    part.hops = std::move(pairs);
+    Problem part = with_nodes(problem, nodes);
     part.microbatches = problem.microbatches / partitions;
     part.stage_sizes = sizes;
     part.charge_all_reduce = part.plan_reductions = false;  // stages reach beyond the partition

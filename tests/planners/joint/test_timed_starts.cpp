@@ -2,10 +2,12 @@
 #include <QTest>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <stop_token>
 
 #include "core/base/index.h"
+#include "core/base/rng.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
@@ -50,6 +52,49 @@ private Q_SLOTS:
                 const auto found = faults_of(problem, *start);
                 QVERIFY2(found.empty(), found.c_str());
             }
+    }
+
+    /// Where lines are unlimited nothing comes later than booked: whatever is bound to come first has ended by then.
+    void booked_times_are_kept() {
+        for (std::uint64_t seed = 1; seed <= 4; ++seed)
+            for (const double width : {1.0, 4.0}) {
+                auto problem = examples::region_network(seed, {60, 6, 180, false}).problem;
+                if (seed == 2) problem.sizes = {8, 4, 1};
+                if (seed == 3) problem.memory.assign(at(problem.nodes()), 1);
+                const Network network(problem);
+                const auto groups = near_groups(problem, network);
+                auto candidate = make_candidate(
+                    problem,
+                    placement_in_groups(problem, groups, problem.default_stage_sizes(), DataNodes::of_each_group),
+                    problem.path_length);
+                const double booked_s = ReservedPaths(problem, network, groups).fill(candidate, {.width = width});
+                const double exact_s = iteration_s(problem, candidate);
+                QVERIFY2(exact_s <= booked_s * (1 + 1e-9), fmt::format("seed {} width {}: {} {}", seed, width, exact_s, booked_s).c_str());
+                QVERIFY2(exact_s > 0.9 * booked_s, fmt::format("seed {} width {}: {} {}", seed, width, exact_s, booked_s).c_str());
+            }
+    }
+
+    /// Against going through all that is taken.
+    void calendar() {
+        Rng rng(1, 1);
+        Calendar calendar;
+        std::vector<std::pair<double, double>> taken;
+        for (int k = 0; k < 400; ++k) {
+            const double from_s = 40 * rng.uniform(), seconds = 0.01 + 0.1 * rng.uniform();
+            double expected_s = from_s;
+            for (bool moved = true; moved;) {
+                moved = false;
+                for (const auto& [begin_s, end_s] : taken)
+                    if (begin_s < expected_s + seconds && expected_s < end_s) {
+                        expected_s = end_s;
+                        moved = true;
+                    }
+            }
+            const double begin_s = calendar.earliest_s(from_s, seconds);
+            QVERIFY(std::abs(begin_s - expected_s) < 1e-9);
+            calendar.take(begin_s, seconds);
+            taken.emplace_back(begin_s, begin_s + seconds);
+        }
     }
 
     /// There a next node is not looked for everywhere.

@@ -18,6 +18,8 @@ namespace {
 constexpr int many_nodes = 50;
 /// Of the mean end of the data nodes, in what is minimised.
 constexpr double mean_share = 0.3;
+/// Beginnings of a path that are followed.
+constexpr double most_width = 8;
 /// A change is kept that is so much worse than the best at the beginning, at the end none (record-to-record travel,
 /// Dueck 1993): with a limit by what it changes, many of them would lead ever further off.
 constexpr double first_worse = 0.015;
@@ -109,14 +111,8 @@ const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(dou
 
 void StartSearch::time(TimedStart& start, double cutoff_s) {
     ++tried_;
-    double end_s = paths_.fill(start.candidate, start.weights, cutoff_s);
-    start.seconds = end_s;
-    for (StageIndex s = 0; std::isfinite(end_s) && s < problem_.stages; ++s)
-        if (paths_.stage_end_s()[s] >= 0)
-            start.seconds = std::max(
-                start.seconds,
-                paths_.stage_end_s()[s] + problem_.step_seconds +
-                    (problem_.charge_all_reduce ? all_reduce_seconds(problem_, start.candidate.stages[s], s) : 0));
+    const double end_s = paths_.fill(start.candidate, start.weights, cutoff_s);
+    start.seconds = std::isfinite(end_s) ? iteration_s(problem_, start.candidate) : end_s;
     start.rank_s = start.seconds + mean_share * paths_.mean_end_s(start.candidate.stages[0]);
 }
 
@@ -139,10 +135,11 @@ void StartSearch::run(std::int64_t changes, const std::function<double()>& clock
 }
 
 void StartSearch::change_weights(TimedStart& start) {
-    double PathWeights::*const all[] = {&PathWeights::slots, &PathWeights::work, &PathWeights::home,
-                                        &PathWeights::queue, &PathWeights::visits};
+    double PathWeights::*const all[] = {&PathWeights::home, &PathWeights::work, &PathWeights::rest,
+                                        &PathWeights::width};
     double& weight = start.weights.*all[rng_.below(std::size(all))];
-    weight = std::max(0.02, weight) * std::exp2(2 * rng_.uniform() - 1);
+    weight = std::max(0.01, weight) * std::exp2(2 * rng_.uniform() - 1);
+    start.weights.width = std::clamp(start.weights.width, 1.0, most_width);
 }
 
 bool StartSearch::change_placement(TimedStart& start) {

@@ -8,7 +8,7 @@
 
 #include "core/base/rng.h"
 #include "plugins/planners/joint/starts/group_placement.h"
-#include "plugins/planners/joint/starts/timed_paths.h"
+#include "plugins/planners/joint/starts/reserved_paths.h"
 
 namespace skippipe::planners::joint {
 
@@ -16,7 +16,7 @@ namespace skippipe::planners::joint {
 struct TimedStart {
     PlanCandidate candidate;
     PathWeights weights;
-    double seconds = 0;  ///< of its iteration, as far as TimedPaths sees it
+    double seconds = 0;  ///< of its iteration
     double rank_s = 0;   ///< what is minimised
     double waiting = 1;  ///< what its placement was made with, if by roles
 };
@@ -61,7 +61,7 @@ private:
     Rng rng_;
     std::vector<int> groups_;
     const std::vector<int> counts_;  ///< of data nodes that are tried
-    TimedPaths paths_;
+    ReservedPaths paths_;
     std::optional<TimedStart> best_, now_;
     std::int64_t tried_ = 0;
 };
