@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -8,6 +9,9 @@
 #include "app/cli/planning.h"
 #include "app/cli/train_job.h"
 #include "app/cli/verbs.h"
+#include "core/device/gpus.h"
+#include "core/device/nccl_api.h"
+#include "core/engine/devices.h"
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
@@ -27,9 +31,11 @@ void check_executable(const Experiment& e) {
         faults.push_back({pointer, std::move(what), why, remedy});
     };
     const auto& how = e.execution;
-    if (how.transport == Transport::nccl)
-        refuse("/execution/transport", "NCCL is not available", "this build was made without CUDA",
-               "Set it to \"gloo\", or to \"local\" with one rank");
+    if (how.transport == Transport::nccl && how.compute == Compute::cost)
+        refuse("/execution/transport", "NCCL, and nothing is computed", "NCCL carries messages between GPUs",
+               "Set it to \"gloo\", or execution.compute to \"torch\"");
+    else if (how.transport == Transport::nccl)
+        nccl();
     if (how.ranks > 1 && how.clock == Clock::virtual_time)
         refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
                "the drawn network's time passes in one process",
@@ -126,6 +132,34 @@ void prepare_text(const RunJob& job, bool show) {
     if (show && terminal && shown >= 0) std::cout << "\r\033[K" << std::flush;
 }
 
+/// The GPUs that the nodes name are here, and large enough. Under a launcher each rank looks for its own.
+void require_devices(const RunJob& job, bool ignore_memory) {
+    const auto& nodes = job.experiment.topology.nodes;
+    const auto& how = job.experiment.execution;
+    if (how.compute != Compute::torch ||
+        (how.transport != Transport::nccl &&
+         std::all_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.device == "cpu"; })))
+        return;
+    const auto gpus = attached_gpus();
+    const int ranks = how.ranks;
+    const auto schedule =
+        make_schedule(job.problem, job.plan, assign_ranks(job.experiment.topology, job.plan, ranks), ranks);
+    std::vector<std::string> devices(nodes.size());
+    Faults faults;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const LocalRank local{rank, ranks};
+        const auto found = check_devices(job.experiment, schedule, rank, local, gpus);
+        faults.insert(faults.end(), found.begin(), found.end());
+        if (!found.empty()) continue;
+        const auto dealt = deal_devices(job.experiment.topology, schedule, rank, local, gpus);
+        for (const int node : schedule.nodes_of(rank))
+            devices[static_cast<std::size_t>(node)] = dealt[static_cast<std::size_t>(node)];
+    }
+    if (faults.empty() && !ignore_memory)
+        faults = check_gpu_memory(job.experiment, job.problem, job.plan, devices, gpus);
+    if (!faults.empty()) throw InputError(std::move(faults));
+}
+
 RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment>& launch, Context& context) {
     const auto json = read_json(options.file);
     const bool is_plan = json.is_object() && json.contains("paths");
@@ -172,6 +206,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     // Before anything starts: the other ranks of a launcher end with this one.
     if (job.experiment.execution.ranks > 1)
         assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks);
+    if (!job.launched) require_devices(job, options.ignore_memory);
     return job;
 }
 

@@ -4,20 +4,27 @@
 #include <atomic>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "app/worker/torch_backend.h"
+#include "core/device/cuda_driver.h"
+#include "core/device/cuda_queue.h"
+#include "core/device/nccl_api.h"
+#include "core/engine/devices.h"
 #include "core/engine/launch.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "plugins/planners/all.h"
 #ifdef SKIPPIPE_GLOO
 #include "plugins/transports/gloo.h"
+#include "plugins/transports/nccl/nccl.h"
 #endif
 
 namespace {
@@ -101,13 +108,24 @@ struct Worker {
     std::quick_exit(worker.rank == 0 ? 0 : 3);
 }
 
+/// The lane of the rank's GPU, where messages go by NCCL; `control` carries the rest.
+std::unique_ptr<NcclTransport> lane_beside(GlooTransport& control, const Work& work, const RankSchedule& schedule) {
+    if (work.experiment.execution.transport != Transport::nccl) return nullptr;
+    const auto& topology = work.experiment.topology;
+    std::vector<std::string> devices;
+    for (const auto& node : topology.nodes) devices.push_back(node.device);
+    const int gpu = gpu_of_rank(topology, schedule, control.rank(), devices);
+    return std::make_unique<NcclTransport>(control, nccl(), make_cuda_queue(cuda_driver(), gpu), schedule);
+}
+
 bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std::string& given_job) {
     Rendezvous rendezvous(launch);
     if (launch.rank == 0 && launch.master_port == 0) worker.coordinator.send(protocol::Listening{rendezvous.port()});
     const auto job = protocol::decode_job(rendezvous.share("job", given_job));
     try {
-        const auto work = understand(job);
+        auto work = understand(job);
         const auto schedule = schedule_of(work);
+        place_on_devices(work, schedule, launch.rank, {launch.local_rank, launch.local_world_size});
         std::atomic<GlooTransport*> connected = nullptr;
         rendezvous.watch(
             [&](const Loss& loss) {
@@ -116,8 +134,11 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
                 if (!others || !others->lose(loss)) end_after_loss(worker, loss, work, schedule);
             },
             5);
-        GlooTransport transport(rendezvous, schedule);
-        connected = &transport;
+        const bool by_lanes = schedule.transfer_order == TransferOrder::lanes;
+        GlooTransport control(rendezvous, by_lanes ? without_transfers(schedule) : schedule);
+        connected = &control;
+        const auto lane = lane_beside(control, work, schedule);
+        RankTransport& transport = lane ? static_cast<RankTransport&>(*lane) : control;
         auto place = worker.place(transport, launch.local_world_size);
         place.failed = [&](const Faults& faults) {
             if (launch.rank == 0) return;
@@ -140,7 +161,7 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
 
 bool work_alone(Worker& worker, const std::string& line) {
     const auto job = protocol::decode_job(line);
-    const auto work = understand(job);
+    auto work = understand(job);
     const bool one_rank = work.experiment.execution.ranks == 1;
     if (!one_rank)
 #ifdef SKIPPIPE_GLOO
@@ -151,7 +172,9 @@ bool work_alone(Worker& worker, const std::string& line) {
                          "its headers were not there when it was built", "Install libgloo-dev and build again");
 #endif
     LocalTransport transport;
-    return run_rank(job, work, schedule_of(work), worker.backend, worker.place(transport, 1));
+    const auto schedule = schedule_of(work);
+    place_on_devices(work, schedule, 0, {0, 1});
+    return run_rank(job, work, schedule, worker.backend, worker.place(transport, 1));
 }
 
 /// Rank 0, and every run of one rank, is given its job on standard input; the others ask rank 0.

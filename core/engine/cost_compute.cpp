@@ -32,6 +32,7 @@ StageSum CostCompute::reduce(int stage, RankTransport& transport) {
     StageSum sum;
     for (const auto& of_rank : transport.gather_stage(stage, {transport.now_s()}))
         sum.all_ready_s = std::max(sum.all_ready_s, of_rank.front());
+    transport.all_reduce(stage, {});
     return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "core/engine/lane_order.h"
 #include "core/engine/rest.h"
 #include "core/engine/schedule.h"
 #include "core/planner/timeline/reduction_machine.h"
@@ -164,31 +165,67 @@ private:
     void add_transfers() {
         ReductionMachine machine;
         if (!schedule_.pieces.empty()) machine.prepare(problem_, schedule_.plan.stages, schedule_.pieces);
-        std::map<std::pair<int, int>, std::size_t> last;
-        for (const auto& transfer : schedule_.transfers) {
-            const auto& from = problem_.node_ids[at(transfer.from_node)];
-            const auto& to = problem_.node_ids[at(transfer.to_node)];
-            std::size_t item = 0;
-            if (transfer.is_reduction()) {
-                const auto part = machine.handed(static_cast<std::uint32_t>(transfer.slot));
-                item = add(fmt::format("piece {} of stage {} from {} to {}", part.piece, int{part.stage}, from, to));
-                const auto ends =
-                    crossing_parts_.extract({{part.stage, part.piece, part.place, part.sum}, transfer.from_node});
-                precede(ends ? ends.mapped().first : item, item);
-                if (ends) precede(item, ends.mapped().second);
-            } else {
-                item = add(fmt::format("{} from {} to {}", to_string(transfer.operation), from, to));
-                const Key target{transfer.to_node, transfer.operation};
-                const auto source = source_.find(target);
-                // Without a source nothing ever hands it over.
-                if (!given_.contains(target)) precede(source == source_.end() ? item : source->second, item);
-                if (items_.contains(target)) precede(item, items_.at(target));
-            }
-            const std::pair pair{schedule_.rank_of[at(transfer.from_node)], schedule_.rank_of[at(transfer.to_node)]};
-            if (last.contains(pair)) precede(last[pair], item);
-            last[pair] = item;
-        }
+        std::vector<std::size_t> items;
+        for (const auto& transfer : schedule_.transfers)
+            items.push_back(transfer.is_reduction() ? add_part(machine, transfer) : add_message(transfer));
         for (const auto& [key, ends] : crossing_parts_) precede(ends.second, ends.second);  // never handed over
+        schedule_.transfer_order == TransferOrder::lanes ? order_lanes(items) : order_pairs(items);
+    }
+
+    std::string between(const RankTransfer& transfer) const {
+        return fmt::format("from {} to {}", problem_.node_ids[at(transfer.from_node)],
+                           problem_.node_ids[at(transfer.to_node)]);
+    }
+    std::size_t add_part(ReductionMachine& machine, const RankTransfer& transfer) {
+        const auto part = machine.handed(static_cast<std::uint32_t>(transfer.slot));
+        const auto item = add(fmt::format("piece {} of stage {} {}", part.piece, int{part.stage}, between(transfer)));
+        const auto ends = crossing_parts_.extract({{part.stage, part.piece, part.place, part.sum}, transfer.from_node});
+        precede(ends ? ends.mapped().first : item, item);
+        if (ends) precede(item, ends.mapped().second);
+        return item;
+    }
+    std::size_t add_message(const RankTransfer& transfer) {
+        const auto item = add(fmt::format("{} {}", to_string(transfer.operation), between(transfer)));
+        const Key target{transfer.to_node, transfer.operation};
+        const auto source = source_.find(target);
+        // Without a source nothing ever hands it over.
+        if (!given_.contains(target)) precede(source == source_.end() ? item : source->second, item);
+        if (items_.contains(target)) precede(item, items_.at(target));
+        return item;
+    }
+
+    void order_pairs(const std::vector<std::size_t>& items) {
+        std::map<std::pair<int, int>, std::size_t> last;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const auto& transfer = schedule_.transfers[i];
+            const std::pair pair{schedule_.rank_of[at(transfer.from_node)], schedule_.rank_of[at(transfer.to_node)]};
+            if (last.contains(pair)) precede(last[pair], items[i]);
+            last[pair] = items[i];
+        }
+    }
+
+    /// Every rank does one thing after the other, each together with whom it concerns.
+    void order_lanes(const std::vector<std::size_t>& items) {
+        std::map<int, std::size_t> last;
+        for (const auto& step : lane_order(schedule_)) {
+            const auto item = step.is_sum() ? add_sum(step.stage) : items[step.transfer];
+            for (const int rank : ranks_of(step)) {
+                if (last.contains(rank)) precede(last[rank], item);
+                last[rank] = item;
+            }
+        }
+    }
+    std::vector<int> ranks_of(const LaneStep& step) const {
+        if (step.is_sum()) return schedule_.ranks_of_stage(step.stage);
+        const auto& transfer = schedule_.transfers[step.transfer];
+        return {schedule_.rank_of[at(transfer.from_node)], schedule_.rank_of[at(transfer.to_node)]};
+    }
+    /// After the last operation of each of its nodes.
+    std::size_t add_sum(int stage) {
+        const auto item = add(fmt::format("the sum of stage {}", stage));
+        for (const NodeIndex node : schedule_.plan.stages[at(stage)])
+            if (const auto& order = order_[node]; !order.empty()) precede(items_.at({node, order.back()}), item);
+        return item;
     }
 
     const Problem& problem_;

@@ -31,10 +31,7 @@ std::optional<BetterPlan> plan_again(const CostEstimator& costs, const RankSched
         const auto replanned = replan(drift.planned_for, schedule.plan, {.progress = start, .changes = drift.changes});
         auto plan = replanned.plan;
         plan.planner = schedule.plan.planner;
-        BetterPlan better{make_schedule(now, plan, schedule.rank_of, schedule.ranks),
-                          predict(now, schedule, machines).iteration_s,
-                          0,
-                          {}};
+        BetterPlan better{make_schedule(now, plan, schedule), predict(now, schedule, machines).iteration_s, 0, {}};
         if (better.schedule.plan.stages != schedule.plan.stages || !can_run(now, better.schedule)) return std::nullopt;
         better.predicted_s = predict(now, better.schedule, machines).iteration_s;
         if (better.predicted_s > (1 - worth_it) * better.unchanged_s) return std::nullopt;

@@ -277,9 +277,8 @@ RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody,
     std::vector<int> gone;
     for (int rank = 0; rank < everybody.ranks; ++rank)
         if (!contains(members, rank)) gone.push_back(rank);
-    auto schedule =
-        make_schedule(problem, plan_without(problem, everybody.plan, nodes_of_ranks(everybody, gone), controller),
-                      everybody.rank_of, everybody.ranks);
+    auto schedule = make_schedule(
+        problem, plan_without(problem, everybody.plan, nodes_of_ranks(everybody, gone), controller), everybody);
     if (const auto why = find_deadlock(problem, schedule))
         throw InputError("ranks", "the plan for the ranks that are left comes to a deadlock: " + *why,
                          "every rank posts transfers in one order", "Go on with `skippipe resume`, with all ranks");

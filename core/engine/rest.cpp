@@ -211,6 +211,7 @@ void reduce_after_rest(RankSchedule& schedule) {
 RankSchedule schedule_of_rest(const RankSchedule& everybody, const std::vector<int>& members, const Replan* rest) {
     RankSchedule schedule{.ranks = everybody.ranks, .plan = rest ? rest->plan : everybody.plan};
     schedule.rank_of = everybody.rank_of;
+    schedule.transfer_order = everybody.transfer_order;
     schedule.plan.stages = everybody.plan.stages;
     for (auto& ring : schedule.plan.stages)
         std::erase_if(ring, [&](NodeIndex node) {

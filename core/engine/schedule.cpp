@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,7 +21,24 @@ namespace skippipe {
 
 namespace {
 
-std::vector<RankTransfer> transfers_of(const Problem& problem, const Timeline& timeline, const RankSchedule& schedule) {
+/// Numbers them in the order of their times, and says of each stage in reduce_order how many are handed over by its
+/// end.
+void order_by_time(std::vector<std::pair<double, RankTransfer>> timed, const std::vector<double>& stage_end_s,
+                   RankSchedule& schedule) {
+    std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [ready_s, transfer] : timed) {
+        transfer.number = static_cast<int>(schedule.transfers.size());
+        schedule.transfers.push_back(transfer);
+    }
+    for (const int stage : schedule.reduce_order) {
+        const auto later = std::upper_bound(timed.begin(), timed.end(), stage_end_s[at(stage)],
+                                            [](double end_s, const auto& one) { return end_s < one.first; });
+        schedule.reduce_after.push_back(static_cast<std::size_t>(later - timed.begin()));
+    }
+}
+
+std::vector<std::pair<double, RankTransfer>> timed_transfers(const Problem& problem, const Timeline& timeline,
+                                                             const RankSchedule& schedule) {
     const auto& plan = schedule.plan;
     const RouteTable routes(plan);
     std::vector<std::pair<double, RankTransfer>> timed;
@@ -38,20 +56,19 @@ std::vector<RankTransfer> transfers_of(const Problem& problem, const Timeline& t
     }
     for (const auto& part : handed_parts(problem, plan, schedule.pieces, timeline))
         add(part.ready_s, {0, {}, part.from, part.to, static_cast<int>(part.slot)});
-    std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<RankTransfer> transfers;
-    for (auto& [ready_s, transfer] : timed) {
-        transfer.number = static_cast<int>(transfers.size());
-        transfers.push_back(transfer);
-    }
-    return transfers;
+    return timed;
 }
 
-std::vector<int> stages_by_end(const Timeline& timeline, std::size_t stages) {
+/// When each stage's last operation ends.
+std::vector<double> stage_ends(const Timeline& timeline, std::size_t stages) {
     std::vector<double> end_s(stages, -1);
     for (const auto& span : timeline.spans)
         if (is_compute(span.kind)) end_s[at(span.stage)] = std::max(end_s[at(span.stage)], span.end_s);
-    std::vector<int> order(stages);
+    return end_s;
+}
+
+std::vector<int> stages_by_end(const std::vector<double>& end_s) {
+    std::vector<int> order(end_s.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return end_s[at(a)] < end_s[at(b)]; });
     return order;
@@ -129,18 +146,26 @@ std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ra
     return rank_of;
 }
 
-RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks) {
+RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks,
+                           TransferOrder transfer_order) {
     const auto timeline = evaluate(problem, plan);
+    const auto end_s = stage_ends(timeline, plan.stages.size());
     RankSchedule schedule{.ranks = ranks,
                           .plan = plan,
                           .rank_of = std::move(rank_of),
                           .transfers = {},
-                          .reduce_order = stages_by_end(timeline, plan.stages.size()),
+                          .reduce_order = stages_by_end(end_s),
+                          .reduce_after = {},
+                          .transfer_order = transfer_order,
                           .pieces = summed_pieces(problem, plan)};
     if (ranks == 1) return schedule;
     if (plan.order.empty()) schedule.plan.order = executed_order(timeline, problem.nodes());
-    schedule.transfers = transfers_of(problem, timeline, schedule);
+    order_by_time(timed_transfers(problem, timeline, schedule), end_s, schedule);
     return schedule;
+}
+
+RankSchedule make_schedule(const Problem& problem, const Plan& plan, const RankSchedule& like) {
+    return make_schedule(problem, plan, like.rank_of, like.ranks, like.transfer_order);
 }
 
 RankSchedule one_rank_schedule(int nodes, const Plan& plan) {

@@ -23,6 +23,10 @@ struct RankTransfer {
     bool operator==(const RankTransfer&) const = default;
 };
 
+/// What posts transfers: every pair of ranks apart, receives ahead of their time; or a lane a rank, which does one
+/// thing after the other, sums of stages among them (lane_order.h).
+enum class TransferOrder { pairs, lanes };
+
 /// A plan as ranks execute it. Transfers between two ranks are posted in the order of `transfers` on both sides, and
 /// nodes keep a binding order, so that no rank waits for a transfer that its peer posts later.
 struct RankSchedule {
@@ -31,6 +35,10 @@ struct RankSchedule {
     std::vector<int> rank_of;             ///< of each node; -1: not used by the plan
     std::vector<RankTransfer> transfers;  ///< between ranks, in the order in which the plan's timeline hands them over
     std::vector<int> reduce_order;        ///< stages, as the timeline ends them: the order of every rank's all-reduces
+    /// Of each stage in reduce_order, how many of `transfers` are handed over before its last operation ends; empty:
+    /// all.
+    std::vector<std::size_t> reduce_after;
+    TransferOrder transfer_order = TransferOrder::pairs;
     /// Where reductions are planned, how each stage is summed (summed_pieces); else empty.
     PerStage<Pieces> pieces;
     /// Of the rest of an iteration (schedule_of_rest): how many operations each node has still to start.
@@ -54,14 +62,18 @@ std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ra
 
 /// The schedule of a plan that passed check_structure and runs to its end. For several ranks a plan without an order is
 /// bound to the order of its timeline.
-RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks);
+RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks,
+                           TransferOrder transfer_order = TransferOrder::pairs);
+/// That of another plan on the same ranks.
+RankSchedule make_schedule(const Problem& problem, const Plan& plan, const RankSchedule& like);
 
 /// All of a plan's nodes (of `nodes` in the topology) in one process.
 RankSchedule one_rank_schedule(int nodes, const Plan& plan);
 
 /// Proves that the schedule comes to its end with rendezvous transfers, whatever the times: nothing where it does, else
 /// what waits for what. Looks at operations in the order of their node, TC1, the parts and sums of planned reductions,
-/// and transfers in the order of their pair of ranks.
+/// and transfers in the order of their pair of ranks; with lanes, transfers and sums of stages in the order of each
+/// rank.
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule);
 /// The same of a rest and its schedule (core/engine/rest.h).
 std::optional<std::string> find_deadlock(const Problem& problem, const RankSchedule& schedule, const Replan& rest);

@@ -125,7 +125,7 @@ void Trainer::switch_plan(const std::string& plan_json) {
     if (plan.stages != schedule().plan.stages || plan.blocks != schedule().plan.blocks)
         throw InputError("PLAN", "places nodes or blocks anew", "weights stay where they are while a run goes on",
                          "Start a new run with it");
-    auto next = make_schedule(problem_, plan, schedule().rank_of, schedule().ranks);
+    auto next = make_schedule(problem_, plan, schedule());
     if (const auto why = find_deadlock(problem_, next))
         throw InputError("PLAN", "comes to a deadlock: " + *why, "every rank posts transfers in one order",
                          "Plan again");
@@ -152,8 +152,7 @@ void Trainer::lose(const TrainingCommand::Loss& loss) {
 std::string Trainer::plan_made_anew() {
     if (!ahead_.ready()) return {};
     const auto better = ahead_.take();
-    if (!better || find_deadlock(problem_, make_schedule(problem_, *better, everybody_.rank_of, everybody_.ranks)))
-        return {};
+    if (!better || find_deadlock(problem_, make_schedule(problem_, *better, everybody_))) return {};
     reason_ = "planned anew for the nodes that are left";
     return to_json(*better, problem_, nullptr).dump();
 }

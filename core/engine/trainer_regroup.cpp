@@ -44,8 +44,7 @@ void Trainer::regroup() {
     report.planning_s = lap();
     report.waits_for = waits_for_ = agreement.waits_for;
     std::optional<RankSchedule> next;
-    if (waits_for_ < 0)
-        next = make_schedule(problem_, plan_from(agreement.plan_json), everybody_.rank_of, everybody_.ranks);
+    if (waits_for_ < 0) next = make_schedule(problem_, plan_from(agreement.plan_json), everybody_);
     if (rest) {
         report.goes_on = true;
         note_absent(at_s - agreement.origin_s - met.detection_s);

@@ -9,17 +9,19 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/fault.h"
+#include "core/device/device_queue.h"
 #include "core/engine/delivery_gate.h"
 #include "core/engine/schedule.h"
 #include "core/engine/shaping.h"
 
 namespace skippipe {
 
-/// Bytes on their way; not cleared when made. Behind them is room for what a transport writes on the envelope, so that
-/// it need not send that by itself.
+/// Bytes on their way, of this host or of a device; not cleared when made. Behind them is room for what a transport
+/// writes on the envelope, so that it need not send that by itself.
 class Buffer {
 public:
     static constexpr std::size_t envelope_bytes = 32;
@@ -27,14 +29,23 @@ public:
     Buffer() = default;
     explicit Buffer(std::size_t bytes)
         : data_(std::make_unique_for_overwrite<std::byte[]>(bytes + envelope_bytes)), size_(bytes) {}
-    std::byte* data() { return data_.get(); }
-    const std::byte* data() const { return data_.get(); }
+    /// A message in a device's memory, of envelope_bytes less than that; written once `ready` is reached.
+    Buffer(DeviceMemory memory, EventPointer ready)
+        : memory_(std::move(memory)), ready_(std::move(ready)), size_(memory_.size() - envelope_bytes) {}
+
+    MemoryKind kind() const { return memory_.data() == nullptr ? MemoryKind::host : MemoryKind::device; }
+    /// Of a device's: nobody reads it before; never null there.
+    const EventPointer& ready() const { return ready_; }
+    std::byte* data() { return kind() == MemoryKind::host ? data_.get() : memory_.data(); }
+    const std::byte* data() const { return kind() == MemoryKind::host ? data_.get() : memory_.data(); }
     std::size_t size() const { return size_; }
     /// envelope_bytes of them, right behind the message.
-    std::byte* envelope() { return data_.get() + size_; }
+    std::byte* envelope() { return data() + size_; }
 
 private:
     std::unique_ptr<std::byte[]> data_;
+    DeviceMemory memory_;
+    EventPointer ready_;
     std::size_t size_ = 0;
 };
 
@@ -127,7 +138,8 @@ public:
     /// Until everything of the iteration is sent and received. Throws what went wrong on the way.
     virtual void end_iteration() = 0;
 
-    /// Sums in place over the ranks that host nodes of the stage, which all get the same bits.
+    /// Sums in place over the ranks that host nodes of the stage, which all get the same bits. Without values: there is
+    /// nothing to sum on any of them, and those whose lanes have an order need not wait for it (lane_order.h).
     virtual void all_reduce(int stage, std::span<float> values) = 0;
     /// What the ranks that host nodes of the stage gave, by rank; all give equally many.
     virtual std::vector<std::vector<double>> gather_stage(int stage, const std::vector<double>& values) = 0;

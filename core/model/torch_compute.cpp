@@ -231,6 +231,7 @@ StageSum TorchCompute::reduce(int stage, RankTransport& transport) {
         sum.tokens = copies.tokens;
         if (sum.tokens == 0) {
             if (copies.apart.defined()) copies.apart.zero_();
+            transport.all_reduce(stage, {});
             return sum;
         }
         if (self.schedule.ranks == 1) {

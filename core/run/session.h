@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/devices.h"
 #include "core/engine/probe.h"
 #include "core/engine/trainer.h"
 #include "core/planner/planner.h"
@@ -28,6 +29,9 @@ Work understand(const protocol::Job& job);
 
 /// Ranks dealt out as the experiment says. Throws InputError where that cannot be.
 RankSchedule schedule_of(const Work& work);
+
+/// Says of the rank's nodes that are on a GPU on which one. Throws InputError where it is not there.
+void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalRank local);
 
 /// What a worker is there for.
 enum class JobKind { training, probe, evaluation };

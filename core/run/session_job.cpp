@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A job as numbers, and what goes wrong with it in words.
+#include <algorithm>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/device/gpus.h"
+#include "core/engine/devices.h"
 #include "core/experiment/io.h"
 #include "core/run/session.h"
 
@@ -21,7 +27,25 @@ Work understand(const protocol::Job& job) {
 
 RankSchedule schedule_of(const Work& work) {
     const int ranks = work.experiment.execution.ranks;
-    return make_schedule(work.problem, work.plan, assign_ranks(work.experiment.topology, work.plan, ranks), ranks);
+    const auto order =
+        work.experiment.execution.transport == Transport::nccl ? TransferOrder::lanes : TransferOrder::pairs;
+    return make_schedule(work.problem, work.plan, assign_ranks(work.experiment.topology, work.plan, ranks), ranks,
+                         order);
+}
+
+void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalRank local) {
+    auto& nodes = work.experiment.topology.nodes;
+    const auto hosted = schedule.nodes_of(rank);
+    const auto& how = work.experiment.execution;
+    if (how.compute != Compute::torch ||
+        (how.transport != Transport::nccl &&
+         std::all_of(hosted.begin(), hosted.end(), [&](int node) { return nodes[at(node)].device == "cpu"; })))
+        return;
+    const auto gpus = attached_gpus();
+    if (auto faults = check_devices(work.experiment, schedule, rank, local, gpus); !faults.empty())
+        throw InputError(std::move(faults));
+    const auto devices = deal_devices(work.experiment.topology, schedule, rank, local, gpus);
+    for (const int node : hosted) nodes[at(node)].device = devices[at(node)];
 }
 
 JobKind kind_of(const protocol::Job& job) {

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "plugins/transports/gloo_edge.h"
 
-#include <cstring>
 #include <deque>
 
-#include <fmt/format.h>
+#include "core/engine/envelope.h"
 
 namespace skippipe {
 
 namespace {
-
-/// Travels behind every message.
-struct Envelope {
-    std::int64_t number = 0;
-    TransferTimes times;
-};
-static_assert(std::is_trivially_copyable_v<Envelope> && sizeof(Envelope) <= Buffer::envelope_bytes);
 
 constexpr int message_tag = 1;
 
@@ -28,13 +20,7 @@ struct Posted {
     Posted(const Posted&) = delete;
     Posted& operator=(const Posted&) = delete;
 
-    void write(const Envelope& envelope) { std::memcpy(bytes.envelope(), &envelope, sizeof envelope); }
-    Envelope read() {
-        Envelope envelope;
-        std::memcpy(&envelope, bytes.envelope(), sizeof envelope);
-        return envelope;
-    }
-    std::span<std::byte> all() { return {bytes.data(), bytes.size() + sizeof(Envelope)}; }
+    std::span<std::byte> all() { return {bytes.data(), bytes.size() + Buffer::envelope_bytes}; }
 
     Buffer bytes;
     Posting posting;
@@ -126,7 +112,7 @@ void Edge::send_all() {
     for (const auto& transfer : transfers_) {
         auto message = take(transfer.number);
         auto& posted = under_way.emplace_back(std::move(message.bytes));
-        posted.write({transfer.number, message.times});
+        write_envelope(message, posted.bytes.envelope());
         context_.guarded(peer_, [&] { posted.posting = post_send(group_, posted.all(), 1, message_tag); });
         if (under_way.size() == sent_ahead) settle(sent_ahead / 2);
     }
@@ -143,15 +129,9 @@ void Edge::receive_all() {
         }
         auto& posted = under_way.front();
         context_.guarded(peer_, [&] { group_->finish(posted.posting); });
-        const auto envelope = posted.read();
-        if (envelope.number != transfer.number)
-            throw PeerFault(peer_, fmt::format("sent transfer {} where {} was due", envelope.number, transfer.number));
-        if (!plausible(envelope.times, context_.now_s()))
-            throw PeerFault(
-                peer_, fmt::format("sent transfer {} with times that cannot be: {} s, {} s, {} s", transfer.number,
-                                   envelope.times.handed_over_s, envelope.times.start_s, envelope.times.arrival_s));
+        const auto times = read_envelope(posted.bytes.envelope(), transfer, peer_, context_.now_s());
         auto& bytes = posted.bytes;
-        if (!context_.gate->pass([&] { deliver_({transfer, envelope.times, std::move(bytes)}); })) throw Aborted();
+        if (!context_.gate->pass([&] { deliver_({transfer, times, std::move(bytes)}); })) throw Aborted();
         under_way.pop_front();
     }
 }

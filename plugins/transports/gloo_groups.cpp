@@ -213,7 +213,7 @@ void GlooGroups::end_iteration() {
 void GlooGroups::all_reduce(int stage, std::span<float> values) {
     check();
     const auto found = stages_.find(stage);
-    if (found == stages_.end()) return;
+    if (found == stages_.end() || values.empty()) return;
     guarded(found->second.peer, [&] { mesh_all_reduce(found->second.group, values); });
 }
 

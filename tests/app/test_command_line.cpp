@@ -148,6 +148,17 @@ private Q_SLOTS:
                                })});
         QCOMPARE(nccl.exit_code, 2);
         QVERIFY(nccl.error.contains("/execution/transport"));
+        const auto gpu = run({"run", tiny("gpu.json", [](QJsonObject& d) {
+                                  auto topology = d["topology"].toObject();
+                                  auto nodes = topology["nodes"].toArray();
+                                  auto node = nodes[1].toObject();
+                                  node["device"] = "cuda:77";
+                                  nodes[1] = node;
+                                  topology["nodes"] = nodes;
+                                  d["topology"] = topology;
+                              })});
+        QCOMPARE(gpu.exit_code, 2);
+        QVERIFY2(gpu.error.contains("/topology/nodes/1/device") && gpu.error.contains("\"cuda:77\""), gpu.error);
         const auto wire = run({"run", tiny("wire.json", [](QJsonObject& d) {
                                    d["costs"] = QJsonObject{{"all_reduce", "charged"}};
                                    auto training = d["training"].toObject();

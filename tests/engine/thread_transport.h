@@ -171,6 +171,8 @@ public:
     }
 
     void all_reduce(int stage, std::span<float> values) override {
+        check();
+        if (values.empty()) return;
         std::string mine(reinterpret_cast<const char*>(values.data()), values.size_bytes());
         std::vector<float> sum(values.size(), 0.f), part(values.size());
         for (const auto& text : round("reduce" + std::to_string(stage), schedule_.ranks_of_stage(stage), mine)) {

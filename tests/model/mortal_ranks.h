@@ -13,6 +13,7 @@
 
 #include "core/engine/piece_sums.h"
 #include "tests/engine/thread_transport.h"
+#include "tests/nccl/lanes_in_process.h"
 #include "tests/model/training_fixture.h"
 
 namespace skippipe::testing {
@@ -169,20 +170,24 @@ struct TrainedRanks {
 };
 
 /// Trains on so many ranks, node n on rank n mod `ranks`, while they die in iteration `dies_in`; `returns`: who died is
-/// there again at the very same meeting.
+/// there again at the very same meeting. `by_lanes`: messages and sums go over a NCCL in memory.
 inline TrainedRanks train_mortals(const Experiment& experiment, const Plan& plan, int ranks,
-                                  const std::map<int, Death>& deaths, bool returns) {
+                                  const std::map<int, Death>& deaths, bool returns, bool by_lanes = false) {
     const auto problem = make_problem(experiment);
     std::vector<int> rank_of;
     for (int node = 0; node < problem.nodes(); ++node) rank_of.push_back(node % ranks);
-    const auto schedule = make_schedule(problem, plan, rank_of, ranks);
+    const auto schedule =
+        make_schedule(problem, plan, rank_of, ranks, by_lanes ? TransferOrder::lanes : TransferOrder::pairs);
     TrainedRanks trained;
     Exchange exchange(ranks);
     std::mutex mutex;
     std::vector<std::jthread> threads;
     std::atomic<unsigned> begun = 0;  ///< a bit for each rank that has begun the iteration
     const std::function<void(int, bool)> live = [&](int rank, bool again) {
-        ThreadTransport transport(exchange, schedule, rank, again);
+        ThreadTransport control(exchange, by_lanes ? without_transfers(schedule) : schedule, rank, again);
+        std::optional<NcclTransport> lane;
+        if (by_lanes) lane.emplace(control, fake_table(), queue_of(rank), schedule);
+        RankTransport& transport = by_lanes ? static_cast<RankTransport&>(*lane) : control;
         Life life;
         life.compute = std::make_unique<TorchCompute>(experiment, schedule, rank, make_batches(experiment), 1);
         const auto death = deaths.find(rank);
@@ -190,7 +195,7 @@ inline TrainedRanks train_mortals(const Experiment& experiment, const Plan& plan
         const auto die = [&] {
             died = true;
             while (begun != (1U << ranks) - 1) std::this_thread::yield();
-            transport.die(returns);
+            control.die(returns);
             const std::lock_guard lock(mutex);
             if (returns) threads.emplace_back([&live, rank] { live(rank, true); });
         };
@@ -212,7 +217,7 @@ inline TrainedRanks train_mortals(const Experiment& experiment, const Plan& plan
             if (died) return note_lost();
             const std::lock_guard lock(mutex);
             trained.fault += "rank " + std::to_string(rank) + ": " + error.what() + "; ";
-            transport.die();
+            control.die();
             return;
         }
         const std::lock_guard lock(mutex);

@@ -59,8 +59,9 @@ Plan plan_for(const Experiment& experiment) {
 
 using Trained = TrainedRanks;
 
-Trained train_with(const Experiment& experiment, const std::map<int, Death>& deaths, bool returns = false) {
-    return train_mortals(experiment, plan_for(experiment), ranks, deaths, returns);
+Trained train_with(const Experiment& experiment, const std::map<int, Death>& deaths, bool returns = false,
+                   bool by_lanes = false) {
+    return train_mortals(experiment, plan_for(experiment), ranks, deaths, returns, by_lanes);
 }
 
 /// The whole model's losses, and its gradients of the iteration in which ranks die.
@@ -119,20 +120,29 @@ class TestRanksSurvive : public QObject {
 
 private Q_SLOTS:
     void initTestCase() { use_one_thread(); }
+    void init() { reset_fake_nccl(); }
+    /// Nothing was done that NCCL does not allow.
+    void cleanup() {
+        const auto said = fake_violations();
+        QVERIFY2(said.empty(), said.empty() ? "" : said.front().c_str());
+    }
 
     void nothing_is_lost_that_others_hold_data() {
         QTest::addColumn<bool>("split");
         QTest::addColumn<int>("in");
         QTest::addColumn<bool>("returns");
+        QTest::addColumn<bool>("by_lanes");
         const char* names[] = {"operations", "sums", "the step"};
         for (const bool split : {false, true})
             for (int in = 0; in < 3; ++in)
                 for (const bool returns : {false, true})
-                    QTest::newRow(qPrintable(QString("in %1%2%3")
-                                                 .arg(names[in])
-                                                 .arg(split ? ", split" : "")
-                                                 .arg(returns ? ", back at once" : "")))
-                        << split << in << returns;
+                    for (const bool by_lanes : {false, true})
+                        QTest::newRow(qPrintable(QString("in %1%2%3%4")
+                                                     .arg(names[in])
+                                                     .arg(split ? ", split" : "")
+                                                     .arg(returns ? ", back at once" : "")
+                                                     .arg(by_lanes ? ", over NCCL" : "")))
+                            << split << in << returns << by_lanes;
     }
 
     /// At every operation, every sum, and the step: the iteration goes on, and what is run again is what the dead rank
@@ -141,6 +151,7 @@ private Q_SLOTS:
         QFETCH(bool, split);
         QFETCH(int, in);
         QFETCH(bool, returns);
+        QFETCH(bool, by_lanes);
         const auto experiment = experiment_for(split);
         const auto reference = reference_of(experiment);
         const int own = split ? 20 : 14;  // operations of a rank in an iteration
@@ -148,7 +159,7 @@ private Q_SLOTS:
         int went_on = 0, redone = 0, done = 0;
         for (int n = 0; n < instants[in]; ++n) {
             const int victim = 1 + n % 2;
-            const auto trained = train_with(experiment, {{victim, {static_cast<Death::In>(in), n}}}, returns);
+            const auto trained = train_with(experiment, {{victim, {static_cast<Death::In>(in), n}}}, returns, by_lanes);
             const auto why = compare(experiment, trained, reference);
             QVERIFY2(why.empty(), qPrintable(QString("rank %1 dies at %2: %3").arg(victim).arg(n).arg(why.c_str())));
             QVERIFY(!trained.heard.reports.empty());
@@ -172,20 +183,24 @@ private Q_SLOTS:
     void pieces_are_summed_anew_data() {
         QTest::addColumn<bool>("in_pieces");
         QTest::addColumn<bool>("returns");
-        QTest::newRow("in operations") << false << false;
-        QTest::newRow("in pieces") << true << false;
-        QTest::newRow("in pieces, back at once") << true << true;
+        QTest::addColumn<bool>("by_lanes");
+        QTest::newRow("in operations") << false << false << false;
+        QTest::newRow("in pieces") << true << false << false;
+        QTest::newRow("in pieces, back at once") << true << true << false;
+        QTest::newRow("in operations, over NCCL") << false << false << true;
+        QTest::newRow("in pieces, over NCCL") << true << false << true;
     }
     void pieces_are_summed_anew() {
         QFETCH(bool, in_pieces);
         QFETCH(bool, returns);
+        QFETCH(bool, by_lanes);
         const auto experiment = with_pieces(experiment_for(false));
         const auto reference = reference_of(experiment);
         int deaths = 0, went_on = 0, redone = 0;
         for (int n = 0;; ++n, ++deaths) {
             const int victim = 1 + n % 2;
             const auto in = in_pieces ? Death::In::piece : Death::In::operation;
-            const auto trained = train_with(experiment, {{victim, {in, n}}}, returns);
+            const auto trained = train_with(experiment, {{victim, {in, n}}}, returns, by_lanes);
             const auto why = compare(experiment, trained, reference);
             QVERIFY2(why.empty(), qPrintable(QString("rank %1 dies at %2: %3").arg(victim).arg(n).arg(why.c_str())));
             if (trained.heard.reports.empty()) break;  // an iteration has no more of them

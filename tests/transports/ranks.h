@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as threads of the test: over the engine's thread transport, or over Gloo on loopback.
+// Ranks as threads of the test: over the engine's thread transport, over Gloo on loopback, or over lanes of a NCCL in
+// memory beside one of both.
 #pragma once
 #include <QTest>
 
@@ -16,6 +17,7 @@
 
 #include "plugins/transports/gloo.h"
 #include "tests/engine/thread_transport.h"
+#include "tests/nccl/lanes_in_process.h"
 
 namespace ranks {
 
@@ -63,15 +65,23 @@ inline void as_ranks(
     const auto token = make_token();
     skippipe::testing::Exchange exchange(schedule.ranks);
     const auto rank_main = [&](int rank) {
-        if (kind == "thread") {
-            skippipe::testing::ThreadTransport transport(exchange, schedule, rank);
-            return body(transport);
+        const bool by_lanes = kind.starts_with("nccl");
+        const auto carried = by_lanes ? without_transfers(schedule) : schedule;
+        const auto over = [&](RankTransport& control) {
+            if (!by_lanes) return body(control);
+            NcclTransport transport(control, skippipe::testing::fake_table(), skippipe::testing::queue_of(rank),
+                                    schedule);
+            body(transport);
+        };
+        if (kind == "thread" || kind == "nccl") {
+            skippipe::testing::ThreadTransport transport(exchange, carried, rank);
+            return over(transport);
         }
         Rendezvous rendezvous(launch_of(rank, schedule.ranks, rank == 0 ? 0 : shared_port.get(), token), 20);
         if (rank == 0) port.set_value(rendezvous.port());
         {
-            GlooTransport transport(rendezvous, schedule, options(rank));
-            body(transport);
+            GlooTransport transport(rendezvous, carried, options(rank));
+            over(transport);
             rendezvous.leave();
         }
     };

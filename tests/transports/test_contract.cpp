@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every transport keeps: between threads (tests of the engine lean on it) and Gloo over loopback.
+// What every transport keeps: between threads (tests of the engine lean on it), Gloo over loopback, and lanes over a
+// NCCL in memory.
 #include <QTest>
 
 #include <atomic>
@@ -72,7 +73,7 @@ class TestContract : public QObject {
 
     static void transports() {
         QTest::addColumn<QString>("kind");
-        for (const char* kind : {"thread", "gloo"}) QTest::newRow(kind) << kind;
+        for (const char* kind : {"thread", "gloo", "nccl", "nccl beside gloo"}) QTest::newRow(kind) << kind;
     }
     static std::string kind() {
         QFETCH(QString, kind);
@@ -80,6 +81,12 @@ class TestContract : public QObject {
     }
 
 private Q_SLOTS:
+    void init() { skippipe::testing::reset_fake_nccl(); }
+    void cleanup() {
+        const auto said = skippipe::testing::fake_violations();
+        QVERIFY2(said.empty(), said.empty() ? "" : said.front().c_str());
+    }
+
     void messages_arrive_whole_and_in_their_order_data() { transports(); }
     void messages_arrive_whole_and_in_their_order() {
         const auto schedule = everybody_to_everybody(3, 40);
@@ -155,7 +162,7 @@ private Q_SLOTS:
     void abort_ends_every_wait_data() {
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("what");
-        for (const char* kind : {"thread", "gloo"})
+        for (const char* kind : {"thread", "gloo", "nccl", "nccl beside gloo"})
             for (const char* what : {"receiving", "sending", "not handed over", "all_reduce", "latest", "all_gather",
                                      "gather", "broadcast", "send_to", "receive_from"})
                 QTest::addRow("%s: %s", kind, what) << kind << what;
@@ -259,6 +266,7 @@ private Q_SLOTS:
                 late += gone;
                 ++delivered;
             });
+            send_all(transport, schedule);  // where all share one order, one direction waits for the other
             while (delivered < 5) std::this_thread::yield();
             transport.abort();
             gone = true;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/devices.h"
+
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+#include "core/base/index.h"
+#include "core/planner/timeline/memory.h"
+
+namespace skippipe {
+namespace {
+
+std::string pointer_to(int node) { return fmt::format("/topology/nodes/{}/device", node); }
+
+/// "0: NVIDIA H200, 1: NVIDIA H200".
+std::string names_of(const AttachedGpus& gpus) {
+    std::string text;
+    for (const auto& gpu : gpus.list) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", gpu.index, gpu.name);
+    return text;
+}
+
+InputError missing(const Topology& topology, int node, const AttachedGpus& gpus) {
+    const auto& drawn = topology.nodes[at(node)];
+    const auto what = fmt::format("{} is to live on \"{}\"", drawn.id, drawn.device);
+    if (gpus.list.empty()) {
+        const auto& why = gpus.none.front();
+        return {pointer_to(node), what + ", and there is no GPU", why.what + ": " + why.why, why.remedy};
+    }
+    return {pointer_to(node), what + ", which is not there", "this machine has " + names_of(gpus),
+            "Name one of these, or \"cuda\", which takes any"};
+}
+
+/// Of the rank, in the order of the stages.
+std::vector<int> nodes_in_order(const RankSchedule& schedule, int rank) {
+    std::vector<int> nodes;
+    for (const auto& ring : schedule.plan.stages)
+        for (const NodeIndex node : ring)
+            if (schedule.rank_of[at(node)] == rank) nodes.push_back(node);
+    return nodes;
+}
+
+}  // namespace
+
+std::vector<std::string> deal_devices(const Topology& topology, const RankSchedule& schedule, int rank, LocalRank local,
+                                      const AttachedGpus& gpus) {
+    std::vector<std::string> devices(topology.nodes.size());
+    std::vector<int> left;
+    const int count = static_cast<int>(gpus.list.size());
+    for (const int node : nodes_in_order(schedule, rank)) {
+        const int number = device_number(topology.nodes[at(node)].device, pointer_to(node));
+        if (number >= count || (number == any_gpu && count == 0)) throw missing(topology, node, gpus);
+        if (number == any_gpu)
+            left.push_back(node);
+        else
+            devices[at(node)] = number == no_gpu ? "cpu" : fmt::format("cuda:{}", number);
+    }
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        const int number = local.ranks > 1 ? local.rank % count : static_cast<int>(i * at(count) / left.size());
+        devices[at(left[i])] = fmt::format("cuda:{}", number);
+    }
+    return devices;
+}
+
+int gpu_of_rank(const Topology& topology, const RankSchedule& schedule, int rank,
+                const std::vector<std::string>& devices) {
+    std::set<std::string> used;
+    for (const int node : nodes_in_order(schedule, rank)) {
+        if (devices[at(node)] == "cpu")
+            throw InputError(
+                "/execution/transport", fmt::format("NCCL, and {} is on no GPU", topology.nodes[at(node)].id),
+                "NCCL carries messages between GPUs", "Set the node's device to \"cuda\", or this to \"gloo\"");
+        used.insert(devices[at(node)]);
+    }
+    if (used.size() > 1)
+        throw InputError("/execution/transport",
+                         fmt::format("rank {}'s nodes are on {} GPUs, {} and {} among them", rank, used.size(),
+                                     *used.begin(), *used.rbegin()),
+                         "NCCL has one GPU a rank", "Start a rank for each GPU, or put its nodes on one of them");
+    if (used.empty()) throw InputError("/execution/ranks", fmt::format("rank {} hosts no node", rank), "", "");
+    return device_number(*used.begin(), "device");
+}
+
+Faults check_devices(const Experiment& experiment, const RankSchedule& schedule, int rank, LocalRank local,
+                     const AttachedGpus& gpus) {
+    try {
+        const auto devices = deal_devices(experiment.topology, schedule, rank, local, gpus);
+        if (experiment.execution.transport == Transport::nccl)
+            gpu_of_rank(experiment.topology, schedule, rank, devices);
+        return {};
+    } catch (const InputError& error) {
+        return error.faults();
+    }
+}
+
+Faults check_gpu_memory(const Experiment& experiment, const Problem& problem, const Plan& plan,
+                        const std::vector<std::string>& devices, const AttachedGpus& gpus) {
+    std::map<std::string, std::vector<NodeMemory>> on;
+    for (const auto& need : memory_needed(experiment, problem, plan))
+        if (!devices[at(need.node)].empty()) on[devices[at(need.node)]].push_back(need);
+    Faults faults;
+    for (const auto& gpu : gpus.list) {
+        const auto found = on.find(fmt::format("cuda:{}", gpu.index));
+        if (found == on.end()) continue;
+        const auto& nodes = found->second;
+        const double bytes = memory_together(nodes, static_cast<int>(nodes.size()));
+        if (bytes <= gpu.memory_bytes) continue;
+        faults.push_back(
+            {"/model",
+             fmt::format("{} nodes on cuda:{} ({}) need {}, and it has {}: {} are missing", nodes.size(), gpu.index,
+                         gpu.name, format_si(bytes, "B"), format_si(gpu.memory_bytes, "B"),
+                         format_si(bytes - gpu.memory_bytes, "B")),
+             "every node drawn has its own copy of its stage, and all of them share the GPU's memory",
+             "Choose a smaller model (`skippipe models`), put fewer nodes on this GPU, or use --ignore-memory"});
+    }
+    return faults;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The host device of the tests: what is queued runs later, in its order, and who does not wait is found out.
+#include <QTest>
+
+#include <cstring>
+#include <vector>
+
+#include "tests/device/host_queue.h"
+
+using namespace skippipe;
+using skippipe::testing::HostQueue;
+
+namespace {
+
+constexpr std::size_t bytes = 4096;
+
+std::vector<std::byte> filled(int value) { return std::vector<std::byte>(bytes, static_cast<std::byte>(value)); }
+
+/// Host to device on one queue, back to the host on another; what arrived. With each wait left out, as told.
+struct Waits {
+    bool between_queues = true, at_the_end = true, before_giving_back = true;
+};
+std::vector<std::byte> there_and_back(std::uint64_t seed, Waits waits) {
+    auto first = std::make_shared<HostQueue>("first", testing::HostQueueOptions{seed, 300});
+    HostQueue second("second", {seed + 1000, 300});
+    const auto sent = filled(7);
+    auto came = filled(0);
+    std::vector<std::byte> seen;
+    {
+        const DeviceMemory memory(first, bytes);
+        first->copy(memory.data(), sent.data(), bytes);
+        if (waits.between_queues) second.wait(first->record());
+        second.copy(came.data(), memory.data(), bytes);
+        const auto done = second.record();
+        if (waits.before_giving_back) first->wait(done);
+        if (waits.at_the_end) done->wait();
+        seen = came;
+    }
+    second.record()->wait();
+    return waits.before_giving_back ? seen : came;
+}
+
+int wrong_of_many(Waits waits) {
+    int wrong = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) wrong += there_and_back(seed, waits) != filled(7);
+    return wrong;
+}
+
+}  // namespace
+
+class TestQueue : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void with_every_wait_all_is_right() { QCOMPARE(wrong_of_many({}), 0); }
+
+    /// Each wait that is left out shows, without a race detector too. (ThreadSanitizer would end the program.)
+    void a_missing_wait_is_found() {
+#ifdef __SANITIZE_THREAD__
+        if (!qEnvironmentVariableIsSet("SKIPPIPE_PLANT_RACES")) QSKIP("races are planted: set SKIPPIPE_PLANT_RACES");
+#endif
+        QVERIFY(wrong_of_many({.between_queues = false}) > 10);
+        QVERIFY(wrong_of_many({.at_the_end = false}) > 30);
+        QVERIFY(wrong_of_many({.at_the_end = false, .before_giving_back = false}) > 5);
+    }
+
+    void work_is_done_in_its_order() {
+        HostQueue queue("one", {3, 20});
+        std::vector<int> order;
+        for (int i = 0; i < 100; ++i) queue.enqueue([&order, i] { order.push_back(i); });
+        queue.record()->wait();
+        for (int i = 0; i < 100; ++i) QCOMPARE(order[static_cast<std::size_t>(i)], i);
+    }
+
+    /// An event is stamped when the work before it is done, not when it is queued or asked.
+    void events_are_stamped_at_completion() {
+        HostQueue queue("one", {3, 0});
+        const auto now_s = [] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+        };
+        const double queued_s = now_s();
+        queue.enqueue([] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); });
+        const auto done = queue.record();
+        QVERIFY(!done->done());
+        QVERIFY(now_s() - queued_s < 0.04);
+        std::this_thread::sleep_for(std::chrono::milliseconds(120));
+        QVERIFY(done->done());
+        const double took_s = done->reached_s() - queued_s;
+        QVERIFY2(took_s > 0.049 && took_s < 0.115, qPrintable(QString::number(took_s)));
+    }
+
+    void memory_begins_unwritten_and_ends_as_poison() {
+        auto queue = std::make_shared<HostQueue>("one", testing::HostQueueOptions{3, 0});
+        std::byte* address = nullptr;
+        std::vector<std::byte> before(8), after(8);
+        {
+            const DeviceMemory memory(queue, 8);
+            address = memory.data();
+            queue->copy(before.data(), address, 8);
+        }
+        queue->copy(after.data(), address, 8);
+        queue->record()->wait();
+        QCOMPARE(before, std::vector<std::byte>(8, std::byte{HostQueue::unwritten}));
+        QCOMPARE(after, std::vector<std::byte>(8, std::byte{HostQueue::poison}));
+        QCOMPARE(queue->damage(), (std::pair<int, std::size_t>{0, 0}));
+        queue->copy(address, before.data(), 8);  // after it was given back
+        QCOMPARE(queue->damage().first, 1);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestQueue)
+#include "test_queue.moc"
