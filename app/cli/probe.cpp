@@ -126,8 +126,7 @@ void probe(const ProbeOptions& options, Context& context) {
     const auto problem = make_problem(experiment);
     const auto plan = make_plan(find_planner(context.planners, experiment.pipeline.planner), problem,
                                 plan_request(experiment, options.threads), !context.json);
-    const auto schedule = make_schedule(
-        problem, plan, assign_ranks(experiment.topology, plan, experiment.execution.ranks), experiment.execution.ranks);
+    const auto schedule = make_schedule(problem, plan, assign_ranks(experiment, plan), experiment.execution.ranks);
     if (!context.json)
         std::cerr << fmt::format("measuring {} nodes on {} ranks and their links ...\n", problem.nodes(),
                                  experiment.execution.ranks);

@@ -142,8 +142,7 @@ void require_devices(const RunJob& job, bool ignore_memory) {
         return;
     const auto gpus = attached_gpus();
     const int ranks = how.ranks;
-    const auto schedule =
-        make_schedule(job.problem, job.plan, assign_ranks(job.experiment.topology, job.plan, ranks), ranks);
+    const auto schedule = make_schedule(job.problem, job.plan, assign_ranks(job.experiment, job.plan), ranks);
     std::vector<std::string> devices(nodes.size());
     Faults faults;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -204,8 +203,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
         if (auto faults = check_memory_fits(job.experiment, job.problem, job.plan, available_memory()); !faults.empty())
             throw InputError(std::move(faults));
     // Before anything starts: the other ranks of a launcher end with this one.
-    if (job.experiment.execution.ranks > 1)
-        assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks);
+    if (job.experiment.execution.ranks > 1) assign_ranks(job.experiment, job.plan);
     if (!job.launched) require_devices(job, options.ignore_memory);
     return job;
 }

@@ -170,7 +170,8 @@ RunProgress json_progress() {
              {"rebuilt_stages", r.rebuilt},
              {"stages_from_neighbours", r.from_neighbours},
              {"stages_passed_over", r.passed_over},
-             {"waits_for_stage", r.waits_for < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(r.waits_for)}});
+             {"waits_for_stage", r.waits_for < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(r.waits_for)},
+             {"waits_at_most_s", r.waits_s}});
     };
     progress.plan_switched = [](const PlanChange& change) {
         print_line({{"iteration", change.iteration}, {"new_plan", change.why}});

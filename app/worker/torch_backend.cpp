@@ -32,7 +32,7 @@ RankBackend::Made TorchBackend::make(const protocol::Job& job, const Work& work,
     Made made;
     std::optional<Batches> batches;
     const auto& experiment = work.experiment;
-    if (TorchCompute::needs_data(schedule, rank)) {
+    if (TorchCompute::needs_data(experiment, schedule, rank)) {
         auto dataset = open_dataset(experiment.data, job.base_dir);
         made.data = dataset.description;
         batches.emplace(std::move(dataset), experiment.data, batch_shape(experiment), experiment.seed, tell);

@@ -22,7 +22,9 @@ void run_task(const std::string& where, const std::function<void()>& work, const
 void ComputeBackend::lose(int) { throw std::logic_error("this back end cannot go on without a node"); }
 void ComputeBackend::go_on(const Replan&) { throw std::logic_error("this back end cannot go on without a node"); }
 void ComputeBackend::rejoin(int, int) {}
-void ComputeBackend::move(const RankSchedule& schedule, const std::vector<NodeMove>&) { follow(schedule); }
+void ComputeBackend::move(const RankSchedule& schedule, const std::vector<NodeMove>&, const FetchedStates&) {
+    follow(schedule);
+}
 void ComputeBackend::rebuild(int, const std::vector<NeighbourWeights>&, double) {}
 
 std::string name_of(const ComputeTask& task, const std::string& node_id) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -106,7 +107,7 @@ struct NeighbourWeights {
 struct NodeMove {
     int node = 0;
     int stage = -1;  ///< from then on; -1: none, it is left out
-    int from = -1;   ///< who has it; -1: nobody, it is left out
+    int from = -1;   ///< who has it; -1: nobody, it is left out, or gets what it needs later
     bool operator==(const NodeMove&) const = default;
 };
 
@@ -133,6 +134,12 @@ struct RoundingResiduals {
     std::vector<GradientResidual> gradients;
     bool empty() const { return messages.empty() && gradients.empty(); }
     bool operator==(const RoundingResiduals&) const = default;
+};
+
+/// What moves bring to a rank from others.
+struct FetchedStates {
+    std::map<int, StageState> stages;    ///< by stage
+    std::vector<GradientResidual> owed;  ///< by nodes elsewhere that leave a stage, whose first node is here
 };
 
 /// The driver submits from one thread, in the order in which operations start; work runs on threads of the back end's
@@ -174,8 +181,10 @@ public:
     virtual void rejoin(int node, int sibling);
 
     /// Between iterations, in place of `follow`: nodes change their stages, as many blocks each. All that is given is
-    /// what it was before the first of them moves.
-    virtual void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves);
+    /// what it was before the first of them moves. `fetched`: of stages that no node here had. Moves of nodes elsewhere
+    /// are passed over.
+    virtual void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves,
+                      const FetchedStates& fetched = {});
 
     /// Between iterations: a node's blocks become the weighted mean of those of other stages (of as many blocks each,
     /// else block i of n takes the one at i / n), AdamW's moments and steps begin anew, and the stage's learning rate

@@ -138,7 +138,7 @@ void LedgerCompute::rejoin(int node, int sibling) {
     copies_[node] = copies_.at(sibling);
 }
 
-void LedgerCompute::move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) {
+void LedgerCompute::move(const RankSchedule& schedule, const std::vector<NodeMove>& moves, const FetchedStates&) {
     const auto before = copies_;
     for (const auto& move : moves) {
         copies_.erase(move.node);

@@ -34,7 +34,8 @@ public:
     RankLoss loss() const override { return {}; }
     void step(int iteration, const std::vector<StageSum>& sums) override;
     void rejoin(int node, int sibling) override;
-    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) override;
+    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves,
+              const FetchedStates& fetched = {}) override;
     ValidationResult validate(RankTransport&) override { return {}; }
     std::vector<float> weights(int) const override { return {}; }
     StageState state(int) const override { return {}; }

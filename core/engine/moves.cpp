@@ -71,8 +71,11 @@ Moves moves_between(const Problem& network, const PerStage<std::vector<NodeIndex
 std::string fault_of_moves(const Problem& network, const PerStage<std::vector<NodeIndex>>& before,
                            const PerStage<std::vector<NodeIndex>>& after, const std::vector<NodeMove>& moves) {
     std::map<int, const NodeMove*> of_node;
-    for (const auto& move : moves)
+    for (const auto& move : moves) {
+        if (move.node < 0 || move.node >= network.nodes())
+            return fmt::format("node {} moves, of {}", move.node, network.nodes());
         if (!of_node.emplace(move.node, &move).second) return fmt::format("node {} moves twice", move.node);
+    }
     const auto holds = [](const PerStage<std::vector<NodeIndex>>& placement, int stage, int node) {
         const auto& ring = placement[at(stage)];
         return std::find(ring.begin(), ring.end(), node) != ring.end();

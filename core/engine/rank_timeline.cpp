@@ -25,14 +25,13 @@ void add_steps(const RankSchedule& schedule, int rank, const std::vector<StageSu
                 spans.push_back({SpanKind::step, node, -1, StageIndex(stage), -1, start_s, start_s, end_s, 0});
 }
 
-void add_absent(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& absent,
+void add_absent(const RankSchedule& everybody, const PerNode<StageIndex>& held, const std::vector<int>& absent,
                 const std::map<NodeIndex, double>& since_s, Timeline& timeline) {
-    const auto stage_of = stage_of_nodes(everybody.plan, problem.nodes());
     for (const NodeIndex node : nodes_of_ranks(everybody, absent)) {
+        if (held[node] < 0) continue;
         const auto lost = since_s.find(node);
         const double from_s = lost == since_s.end() ? 0 : std::min(lost->second, timeline.iteration_s);
-        timeline.spans.push_back(
-            {SpanKind::down, node, -1, stage_of[at(node)], -1, from_s, from_s, timeline.iteration_s, 0});
+        timeline.spans.push_back({SpanKind::down, node, -1, held[node], -1, from_s, from_s, timeline.iteration_s, 0});
     }
 }
 

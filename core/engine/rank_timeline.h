@@ -20,8 +20,9 @@ void add_steps(const RankSchedule& schedule, int rank, const std::vector<StageSu
                std::vector<Span>& spans);
 
 /// Nodes of ranks that are not there, as down: since `since_s` (from the iteration's start) where that is known of one,
-/// else from its start. `everybody`: which nodes are whose.
-void add_absent(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& absent,
+/// else from its start. `everybody`: which nodes are whose. `held`: the stage that each node has, or had last; -1: none
+/// ever, and nobody misses it.
+void add_absent(const RankSchedule& everybody, const PerNode<StageIndex>& held, const std::vector<int>& absent,
                 const std::map<NodeIndex, double>& since_s, Timeline& timeline);
 
 /// Every member's spans make the iteration's timeline, on rank 0; on the others it is empty. All members call it.

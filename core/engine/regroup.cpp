@@ -2,9 +2,8 @@
 #include "core/engine/regroup.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <map>
-#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,35 +34,6 @@ std::string ranks_text(const std::vector<int>& ranks) {
     return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "));
 }
 
-/// Of a stage's state as it travels.
-struct StateHeader {
-    double values = 0, steps = 0, learning_rate = 1;
-};
-
-void send_state(const StageState& state, int to, RankTransport& transport) {
-    const StateHeader header{static_cast<double>(state.weights.size()), static_cast<double>(state.steps),
-                             state.learning_rate};
-    transport.send_to(to, std::as_bytes(std::span(&header, 1)));
-    for (const auto* values : {&state.weights, &state.m, &state.v})
-        transport.send_to(to, std::as_bytes(std::span(*values)));
-}
-
-/// `values`: how many of each this rank's own copy has.
-StageState receive_state(std::size_t values, int from, RankTransport& transport) {
-    StateHeader header;
-    transport.receive_from(from, std::as_writable_bytes(std::span(&header, 1)));
-    if (header.values != static_cast<double>(values) || !(header.steps >= 0) || header.steps > 1e15 ||
-        !(header.learning_rate > 0) || header.learning_rate > 1e15)
-        throw PeerFault(from, fmt::format("offers a stage of {} weights after {} steps, where it has {}", header.values,
-                                          header.steps, values));
-    StageState state{.steps = static_cast<std::int64_t>(header.steps), .learning_rate = header.learning_rate};
-    for (auto* part : {&state.weights, &state.m, &state.v}) {
-        part->resize(values);
-        transport.receive_from(from, std::as_writable_bytes(std::span(*part)));
-    }
-    return state;
-}
-
 }  // namespace
 
 std::string describe(const RegroupReport& report, const Problem& problem) {
@@ -71,7 +41,9 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
     if (!report.lost.empty())
         text = fmt::format("{} {} gone (nodes {}): {}; the others {} after iteration {}", ranks_text(report.lost),
                            report.lost.size() > 1 ? "are" : "is", names(report.nodes_lost, problem), report.how,
-                           report.waits_for < 0 ? "go on" : fmt::format("wait for stage {}", report.waits_for),
+                           report.waits_for < 0 ? "go on"
+                                                : fmt::format("wait for stage {}, at most {},", report.waits_for,
+                                                              format_seconds(report.waits_s)),
                            report.iterations_done);
     const auto stages = [&text](const char* how, const std::vector<int>& which) {
         if (!which.empty())
@@ -104,13 +76,15 @@ std::string to_text(const RankPosition& position) {
                 {"commit", position.commit},
                 {"rests", position.rests},
                 {"progress", position.progress},
-                {"origin_s", position.origin_s}}
+                {"origin_s", position.origin_s},
+                {"switches", position.switches}}
         .dump();
 }
 
 RankPosition read_position(const std::string& text, int rank) {
     return read_from_peer(rank, text, [](const json& v) {
-        return RankPosition{v.at("iterations_done"), v.at("commit"), v.at("rests"), v.at("progress"), v.at("origin_s")};
+        return RankPosition{v.at("iterations_done"), v.at("commit"),   v.at("rests"),
+                            v.at("progress"),        v.at("origin_s"), v.at("switches")};
     });
 }
 
@@ -155,7 +129,9 @@ std::string to_text(const Agreement& agreement) {
                 {"onlookers", agreement.onlookers},
                 {"origin_s", agreement.origin_s},
                 {"at_s", agreement.at_s},
-                {"progress", agreement.progress}}
+                {"progress", agreement.progress},
+                {"switches", agreement.switches},
+                {"placement", agreement.placement}}
         .dump();
 }
 
@@ -178,18 +154,21 @@ Agreement read_agreement(const std::string& text) {
                          v.at("onlookers"),
                          v.at("origin_s"),
                          v.at("at_s"),
-                         v.at("progress")};
+                         v.at("progress"),
+                         v.at("switches"),
+                         v.at("placement")};
     });
 }
 
 Agreement agree(const std::vector<std::string>& positions) {
     Agreement agreement{.iterations_done = -1};
-    std::vector<int> done;
+    std::vector<int> done, switches;
     std::vector<RankPosition> under_way(positions.size());
     bool known = true;
     for (std::size_t rank = 0; rank < positions.size(); ++rank) {
         if (positions[rank].empty()) continue;
         auto position = read_position(positions[rank], static_cast<int>(rank));
+        if (position.iterations_done != RankPosition::has_come) switches.push_back(position.switches);
         if (position.iterations_done < 0) {
             if (position.iterations_done == RankPosition::torn)
                 agreement.torn = true;
@@ -207,6 +186,11 @@ Agreement agree(const std::vector<std::string>& positions) {
         if (position.iterations_done <= agreement.iterations_done) continue;
         agreement.iterations_done = position.iterations_done;
         agreement.commit = std::move(position.commit);
+    }
+    if (const auto [least, most] = std::minmax_element(switches.begin(), switches.end()); least != switches.end()) {
+        if (std::int64_t{*most} - *least > 1)
+            throw PeerFault(-1, fmt::format("has gone over to {} plans, another to {}", *most, *least));
+        agreement.switches = *most;
     }
     const auto behind = [&](int iterations) { return iterations < agreement.iterations_done; };
     const bool together = std::none_of(done.begin(), done.end(), behind);
@@ -265,10 +249,8 @@ PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const
 
 std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::vector<int>& ranks) {
     std::vector<NodeIndex> nodes;
-    for (const auto& ring : schedule.plan.stages)
-        for (const NodeIndex node : ring)
-            if (contains(ranks, schedule.rank_of[at(node)])) nodes.push_back(node);
-    std::sort(nodes.begin(), nodes.end());
+    for (NodeIndex node = 0; at(node) < schedule.rank_of.size(); ++node)
+        if (contains(ranks, schedule.rank_of[at(node)])) nodes.push_back(node);
     return nodes;
 }
 
@@ -277,36 +259,15 @@ RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody,
     std::vector<int> gone;
     for (int rank = 0; rank < everybody.ranks; ++rank)
         if (!contains(members, rank)) gone.push_back(rank);
-    auto schedule = make_schedule(
-        problem, plan_without(problem, everybody.plan, nodes_of_ranks(everybody, gone), controller), everybody);
+    std::vector<NodeIndex> missed;
+    for (const int rank : gone)
+        for (const int node : everybody.nodes_of(rank)) missed.emplace_back(node);
+    std::sort(missed.begin(), missed.end());
+    auto schedule = make_schedule(problem, plan_without(problem, everybody.plan, missed, controller), everybody);
     if (const auto why = find_deadlock(problem, schedule))
         throw InputError("ranks", "the plan for the ranks that are left comes to a deadlock: " + *why,
                          "every rank posts transfers in one order", "Go on with `skippipe resume`, with all ranks");
     return schedule;
-}
-
-void fetch_states(const RankSchedule& everybody, const std::vector<int>& members, const std::vector<int>& joined,
-                  ComputeBackend& compute, RankTransport& transport) {
-    const auto rank_of = [&](NodeIndex node) { return everybody.rank_of[at(node)]; };
-    for (const int rank : joined)
-        for (const auto& ring : everybody.plan.stages) {
-            std::vector<NodeIndex> there;
-            for (const NodeIndex node : ring)
-                if (rank_of(node) == rank) there.push_back(node);
-            const auto source = std::find_if(ring.begin(), ring.end(), [&](NodeIndex node) {
-                return contains(members, rank_of(node)) && !contains(joined, rank_of(node));
-            });
-            if (there.empty() || source == ring.end()) continue;
-            if (transport.rank() == rank_of(*source)) {
-                if (const auto state = compute.state(*source); !state.weights.empty())
-                    send_state(state, rank, transport);
-            } else if (transport.rank() == rank) {
-                const auto own = compute.state(there.front()).weights.size();
-                if (own == 0) continue;
-                const auto state = receive_state(own, rank_of(*source), transport);
-                for (const NodeIndex node : there) compute.set_state(node, state);
-            }
-        }
 }
 
 }  // namespace skippipe

@@ -30,6 +30,7 @@ struct RegroupReport {
     int lost_gradients = 0, dropped = 0;            ///< as in RecoveryReport
     std::string plan_json;  ///< in force from the next iteration that begins on; empty: none, the training waits
     int waits_for = -1;     ///< a stage of which no node is there: the training stands still until one is
+    double waits_s = 0;     ///< at most
     std::vector<int> rebuilt = {};          ///< stages that start from the last checkpoint, while the others go on
     std::vector<int> from_neighbours = {};  ///< stages that are made anew of those beside them
     std::vector<int> passed_over = {};      ///< stages of which no node is there, while the others train
@@ -51,6 +52,7 @@ struct RankPosition {
     int rests = not_begun;
     std::string progress = {};  ///< RankProgress of that as text, where rests is 0 or more
     double origin_s = 0;        ///< when that iteration began, common clock
+    int switches = 0;           ///< to another plan, so far
 };
 
 /// What rank 0 says to all when they have met.
@@ -72,6 +74,8 @@ struct Agreement {
     std::vector<int> onlookers = {};         ///< who came in the middle of it, and takes part in its sums alone
     double origin_s = 0, at_s = 0;           ///< when it began, common clock; and where it is, from then on
     std::vector<std::string> progress = {};  ///< RankPosition::progress of each rank that is as far as that
+    int switches = 0;                        ///< RankPosition::switches of the furthest
+    std::string placement = {};  ///< the plan with everybody there, for those who have come since the first switch
 
     bool goes_back() const { return !checkpoint.empty() && rebuilt.empty(); }
 };
@@ -84,7 +88,8 @@ std::string to_text(const Agreement& agreement);
 Agreement read_agreement(const std::string& text);
 
 /// The furthest of them. An iteration whose sums one rank has is over for all: each has given its own, and none can be
-/// more than that one behind. Throws PeerFault where that is not so. `positions` by rank, empty of those not there.
+/// more than that one behind; nor more than one switch to another plan. Throws PeerFault where that is not so.
+/// `positions` by rank, empty of those not there.
 Agreement agree(const std::vector<std::string>& positions);
 
 /// A rest of an iteration, as all ranks make it of what they have agreed on. `plan` and `before`: in force. Throws
@@ -96,16 +101,11 @@ struct PlannedRest {
 PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const Plan& plan, const Replan* before,
                     const std::vector<int>& members, const Agreement& agreement, RecoveryController& controller);
 
-/// Of the plan, ascending.
+/// All that they host, spares too; ascending.
 std::vector<NodeIndex> nodes_of_ranks(const RankSchedule& schedule, const std::vector<int>& ranks);
 
 /// The plan of everybody, for the members. Throws InputError where none can be.
 RankSchedule schedule_for(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& members,
                           RecoveryController& controller);
-
-/// Every member, after `follow`: nodes of ranks that joined get their stage from the first node on one that has not.
-/// Throws PeerFault where what comes has another size.
-void fetch_states(const RankSchedule& everybody, const std::vector<int>& members, const std::vector<int>& joined,
-                  ComputeBackend& compute, RankTransport& transport);
 
 }  // namespace skippipe

@@ -78,8 +78,10 @@ std::vector<int> stages_by_end(const std::vector<double>& end_s) {
 
 std::vector<int> RankSchedule::nodes_of(int rank) const {
     std::vector<int> nodes;
-    for (std::size_t n = 0; n < rank_of.size(); ++n)
-        if (rank_of[n] == rank) nodes.push_back(static_cast<int>(n));
+    for (const auto& ring : plan.stages)
+        for (const NodeIndex node : ring)
+            if (rank_of[at(node)] == rank) nodes.push_back(node);
+    std::sort(nodes.begin(), nodes.end());
     return nodes;
 }
 
@@ -106,23 +108,26 @@ std::vector<RankTransfer> RankSchedule::between(int from_rank, int to_rank) cons
     return found;
 }
 
-std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ranks) {
+bool nodes_may_move(const Experiment& experiment) {
+    return experiment.recovery.move_nodes_s > 0 && experiment.execution.clock == Clock::wall &&
+           experiment.execution.ranks > 1 && experiment.execution.transport != Transport::nccl;
+}
+
+std::vector<int> assign_ranks(const Topology& topology, const std::vector<NodeIndex>& nodes, int ranks) {
     std::vector<int> rank_of(topology.nodes.size(), -1), unnamed, load(at(ranks), 0);
-    for (const auto& stage : plan.stages)
-        for (const int node : stage) {
-            const auto& named = topology.nodes[at(node)].rank;
-            if (!named) {
-                unnamed.push_back(node);
-                continue;
-            }
-            if (*named < 0 || *named >= ranks)
-                throw InputError(fmt::format("/topology/nodes/{}/rank", node),
-                                 fmt::format("rank {} is not there", *named),
-                                 fmt::format("the run has ranks 0 to {}", ranks - 1),
-                                 "Name one of these, or leave it out, or raise execution.ranks");
-            rank_of[at(node)] = *named;
-            ++load[at(*named)];
+    for (const int node : nodes) {
+        const auto& named = topology.nodes[at(node)].rank;
+        if (!named) {
+            unnamed.push_back(node);
+            continue;
         }
+        if (*named < 0 || *named >= ranks)
+            throw InputError(fmt::format("/topology/nodes/{}/rank", node), fmt::format("rank {} is not there", *named),
+                             fmt::format("the run has ranks 0 to {}", ranks - 1),
+                             "Name one of these, or leave it out, or raise execution.ranks");
+        rank_of[at(node)] = *named;
+        ++load[at(*named)];
+    }
     const auto region = [&](int node) {
         const auto& id = topology.nodes[at(node)].region;
         return std::find_if(topology.regions.begin(), topology.regions.end(),
@@ -144,6 +149,16 @@ std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ra
                              fmt::format("the plan uses {} nodes", total),
                              fmt::format("Start at most {} ranks, or spread the nodes' ranks", total));
     return rank_of;
+}
+
+std::vector<int> assign_ranks(const Experiment& experiment, const Plan& plan) {
+    std::vector<NodeIndex> nodes;
+    for (const auto& ring : plan.stages) nodes.insert(nodes.end(), ring.begin(), ring.end());
+    if (nodes_may_move(experiment)) {
+        nodes.clear();
+        for (NodeIndex node = 0; at(node) < experiment.topology.nodes.size(); ++node) nodes.push_back(node);
+    }
+    return assign_ranks(experiment.topology, nodes, experiment.execution.ranks);
 }
 
 RankSchedule make_schedule(const Problem& problem, const Plan& plan, std::vector<int> rank_of, int ranks,

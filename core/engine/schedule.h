@@ -32,7 +32,7 @@ enum class TransferOrder { pairs, lanes };
 struct RankSchedule {
     int ranks = 1;
     Plan plan;                            ///< with a binding order where there are several ranks
-    std::vector<int> rank_of;             ///< of each node; -1: not used by the plan
+    std::vector<int> rank_of;             ///< of each node, also of spares; -1: it has no part in this
     std::vector<RankTransfer> transfers;  ///< between ranks, in the order in which the plan's timeline hands them over
     std::vector<int> reduce_order;        ///< stages, as the timeline ends them: the order of every rank's all-reduces
     /// Of each stage in reduce_order, how many of `transfers` are handed over before its last operation ends; empty:
@@ -44,7 +44,7 @@ struct RankSchedule {
     /// Of the rest of an iteration (schedule_of_rest): how many operations each node has still to start.
     std::optional<PerNode<std::size_t>> operations_left;
 
-    std::vector<int> nodes_of(int rank) const;
+    std::vector<int> nodes_of(int rank) const;         ///< that have a stage, ascending
     std::vector<int> stages_of(int rank) const;        ///< hosted there, in reduce_order
     std::vector<int> ranks_of_stage(int stage) const;  ///< ascending
     std::vector<RankTransfer> between(int from_rank, int to_rank) const;
@@ -55,10 +55,17 @@ PerNode<std::size_t> operations_of_nodes(const RankSchedule& schedule);
 /// Operations of each stage that run on the rank in an iteration, or in what is left of one.
 std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int rank);
 
-/// Deals the plan's nodes to `ranks` processes: where the topology names a rank, there; the others in equal shares,
-/// region by region and in the order drawn. Throws InputError where a rank would host nothing, or a named rank is not
-/// below `ranks`.
-std::vector<int> assign_ranks(const Topology& topology, const Plan& plan, int ranks);
+/// Whether nodes of a run by several ranks may go to other stages while it goes on. Not over NCCL, where each is dealt
+/// to a GPU with its stage.
+bool nodes_may_move(const Experiment& experiment);
+
+/// Deals nodes to `ranks` processes: where the topology names a rank, there; the others in equal shares, region by
+/// region and in the order drawn. Throws InputError where a rank would host nothing, or a named rank is not below
+/// `ranks`.
+std::vector<int> assign_ranks(const Topology& topology, const std::vector<NodeIndex>& nodes, int ranks);
+/// The plan's nodes, dealt to the experiment's ranks; all nodes where they may move: the deal is the same whoever has
+/// a stage now.
+std::vector<int> assign_ranks(const Experiment& experiment, const Plan& plan);
 
 /// The schedule of a plan that passed check_structure and runs to its end. For several ranks a plan without an order is
 /// bound to the order of its timeline.

@@ -8,7 +8,6 @@
 #include "core/engine/rank_timeline.h"
 #include "core/engine/training.h"
 #include "core/engine/wall_clock.h"
-#include "core/experiment/io.h"
 
 namespace skippipe {
 
@@ -32,7 +31,9 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
       everybody_(schedule),
       planner_(start.planner),
       ahead_(experiment.recovery.planning_s > 0 ? start.planner : nullptr, experiment.seed,
-             experiment.pipeline.plan_steps),
+             experiment.pipeline.plan_steps, nodes_may_move(experiment) ? experiment.recovery.move_nodes_s : 0),
+      placed_(start.position.members.placed),
+      held_(stage_of_nodes(schedule.plan, problem.nodes())),
       commits_(start.commits),
       watch_(start.position.machine_s),
       network_s_(start.position.network_s),
@@ -53,6 +54,7 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
     else if (!is_new_)
         execution_ = std::make_unique<PlanExecution>(experiment_, problem_, schedule, compute_, transport_);
     replanner_ = ReplanController(experiment_.recovery.policy);
+    if (!is_new_ && !network_) plan_ahead(everybody_.plan);
 }
 
 void Trainer::run() {
@@ -71,8 +73,9 @@ TrainingPosition Trainer::position() const {
             network_s_,
             watch_.total_s(),
             tokens_,
-            network_ ? network_->members()
-                     : Membership{.squared_norms = squared_norms_, .learning_rates = learning_rates_}};
+            network_
+                ? network_->members()
+                : Membership{.placed = placed_, .squared_norms = squared_norms_, .learning_rates = learning_rates_}};
 }
 
 bool Trainer::everybody_is_there() const { return transport_.members().size() == at(transport_.ranks()); }
@@ -98,8 +101,8 @@ bool Trainer::go_on() {
             told = command.stop                  ? stop_word
                    : transport_.somebody_waits() ? meet_word
                    : network_                    ? ""
-                   : everybody_is_there()        ? command.plan_json
                                                  : plan_made_anew();
+            if (told.empty() && !network_ && everybody_is_there()) told = command.plan_json;
         }
         told = transport_.broadcast(told);
         if (told == stop_word) return false;
@@ -111,28 +114,6 @@ bool Trainer::go_on() {
         if (!told.empty()) switch_plan(told);
         return true;
     }
-}
-
-Plan Trainer::plan_from(const std::string& plan_json) const {
-    Faults faults;
-    auto plan = parse_plan(parse_json(plan_json, faults), problem_, faults);
-    if (has_errors(faults)) throw InputError(faults);
-    return plan;
-}
-
-void Trainer::switch_plan(const std::string& plan_json) {
-    const auto plan = plan_from(plan_json);
-    if (plan.stages != schedule().plan.stages || plan.blocks != schedule().plan.blocks)
-        throw InputError("PLAN", "places nodes or blocks anew", "weights stay where they are while a run goes on",
-                         "Start a new run with it");
-    auto next = make_schedule(problem_, plan, schedule());
-    if (const auto why = find_deadlock(problem_, next))
-        throw InputError("PLAN", "comes to a deadlock: " + *why, "every rank posts transfers in one order",
-                         "Plan again");
-    if (everybody_is_there()) everybody_ = next;
-    go_over_to(std::move(next));
-    if (listener_) listener_->plan_switched(done_, schedule().plan, reason_);
-    reason_.clear();
 }
 
 void Trainer::lose(const TrainingCommand::Loss& loss) {
@@ -147,21 +128,6 @@ void Trainer::lose(const TrainingCommand::Loss& loss) {
         network_->commit(here.position);
     }
     network_->lose(done_, loss, network_s_);
-}
-
-std::string Trainer::plan_made_anew() {
-    if (!ahead_.ready()) return {};
-    const auto better = ahead_.take();
-    if (!better || find_deadlock(problem_, make_schedule(problem_, *better, everybody_))) return {};
-    reason_ = "planned anew for the nodes that are left";
-    return to_json(*better, problem_, nullptr).dump();
-}
-
-void Trainer::go_over_to(RankSchedule next) {
-    execution_.reset();  // first: a line book of the old plan is given back
-    compute_.follow(next);
-    transport_.follow(next);
-    execution_ = std::make_unique<PlanExecution>(experiment_, problem_, std::move(next), compute_, transport_);
 }
 
 void Trainer::commit(bool last) {
@@ -235,7 +201,7 @@ void Trainer::conclude(Commit commit, bool together) {
             lost = std::current_exception();
         }
         if (!together || lost) add_totals(schedule().plan, timeline);
-        add_absent(problem_, everybody_, absent_ranks(transport_), down_since_s, timeline);
+        add_absent(everybody_, held_, absent_ranks(transport_), down_since_s, timeline);
     }
     watch_.pause();
     if (listener_)

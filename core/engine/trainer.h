@@ -104,8 +104,8 @@ public:
         throw std::logic_error("nothing is kept that a training could go back to");
     }
     /// The same of a stage alone, while the others stay what they are.
-    virtual void rebuild(const std::string& newest, int stage) {
-        static_cast<void>(newest), static_cast<void>(stage);
+    virtual void rebuild(const std::string& newest, int stage, const Plan& in_force) {
+        static_cast<void>(newest), static_cast<void>(stage), static_cast<void>(in_force);
         throw std::logic_error("nothing is kept that a stage could start from");
     }
 };

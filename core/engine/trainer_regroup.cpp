@@ -7,6 +7,7 @@
 #include "core/base/index.h"
 #include "core/engine/rank_timeline.h"
 #include "core/engine/training.h"
+#include "core/engine/way_on.h"
 #include "core/experiment/io.h"
 
 namespace skippipe {
@@ -20,7 +21,8 @@ RankPosition Trainer::position_among_ranks() const {
     RankPosition position{.iterations_done = torn_     ? RankPosition::torn
                                              : is_new_ ? RankPosition::has_come
                                                        : done_,
-                          .commit = commit_};
+                          .commit = commit_,
+                          .switches = is_new_ ? 0 : switches_};
     under_way_.say(position);
     return position;
 }
@@ -43,6 +45,7 @@ void Trainer::regroup() {
     auto rest = under_way_.plan_rest(problem_, everybody_, met, agreement, is_new_, replanner_, transport_);
     report.planning_s = lap();
     report.waits_for = waits_for_ = agreement.waits_for;
+    if (waits_for_ >= 0) report.waits_s = longest_wait_s(experiment_.recovery, experiment_.failures);
     std::optional<RankSchedule> next;
     if (waits_for_ < 0) next = make_schedule(problem_, plan_from(agreement.plan_json), everybody_);
     if (rest) {
@@ -73,7 +76,7 @@ void Trainer::regroup() {
 
 void Trainer::give_weights(const std::vector<int>& members, const Agreement& agreement) {
     fetch_states(everybody_, members, agreement.joined, compute_, transport_);
-    for (const int stage : agreement.rebuilt) commits_->rebuild(agreement.checkpoint, stage);
+    for (const int stage : agreement.rebuilt) commits_->rebuild(agreement.checkpoint, stage, everybody_.plan);
     rebuild_from_neighbours(experiment_.model, everybody_, agreement.joined, agreement.neighbours, compute_,
                             transport_);
     if (!agreement.neighbours.empty()) learning_rates_.resize(everybody_.plan.stages.size(), 1);
@@ -103,6 +106,7 @@ Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::
     std::string told;
     if (transport_.rank() == 0) {
         auto agreement = agree(positions);
+        take_switches(agreement);
         choose_way(met, agreement);
         take_place(agreement);
         agreement.validation_due = validation_due_;
@@ -113,11 +117,13 @@ Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::
         if (agreement.waits_for < 0) {
             const auto next = schedule_for(problem_, everybody_, met.members, replanner_);
             agreement.plan_json = to_json(next.plan, problem_, nullptr).dump();
-            if (met.members.size() < at(transport_.ranks())) ahead_.begin(problem_, next.plan);
+            plan_ahead(next.plan);
         }
+        if (switches_ > 0) agreement.placement = to_json(everybody_.plan, problem_, nullptr).dump();
         told = to_text(agreement);
     }
     auto agreement = read_agreement(transport_.broadcast(told));
+    take_switches(agreement);
     take_place(agreement);
     validation_due_ = agreement.validation_due;
     validated_at_ = agreement.validated_at;

@@ -67,7 +67,8 @@ void Trainer::tell_setback(Setback setback, double going_back_s) {
 void Trainer::stand_still() {
     std::string told;
     if (controller_) {
-        const double until_s = stands_since_s_ + longest_wait_s(experiment_.failures);
+        const double longest_s = longest_wait_s(experiment_.recovery, experiment_.failures);
+        const double until_s = stands_since_s_ + longest_s;
         while (told.empty()) {
             if (transport_.must_regroup()) throw Aborted();
             if (controller_->next().stop)
@@ -75,7 +76,7 @@ void Trainer::stand_still() {
             else if (transport_.somebody_waits() || never_comes(everybody_, waits_for_, controller_->never_back()))
                 told = meet_word;
             else if (steady_s() > until_s)
-                throw nobody_came(problem_, everybody_, waits_for_);
+                throw nobody_came(problem_, everybody_, waits_for_, longest_s);
             else
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
         }

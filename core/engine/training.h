@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One rank's training while it runs (core/engine/trainer.h starts it): the loop over iterations in trainer.cpp,
-// meetings of ranks after losses and returns in trainer_regroup.cpp, what all go back to in trainer_setback.cpp.
+// going over to another plan in trainer_switch.cpp, meetings of ranks after losses and returns in trainer_regroup.cpp,
+// what all go back to in trainer_setback.cpp.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "core/engine/interrupted_iteration.h"
 #include "core/engine/plan_ahead.h"
 #include "core/engine/plan_execution.h"
+#include "core/engine/state_transfer.h"
 #include "core/engine/trainer.h"
 
 namespace skippipe {
@@ -51,10 +53,23 @@ private:
     void advance();
     /// Rank 0 tells the others: to stop, to take in who has come back, to go over to a plan, or nothing.
     bool go_on();
+    /// All ranks. Nobody goes over to it until all know it, and have what their nodes need where they go.
     void switch_plan(const std::string& plan_json);
+    /// To what all know: from here on it is done. The plan.
+    RankSchedule take_switch();
+    /// This rank has just come: its nodes are where the others say.
+    void settle_in(const Plan& placement);
+    /// Where the others are: one that had not heard that all know another plan goes over to it now.
+    void take_switches(const Agreement& agreement);
+    /// Nodes of this rank's members that have no stage in a plan.
+    std::vector<NodeIndex> spares(const Plan& plan) const;
+    /// Nodes of ranks that are not there, ascending.
+    std::vector<NodeIndex> missing() const;
+    /// On rank 0: plans for those who are there, where the placement was made for others.
+    void plan_ahead(const Plan& now);
     /// By hand, between two iterations. Whoever trains without failures of the document goes on as one with them.
     void lose(const TrainingCommand::Loss& loss);
-    /// Rank 0's, for the ranks that are left; "": none yet, or none that is better.
+    /// Rank 0's, for the ranks that are there; "": none yet, or none that is better.
     std::string plan_made_anew();
     void go_over_to(RankSchedule next);
     void commit(bool last);
@@ -104,8 +119,19 @@ private:
     std::optional<FailingNetwork> network_;  ///< where the drawn network has failures
     ReplanController replanner_;
     const Planner* planner_;
-    PlanAhead ahead_;                           ///< under the wall clock, on rank 0
-    std::string reason_;                        ///< of the plan that is gone over to; "": the controller's
+    PlanAhead ahead_;     ///< under the wall clock, on rank 0
+    std::string reason_;  ///< of the plan that is gone over to; "": the controller's
+    /// A plan that this rank knows and the others may not know yet, and what leads there.
+    struct Switch {
+        RankSchedule next;
+        std::vector<NodeMove> moves;
+        FetchedStates fetched;
+        std::vector<NodeIndex> without;  ///< who was not there when it was made
+    };
+    std::optional<Switch> switch_;
+    int switches_ = 0;                          ///< so far
+    Membership::Placed placed_;                 ///< for whom nodes are where they are; wall clock, rank 0's
+    PerNode<StageIndex> held_;                  ///< the stage that each node has, or had last
     std::unique_ptr<PlanExecution> execution_;  ///< where network_ has none
     CommitListener* commits_;
     Stopwatch watch_;

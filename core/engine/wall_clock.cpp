@@ -11,7 +11,8 @@
 namespace skippipe {
 
 int default_workers(const Experiment& experiment, const RankSchedule& schedule, int rank, int ranks_on_host) {
-    if (experiment.execution.compute == Compute::cost) return static_cast<int>(schedule.nodes_of(rank).size());
+    if (experiment.execution.compute == Compute::cost)  // also of spares, which may get a stage
+        return static_cast<int>(std::count(schedule.rank_of.begin(), schedule.rank_of.end(), rank));
     if (experiment.execution.threads > 0) return experiment.execution.threads;
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks_on_host));
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base/format.h"
 #include "core/base/index.h"
 
 namespace skippipe {
@@ -118,21 +119,21 @@ WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recove
     return way;
 }
 
-double longest_wait_s(const std::vector<Failure>& failures) {
-    constexpr double until_it_has_read_s = 600;
+double longest_wait_s(const Recovery& recovery, const std::vector<Failure>& failures) {
     double longest_s = 0;
     for (const auto& failure : failures)
         if (failure.kind == FailureKind::crash || failure.kind == FailureKind::stage_loss)
             longest_s = std::max(longest_s, failure.rejoin_after_s.value_or(0));
-    return longest_s + until_it_has_read_s;
+    return longest_s + recovery.wait_s;
 }
 
-InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage) {
+InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage, double waited_s) {
     const int rank = everybody.rank_of[at(everybody.plan.stages[at(stage)].front())];
     return {fmt::format("rank {}", rank),
-            fmt::format("stage {} has no node left, and rank {} (nodes {}) has not come back", stage, rank,
-                        names_of_rank(problem, everybody, rank)),
-            "the others have waited for it to go back to a checkpoint together", two_ranks};
+            fmt::format("stage {} has no node left, and rank {} (nodes {}) has not come back in {}", stage, rank,
+                        names_of_rank(problem, everybody, rank), format_seconds(waited_s)),
+            "so long the others wait for who is started again (recovery.wait_s, and what the document's failures last)",
+            two_ranks};
 }
 
 }  // namespace skippipe

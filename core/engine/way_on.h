@@ -40,11 +40,11 @@ WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recove
 /// Whether no node of the stage is on a rank that may come back.
 bool never_comes(const RankSchedule& everybody, int stage, const std::vector<int>& never_back);
 
-/// How long the others stand still for a stage without a node: who is started again has its data to read, and who a
-/// crash or the loss of a stage kills comes back when the document says.
-double longest_wait_s(const std::vector<Failure>& failures);
+/// How long the others stand still for a stage without a node: who is started again has its data to read (`wait_s`),
+/// and who a crash or the loss of a stage kills comes back when the document says.
+double longest_wait_s(const Recovery& recovery, const std::vector<Failure>& failures);
 
-/// That nobody has come for a stage that all have waited for.
-InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage);
+/// That nobody has come for a stage that all have waited for so long.
+InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage, double waited_s);
 
 }  // namespace skippipe

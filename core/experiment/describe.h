@@ -422,6 +422,13 @@ void describe(V& v, T& r) {
            .unit = "s",
            .min = 0,
            .max = 1e6});
+    v("wait_s", r.wait_s,
+      Info{.doc = "Wall clock: how long ranks stand still at most for one that a stage cannot do without, besides the "
+                  "longest time until a crash or a lost stage of this document is over; then the run ends. 0: where no "
+                  "failure says that it comes back, at once, as under a launcher that starts nobody again",
+           .unit = "s",
+           .min = 0,
+           .max = 1e6});
 }
 
 template <class V, PartOf<Execution> T>

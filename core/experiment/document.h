@@ -201,6 +201,7 @@ struct Recovery {
         30;  ///< network time until a checkpoint is read and training goes on (restart, coordinator_loss)
     double planning_s = 5;  ///< network time until a plan made anew for those who are left is in force; 0: none is made
     double move_nodes_s = 0;  ///< network time that nodes may take to go to other stages for it; 0: they stay
+    double wait_s = 600;      ///< wall clock: longest wait for a rank that a stage needs, beside what failures last
     bool operator==(const Recovery&) const = default;
 };
 

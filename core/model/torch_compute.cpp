@@ -110,7 +110,8 @@ TorchCompute::TorchCompute(const Experiment& experiment, const Plan& plan, Batch
 
 TorchCompute::~TorchCompute() = default;
 
-bool TorchCompute::needs_data(const RankSchedule& schedule, int rank) {
+bool TorchCompute::needs_data(const Experiment& experiment, const RankSchedule& schedule, int rank) {
+    if (nodes_may_move(experiment)) return true;
     const auto& data_nodes = schedule.plan.stages.front();
     return std::any_of(data_nodes.begin(), data_nodes.end(),
                        [&](int node) { return schedule.rank_of[at(node)] == rank; });

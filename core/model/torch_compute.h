@@ -19,7 +19,7 @@ namespace skippipe {
 /// the sums are those of B.
 class TorchCompute final : public ComputeBackend {
 public:
-    /// `batches`: on ranks that host data nodes (needs_data). `workers` 0: one a core.
+    /// `batches`: on ranks that host data nodes, or may do so later (needs_data). `workers` 0: one a core.
     /// Throws InputError where a device is missing, or plan and model do not fit.
     TorchCompute(const Experiment& experiment, const RankSchedule& schedule, int rank, std::optional<Batches> batches,
                  int workers);
@@ -27,7 +27,7 @@ public:
     TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int workers);
     ~TorchCompute() override;
 
-    static bool needs_data(const RankSchedule& schedule, int rank);
+    static bool needs_data(const Experiment& experiment, const RankSchedule& schedule, int rank);
 
     void follow(const RankSchedule& schedule) override;
     void begin_iteration(int iteration) override;
@@ -39,7 +39,8 @@ public:
     void lose(int node) override;
     void go_on(const Replan& rest) override;
     void rejoin(int node, int sibling) override;
-    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) override;
+    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves,
+              const FetchedStates& fetched = {}) override;
     void rebuild(int node, const std::vector<NeighbourWeights>& from, double learning_rate) override;
     StageSum reduce(int stage, RankTransport& transport) override;
     PieceSums* piece_sums() override;

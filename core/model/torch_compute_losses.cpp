@@ -91,23 +91,30 @@ void TorchCompute::rebuild(int node, const std::vector<NeighbourWeights>& from, 
 }
 
 /// A node that had no stage, or another one, is made anew; what rounding left of a stage stays with it.
-void TorchCompute::move(const RankSchedule& schedule, const std::vector<NodeMove>& moves) {
+void TorchCompute::move(const RankSchedule& schedule, const std::vector<NodeMove>& moves,
+                        const FetchedStates& fetched) {
     auto& self = *implementation_;
     self.settle();
     self.give_up_all();
-    const auto owed = residuals().gradients;
-    std::map<int, StageState> given;
+    auto owed = residuals().gradients;
+    owed.insert(owed.end(), fetched.owed.begin(), fetched.owed.end());
+    auto given = fetched.stages;
+    const auto is_here = [&](int node) { return schedule.rank_of[at(node)] == self.rank; };
     for (const auto& move : moves)
-        if (move.from >= 0 && !given.contains(move.stage)) given.emplace(move.stage, state(move.from));
+        if (move.from >= 0 && is_here(move.node) && !given.contains(move.stage))
+            given.emplace(move.stage, state(move.from));
     for (const auto& move : moves) {
+        if (!is_here(move.node)) continue;
         auto& node = self.nodes.at(at(move.node));
         node.reset();
         std::erase(self.lost, move.node);
         if (move.stage < 0) continue;
         node.emplace(empty_node(self.experiment, move.node, move.stage, schedule.plan.blocks[at(move.stage)]));
-        set_state(move.node, given.at(move.stage));
+        if (move.from >= 0) set_state(move.node, given.at(move.stage));
     }
     follow(schedule);
+    for (std::size_t stage = 0; stage < self.sums.size(); ++stage)
+        if (self.copies_of(static_cast<int>(stage)).nodes.empty()) self.sums[stage].reset();
     self.take_over(owed);
 }
 

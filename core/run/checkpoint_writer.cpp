@@ -75,8 +75,7 @@ void CheckpointWriter::begin(const TrainingPosition& position, const Plan& in_fo
         const auto first = std::find_if(ring.begin(), ring.end(), is_there);
         if (first != ring.end() && schedule_.rank_of[static_cast<std::size_t>(*first)] == rank)
             copy->stages.emplace_back(static_cast<int>(stage), compute_.state(*first));
-        const auto computes = [&] { return !compute_.weights(schedule_.nodes_of(rank).front()).empty(); };
-        if (first == ring.end() && rank == 0 && computes()) copy->of_nobody.push_back(static_cast<int>(stage));
+        if (first == ring.end() && rank == 0 && what_.computes) copy->of_nobody.push_back(static_cast<int>(stage));
     }
     copy->residuals = compute_.residuals();
     publish_ = [this, folder = folder(), manifest = std::move(manifest), begun_s, copied_s = steady_s()] {
@@ -108,21 +107,24 @@ std::string CheckpointWriter::newest() {
 }
 
 /// Nodes of the stage that are here become what it was.
-void CheckpointWriter::take(const fs::path& folder, const CheckpointManifest& manifest, int stage) {
+void CheckpointWriter::take(const fs::path& folder, const CheckpointManifest& manifest, const Plan& in_force,
+                            int stage) {
     StageState state;
-    for (const NodeIndex node : schedule_.plan.stages[static_cast<std::size_t>(stage)]) {
+    for (const NodeIndex node : in_force.stages[static_cast<std::size_t>(stage)]) {
         if (schedule_.rank_of[static_cast<std::size_t>(node)] != transport_.rank()) continue;
         if (state.weights.empty()) state = read_stage(folder, manifest, stage);
         if (!state.weights.empty()) compute_.set_state(node, state);
     }
 }
 
-void CheckpointWriter::rebuild(const std::string& newest, int stage) { take(newest, read_manifest(newest), stage); }
+void CheckpointWriter::rebuild(const std::string& newest, int stage, const Plan& in_force) {
+    take(newest, read_manifest(newest), in_force, stage);
+}
 
 TrainingPosition CheckpointWriter::go_back(const std::string& newest, const Plan& in_force) {
     const auto manifest = read_manifest(newest);
     for (std::size_t stage = 0; stage < in_force.stages.size(); ++stage)
-        take(newest, manifest, static_cast<int>(stage));
+        take(newest, manifest, in_force, static_cast<int>(stage));
     auto residuals = read_residuals(newest, manifest);
     if (manifest.plan_json != to_json(in_force, what_.problem, nullptr).dump()) residuals.messages.clear();
     compute_.set_residuals(residuals);

@@ -26,10 +26,11 @@ public:
         CheckpointManifest run;                  ///< what is the same in all manifests
         std::filesystem::path begins_with = {};  ///< the one after `begins_at`, where there is one already
         bool goes_back = false;                  ///< the start is one too: written before the first iteration begins
+        bool computes = true;                    ///< false: stages have no weights
     };
     using Tell = std::function<void(const protocol::Message&)>;
 
-    /// `schedule`: of ranks and stages. `tell` is empty but on rank 0. All outlive it.
+    /// `schedule`: which nodes are whose. `tell` is empty but on rank 0. All outlive it.
     CheckpointWriter(What what, const RankSchedule& schedule, ComputeBackend& compute, RankTransport& transport,
                      Tell tell);
     ~CheckpointWriter() override;
@@ -41,7 +42,7 @@ public:
     const PerStage<std::vector<NodeIndex>>& stages() const { return stages_; }
     void regrouped() override;
     std::string newest() override;
-    void rebuild(const std::string& newest, int stage) override;
+    void rebuild(const std::string& newest, int stage, const Plan& in_force) override;
     TrainingPosition go_back(const std::string& newest, const Plan& in_force) override;
 
 private:
@@ -49,7 +50,7 @@ private:
 
     void begin(const TrainingPosition& position, const Plan& in_force);
     void settle(bool wait);
-    void take(const std::filesystem::path& folder, const CheckpointManifest& manifest, int stage);
+    void take(const std::filesystem::path& folder, const CheckpointManifest& manifest, const Plan& in_force, int stage);
     void keep(const std::filesystem::path& folder, int iterations);
     void publish(const std::filesystem::path& folder, const CheckpointManifest& of, double held_s, double copied_s);
     void start(std::function<void()> work);

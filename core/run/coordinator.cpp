@@ -15,8 +15,7 @@ Run::Run(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgr
       progress_(progress),
       recorder_(recorder),
       plan_(job.plan),
-      failures_(job.experiment, job.problem, job.plan.stages,
-                assign_ranks(job.experiment.topology, job.plan, job.experiment.execution.ranks)) {
+      failures_(job.experiment, job.problem, job.plan.stages, assign_ranks(job.experiment, job.plan)) {
     if (job.origin && !job.origin->fork) outcome_.run = job.origin->run;
 }
 

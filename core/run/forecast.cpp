@@ -30,8 +30,7 @@ Forecast::Forecast(const Experiment& experiment, const Problem& problem, const P
     : experiment_(experiment),
       problem_(problem),
       machines_(machines_of(experiment, problem, machines)),
-      schedule_(make_schedule(problem, plan, assign_ranks(experiment.topology, plan, experiment.execution.ranks),
-                              experiment.execution.ranks)) {
+      schedule_(make_schedule(problem, plan, assign_ranks(experiment, plan), experiment.execution.ranks)) {
     if (calibrate) costs_.emplace(problem, !experiment.execution.shape_links);
 }
 

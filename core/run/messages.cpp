@@ -120,6 +120,7 @@ struct Writer {
                 {"dropped", r.dropped},
                 {"plan", r.plan_json},
                 {"waits_for", r.waits_for},
+                {"waits_s", r.waits_s},
                 {"rebuilt", r.rebuilt},
                 {"from_neighbours", r.from_neighbours},
                 {"passed_over", r.passed_over}};
@@ -227,6 +228,7 @@ Message read(const json& v) {
                           count(v.at("dropped")),
                           v.at("plan"),
                           v.at("waits_for"),
+                          v.at("waits_s"),
                           v.at("rebuilt"),
                           v.at("from_neighbours"),
                           v.at("passed_over")}};

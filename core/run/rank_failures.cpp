@@ -35,6 +35,18 @@ RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,
       stages_(std::move(stages)),
       rank_of_(std::move(rank_of)) {}
 
+void RankFailures::follow(const PerStage<std::vector<NodeIndex>>& stages) {
+    const auto stays = [&](StageIndex stage, NodeIndex node) {
+        return std::find(stages_[stage].begin(), stages_[stage].end(), node) != stages_[stage].end();
+    };
+    for (StageIndex stage = 0; at(stage) < stages.size(); ++stage)
+        for (const NodeIndex node : stages[stage])
+            if (!stays(stage, node)) {
+                stages_ = stages;
+                return;
+            }
+}
+
 void RankFailures::begin_iteration(int iteration, double network_s, double expected_s) {
     if (experiment_.failures.empty() || experiment_.execution.clock == skippipe::Clock::virtual_time) return;
     const auto now = std::chrono::steady_clock::now();

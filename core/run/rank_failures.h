@@ -30,6 +30,9 @@ public:
                  std::vector<int> rank_of);
 
     const std::vector<int>& rank_of() const { return rank_of_; }
+    /// A plan is in force. Where its nodes have changed their stages, those are what is lost with a stage from now on;
+    /// a plan for those who are left alone changes nothing.
+    void follow(const PerStage<std::vector<NodeIndex>>& stages);
     /// An iteration begins now, at `network_s` of the run's clock, and lasts about `expected_s`.
     void begin_iteration(int iteration, double network_s, double expected_s);
     /// Those whose time has come; each once.

@@ -67,6 +67,7 @@ void Run::receive(const protocol::Regrouped& m) {
     const auto what = describe(report, job_.problem);
     if (!report.plan_json.empty()) {
         plan_ = plan_of(report.plan_json);
+        failures_.follow(plan_.stages);
         recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);
     }
     log_.warn(what);

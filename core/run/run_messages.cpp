@@ -70,6 +70,8 @@ void Run::receive(const protocol::PlanSwitched& m) {
     if (!m.why.empty()) why = m.why;
     if (!why) return;
     plan_ = plan_of(m.plan_json);
+    failures_.follow(plan_.stages);
+    if (plan_.stages != job_.plan.stages) forecast_.reset();  // it knows one placement
     outcome_.plan_changes.push_back({m.iteration, *why});
     recorder_.plan(outcome_.run, m.iteration, to_json(plan_, job_.problem, nullptr).dump(), *why);
     log_.info(fmt::format("another plan from iteration {} on: {}", m.iteration + 1, *why));

@@ -223,7 +223,8 @@ private:
                 std::move(run),
                 job_.start_from,
                 transport_.ranks() > 1 &&
-                    (recovery.policy == RecoveryPolicy::restart || recovery.rebuild != StageRebuild::disk)};
+                    (recovery.policy == RecoveryPolicy::restart || recovery.rebuild != StageRebuild::disk),
+                computes()};
     }
 
     /// Every rank writes its stages into one folder.

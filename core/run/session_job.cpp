@@ -29,8 +29,7 @@ RankSchedule schedule_of(const Work& work) {
     const int ranks = work.experiment.execution.ranks;
     const auto order =
         work.experiment.execution.transport == Transport::nccl ? TransferOrder::lanes : TransferOrder::pairs;
-    return make_schedule(work.problem, work.plan, assign_ranks(work.experiment.topology, work.plan, ranks), ranks,
-                         order);
+    return make_schedule(work.problem, work.plan, assign_ranks(work.experiment, work.plan), ranks, order);
 }
 
 void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalRank local) {

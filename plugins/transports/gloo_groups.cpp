@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/engine/launch.h"
 #include "core/planner/timeline/memory.h"
@@ -109,18 +110,25 @@ void GlooGroups::follow(const RankSchedule& schedule) {
             if (edge.sends())
                 for (const auto& transfer : edge.transfers()) edge_of_[transfer.number] = &edge;
         }
+    stages_.clear();
     for (int stage = 0; stage < static_cast<int>(schedule.plan.stages.size()); ++stage) {
         const auto hosts = schedule.ranks_of_stage(stage);
-        const auto me = std::find(hosts.begin(), hosts.end(), rank());
-        if (hosts.size() < 2 || me == hosts.end() || stages_.contains(stage)) continue;
-        const int peer = hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1;
-        StageGroup group{connect(fmt::format("stage/{}", stage), peer, static_cast<int>(me - hosts.begin()),
-                                 static_cast<int>(hosts.size())),
-                         peer};
-        const std::lock_guard lock(mutex_);
-        stages_[stage] = std::move(group);
+        if (hosts.size() > 1 && std::find(hosts.begin(), hosts.end(), rank()) != hosts.end())
+            stages_[stage] = &group_of(stage, hosts);
     }
     check();
+}
+
+/// That is there, or is made now: under a name that no other ranks of the stage have had since they met.
+GlooGroups::StageGroup& GlooGroups::group_of(int stage, const std::vector<int>& hosts) {
+    if (const auto known = hosts_.find({stage, hosts}); known != hosts_.end()) return known->second;
+    const auto me = std::find(hosts.begin(), hosts.end(), rank());
+    const int peer = hosts.size() == 2 ? hosts[*me == hosts[0] ? 1 : 0] : -1;
+    StageGroup group{connect(fmt::format("stage/{}/{}", stage, fmt::join(hosts, "-")), peer,
+                             static_cast<int>(me - hosts.begin()), static_cast<int>(hosts.size())),
+                     peer};
+    const std::lock_guard lock(mutex_);
+    return hosts_.emplace(std::pair(stage, hosts), std::move(group)).first->second;
 }
 
 /// That is there, or is made now.
@@ -180,7 +188,7 @@ void GlooGroups::abort() noexcept {
         changed_.notify_all();
         for (const auto& [ends, edge] : edges_) edge->wake();
         for (const auto& [ends, edge] : edges_) edge->break_up();
-        for (const auto& [stage, hosts] : stages_) hosts.group->break_up();
+        for (const auto& [hosts, made] : hosts_) made.group->break_up();
         star_.break_up();
     }
     broken_.raise(std::make_exception_ptr(Aborted()));
@@ -214,7 +222,7 @@ void GlooGroups::all_reduce(int stage, std::span<float> values) {
     check();
     const auto found = stages_.find(stage);
     if (found == stages_.end() || values.empty()) return;
-    guarded(found->second.peer, [&] { mesh_all_reduce(found->second.group, values); });
+    guarded(found->second->peer, [&] { mesh_all_reduce(found->second->group, values); });
 }
 
 std::vector<std::vector<double>> GlooGroups::gather_stage(int stage, const std::vector<double>& values) {
@@ -222,10 +230,10 @@ std::vector<std::vector<double>> GlooGroups::gather_stage(int stage, const std::
     const auto found = stages_.find(stage);
     if (found == stages_.end()) return {values};
     std::vector<std::vector<double>> result;
-    guarded(found->second.peer, [&] { result = mesh_all_gather(found->second.group, values); });
+    guarded(found->second->peer, [&] { result = mesh_all_gather(found->second->group, values); });
     for (const auto& of_rank : result)
         for (const double value : of_rank)
-            if (!std::isfinite(value)) throw PeerFault(found->second.peer, "told a number that is none");
+            if (!std::isfinite(value)) throw PeerFault(found->second->peer, "told a number that is none");
     return result;
 }
 

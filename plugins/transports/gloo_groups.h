@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plugins/transports/gloo.h"
@@ -66,6 +67,7 @@ private:
 
     Group connect(const std::string& name, int peer, int group_rank, int size);
     Edge& edge_between(int from, int to);
+    StageGroup& group_of(int stage, const std::vector<int>& hosts);
     void guarded(int peer, const std::function<void()>& work);
     void wait_for_abort();
     void tell_broken(std::exception_ptr error);
@@ -82,8 +84,9 @@ private:
 
     std::mutex mutex_;  ///< of the maps' shape, and of what follows
     std::condition_variable changed_;
-    std::map<std::pair<int, int>, std::unique_ptr<Edge>> edges_;  ///< by both ranks, sender first
-    std::map<int, StageGroup> stages_;
+    std::map<std::pair<int, int>, std::unique_ptr<Edge>> edges_;    ///< by both ranks, sender first
+    std::map<std::pair<int, std::vector<int>>, StageGroup> hosts_;  ///< by stage and its ranks, once made
+    std::map<int, StageGroup*> stages_;                             ///< of the schedule
     GlooStar star_;
     std::unordered_map<int, Edge*> edge_of_;  ///< by number of the transfer
     BreakSignal broken_;

@@ -18,6 +18,7 @@
 #include <memory>
 
 #include <arpa/inet.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -155,6 +156,11 @@ public:
         for (const auto& variable : own)
             environment.insert(variable.section(QLatin1Char('='), 0, 0), variable.section(QLatin1Char('='), 1));
         result.process->setProcessEnvironment(environment);
+        // Where the test is cut off, all that it has started ends with it: workers end with their `skippipe`.
+        result.process->setChildProcessModifier([test = ::getpid()] {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() != test) ::_exit(1);  // it was cut off before that
+        });
         result.process->start(executable, arguments);
         return result;
     }

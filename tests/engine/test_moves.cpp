@@ -95,6 +95,7 @@ private Q_SLOTS:
         QTest::newRow("one that is to be left out") << 7 << "node 3 keeps stage 1";
         QTest::newRow("no line") << 8 << "no line from node 2 to node 1";
         QTest::newRow("a stage that there is not") << 9 << "node 1 moves to stage 2";
+        QTest::newRow("one that there is not") << 11 << "node 5 moves, of 5";
     }
 
     void faults() {
@@ -112,6 +113,7 @@ private Q_SLOTS:
         if (which == 5) moves.front().stage = 0;
         if (which == 6) moves.push_back({2, 1, 3});
         if (which == 7) moves.pop_back();
+        if (which == 11) moves.push_back({5, 1, 2});
         if (which == 9) moves.front().stage = 2;
         QCOMPARE(
             QString::fromStdString(fault_of_moves(which == 8 ? without_line(2, 1) : network(), before, after, moves)),

@@ -85,10 +85,24 @@ private Q_SLOTS:
         }
     }
 
+    /// A switch that one has made all know; who has just come has made none.
+    void all_have_the_plan_that_one_has() {
+        const auto after = [](int switches, int done = 4) {
+            return to_text(RankPosition{.iterations_done = done, .switches = switches});
+        };
+        QCOMPARE(agree({after(2), after(2)}).switches, 2);
+        QCOMPARE(agree({after(2), "", after(3)}).switches, 3);
+        QCOMPARE(agree({after(3), after(2)}).switches, 3);
+        QCOMPARE(agree({after(3), after(0, RankPosition::has_come)}).switches, 3);
+        QCOMPARE(agree({after(3), after(3, RankPosition::torn)}).switches, 3);
+        QVERIFY(!fault_of([&] { agree({after(1), after(3)}); }).empty());
+        QVERIFY(!fault_of([&] { agree({after(-2'147'483'647), after(2'147'483'647)}); }).empty());
+    }
+
     void agreements_travel() {
         const NeighbourRebuild rebuild{2, {{1, 0.25}, {3, 0.75}}, 1.21};
-        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", {2},    {rebuild}, {1}, 1, true, 3,
-                              4, "{}",           1,   {1},  0.25,   1. / 3, {"{}", ""}};
+        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", {2},    {rebuild},  {1}, 1,    true, 3,
+                              4, "{}",           1,   {1},  0.25,   1. / 3, {"{}", ""}, 7,   "{1}"};
         const auto got = read_agreement(to_text(given));
         QCOMPARE(got.iterations_done, given.iterations_done);
         QVERIFY(got.commit == given.commit);
@@ -105,6 +119,8 @@ private Q_SLOTS:
         QCOMPARE(got.validated_at, 3);
         QCOMPARE(got.committed_at, 4);
         QCOMPARE(got.plan_json, given.plan_json);
+        QCOMPARE(got.switches, 7);
+        QCOMPARE(got.placement, given.placement);
         QCOMPARE(got.rests, 1);
         QCOMPARE(got.onlookers, given.onlookers);
         QCOMPARE(got.origin_s, given.origin_s);
@@ -197,11 +213,13 @@ private Q_SLOTS:
             return Failure{.kind = kind, .target = "n1", .at_s = 1, .rejoin_after_s = 50};
         };
         using enum FailureKind;
-        QCOMPARE(longest_wait_s({}), 600.0);
-        QCOMPARE(longest_wait_s({{.kind = crash, .target = "n1", .at_s = 1}}), 600.0);
-        QCOMPARE(longest_wait_s({lasting(crash)}), 650.0);
-        QCOMPARE(longest_wait_s({lasting(stage_loss), lasting(crash)}), 650.0);
-        QCOMPARE(longest_wait_s({lasting(slow_down), lasting(link_cut), lasting(jitter)}), 600.0);
+        QCOMPARE(longest_wait_s({}, {}), 600.0);
+        QCOMPARE(longest_wait_s({}, {{.kind = crash, .target = "n1", .at_s = 1}}), 600.0);
+        QCOMPARE(longest_wait_s({}, {lasting(crash)}), 650.0);
+        QCOMPARE(longest_wait_s({}, {lasting(stage_loss), lasting(crash)}), 650.0);
+        QCOMPARE(longest_wait_s({}, {lasting(slow_down), lasting(link_cut), lasting(jitter)}), 600.0);
+        QCOMPARE(longest_wait_s({.wait_s = 0}, {}), 0.0);
+        QCOMPARE(longest_wait_s({.wait_s = 0}, {lasting(crash)}), 50.0);
     }
 
     /// By the squared norms of their gradients, where these are known; the first stage has no neighbour like it.

@@ -270,14 +270,27 @@ private Q_SLOTS:
         topology.regions = {{"x"}, {"y"}};
         for (int n = 0; n < 5; ++n)
             topology.nodes.push_back({.id = "n" + std::to_string(n), .region = n % 2 == 0 ? "x" : "y"});
-        Plan plan{.stages = {{0, 1}, {2, 3, 4}}};
-        QCOMPARE(assign_ranks(topology, plan, 2), (std::vector<int>{0, 1, 0, 1, 0}));
+        const std::vector<NodeIndex> nodes{0, 1, 2, 3, 4};
+        QCOMPARE(assign_ranks(topology, nodes, 2), (std::vector<int>{0, 1, 0, 1, 0}));
         topology.nodes[0].rank = 1;
-        QCOMPARE(assign_ranks(topology, plan, 2), (std::vector<int>{1, 0, 0, 1, 0}));
+        QCOMPARE(assign_ranks(topology, nodes, 2), (std::vector<int>{1, 0, 0, 1, 0}));
         topology.nodes[0].rank = 2;
-        QVERIFY_THROWS_EXCEPTION(InputError, assign_ranks(topology, plan, 2));
+        QVERIFY_THROWS_EXCEPTION(InputError, assign_ranks(topology, nodes, 2));
         topology.nodes[0].rank.reset();
-        QVERIFY_THROWS_EXCEPTION(InputError, assign_ranks(topology, plan, 6));
+        QVERIFY_THROWS_EXCEPTION(InputError, assign_ranks(topology, nodes, 6));
+    }
+
+    /// Where nodes may go to other stages a resumed run deals them as the run did, whoever has a stage by then.
+    void spares_are_dealt_out() {
+        Experiment experiment;
+        for (int n = 0; n < 5; ++n) experiment.topology.nodes.push_back({.id = "n" + std::to_string(n)});
+        experiment.execution.clock = Clock::wall;
+        experiment.execution.ranks = 2;
+        const Plan plan{.stages = {{0, 1}, {3, 4}}}, fewer{.stages = {{0}, {1}}};
+        QCOMPARE(assign_ranks(experiment, plan), (std::vector<int>{0, 0, -1, 1, 1}));
+        experiment.recovery.move_nodes_s = 1;
+        QCOMPARE(assign_ranks(experiment, plan), (std::vector<int>{0, 0, 0, 1, 1}));
+        QCOMPARE(assign_ranks(experiment, fewer), assign_ranks(experiment, plan));
     }
 };
 

@@ -326,7 +326,9 @@ private:
     /// Texts of the ranks named, once all have given theirs.
     std::vector<std::string> round(const std::string& name, const std::vector<int>& members, const std::string& mine) {
         check();
-        const auto key = name + "/" + std::to_string(count_[name]++);
+        std::string of = name;  // who has come to a stage since has not counted what the others did without it
+        for (const int member : members) of += "/" + std::to_string(member);
+        const auto key = of + "/" + std::to_string(count_[of]++);
         std::unique_lock lock(exchange_.mutex);
         check();
         for (const int member : members) exchange_.rounds[key + "/" + std::to_string(member)];

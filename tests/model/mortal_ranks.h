@@ -111,6 +111,9 @@ public:
     void set_state(int node, const StageState& state) override { inner_.set_state(node, state); }
     RoundingResiduals residuals() const override { return inner_.residuals(); }
     void set_residuals(const RoundingResiduals& residuals) override { inner_.set_residuals(residuals); }
+    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves, const FetchedStates& fetched) override {
+        inner_.move(schedule, moves, fetched);
+    }
     void rebuild(int node, const std::vector<NeighbourWeights>& from, double learning_rate) override {
         inner_.rebuild(node, from, learning_rate);
     }

@@ -92,7 +92,7 @@ Trained train_ranks(const Case& c, const Experiment& experiment) {
             threads.emplace_back([&, rank] {
                 ThreadTransport transport(exchange, schedule, rank);
                 std::optional<Batches> batches;
-                if (TorchCompute::needs_data(schedule, rank)) batches = make_batches(experiment);
+                if (TorchCompute::needs_data(experiment, schedule, rank)) batches = make_batches(experiment);
                 auto& compute = trained.ranks[static_cast<std::size_t>(rank)];
                 compute = std::make_unique<TorchCompute>(experiment, schedule, rank, std::move(batches), 1);
                 train(experiment, problem, schedule, *compute, transport, rank == 0 ? &trained.heard : nullptr,

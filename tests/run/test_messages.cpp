@@ -9,7 +9,9 @@
 
 #include "core/base/rng.h"
 #include "core/engine/build_id.h"
+#include "core/engine/moves.h"
 #include "core/engine/regroup.h"
+#include "core/engine/state_transfer.h"
 #include "core/experiment/io.h"
 #include "core/run/coordinator.h"
 #include "core/run/session.h"
@@ -146,14 +148,17 @@ private Q_SLOTS:
         for (const auto& message : one_of_each("{}")) messages.push_back(protocol::encode(message));
         const auto command = protocol::encode(protocol::Command(protocol::FailNode{3, 60}));
         const auto job = protocol::encode(worker_job(job_));
-        const auto position = to_text(RankPosition{3, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
+        const auto position = to_text(RankPosition{.iterations_done = 3, .commit = {{1, 2, 3, 4}, {5, 6, 7, 8}}, .switches = 2});
+        const auto moves = to_text(std::vector<NodeMove>{{1, 1, 3}, {2, -1, -1}});
         const auto agreement = to_text(Agreement{.iterations_done = 3,
                                                  .commit = {{1, 2}},
                                                  .joined = {1},
                                                  .validation_due = true,
                                                  .validated_at = 2,
                                                  .committed_at = 2,
-                                                 .plan_json = "{}"});
+                                                 .plan_json = "{}",
+                                                 .switches = 2,
+                                                 .placement = "{}"});
         int read = 0, refused = 0;
         rounds([&](Rng rng) {
             const auto attempt = [&](const auto& decode) {
@@ -173,6 +178,10 @@ private Q_SLOTS:
                 attempt([&] { protocol::decode_command(changed(command, rng)); });
                 attempt([&] { agree({changed(position, rng), position}); });
                 attempt([&] { read_agreement(changed(agreement, rng)); });
+                attempt([&] {  // whatever they are, they are looked through before anything is done with them
+                    const auto read = read_moves(changed(moves, rng));
+                    fault_of_moves(job_.problem, job_.plan.stages, job_.plan.stages, read);
+                });
                 if (i % 20 == 0) attempt([&] { understand(protocol::decode_job(changed(job, rng))); });
             }
         });
