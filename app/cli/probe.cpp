@@ -105,6 +105,9 @@ void print(const std::vector<RankProbe>& ranks, const Problem& problem) {
         iteration_cpu_s += rank.iteration_cpu_s;
     }
     if (step_s > 0) std::cout << fmt::format("AdamW on the nodes of the slowest rank: {}\n", seconds(step_s));
+    if (const double sums_s = ranks.front().reduction_cpu_s_per_byte; sums_s > 0)
+        std::cout << fmt::format("Adding and rounding parts of gradients: {} of a core for each MB handed over\n",
+                                 seconds(1e6 * sums_s));
     if (iteration_cpu_s > 0)
         std::cout << fmt::format("An iteration's messages and coordination: {} of a core\n", seconds(iteration_cpu_s));
 }

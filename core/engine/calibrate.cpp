@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "core/engine/costs.h"
+#include "core/planner/timeline/reduction_machine.h"
 #include "core/planner/plan/plan.h"
 
 namespace skippipe {
@@ -30,26 +32,46 @@ void take_speeds(Experiment& experiment, const RankSchedule& schedule, const std
     if (!loss.empty()) experiment.costs.loss_factor = summarize(std::move(loss)).median;
 }
 
+/// Of the schedule's transfers together.
+double bytes_between_ranks(const Problem& problem, const RankSchedule& schedule) {
+    ReductionMachine reductions;
+    if (!schedule.pieces.empty()) reductions.prepare(problem, schedule.plan.stages, schedule.pieces);
+    double bytes = 0;
+    for (const auto& transfer : schedule.transfers) {
+        if (transfer.is_reduction()) {
+            const auto part = reductions.handed(static_cast<std::uint32_t>(transfer.slot));
+            bytes += schedule.pieces[part.stage][at(part.piece)].share * problem.gradient_bytes[part.stage];
+        } else {
+            bytes += problem.relative_size(transfer.operation.microbatch) *
+                     (is_backward(transfer.operation.kind) ? problem.backward_bytes : problem.forward_bytes);
+        }
+    }
+    return bytes;
+}
+
 /// What messages cost the cores, whether or not the links are kept: what whole iterations without arithmetic cost,
 /// dealt out to their messages, which is more than sending and receiving alone. A byte's share is known from messages
 /// of several sizes.
 void take_message_work(Costs& costs, const Problem& problem, const RankSchedule& schedule,
                        const std::vector<RankProbe>& ranks) {
-    std::vector<double> each, byte;
-    for (const auto& rank : ranks)
+    std::vector<double> each, byte, summed;
+    for (const auto& rank : ranks) {
+        summed.push_back(rank.reduction_cpu_s_per_byte);
         for (const auto& link : rank.links) {
             each.push_back(link.cpu_s);
             byte.push_back(link.cpu_s_per_byte);
         }
+    }
+    costs.reduction_cpu_s_per_byte = summarize(std::move(summed)).median;
     costs.transfer_cpu_s = summarize(std::move(each)).median;
     costs.transfer_cpu_s_per_byte = summarize(std::move(byte)).median;
     if (schedule.transfers.empty()) return;
     double iteration_cpu_s = 0;
     for (const auto& rank : ranks) iteration_cpu_s += rank.iteration_cpu_s;
-    const double bytes = (problem.forward_bytes + problem.backward_bytes) / 2;
-    costs.transfer_cpu_s =
-        std::max(costs.transfer_cpu_s, iteration_cpu_s / static_cast<double>(schedule.transfers.size()) -
-                                           costs.transfer_cpu_s_per_byte * bytes);
+    const PlannedProblem planned(problem, schedule.plan.blocks);
+    const double for_bytes_s = costs.transfer_cpu_s_per_byte * bytes_between_ranks(planned.get(), schedule);
+    costs.transfer_cpu_s = std::max(costs.transfer_cpu_s,
+                                    (iteration_cpu_s - for_bytes_s) / static_cast<double>(schedule.transfers.size()));
 }
 
 /// Of the links' rates together, from which on several at once take no less than one by one: scatter and headers.

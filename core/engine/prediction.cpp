@@ -15,12 +15,13 @@ namespace skippipe {
 
 namespace {
 
-/// Free workers and cores as the virtual clock goes on.
+/// Free workers and cores, and ranks at work for parts and sums, as the virtual clock goes on.
 class FreeCores final : public Admission {
 public:
     FreeCores(const RankSchedule& schedule, const Machines& machines)
         : schedule_(schedule), machines_(machines), free_(machines.cores) {
         for (const auto& rank : machines.ranks) workers_.push_back(rank.workers);
+        sums_.assign(machines.ranks.size(), false);
     }
     bool enter(int node) override {
         const int rank = schedule_.rank_of[at(node)], host = machines_.ranks[at(rank)].host;
@@ -34,17 +35,31 @@ public:
         ++workers_[at(rank)];
         ++free_[at(machines_.ranks[at(rank)].host)];
     }
+    bool enter_part(int node) override {
+        const int rank = schedule_.rank_of[at(node)], host = machines_.ranks[at(rank)].host;
+        if (sums_[at(rank)] || free_[at(host)] == 0) return false;
+        sums_[at(rank)] = true;
+        --free_[at(host)];
+        return true;
+    }
+    void leave_part(int node) override {
+        const int rank = schedule_.rank_of[at(node)];
+        sums_[at(rank)] = false;
+        ++free_[at(machines_.ranks[at(rank)].host)];
+    }
 
 private:
     const RankSchedule& schedule_;
     const Machines& machines_;
     std::vector<int> workers_, free_;
+    std::vector<bool> sums_;  ///< ranks that work for a part or sum
 };
 
-/// The cost model's seconds, and on crowded hosts what their cores work for messages between ranks.
-class CrowdedTimes final : public Durations {
+/// The cost model's seconds, what ranks work for parts and sums, and on crowded hosts what their cores work for
+/// messages between ranks.
+class RankTimes final : public Durations {
 public:
-    CrowdedTimes(const Problem& problem, const RankSchedule& schedule, const Machines& machines)
+    RankTimes(const Problem& problem, const RankSchedule& schedule, const Machines& machines)
         : problem_(problem),
           schedule_(schedule),
           machines_(machines),
@@ -57,21 +72,29 @@ public:
                 arrives_.insert({transfer.to_node, transfer.operation.microbatch, transfer.operation.kind});
     }
     std::optional<double> operation_s(int node, const Operation& operation) const override {
-        const int host = machines_.ranks[at(schedule_.rank_of[at(node)])].host;
-        if (machines_.cores[at(host)] > workers_[at(host)]) return std::nullopt;
+        if (!is_crowded(node)) return std::nullopt;
         const auto next = routes_.after(operation, node);
         const double cpu_s = end_s(node, operation) + (next.node < 0 ? 0 : end_s(next.node, next.operation));
         return operation_seconds(problem_, operation, node, stage_of_[at(node)]) + cpu_s;
     }
     std::optional<double> transfer_s(int, int, const Operation&) const override { return std::nullopt; }
+    double part_s(int from, int to, double bytes) const override {
+        const bool message = schedule_.rank_of[at(from)] != schedule_.rank_of[at(to)] && is_crowded(from);
+        return (problem_.reduction_cpu_s_per_byte * bytes + (message ? message_s(bytes) : 0)) / 2;
+    }
 
 private:
+    bool is_crowded(int node) const {
+        const int host = machines_.ranks[at(schedule_.rank_of[at(node)])].host;
+        return machines_.cores[at(host)] <= workers_[at(host)];
+    }
+    double message_s(double bytes) const { return problem_.transfer_cpu_s + problem_.transfer_cpu_s_per_byte * bytes; }
     /// Of one end of the message, if there is one, that brings the operation's input.
     double end_s(int node, const Operation& operation) const {
         if (!arrives_.contains({node, operation.microbatch, operation.kind})) return 0;
         const double bytes = problem_.relative_size(operation.microbatch) *
                              (is_backward(operation.kind) ? problem_.backward_bytes : problem_.forward_bytes);
-        return (problem_.transfer_cpu_s + problem_.transfer_cpu_s_per_byte * bytes) / 2;
+        return message_s(bytes) / 2;
     }
 
     const Problem& problem_;
@@ -102,6 +125,9 @@ public:
         const auto found = transfers_.find({from, to, next.microbatch, kind});
         return found == transfers_.end() ? std::nullopt : std::optional(found->second);
     }
+    double part_s(int, int, double) const override {
+        return 0;
+    }  // sums end after the last operation: makespans alone count
 
 private:
     std::map<std::tuple<int, int, SpanKind>, double> operations_;
@@ -120,9 +146,10 @@ Timeline execute(const Problem& problem, const RankSchedule& schedule, const Mac
 }  // namespace
 
 Timeline predict(const Problem& given, const RankSchedule& schedule, const Machines& machines) {
-    if (given.transfer_cpu_s + given.transfer_cpu_s_per_byte <= 0) return execute(given, schedule, machines, nullptr);
+    if (given.transfer_cpu_s + given.transfer_cpu_s_per_byte + given.reduction_cpu_s_per_byte <= 0)
+        return execute(given, schedule, machines, nullptr);
     const PlannedProblem planned(given, schedule.plan.blocks);
-    const CrowdedTimes times(planned.get(), schedule, machines);
+    const RankTimes times(planned.get(), schedule, machines);
     return execute(given, schedule, machines, &times);
 }
 

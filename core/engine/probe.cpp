@@ -27,12 +27,6 @@ constexpr std::size_t sizes[] = {64, 1 << 10, 16 << 10, 256 << 10, 1 << 20, 4 <<
 constexpr int warm_ups = 3, repeats = 15;
 constexpr std::size_t usual_size = 256 << 10;  // of activations: what the work for a byte is taken from
 
-double process_cpu_s() {
-    timespec time{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /// One way of a message, by round trips: the first sends, the second answers with as much.
 std::vector<double> round_trips(RankTransport& transport, int peer, bool first, std::vector<std::byte>& message) {
     std::vector<double> one_way_s;
@@ -99,6 +93,12 @@ json write(const Measured& m) { return {m.median, m.spread}; }
 Measured read_measured(const json& v) { return {v.at(0), v.at(1)}; }
 
 }  // namespace
+
+double process_cpu_s() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 Measured summarize(std::vector<double> values) {
     if (values.empty()) return {};
@@ -211,6 +211,7 @@ std::string to_json_text(const RankProbe& probe) {
                {"copy_bytes_per_s", probe.copy_bytes_per_s},
                {"step_s", write(probe.step_s)},
                {"iteration_cpu_s", probe.iteration_cpu_s},
+               {"reduction_cpu_s_per_byte", probe.reduction_cpu_s_per_byte},
                {"nodes", json::array()},
                {"links", json::array()}};
     for (const auto& n : probe.nodes)
@@ -239,6 +240,7 @@ RankProbe parse_rank_probe(const std::string& text) {
                         .cores = value.at("cores"),
                         .step_s = read_measured(value.at("step_s")),
                         .iteration_cpu_s = value.at("iteration_cpu_s"),
+                        .reduction_cpu_s_per_byte = value.at("reduction_cpu_s_per_byte"),
                         .handover_s = read_measured(value.at("handover_s")),
                         .copy_bytes_per_s = value.at("copy_bytes_per_s")};
         for (const auto& n : value.at("nodes"))

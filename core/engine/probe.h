@@ -15,6 +15,9 @@ struct Measured {
 };
 Measured summarize(std::vector<double> values);
 
+/// What cores have worked for this process.
+double process_cpu_s();
+
 /// From one rank to another.
 struct LinkSpeed {
     int from = 0, to = 0;
@@ -45,7 +48,8 @@ struct RankProbe {
     std::vector<LinkSpeed> links;
     Connection connection;       ///< of this rank's machine
     double iteration_cpu_s = 0;  ///< work of this rank's cores for an iteration beyond its arithmetic (rehearse)
-    Measured handover_s;         ///< from the end of an operation to the start of the next one it lets go, on this rank
+    double reduction_cpu_s_per_byte = 0;  ///< work of a core for a byte of a part or sum, both ends; 0: none is planned
+    Measured handover_s;  ///< from the end of an operation to the start of the next one it lets go, on this rank
     double copy_bytes_per_s = 0;  ///< memory, one thread
 };
 

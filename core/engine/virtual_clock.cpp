@@ -66,8 +66,9 @@ void VirtualClock::run(const ComputeTask& task, const NodeAction& action, double
     push({now_s + factor * seconds, action.number, NodeInput::Kind::end, task.node, task.operation});
 }
 
-/// What waits for a worker or a core, in the order in which it became ready.
+/// What waits for a worker or a core, in the order in which it became ready; parts and sums, which are short, first.
 void VirtualClock::run_admitted(double now_s) {
+    run_parts();
     for (std::size_t i = 0; i < admitted_later_.size();) {
         const auto waiting = admitted_later_[i];
         if (!admission_->enter(waiting.task.node)) {
@@ -139,7 +140,8 @@ void VirtualClock::settle(double until_s, std::uint64_t& next_number) {
         if (event.head)
             enter_next_queue(*event.head, event.time_s);
         else
-            reduction_arrived(event, next_number);
+            reduction_goes_on(event, next_number);
+        if (admission_) run_admitted(now_s_);
     }
 }
 

@@ -23,14 +23,19 @@ public:
     virtual std::optional<double> operation_s(int node, const Operation& operation) const = 0;
     /// From hand-over to arrival, whatever else is on the line.
     virtual std::optional<double> transfer_s(int from, int to, const Operation& next) const = 0;
+    /// What a rank works for a part or sum of a planned reduction before it is handed over, and again the receiver's
+    /// before it counts.
+    virtual double part_s(int from, int to, double bytes) const = 0;
 };
 
-/// What an operation needs beside its node.
+/// What an operation needs beside its node, and what a rank needs to work for a part or sum.
 class Admission {
 public:
     virtual ~Admission() = default;
     virtual bool enter(int node) = 0;
     virtual void leave(int node) = 0;
+    virtual bool enter_part(int node) = 0;
+    virtual void leave_part(int node) = 0;
 };
 
 /// One rank whose time comes from the cost model, by an event queue. Hands every operation to `compute` in the order in
@@ -78,7 +83,8 @@ private:
         Operation operation;
         int from = -1;                      ///< arrive: who sent it; -1: a first forward
         std::optional<std::uint32_t> slot;  ///< of a planned reduction, whose part or sum arrives
-        std::optional<std::size_t> head;    ///< of a transfer of passing_: at its next queue
+        enum class Part { arrives, is_taken, leaves } part = Part::arrives;  ///< of that
+        std::optional<std::size_t> head;  ///< of a transfer of passing_: at its next queue
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
         }
@@ -116,9 +122,16 @@ private:
     void begin_reductions_anew(const Replan& rest);
     void start_reductions(std::uint64_t& next_number);
     void own_part_there(NodeIndex node, std::uint64_t& next_number);
+    void reduction_goes_on(const Event& event, std::uint64_t& next_number);
     void reduction_arrived(const Event& event, std::uint64_t& next_number);
-    void hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot,
-                        std::uint64_t& next_number);
+    double part_bytes(std::uint32_t slot) const;
+    double part_s(const Event& event) const;
+    /// Whose rank works for it.
+    static int worker_of(const Event& part) { return part.part == Event::Part::leaves ? part.from : part.node; }
+    void work_for(const Event& part);
+    void run_parts();
+    void hand_over_part(NodeIndex from, NodeIndex to, std::uint32_t slot, std::uint64_t& next_number);
+    void part_leaves(const Event& arrival);
     void sums_there(NodeIndex node);
     int line_of(int from, int to) const { return problem_.hop(NodeIndex(from), NodeIndex(to)).line; }
 
@@ -147,6 +160,7 @@ private:
     ReductionMachine reductions_;
     PerNode<int> operations_left_;
     PerNode<double> own_part_s_;
+    std::deque<Event> parts_later_;       ///< that wait for their rank
     PerStage<double> stepped_s_;          ///< as in stage_stepped_s()
     PerStage<std::size_t> sums_missing_;  ///< nodes that do not have them
     PerStage<char> reduces_;

@@ -13,6 +13,7 @@ void VirtualClock::begin_reductions() {
     reductions_.prepare(problem_, stages_, pieces_);
     operations_left_.assign(at(problem_.nodes()), 0);
     own_part_s_.assign(at(problem_.nodes()), 0.0);
+    parts_later_.clear();
     for (const auto& path : schedule_.plan.paths)
         for (std::size_t hop = 0; hop < path.nodes.size(); ++hop)
             operations_left_[path.nodes[hop]] += (schedule_.plan.split_backward ? 3 : 2) + (hop == 0 ? 1 : 0);
@@ -62,26 +63,77 @@ void VirtualClock::own_part_there(NodeIndex node, std::uint64_t& next_number) {
     own_part_s_[node] = now_s_;
     reductions_.own_part(
         node,
-        [&](NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot) {
-            hand_over_part(from, to, stage, bytes, slot, next_number);
+        [&](NodeIndex from, NodeIndex to, StageIndex, double, std::uint32_t slot) {
+            hand_over_part(from, to, slot, next_number);
         },
         [&](NodeIndex whole) { sums_there(whole); });
+}
+
+double VirtualClock::part_bytes(std::uint32_t slot) const {
+    const auto part = reductions_.handed(slot);
+    return pieces_[part.stage][at(part.piece)].share * problem_.gradient_bytes[part.stage];
+}
+
+double VirtualClock::part_s(const Event& event) const {
+    return durations_ ? durations_->part_s(event.from, event.node, part_bytes(*event.slot)) : 0;
+}
+
+void VirtualClock::work_for(const Event& part) {
+    parts_later_.push_back(part);
+    run_parts();
+}
+
+void VirtualClock::run_parts() {
+    for (std::size_t i = 0; i < parts_later_.size();) {
+        Event part = parts_later_[i];
+        if (admission_ && !admission_->enter_part(worker_of(part))) {
+            ++i;
+            continue;
+        }
+        parts_later_.erase(parts_later_.begin() + static_cast<std::ptrdiff_t>(i));
+        part.time_s = now_s_ + part_s(part);
+        push(part);
+    }
+}
+
+void VirtualClock::reduction_goes_on(const Event& event, std::uint64_t& next_number) {
+    if (event.part == Event::Part::arrives) {
+        if (part_s(event) <= 0) return reduction_arrived(event, next_number);
+        Event taken = event;
+        taken.part = Event::Part::is_taken;
+        return work_for(taken);
+    }
+    if (admission_) admission_->leave_part(worker_of(event));
+    if (event.part == Event::Part::leaves)
+        part_leaves(event);
+    else
+        reduction_arrived(event, next_number);
 }
 
 void VirtualClock::reduction_arrived(const Event& event, std::uint64_t& next_number) {
     reductions_.arrived(
         *event.slot,
-        [&](NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot) {
-            hand_over_part(from, to, stage, bytes, slot, next_number);
+        [&](NodeIndex from, NodeIndex to, StageIndex, double, std::uint32_t slot) {
+            hand_over_part(from, to, slot, next_number);
         },
         [&](NodeIndex whole) { sums_there(whole); });
 }
 
-void VirtualClock::hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot,
-                                  std::uint64_t& next_number) {
-    const Event arrival{.number = next_number++, .node = to, .from = from, .slot = slot};
-    carry(lines_.reduction(from, to, bytes, now_s_, iteration_, static_cast<int>(slot)), arrival,
-          {SpanKind::transfer_reduction, from, to, stage, -1, now_s_, now_s_, now_s_, bytes});
+void VirtualClock::hand_over_part(NodeIndex from, NodeIndex to, std::uint32_t slot, std::uint64_t& next_number) {
+    Event part{.number = next_number++, .node = to, .from = from, .slot = slot};
+    if (part_s(part) <= 0) return part_leaves(part);
+    part.part = Event::Part::leaves;
+    work_for(part);
+}
+
+void VirtualClock::part_leaves(const Event& part) {
+    Event arrival = part;
+    arrival.part = Event::Part::arrives;
+    const NodeIndex from(part.from), to(part.node);
+    const double bytes = part_bytes(*part.slot);
+    carry(lines_.reduction(from, to, bytes, now_s_, iteration_, static_cast<int>(*part.slot)), arrival,
+          {SpanKind::transfer_reduction, from, to, reductions_.handed(*part.slot).stage, -1, now_s_, now_s_, now_s_,
+           bytes});
 }
 
 void VirtualClock::sums_there(NodeIndex node) {

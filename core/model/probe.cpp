@@ -10,6 +10,8 @@
 #include "core/model/node_build.h"
 #include "core/model/optimizer.h"
 #include "core/model/reduction.h"
+#include "core/model/torch_compute_state.h"
+#include "core/model/torch_piece_sums.h"
 
 namespace skippipe {
 
@@ -91,6 +93,42 @@ Measured measure_step(const Experiment& experiment, std::vector<StageCopies>& st
     return summarize(std::move(seconds));
 }
 
+/// Work of a core for a byte of a part or sum: two replicas of one block, each on a rank of its own, hand each other a
+/// half and its sum.
+double measure_sums(Experiment experiment) {
+    experiment.model.blocks = 2;
+    experiment.topology.nodes.assign(3, {});  // on the CPU, where sums are made
+    experiment.training.initial_weights.clear();
+    RankSchedule schedule{.ranks = 3, .plan = {}, .rank_of = {0, 1, 2}, .transfers = {}, .reduce_order = {}};
+    schedule.plan.stages = {{0}, {1, 2}};
+    schedule.plan.blocks = {1, 1};
+    schedule.pieces = {{}, default_pieces(2)};
+    TorchCompute::Implementation ranks[] = {{experiment, schedule, 1, std::nullopt, 1},
+                                            {experiment, schedule, 2, std::nullopt, 1}};
+    TorchPieceSums sums[] = {TorchPieceSums(ranks[0]), TorchPieceSums(ranks[1])};
+    for (const int place : {0, 1}) {
+        auto& node = ranks[place].node(place + 1);
+        node.stage.gradient().normal_();
+        node.tokens = 1;
+    }
+    std::vector<double> cpu_s_per_byte;
+    for (int i = 0; i < warm_ups + repeats; ++i) {
+        const double before_s = process_cpu_s();
+        std::size_t bytes = 0;
+        for (auto& one : sums) one.begin(schedule);
+        for (const int piece : {0, 1}) {
+            const int root = schedule.pieces[1][at(piece)].root, child = 1 - root;
+            auto part = sums[child].part(1, piece, child);
+            bytes += 2 * part.size();
+            sums[root].take_part(1, piece, root, child, std::move(part));
+            sums[child].take_sum(1, piece, child, sums[root].sum(1, piece, root));
+        }
+        for (auto& one : sums) one.finish(1);
+        if (i >= warm_ups) cpu_s_per_byte.push_back((process_cpu_s() - before_s) / static_cast<double>(bytes));
+    }
+    return summarize(std::move(cpu_s_per_byte)).median;
+}
+
 }  // namespace
 
 void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, int workers,
@@ -112,6 +150,8 @@ void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, i
                 stages[stage].tokens = 1;
             }
     probe.step_s = measure_step(experiment, stages, graph, together);
+    if (experiment.costs.all_reduce == AllReduceRule::planned)
+        probe.reduction_cpu_s_per_byte = measure_sums(experiment);
 }
 
 }  // namespace skippipe

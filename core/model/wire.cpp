@@ -45,6 +45,18 @@ float largest_of(const float* values, std::int64_t width, const float* residual)
     return finite ? largest : std::numeric_limits<float>::quiet_NaN();
 }
 
+/// How many of a row's scales a code q stands for, and the code next to so many: messages.
+struct Linear {
+    static float scales(float q) { return q; }
+    static float code(float scales) { return nearest(scales); }
+};
+/// Gradients: q |q|, so that small values keep some precision beside large ones, which AdamW needs.
+struct Squared {
+    static float scales(float q) { return q * std::abs(q); }
+    static float code(float scales) { return std::copysign(nearest(std::sqrt(std::abs(scales))), scales); }
+};
+
+template <typename Code>
 void encode_row(std::int8_t* to, const float* values, std::int64_t width, float* residual, float scale) {
     if (std::isnan(scale)) {
         std::fill(to, to + width, std::int8_t{1});
@@ -54,14 +66,15 @@ void encode_row(std::int8_t* to, const float* values, std::int64_t width, float*
     const float inverse = scale > std::numeric_limits<float>::min() ? 1 / scale : 0;
     for (std::int64_t i = 0; i < width; ++i) {
         const float value = residual ? values[i] + residual[i] : values[i];
-        const float whole = std::clamp(nearest(value * inverse), -127.0f, 127.0f);
-        to[i] = static_cast<std::int8_t>(whole);
-        if (residual) residual[i] = value - scale * whole;
+        const float code = std::clamp(Code::code(value * inverse), -127.0f, 127.0f);
+        to[i] = static_cast<std::int8_t>(code);
+        if (residual) residual[i] = value - scale * Code::scales(code);
     }
 }
 
+template <typename Code>
 void decode_row(float* values, const std::int8_t* from, std::int64_t width, float scale) {
-    for (std::int64_t i = 0; i < width; ++i) values[i] = scale * static_cast<float>(from[i]);
+    for (std::int64_t i = 0; i < width; ++i) values[i] = scale * Code::scales(static_cast<float>(from[i]));
 }
 
 /// The least bf16 that is not below a value >= 0, so that a row's largest value still fits.
@@ -87,7 +100,7 @@ void encode(std::byte* to, const float* values, std::int64_t rows, std::int64_t 
     for (std::int64_t row = 0; row < rows; ++row) {
         float* const owed = residual ? residual + row * width : nullptr;
         const float scale = largest_of(values + row * width, width, owed) / 127;
-        encode_row(whole + row * width, values + row * width, width, owed, scale);
+        encode_row<Linear>(whole + row * width, values + row * width, width, owed, scale);
         std::memcpy(to + 4 * row, &scale, 4);
     }
 }
@@ -103,7 +116,7 @@ void decode(float* values, const std::byte* from, std::int64_t rows, std::int64_
     for (std::int64_t row = 0; row < rows; ++row) {
         float scale = 0;
         std::memcpy(&scale, from + 4 * row, 4);
-        decode_row(values + row * width, whole + row * width, width, scale);
+        decode_row<Linear>(values + row * width, whole + row * width, width, scale);
     }
 }
 
@@ -112,8 +125,9 @@ void encode_gradient(std::byte* to, const float* values, std::int64_t size, Wire
     std::byte* const whole = to + gradient_wire_bytes(wire, size) - size;
     each_gradient_row(size, [&](std::int64_t row, std::int64_t begin, std::int64_t width) {
         float* const owed = residual ? residual + begin : nullptr;
-        const std::uint16_t scale = bf16_above(largest_of(values + begin, width, owed) / 127);
-        encode_row(reinterpret_cast<std::int8_t*>(whole + begin), values + begin, width, owed, from_bf16(scale));
+        const std::uint16_t scale = bf16_above(largest_of(values + begin, width, owed) / (127 * 127));
+        encode_row<Squared>(reinterpret_cast<std::int8_t*>(whole + begin), values + begin, width, owed,
+                            from_bf16(scale));
         std::memcpy(to + row * gradient_scale_bytes, &scale, sizeof scale);
     });
 }
@@ -125,7 +139,8 @@ void decode_gradient(float* values, const std::byte* from, std::int64_t size, Wi
         std::uint16_t scale = 0;
         static_assert(sizeof scale == gradient_scale_bytes);
         std::memcpy(&scale, from + row * gradient_scale_bytes, sizeof scale);
-        decode_row(values + begin, reinterpret_cast<const std::int8_t*>(whole + begin), width, from_bf16(scale));
+        decode_row<Squared>(values + begin, reinterpret_cast<const std::int8_t*>(whole + begin), width,
+                            from_bf16(scale));
     });
 }
 

@@ -20,7 +20,8 @@ void encode(std::byte* to, const float* values, std::int64_t rows, std::int64_t 
 void decode(float* values, const std::byte* from, std::int64_t rows, std::int64_t width, WireType wire);
 
 /// The same of `size` values of a gradient, in gradient_wire_bytes. int8: rows of gradient_row consecutive values, the
-/// last may be shorter; first their scales (bf16: largest |value| of the row / 127, rounded up), then the values.
+/// last may be shorter; first their scales (bf16: largest |value| of the row / 127^2, rounded up), then the values,
+/// value = scale x int8 x |int8|.
 void encode_gradient(std::byte* to, const float* values, std::int64_t size, WireType wire, float* residual = nullptr);
 void decode_gradient(float* values, const std::byte* from, std::int64_t size, WireType wire);
 

@@ -73,6 +73,8 @@ class TestRanks : public QObject {
                 QVERIFY(!rank.toObject()["nodes"].toArray().isEmpty());
                 QCOMPARE(rank.toObject()["links"].toArray().size(), 1);
                 QVERIFY(rank.toObject()["iteration_cpu_s"].toDouble() > 0);
+                const double sums_s = rank.toObject()["reduction_cpu_s_per_byte"].toDouble();
+                QVERIFY2(sums_s > 1e-11 && sums_s < 1e-6, qPrintable(QString::number(sums_s)));
                 QVERIFY(rank.toObject()["step_s"].toArray()[0].toDouble() > 0);
             }
             const auto validated = run({"validate", file("measured.json")});
@@ -158,6 +160,7 @@ private Q_SLOTS:
             d["training"] = training;
             // Large enough that operations, not the ranks' meetings, fill the time.
             d["model"] = QJsonObject{{"blocks", 6}, {"width", 128}, {"heads", 4}, {"sequence", 128}};
+            d["costs"] = QJsonObject{{"all_reduce", "planned"}};
         });
         // What else the machine does between probe and run is in the ratio: a wrong prediction is wrong three times.
         QString seen;

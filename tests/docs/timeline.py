@@ -24,6 +24,8 @@ class Problem:
         self.charged = self.costs.get("all_reduce", "charged") == "charged" and not matrix
         self.planned = self.costs.get("all_reduce") == "planned" and not matrix
         self.overhead_s = 0 if matrix else self.costs.get("overhead_s", 0)
+        gradients = experiment.get("training", {}).get("gradient_wire", "fp32") if self.planned else "fp32"
+        self.bytes_a_gradient = {"fp32": 4, "bf16": 2, "int8": 1 + 2 / 128}[gradients]
         self.backward_factor = self.costs.get("backward_factor", 1.5)
         if experiment.get("training", {}).get("recompute"):
             self.backward_factor += 1
@@ -100,7 +102,7 @@ class Problem:
         hidden = self.model.get("ffn_width", 0) or -(-(-(-8 * width // 3)) // 8) * 8
         block = 2 * width * width + 2 * width * shared + 3 * width * hidden + 2 * width
         besides = 2 * self.model.get("vocabulary", 256) * width + width if stage == 0 else 0
-        return 4 * (self.blocks[stage] * block + besides)
+        return self.bytes_a_gradient * (self.blocks[stage] * block + besides)
 
     def all_reduce_s(self, stage, ring):
         if len(ring) < 2 or not self.charged:

@@ -103,6 +103,32 @@ private Q_SLOTS:
         QCOMPARE(costs(0.08).transfer_cpu_s_per_byte, 1e-9);
     }
 
+    /// Where reductions are planned, some of the messages are parts and sums, as large as they travel.
+    void work_of_parts_and_sums() {
+        auto experiment = two_by_two();
+        experiment.model = {.blocks = 4, .width = 64, .heads = 4, .vocabulary = 256, .sequence = 32};
+        experiment.costs.all_reduce = AllReduceRule::planned;
+        experiment.training.gradient_wire = WireType::int8;
+        Plan plan{.stages = {{0, 1}, {2, 3}},
+                  .blocks = {2, 2},
+                  .paths = {{0, {0, 3}}, {1, {1, 2}}, {2, {0, 3}}, {3, {1, 2}}}};
+        plan.reductions = {{star_piece(2, 0, 0.25), star_piece(2, 1, 0.75)}, {star_piece(2, 0, 1)}};
+        const auto problem = make_problem(experiment);
+        const auto schedule = make_schedule(problem, plan, {0, 1, 0, 1}, 2);
+        QCOMPARE(static_cast<int>(schedule.transfers.size()), 16 + 6);
+        std::vector<RankProbe> ranks{probe_of(0, {0, 2}, 0.4), probe_of(1, {1, 3}, 0.8)};
+        for (auto& rank : ranks) {
+            rank.links[0].cpu_s_per_byte = 1e-9;
+            rank.iteration_cpu_s = 0.08;
+            rank.reduction_cpu_s_per_byte = 2e-9;
+        }
+        const auto costs = measured_experiment(experiment, schedule, ranks, true, "2026-01-31T12:00:00Z").costs;
+        QCOMPARE(costs.reduction_cpu_s_per_byte, 2e-9);
+        const double bytes = 8 * (problem.forward_bytes + problem.backward_bytes) +
+                             2 * (problem.gradient_bytes[0] + problem.gradient_bytes[1]);
+        QCOMPARE(costs.transfer_cpu_s, (0.16 - 1e-9 * bytes) / 22);
+    }
+
     /// To two others at once a connection carries less than the links to them one by one: that is its uplink.
     void connections_become_uplinks() {
         auto experiment = two_by_two();
@@ -136,6 +162,8 @@ private Q_SLOTS:
         auto probe = probe_of(1, {1, 3}, 0.25);
         probe.step_s = {0.01, 0.002};
         probe.iteration_cpu_s = 0.125;
+        probe.reduction_cpu_s_per_byte = 3e-9;
+        QCOMPARE(parse_rank_probe(to_json_text(probe)).reduction_cpu_s_per_byte, 3e-9);
         QCOMPARE(parse_rank_probe(to_json_text(probe)).iteration_cpu_s, 0.125);
         QCOMPARE(parse_rank_probe(to_json_text(probe)).step_s.spread, 0.002);
         probe.connection = {{0, 2}, {2e6, 1e5}, {3e6, 2e5}};

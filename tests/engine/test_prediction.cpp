@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include <limits>
+
 #include "core/engine/prediction.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/executed_order.h"
@@ -63,6 +65,45 @@ private Q_SLOTS:
         QCOMPARE(predict(problem, apart, machines(2, 1, 2)).makespan_s,
                  free_s + 2 * (0.25 + 0.05 * 3) + 2 * (0.25 + 0.05 * 5));
         QCOMPARE(predict(problem, make_schedule(problem, plan, {0, 0}, 1), machines(1, 1, 1)).makespan_s, free_s);
+    }
+
+    /// D and A on one rank, B, the root, and C on another. Each rank works for one part or sum after the other, and on
+    /// crowded hosts for the messages too. A's part goes to B, which hands the sum to C and then to A.
+    void parts_and_sums_take_the_ranks_that_hand_them_on() {
+        auto problem = examples::toy({"D", "A", "B", "C"}, 2, 2, 1);
+        problem.seconds_per_sample_per_block[0] = 0.01;  // D is done long before the sums
+        problem.plan_reductions = true;
+        problem.gradient_bytes = {0, 10};
+        Plan plan{.stages = {{0}, {1, 2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}};
+        plan.reductions = {{}, {star_piece(3, 1, 1)}};
+        const auto schedule = make_schedule(problem, plan, {0, 0, 1, 1}, 2);
+        const double free_s = evaluate(problem, plan).iteration_s;
+        QCOMPARE(predict(problem, schedule, machines(2, 1, 3)).iteration_s, free_s);
+        problem.reduction_cpu_s_per_byte = 0.02;  // 0.1 s an end
+        QCOMPARE(predict(problem, schedule, machines(2, 1, 3)).iteration_s, free_s + 0.5);
+        problem.transfer_cpu_s = 0.1;
+        problem.transfer_cpu_s_per_byte = 0.01;  // and 0.1 s an end
+        QCOMPARE(predict(problem, schedule, machines(2, 1, 3)).iteration_s, free_s + 0.5);
+        QCOMPARE(predict(problem, schedule, machines(2, 1, 2)).iteration_s, free_s + 0.9);
+        // On one rank nothing is a message.
+        const auto together = make_schedule(problem, plan, {0, 0, 0, 0}, 1);
+        QCOMPARE(predict(problem, together, machines(1, 4, 4)).iteration_s, free_s + 0.5);
+    }
+
+    /// Three ranks on one core. B, whom nobody visits, works for its part 0-1.5, which keeps D's F waiting (1.5-2.5); A
+    /// takes the part 2.5-4, which keeps A's F waiting (4-5); L 6-6.5; A's B 7.5-9.5, then A works for its own part
+    /// 9.5-11, which keeps D's B waiting (11-13), and that keeps B, who takes it 13-14.5.
+    void parts_and_sums_take_cores_from_operations() {
+        auto problem = examples::toy({"D", "A", "B"}, 2, 2, 1);
+        problem.plan_reductions = true;
+        problem.gradient_bytes = {0, 10};
+        problem.reduction_cpu_s_per_byte = 0.3;
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = std::numeric_limits<double>::infinity();
+        Plan plan{.stages = {{0}, {1, 2}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}};
+        plan.reductions = {{}, {Piece{1, PieceForm::exchange, 0, {}, {}}}};
+        const auto crowded = predict(problem, make_schedule(problem, plan, {0, 1, 2}, 3), machines(3, 1, 1));
+        QCOMPARE(crowded.makespan_s, 13.0);
+        QCOMPARE(crowded.iteration_s, 14.5);
     }
 
     /// What is put in by hand comes out under its name.

@@ -16,10 +16,13 @@ private Q_SLOTS:
         int files = 0;
         for (const auto& entry : std::filesystem::directory_iterator(samples::resources() / "experiments")) {
             const auto parsed = load_experiment(entry.path());
-            QVERIFY2(parsed.faults.empty(), samples::listed(parsed.faults).c_str());
+            // That one rounds, which is what it shows, and is warned of.
+            const bool rounds = entry.path().filename() == "rounded-gradients.json";
+            QVERIFY2(parsed.faults.size() == (rounds ? 1u : 0u), samples::listed(parsed.faults).c_str());
+            if (rounds) QVERIFY(!has_errors(parsed.faults) && parsed.faults[0].pointer == "/training/gradient_wire");
             const std::string text = to_text(parsed.experiment);
             const auto again = parse_experiment(text);
-            QVERIFY2(again.faults.empty(), samples::listed(again.faults).c_str());
+            QCOMPARE(again.faults.size(), parsed.faults.size());
             QVERIFY(again.experiment == parsed.experiment);
             QCOMPARE(to_text(again.experiment), text);
             ++files;

@@ -115,6 +115,7 @@ void Palette::add_templates() {
     auto* menu = new QMenu(more);
     menu->setToolTipsVisible(true);
     const std::pair<QString, QString> bundled[] = {{tr("Quick start, charged ring"), "charged-ring"},
+                                                   {tr("Quick start, rounded gradients"), "rounded-gradients"},
                                                    {tr("Quick start with churn"), "churn"},
                                                    {tr("One cluster"), "single-cluster"},
                                                    {tr("Authors' 18 nodes"), "authors-18"},

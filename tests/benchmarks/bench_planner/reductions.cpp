@@ -55,25 +55,31 @@ PerNode<double> end_of_nodes(const Timeline& timeline, int nodes) {
     return end_s;
 }
 
-/// Of what all reductions take alone, how much is over when the microbatches are.
+/// Of what all reductions take alone, how much is over when the microbatches are, and the most that could be.
 void hidden(const Problem& problem, const Plan& plan, const std::string& name) {
     const auto timeline = evaluate(problem, plan);
     const auto flat = flatten(problem, plan);
-    const double alone_s = LoneReduction(problem).end_s(plan.stages, flat.reductions,
-                                                        PerNode<double>(problem.node_ids.size(), 0.0)),
-                 shown_s = timeline.iteration_s - problem.step_seconds - timeline.makespan_s;
-    print({"share of the reductions that is hidden under the microbatches, " + name, "", 1 - shown_s / alone_s, "goal",
-           0.5, 1, "", 1});
-    // Once the last data node is done its own part has still to go where all the others are.
     const auto end_s = end_of_nodes(timeline, problem.nodes());
+    LoneReduction reduction(problem);
+    const auto sums_s = [&](const PerNode<double>& parts_s) {
+        return reduction.end_s(plan.stages, flat.reductions, parts_s);
+    };
+    const double alone_s = sums_s(PerNode<double>(problem.node_ids.size(), 0.0)), makespan_s = timeline.makespan_s;
+    const auto tell = [&](const std::string& what, double sums_end_s) {
+        const double shown_s = std::max(0.0, sums_end_s - makespan_s);
+        print({what + ", " + name, "", 1 - shown_s / alone_s, "goal", 0.5, 1, "", 1});
+    };
+    tell("share of the reductions that is hidden under the microbatches", timeline.iteration_s - problem.step_seconds);
+    tell("ceiling: had these pieces the lines to themselves, with these ends of the nodes", sums_s(end_s));
+    tell("ceiling: were in addition all parts there from the beginning", alone_s);
+    // Once the last data node is done its own part has still to go where all the others are.
     const auto& data_nodes = plan.stages[StageIndex(0)];
     const auto after_s = part_bounds_s(problem, data_nodes, 0);
-    double least_shown_s = 0;
+    double least_end_s = 0;
     for (std::size_t k = 0; k < data_nodes.size(); ++k)
-        least_shown_s = std::max(least_shown_s, end_s[data_nodes[k]] + after_s[k] - timeline.makespan_s);
-    print({"the most that pieces could hide with these ends of the data nodes, " + name, "",
-           1 - least_shown_s / alone_s, "goal", 0.5, 1, "", 1});
-    print({"what the reductions take alone, " + name, "s", alone_s, "microbatches", timeline.makespan_s, 1, "", 1});
+        least_end_s = std::max(least_end_s, end_s[data_nodes[k]] + after_s[k]);
+    tell("ceiling, proved: of any pieces with these ends of the data nodes", least_end_s);
+    print({"what the reductions take alone, " + name, "s", alone_s, "microbatches", makespan_s, 1, "", 1});
 }
 
 /// Of home connections: 1.25 to 40 MB/s up, 6 to 190 MB/s down.
