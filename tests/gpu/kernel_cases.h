@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The kernels for GPUs as cases: what they read and write, how they are launched on a GPU, and the same source run on
+// this machine (tests/kernels/block_emulator.h).
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/rng.h"
+#include "kernels/cuda/elements.h"
+#include "kernels/cuda/rows.h"
+#ifdef SKIPPIPE_CUDA_KERNELS
+#include "kernels/cuda/launch.h"
+#endif
+#include "tests/kernels/block_emulator.h"
+
+namespace skippipe::gpu {
+
+using kernels::device::AdamWStep;
+using kernels::device::Bf16;
+using testing::EmulatedBlock;
+
+enum class Type { f32, bf16, int8, int64 };
+inline std::size_t size_of(Type type) {
+    return type == Type::f32 ? 4 : type == Type::bf16 ? 2 : type == Type::int8 ? 1 : 8;
+}
+
+struct Array {
+    Type type = Type::f32;
+    std::vector<std::byte> bytes;
+    std::size_t count() const { return bytes.size() / size_of(type); }
+    double value(std::size_t i) const {
+        switch (type) {
+            case Type::f32: {
+                float x = 0;
+                std::memcpy(&x, bytes.data() + 4 * i, 4);
+                return x;
+            }
+            case Type::bf16: return kernels::device::load(reinterpret_cast<const Bf16*>(bytes.data()), i);
+            case Type::int8: return static_cast<double>(static_cast<std::int8_t>(bytes[i]));
+            case Type::int64: break;
+        }
+        return 0;
+    }
+};
+
+/// Normally spread enough: between -1 and 1.
+inline Array random_array(Type type, std::size_t count, std::uint64_t seed, std::int64_t below = 1) {
+    Array array{type, std::vector<std::byte>(count * size_of(type))};
+    Rng rng(seed);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto x = static_cast<float>(2 * rng.uniform() - 1);
+        auto* at = array.bytes.data() + i * size_of(type);
+        if (type == Type::f32) std::memcpy(at, &x, 4);
+        if (type == Type::bf16) kernels::device::store(reinterpret_cast<Bf16*>(array.bytes.data()), i, x);
+        if (type == Type::int8) *at = static_cast<std::byte>(static_cast<std::int8_t>(127 * x));
+        const auto whole = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(below)));
+        if (type == Type::int64) std::memcpy(at, &whole, 8);
+    }
+    return array;
+}
+
+using Pointers = std::vector<std::byte*>;
+
+struct Case {
+    std::string name;
+    std::vector<Array> arrays;
+    double bytes = 0;  ///< read and written at least
+    std::function<int(const Pointers&, void* stream)> launch;
+    std::function<void(EmulatedBlock&, const Pointers&)> emulate;
+};
+
+inline float* f32(std::byte* p) { return reinterpret_cast<float*>(p); }
+inline Bf16* bf16(std::byte* p) { return reinterpret_cast<Bf16*>(p); }
+inline std::int8_t* int8(std::byte* p) { return reinterpret_cast<std::int8_t*>(p); }
+inline std::int64_t* int64(std::byte* p) { return reinterpret_cast<std::int64_t*>(p); }
+
+#ifdef SKIPPIPE_CUDA_KERNELS
+#define SKIPPIPE_GPU_LAUNCH(...) [=](const Pointers& p, void* stream) { return kernels::cuda::__VA_ARGS__; }
+#else
+#define SKIPPIPE_GPU_LAUNCH(...) nullptr
+#endif
+
+/// Over matrices of so many rows and columns.
+inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width) {
+    namespace device = kernels::device;
+    const std::size_t n = rows * width;
+    const auto values = static_cast<double>(n);
+    const AdamWStep step{1e-3f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.5f, 1 / (1 - 0.9f), 1 / (1 - 0.95f)};
+    const auto random = [](Type type, std::size_t count) { return random_array(type, count, count + 7); };
+    std::vector<Case> cases;
+    cases.push_back({"RMSNorm",
+                     {random(Type::bf16, n), random(Type::f32, rows), random(Type::bf16, n), random(Type::bf16, width)},
+                     4 * values,
+                     SKIPPIPE_GPU_LAUNCH(
+                         rms_norm(bf16(p[0]), f32(p[1]), nullptr, bf16(p[2]), bf16(p[3]), rows, width, 1e-5f, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::rms_norm<EmulatedBlock, Bf16>(block, bf16(p[0]), f32(p[1]), nullptr, bf16(p[2]),
+                                                               bf16(p[3]), rows, width, 1e-5f);
+                     }});
+    cases.push_back(
+        {"softmax, cross-entropy",
+         {random(Type::bf16, n), random(Type::f32, rows),
+          random_array(Type::int64, rows, 3, static_cast<std::int64_t>(width))},
+         6 * values,
+         SKIPPIPE_GPU_LAUNCH(softmax_cross_entropy(bf16(p[0]), f32(p[1]), int64(p[2]), rows, width, stream)),
+         [=](EmulatedBlock& block, const Pointers& p) {
+             device::softmax_cross_entropy<EmulatedBlock, Bf16>(block, bf16(p[0]), f32(p[1]), int64(p[2]), rows, width);
+         }});
+    cases.push_back({"SwiGLU",
+                     {random(Type::bf16, n), random(Type::bf16, 2 * n)},
+                     6 * values,
+                     SKIPPIPE_GPU_LAUNCH(swiglu(bf16(p[0]), bf16(p[1]), rows, width, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::swiglu<EmulatedBlock, Bf16>(block, bf16(p[0]), bf16(p[1]), rows, width);
+                     }});
+    cases.push_back({"SwiGLU, backward",
+                     {random(Type::bf16, 2 * n), random(Type::bf16, n)},
+                     12 * values,
+                     SKIPPIPE_GPU_LAUNCH(swiglu_backward(bf16(p[0]), bf16(p[1]), rows, width, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::swiglu_backward<EmulatedBlock, Bf16>(block, bf16(p[0]), bf16(p[1]), rows, width);
+                     }});
+    auto positive = random(Type::f32, n);
+    for (std::size_t i = 0; i < n; ++i) f32(positive.bytes.data())[i] = std::abs(f32(positive.bytes.data())[i]);
+    cases.push_back(
+        {"AdamW",
+         {random(Type::f32, n), random(Type::bf16, n), random(Type::f32, n), random(Type::f32, n), positive},
+         30 * values,
+         SKIPPIPE_GPU_LAUNCH(adamw(f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step, stream)),
+         [=](EmulatedBlock& block, const Pointers& p) {
+             device::adamw(block, f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step);
+         }});
+    cases.push_back({"accumulate",
+                     {random(Type::f32, n), random(Type::bf16, n)},
+                     10 * values,
+                     SKIPPIPE_GPU_LAUNCH(accumulate(f32(p[0]), bf16(p[1]), n, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::accumulate<EmulatedBlock, Bf16>(block, f32(p[0]), bf16(p[1]), n);
+                     }});
+    cases.push_back({"pack",
+                     {random(Type::bf16, n), random(Type::f32, n)},
+                     6 * values,
+                     SKIPPIPE_GPU_LAUNCH(pack(bf16(p[0]), f32(p[1]), 0.25f, n, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::pack<EmulatedBlock, Bf16>(block, bf16(p[0]), f32(p[1]), 0.25f, n);
+                     }});
+    cases.push_back({"int8 with error feedback",
+                     {random(Type::int8, n), random(Type::f32, rows), random(Type::f32, n), random(Type::f32, n)},
+                     13 * values,
+                     SKIPPIPE_GPU_LAUNCH(encode_int8(int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::encode_int8(block, int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width);
+                     }});
+    cases.push_back({"add int8",
+                     {random(Type::f32, n), random(Type::int8, n), random(Type::f32, rows)},
+                     9 * values,
+                     SKIPPIPE_GPU_LAUNCH(add_int8(f32(p[0]), int8(p[1]), f32(p[2]), rows, width, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::add_int8(block, f32(p[0]), int8(p[1]), f32(p[2]), rows, width);
+                     }});
+    return cases;
+}
+#undef SKIPPIPE_GPU_LAUNCH
+
+/// Largest difference of any value, beside the larger of 1 and the value.
+inline double difference(const std::vector<Array>& a, const std::vector<Array>& b) {
+    double largest = 0;
+    for (std::size_t k = 0; k < a.size(); ++k)
+        for (std::size_t i = 0; i < a[k].count(); ++i) {
+            const double off = std::abs(a[k].value(i) - b[k].value(i)) / std::max(1.0, std::abs(b[k].value(i)));
+            largest = off <= largest ? largest : off;  // a NaN stays
+        }
+    return largest;
+}
+
+/// The case as this machine runs it.
+inline std::vector<Array> emulated(Case one, std::uint64_t seed) {
+    Pointers pointers;
+    for (auto& array : one.arrays) pointers.push_back(array.bytes.data());
+    testing::BlockEmulator emulator(seed);
+    emulator.launch(3, 64, [&](EmulatedBlock& block) { one.emulate(block, pointers); });
+    return one.arrays;
+}
+
+}  // namespace skippipe::gpu
