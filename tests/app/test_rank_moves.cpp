@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank is killed, and the nodes that are left go to other stages; then all are killed, and the run is resumed with
-// everybody where they were. Real programs, Gloo on loopback.
+// A rank is killed, and the nodes that are left go to other stages; then another rank is killed, and all of them are,
+// and the run is resumed with everybody where they were. Real programs, Gloo on loopback.
 #include "tests/app/losing_ranks.h"
 
 using namespace launched;
@@ -99,6 +99,9 @@ private Q_SLOTS:
         const auto ended = [&] { return process.process->state() == QProcess::NotRunning; };
         QVERIFY(
             wait_until([&] { return ended() || process.text().contains("to another stage, which took"); }, patient_ms));
+        QVERIFY2(!ended(), process.text());
+        QVERIFY(kill_rank(scene, 2));
+        QVERIFY(wait_until([&] { return ended() || process.text().contains("rank 2 is gone"); }, patient_ms));
         QVERIFY2(!ended(), process.text());
         const int done = scene.last_run()->iterations_done;
         QVERIFY(wait_until([&] { return ended() || scene.last_run()->iterations_done > done + 25; }, patient_ms));

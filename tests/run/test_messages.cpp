@@ -148,7 +148,8 @@ private Q_SLOTS:
         for (const auto& message : one_of_each("{}")) messages.push_back(protocol::encode(message));
         const auto command = protocol::encode(protocol::Command(protocol::FailNode{3, 60}));
         const auto job = protocol::encode(worker_job(job_));
-        const auto position = to_text(RankPosition{.iterations_done = 3, .commit = {{1, 2, 3, 4}, {5, 6, 7, 8}}, .switches = 2});
+        const auto position =
+            to_text(RankPosition{.iterations_done = 3, .commit = {{1, 2, 3, 4}, {5, 6, 7, 8}}, .switches = 2});
         const auto moves = to_text(std::vector<NodeMove>{{1, 1, 3}, {2, -1, -1}});
         const auto agreement = to_text(Agreement{.iterations_done = 3,
                                                  .commit = {{1, 2}},
