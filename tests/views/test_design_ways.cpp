@@ -232,6 +232,39 @@ private Q_SLOTS:
         QVERIFY(w->document().experiment() == e);
     }
 
+    /// What a node's own connection carries; two columns, as many rows as nodes.
+    void the_matrix_has_uplinks_and_downlinks() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        auto& panel = w->design_page().matrix();
+        auto& model = panel.model();
+        auto* shows = panel.findChild<QComboBox*>("matrix_shows");
+        shows->setCurrentIndex(shows->findText("Uplink and downlink"));
+        Q_EMIT shows->activated(shows->currentIndex());
+        QCOMPARE(model.rowCount(), 6);
+        QCOMPARE(model.columnCount(), 2);
+        QCOMPARE(model.headerData(1, Qt::Horizontal, Qt::DisplayRole).toString(), QString("Downlink"));
+        const auto node = [&](int row) {
+            for (const auto& one : w->document().experiment().topology.nodes)
+                if (one.id == model.row_end(row).id) return one;
+            return Node{};
+        };
+        QVERIFY(model.setData(model.index(1, 0), "40 Mbit/s", Qt::EditRole));
+        QCOMPARE(node(1).up_bytes_per_s, std::optional(5e6));
+        QVERIFY(!node(1).down_bytes_per_s && !node(0).up_bytes_per_s);
+        QCOMPARE(model.data(model.index(1, 1), Qt::DisplayRole).toString(), QString("–"));
+        panel.table().setCurrentIndex(model.index(1, 1));
+        QGuiApplication::clipboard()->setText("1e6\n2e6");
+        panel.paste();
+        QCOMPARE(node(1).down_bytes_per_s, std::optional(1e6));
+        QCOMPARE(node(2).down_bytes_per_s, std::optional(2e6));
+        model.clear_cells({model.index(1, 0)});
+        QVERIFY(!node(1).up_bytes_per_s && node(1).down_bytes_per_s);
+        w->open_template("authors-20");  // hops have no connections
+        QCOMPARE(model.shows(), MatrixShows::hop);
+        QCOMPARE(model.columnCount(), 20);
+    }
+
     /// The published hop times have one pair that is off by a factor of 1,024.
     void a_mistaken_unit_stands_out() {
         auto w = window();
@@ -243,7 +276,7 @@ private Q_SLOTS:
         const auto& nodes = w->document().experiment().topology.nodes;
         const auto region = [&](int row) {
             for (const auto& node : nodes)
-                if (node.id == model.end(row).id) return node.region;
+                if (node.id == model.row_end(row).id) return node.region;
             return std::string{};
         };
         for (const auto& cell : model.outliers())

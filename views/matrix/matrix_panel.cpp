@@ -25,7 +25,8 @@ constexpr double most_heat = 0.45;  // of the accent in a cell's ground: its wor
 constexpr int most_named_outliers = 2;
 
 QString cell_text(double value, MatrixShows shows) {
-    return shows == MatrixShows::bandwidth ? quantity(8 * value, "bit/s") : duration(value);
+    const bool rate = shows == MatrixShows::bandwidth || shows == MatrixShows::connection;
+    return rate ? quantity(8 * value, "bit/s") : duration(value);
 }
 
 /// Grounds of cells, which the style sheet would leave out.
@@ -52,44 +53,52 @@ void MatrixModel::show(MatrixShows shows) {
 }
 
 double MatrixModel::value(int row, int column) const {
-    return values_[static_cast<std::size_t>(row) * ends_.size() + static_cast<std::size_t>(column)];
+    return values_[static_cast<std::size_t>(row) * columns_.size() + static_cast<std::size_t>(column)];
 }
 
 void MatrixModel::follow() {
     const Experiment& e = document_.experiment();
     const bool is_hops = !e.topology.hop_matrix_s.empty();
     if (is_hops != (shows_ == MatrixShows::hop)) shows_ = is_hops ? MatrixShows::hop : MatrixShows::latency;
-    auto ends = matrix_ends(e);
-    const bool same = ends == ends_;
+    auto rows = matrix_rows(e, shows_), columns = matrix_columns(e, shows_);
+    const bool same = rows == rows_ && columns == columns_;
     if (!same) beginResetModel();
-    ends_ = std::move(ends);
-    values_.assign(ends_.size() * ends_.size(), -1);
-    for (std::size_t a = 0; a < ends_.size(); ++a)
-        for (std::size_t b = 0; b < ends_.size(); ++b)
-            if (const auto found = matrix_value(e, ends_[a], ends_[b], shows_)) values_[a * ends_.size() + b] = *found;
+    rows_ = std::move(rows);
+    columns_ = std::move(columns);
+    values_.clear();
+    for (const auto& row : rows_)
+        for (const auto& column : columns_) values_.push_back(matrix_value(e, row, column, shows_).value_or(-1));
     // What a region has within is another thing than what leads out of it.
     std::vector<double> between = values_;
-    for (std::size_t i = 0; i < ends_.size(); ++i) between[i * ends_.size() + i] = -1;
+    for (std::size_t i = 0; i < between.size(); ++i)
+        if (is_within(static_cast<int>(i / columns_.size()), static_cast<int>(i % columns_.size()))) between[i] = -1;
     outliers_.clear();
     if (!same) endResetModel();
     for (const auto cell : ::skippipe::outliers(between)) {
-        outliers_.push_back(index(static_cast<int>(cell / ends_.size()), static_cast<int>(cell % ends_.size())));
+        outliers_.push_back(index(static_cast<int>(cell / columns_.size()), static_cast<int>(cell % columns_.size())));
         between[cell] = -1;
     }
     least_ = most_ = 0;
     for (const double v : between)
         if (v > 0) least_ = least_ == 0 ? v : std::min(least_, v), most_ = std::max(most_, v);
-    if (same && !ends_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+    if (same && !values_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+}
+
+QString MatrixModel::pair(int row, int column) const {
+    const QString from = QString::fromStdString(row_end(row).id), to = QString::fromStdString(column_end(column).id);
+    return shows_ == MatrixShows::connection ? tr("%1, %2").arg(from, to.toLower()) : tr("%1 to %2").arg(from, to);
 }
 
 QString MatrixModel::tip(int row, int column) const {
-    const QString pair =
-        tr("%1 to %2").arg(QString::fromStdString(end(row).id), QString::fromStdString(end(column).id));
     const double v = value(row, column);
-    if (row == column) return v < 0 ? QString{} : tr("Between nodes of %1").arg(QString::fromStdString(end(row).id));
-    if (v < 0) return tr("%1: not linked; a value links them").arg(pair);
+    if (is_within(row, column))
+        return v < 0 ? QString{} : tr("Between nodes of %1").arg(QString::fromStdString(row_end(row).id));
+    if (v < 0)
+        return (shows_ == MatrixShows::connection ? tr("%1: no limit; a value is what all it carries passes")
+                                                  : tr("%1: not linked; a value links them"))
+            .arg(pair(row, column));
     const bool far = std::find(outliers_.begin(), outliers_.end(), index(row, column)) != outliers_.end();
-    return tr("%1: %2").arg(pair, cell_text(v, shows_)) +
+    return tr("%1: %2").arg(pair(row, column), cell_text(v, shows_)) +
            (far ? tr("\nFar from all the others: a mistaken unit?") : QString{});
 }
 
@@ -99,7 +108,9 @@ QVariant MatrixModel::data(const QModelIndex& index, int role) const {
     const bool far = std::find(outliers_.begin(), outliers_.end(), index) != outliers_.end();
     switch (role) {
         case Qt::DisplayRole:
-            return v >= 0 ? cell_text(v, shows_) : index.row() == index.column() ? QString{} : QStringLiteral("–");
+            return v >= 0                                   ? cell_text(v, shows_)
+                   : is_within(index.row(), index.column()) ? QString{}
+                                                            : QStringLiteral("–");
         case Qt::EditRole: return v >= 0 ? to_field(v, matrix_info(shows_)) : QString{};
         case Qt::TextAlignmentRole: return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
         case Qt::ToolTipRole: return tip(index.row(), index.column());
@@ -108,18 +119,19 @@ QVariant MatrixModel::data(const QModelIndex& index, int role) const {
         default: return {};
     }
     if (far) return theme().warning;
-    if (v <= 0 || most_ <= least_ || index.row() == index.column()) return {};
+    if (v <= 0 || most_ <= least_ || is_within(index.row(), index.column())) return {};
     double heat = std::log(v / least_) / std::log(most_ / least_);
-    if (shows_ == MatrixShows::bandwidth) heat = 1 - heat;
+    if (shows_ != MatrixShows::latency && shows_ != MatrixShows::hop) heat = 1 - heat;
     return mix(theme().surface, theme().accent, most_heat * std::clamp(heat, 0.0, 1.0));
 }
 
-QVariant MatrixModel::headerData(int section, Qt::Orientation, int role) const {
-    return role == Qt::DisplayRole ? QVariant(QString::fromStdString(end(section).id)) : QVariant{};
+QVariant MatrixModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (role != Qt::DisplayRole) return {};
+    return QString::fromStdString((orientation == Qt::Vertical ? row_end(section) : column_end(section)).id);
 }
 
 Qt::ItemFlags MatrixModel::flags(const QModelIndex& index) const {
-    const bool to_itself = index.row() == index.column() && !end(index.row()).is_region;
+    const bool to_itself = is_within(index.row(), index.column()) && !row_end(index.row()).is_region;
     return QAbstractTableModel::flags(index) | (to_itself ? Qt::NoItemFlags : Qt::ItemIsEditable);
 }
 
@@ -165,7 +177,8 @@ void MatrixModel::put_text(const QString& text, const QModelIndex& first) {
         for (qsizetype c = 0; c < cells.size(); ++c) {
             const int row = first.row() + static_cast<int>(r), column = first.column() + static_cast<int>(c);
             const QString cell = cells[c].trimmed();
-            if (cell.isEmpty() || (row == column && !end(std::min(row, rowCount() - 1)).is_region)) continue;
+            if (cell.isEmpty() || (is_within(row, column) && !row_end(std::min(row, rowCount() - 1)).is_region))
+                continue;
             const QString place = tr("Row %1, column %2: ").arg(r + 1).arg(c + 1);
             if (row >= rowCount() || column >= columnCount())
                 return Q_EMIT refused(place + tr("there is no such pair; nothing was put in"));
@@ -175,7 +188,8 @@ void MatrixModel::put_text(const QString& text, const QModelIndex& first) {
                 if (!read.value) return Q_EMIT refused(place + read.fault + tr("; nothing was put in"));
                 value = *read.value;
             }
-            if (const QString why = set_matrix_value(changed, end(row), end(column), shows_, value); !why.isEmpty())
+            if (const QString why = set_matrix_value(changed, row_end(row), column_end(column), shows_, value);
+                !why.isEmpty())
                 return Q_EMIT refused(place + why + tr("; nothing was put in"));
         }
     }
@@ -184,8 +198,9 @@ void MatrixModel::put_text(const QString& text, const QModelIndex& first) {
 
 void MatrixModel::clear_cells(const QModelIndexList& cells) {
     if (shows_ == MatrixShows::hop) return Q_EMIT refused(tr("A matrix of hops has a value for each pair"));
-    document_.edit(tr("Remove links"), [&](Experiment& e) {
-        for (const auto& cell : cells) set_matrix_value(e, end(cell.row()), end(cell.column()), shows_, std::nullopt);
+    document_.edit(shows_ == MatrixShows::connection ? tr("Remove limits") : tr("Remove links"), [&](Experiment& e) {
+        for (const auto& cell : cells)
+            set_matrix_value(e, row_end(cell.row()), column_end(cell.column()), shows_, std::nullopt);
     });
 }
 
@@ -208,7 +223,9 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     table_->setItemDelegate(new HeatCells(table_));
     shows_->setObjectName("matrix_shows");
     shows_->setAccessibleName(tr("What the matrix shows"));
-    shows_->addItems({tr("Latency"), tr("Bandwidth")});
+    shows_->addItem(tr("Latency"), static_cast<int>(MatrixShows::latency));
+    shows_->addItem(tr("Bandwidth"), static_cast<int>(MatrixShows::bandwidth));
+    shows_->addItem(tr("Uplink and downlink"), static_cast<int>(MatrixShows::connection));
     words_->setProperty("role", "secondary");
     words_->setWordWrap(true);
     auto* row = head_row();
@@ -230,15 +247,16 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     add(tr("Remove links"), QKeySequence(Qt::Key_Delete),
         [this] { model_->clear_cells(table_->selectionModel()->selectedIndexes()); });
     table_->setContextMenuPolicy(Qt::ActionsContextMenu);
-    connect(shows_, &QComboBox::activated, this, [this](int which) {
-        model_->show(which == 0 ? MatrixShows::latency : MatrixShows::bandwidth);
+    connect(shows_, &QComboBox::activated, this, [this] {
+        model_->show(static_cast<MatrixShows>(shows_->currentData().toInt()));
         follow();
     });
     connect(model_, &MatrixModel::refused, this, &MatrixPanel::told);
     connect(&document, &Document::changed, this, &MatrixPanel::follow);
     connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& now) {
         if (!now.isValid() || !isVisible()) return;
-        const std::string &a = model_->end(now.row()).id, &b = model_->end(now.column()).id;
+        const std::string &a = model_->row_end(now.row()).id, &b = model_->column_end(now.column()).id;
+        if (model_->shows() == MatrixShows::connection) return selection_.select({.nodes = {a}});
         for (const auto& link : document_.experiment().topology.links)
             if ((link.from == a && link.to == b) || (link.both_ways && link.from == b && link.to == a))
                 selection_.select({.links = {{link.from, link.to}}});
@@ -262,19 +280,19 @@ void MatrixPanel::paste() {
 void MatrixPanel::follow() {
     const bool hops = model_->shows() == MatrixShows::hop;
     shows_->setVisible(!hops);
-    shows_->setCurrentIndex(model_->shows() == MatrixShows::bandwidth ? 1 : 0);
+    shows_->setCurrentIndex(std::max(0, shows_->findData(static_cast<int>(model_->shows()))));
     const auto& far = model_->outliers();
     QStringList named;
     for (const auto& cell : far) {
         if (named.size() == most_named_outliers) break;
-        named << tr("%1 to %2 %3")
-                     .arg(QString::fromStdString(model_->end(cell.row()).id),
-                          QString::fromStdString(model_->end(cell.column()).id), cell.data().toString());
+        named << tr("%1 %2").arg(model_->pair(cell.row(), cell.column()), cell.data().toString());
     }
     QString text = model_->rowCount() == 0 ? tr("Latency and bandwidth of every pair appear here once there are nodes")
                    : hops ? tr("Seconds of a hop, as the experiment gives them: they replace the links")
-                          : tr("Enter, or paste from a spreadsheet, what links have; an empty cell "
-                               "links nothing");
+                   : model_->shows() == MatrixShows::connection
+                       ? tr("What all that a node sends, or receives, passes at most; an empty cell is no limit")
+                       : tr("Enter, or paste from a spreadsheet, what links have; an empty cell "
+                            "links nothing");
     if (!far.empty())
         text += QStringLiteral(". ") +
                 (far.size() == 1 ? tr("1 value is far from all others: %1").arg(named.front())

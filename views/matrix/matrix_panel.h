@@ -23,8 +23,8 @@ class MatrixModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     explicit MatrixModel(Document& document, QObject* parent = nullptr);
-    int rowCount(const QModelIndex& = {}) const override { return static_cast<int>(ends_.size()); }
-    int columnCount(const QModelIndex& = {}) const override { return static_cast<int>(ends_.size()); }
+    int rowCount(const QModelIndex& = {}) const override { return static_cast<int>(rows_.size()); }
+    int columnCount(const QModelIndex& = {}) const override { return static_cast<int>(columns_.size()); }
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation, int role) const override;
     Qt::ItemFlags flags(const QModelIndex& index) const override;
@@ -32,7 +32,10 @@ public:
 
     void show(MatrixShows shows);
     MatrixShows shows() const { return shows_; }
-    const MatrixEnd& end(int index) const { return ends_[static_cast<std::size_t>(index)]; }
+    const MatrixEnd& row_end(int row) const { return rows_[static_cast<std::size_t>(row)]; }
+    const MatrixEnd& column_end(int column) const { return columns_[static_cast<std::size_t>(column)]; }
+    /// What a cell is of, in words.
+    QString pair(int row, int column) const;
     /// Cells far from the rest, row by row.
     const std::vector<QModelIndex>& outliers() const { return outliers_; }
     /// Rows of cells with tabs between, as spreadsheets take them.
@@ -48,17 +51,19 @@ Q_SIGNALS:
 private:
     void follow();
     double value(int row, int column) const;
+    /// What is joined with itself.
+    bool is_within(int row, int column) const { return shows_ != MatrixShows::connection && row == column; }
     QString tip(int row, int column) const;
 
     Document& document_;
     MatrixShows shows_ = MatrixShows::latency;
-    std::vector<MatrixEnd> ends_;
-    std::vector<double> values_;  ///< row by row; negative: no link
+    std::vector<MatrixEnd> rows_, columns_;
+    std::vector<double> values_;  ///< row by row; negative: no link, no limit
     std::vector<QModelIndex> outliers_;
     double least_ = 0, most_ = 0;
 };
 
-/// Latency, bandwidth or hop times of every pair, to read, edit, copy and paste.
+/// Latency, bandwidth or hop times of every pair, or nodes' own connections, to read, edit, copy and paste.
 class MatrixPanel : public QWidget {
     Q_OBJECT
 public:

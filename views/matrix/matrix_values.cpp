@@ -26,6 +26,14 @@ auto* link_between(Links& links, const std::string& from, const std::string& to)
     return static_cast<decltype(&links.front())>(nullptr);
 }
 
+const char *const uplink = "Uplink", *const downlink = "Downlink";
+
+/// Of a node's connection, by its column.
+template <class AnyNode>
+auto& limit_of(AnyNode& node, const MatrixEnd& column) {
+    return column.id == uplink ? node.up_bytes_per_s : node.down_bytes_per_s;
+}
+
 double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
@@ -53,9 +61,28 @@ std::vector<MatrixEnd> matrix_ends(const Experiment& experiment) {
     return sorted;
 }
 
+std::vector<MatrixEnd> matrix_rows(const Experiment& experiment, MatrixShows shows) {
+    if (shows != MatrixShows::connection) return matrix_ends(experiment);
+    std::vector<const Node*> nodes;
+    for (const auto& node : experiment.topology.nodes) nodes.push_back(&node);
+    std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->region < b->region; });
+    std::vector<MatrixEnd> rows;
+    for (const auto* node : nodes) rows.push_back({node->id, false});
+    return rows;
+}
+
+std::vector<MatrixEnd> matrix_columns(const Experiment& experiment, MatrixShows shows) {
+    if (shows != MatrixShows::connection) return matrix_ends(experiment);
+    return {{uplink, false}, {downlink, false}};
+}
+
 std::optional<double> matrix_value(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to,
                                    MatrixShows shows) {
     const Topology& t = experiment.topology;
+    if (shows == MatrixShows::connection) {
+        const auto node = index_of(t, from.id);
+        return node ? limit_of(t.nodes[*node], to) : std::nullopt;
+    }
     if (shows == MatrixShows::hop) {
         const auto a = index_of(t, from.id), b = index_of(t, to.id);
         if (!a || !b || a == b || *a >= t.hop_matrix_s.size() || *b >= t.hop_matrix_s[*a].size()) return {};
@@ -83,18 +110,29 @@ struct TakeInfo {
 }  // namespace
 
 Info matrix_info(MatrixShows shows) {
-    TakeInfo take{shows == MatrixShows::latency ? "latency_s"
-                  : shows == MatrixShows::hop   ? "hop_matrix_s"
-                                                : "bandwidth_bytes_per_s",
-                  {}};
-    shows == MatrixShows::hop ? describe(take, static_cast<const Topology&>(Topology{}))
-                              : describe(take, static_cast<const Link&>(Link{}));
-    return take.found;
+    const auto of = [](const auto& part, const char* key) {
+        TakeInfo take{key, {}};
+        describe(take, part);
+        return take.found;
+    };
+    switch (shows) {
+        case MatrixShows::latency: return of(Link{}, "latency_s");
+        case MatrixShows::bandwidth: return of(Link{}, "bandwidth_bytes_per_s");
+        case MatrixShows::hop: return of(Topology{}, "hop_matrix_s");
+        case MatrixShows::connection: return of(Node{}, "up_bytes_per_s");
+    }
+    return {};
 }
 
 QString set_matrix_value(Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to, MatrixShows shows,
                          std::optional<double> value) {
     Topology& t = experiment.topology;
+    if (shows == MatrixShows::connection) {
+        const auto node = index_of(t, from.id);
+        if (!node) return QObject::tr("There is no node %1").arg(QString::fromStdString(from.id));
+        limit_of(t.nodes[*node], to) = value;
+        return {};
+    }
     if (shows == MatrixShows::hop) {
         const auto a = index_of(t, from.id), b = index_of(t, to.id);
         if (!a || !b || a == b || *a >= t.hop_matrix_s.size() || *b >= t.hop_matrix_s[*a].size())

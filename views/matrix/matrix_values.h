@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The network as a matrix: latency or bandwidth of every pair, read from the experiment and put back into it. No
-// widget.
+// The network as a matrix: latency or bandwidth of every pair, or every node's own connection, read from the experiment
+// and put back into it. No widget.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,10 +12,11 @@
 
 namespace skippipe {
 
-/// What the cells are: of links, or seconds of a hop where the experiment gives a matrix of them.
-enum class MatrixShows { latency, bandwidth, hop };
+/// What the cells are: of links; of a node's uplink and downlink; or seconds of a hop where the experiment gives a
+/// matrix of them.
+enum class MatrixShows { latency, bandwidth, hop, connection };
 
-/// A row and a column: what links join.
+/// A row or a column: what links join.
 struct MatrixEnd {
     std::string id;
     bool is_region = false;
@@ -25,13 +26,18 @@ struct MatrixEnd {
 /// Regions where they are linked, and nodes that stand in none or have links of their own, sorted by region; else all
 /// nodes. With a matrix of hops: its nodes, sorted by region.
 std::vector<MatrixEnd> matrix_ends(const Experiment& experiment);
+/// The ends, or, of connections, all nodes by region.
+std::vector<MatrixEnd> matrix_rows(const Experiment& experiment, MatrixShows shows);
+/// The ends, or, of connections, the uplink and the downlink.
+std::vector<MatrixEnd> matrix_columns(const Experiment& experiment, MatrixShows shows);
 /// Latency in s, bandwidth in B/s, or hop in s; nothing where the two are not linked. Between a region's own nodes: its
-/// own link, else the common switch.
+/// own link, else the common switch. Of connections B/s; nothing where there is no limit.
 std::optional<double> matrix_value(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to,
                                    MatrixShows shows);
 /// Unit and limits of a cell.
 Info matrix_info(MatrixShows shows);
-/// Puts a value in, with a link where there is none; nothing: removes the link. Returns why it cannot be, or nothing.
+/// Puts a value in, with a link where there is none; nothing: removes the link, or the connection's limit. Returns why
+/// it cannot be, or nothing.
 QString set_matrix_value(Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to, MatrixShows shows,
                          std::optional<double> value);
 
