@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/resuming.h"
+#include "app/cli/train_job.h"
 #include "app/cli/verbs.h"
 #include "core/experiment/io.h"
 
@@ -66,12 +67,17 @@ void tell(Context& context, Reader& reader, RunId run, const std::string& comman
                                  run, command, patience.count());
 }
 
-void control(Context& context, const Control& what, const std::string& name) {
+struct ControlOptions {
+    std::string run;
+    std::vector<AlarmKind> stop_on;
+};
+
+void control(Context& context, const Control& what, const ControlOptions& options) {
     std::optional<Reader> opened(std::in_place, context.record);
-    const auto run = find_run(*opened, name);
+    const auto run = find_run(*opened, options.run);
     if (what.name == std::string_view("resume") && run.state != RunState::running) {
         opened.reset();
-        return resume_run(context, run);
+        return resume_run(context, run, options.stop_on);
     }
     check(run, what.name);
     tell(context, *opened, run.id, what.name, "{}", what.taken);
@@ -100,11 +106,12 @@ void fail_node(Context& context, const NodeLoss& loss) {
 
 void add_control(CLI::App& app, Context& context) {
     for (const auto& what : controls) {
-        auto name = std::make_shared<std::string>();
+        auto options = std::make_shared<ControlOptions>();
         auto* verb = add_verb(app, context, what.name, what.description,
                               fmt::format("  skippipe {0} latest\n  skippipe {0} 3 --json", what.name));
-        verb->add_option("RUN", *name, "Run number or `latest`")->required();
-        verb->callback([name, &what, &context] { control(context, what, *name); });
+        verb->add_option("RUN", options->run, "Run number or `latest`")->required();
+        if (what.name == std::string_view("resume")) add_stop_option(*verb, options->stop_on);
+        verb->callback([options, &what, &context] { control(context, what, *options); });
     }
     auto loss = std::make_shared<NodeLoss>();
     auto* verb = add_verb(app, context, "fail", "Make a node of a run fail: it is lost, and the others go on",

@@ -21,6 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ForkOptions {
+    std::vector<AlarmKind> stop_on;
     std::string run, file, save_weights;
     std::vector<std::string> settings;
     int at = -1, threads = 0;
@@ -130,6 +131,7 @@ void fork(const ForkOptions& options, Context& context) {
                                job.experiment.model == old.model && job.experiment.pipeline == old.pipeline;
     job.origin = RunOrigin{run.id, from.folder, from.manifest.position, true, same_messages};
     job.origin->position.validated = false;
+    job.stop_on = {options.stop_on.begin(), options.stop_on.end()};
     take_launched_ranks(job);
     train_job(job, context);
 }
@@ -154,6 +156,7 @@ void add_fork(CLI::App& app, Context& context) {
     verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core")
         ->check(CLI::Range(1, 1024));
     add_failure_options(*verb, options->failures);
+    add_stop_option(*verb, options->stop_on);
     verb->callback([options, &context] { fork(*options, context); });
 }
 

@@ -43,7 +43,7 @@ void take_launched_ranks(RunJob& job) {
     job.launched = true;
 }
 
-void resume_run(Context& context, const RunInfo& run) {
+void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKind>& stop_on) {
     become_worker_if_launched();
     if (run.state == RunState::finished)
         throw InputError("RUN", fmt::format("run {} has finished", run.id), "nothing is left to train",
@@ -67,6 +67,7 @@ void resume_run(Context& context, const RunInfo& run) {
     job.threads = manifest.threads;
     job.save_weights = manifest.save_weights;
     job.calibrate = manifest.calibrate;
+    job.stop_on = {stop_on.begin(), stop_on.end()};
     job.origin = RunOrigin{run.id, from.folder, manifest.position};
     take_launched_ranks(job);
     if (!context.json)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <vector>
+
 #include "app/cli/verbs.h"
 #include "core/run/checkpoint_store.h"
 #include "core/run/coordinator.h"
@@ -8,7 +10,7 @@ namespace skippipe::cli {
 
 /// Trains on from the newest checkpoint of a run that ended before its last iteration, as that run. Throws InputError
 /// where it cannot go on.
-void resume_run(Context& context, const RunInfo& run);
+void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKind>& stop_on);
 
 /// The experiment of a checkpoint. Throws InputError where this program cannot understand it.
 Experiment experiment_of(const FoundCheckpoint& from);

@@ -64,6 +64,7 @@ struct RunOptions {
     int threads = 0, iterations = -1, ranks = 0, checkpoint_every = -1;
     std::uint64_t seed = 0;
     FailureOptions failures;
+    std::vector<AlarmKind> stop_on;
 };
 
 /// Under a launcher the number of its processes counts.
@@ -182,6 +183,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     check_executable(job.experiment);
     job.save_weights = writable(options.save_weights, job.experiment);
     job.calibrate = options.calibrate;
+    job.stop_on = {options.stop_on.begin(), options.stop_on.end()};
     if (job.calibrate && job.experiment.execution.clock == Clock::virtual_time)
         throw InputError("--calibrate", "the virtual clock runs", "there the drawn times are true by definition",
                          "Set execution.clock to \"wall\", or leave the option out");
@@ -252,6 +254,7 @@ void add_run(CLI::App& app, Context& context) {
         ->check(CLI::NonNegativeNumber);
     verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
     add_failure_options(*verb, options->failures);
+    add_stop_option(*verb, options->stop_on);
     verb->callback([options, &context] { run(*options, context); });
 }
 

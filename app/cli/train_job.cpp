@@ -2,6 +2,8 @@
 #include "app/cli/train_job.h"
 
 #include <iostream>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -91,6 +93,18 @@ void note_origin(const RunJob& job, RunId run) {
 }
 
 }  // namespace
+
+void add_stop_option(CLI::App& verb, std::vector<AlarmKind>& kinds) {
+    std::map<std::string, AlarmKind> names;
+    for (const auto& [kind, name] : alarm_names) names.emplace(name, kind);
+    verb.add_option(
+            "--stop-on", kinds,
+            "Stop after an iteration with a spike (a loss or gradient far above those before) or where the disk "
+            "has too little room for what is to be written; default: warn, and go on")
+        ->transform(CLI::CheckedTransformer(names))
+        ->delimiter(',')
+        ->option_text("spike,disk");
+}
 
 bool train_job(RunJob& job, Context& context) {
     const double predicted_s = evaluate(job.problem, job.plan).iteration_s;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <vector>
+
 #include "app/cli/verbs.h"
 #include "core/run/coordinator.h"
 
@@ -7,6 +9,9 @@ namespace skippipe::cli {
 
 /// What the document may ask for and this version cannot do is refused before anything starts: throws InputError.
 void check_executable(const Experiment& experiment);
+
+/// `--stop-on`: what ends a run after the iteration that has it.
+void add_stop_option(CLI::App& verb, std::vector<AlarmKind>& kinds);
 
 /// Trains a job, or the rest of one, in processes of its own, with its figures as they come and a summary. True where
 /// it came to its end; where it failed the exit code says so.

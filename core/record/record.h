@@ -48,7 +48,8 @@ struct RunInfo {
     std::optional<double> first_validation_loss, last_validation_loss;
     double machine_s = 0;
     std::string error;
-    std::string warning;  ///< why its record is incomplete, or not written at the moment; empty: it is whole
+    std::string warning;  ///< what people should know: an alarm of the run, or why its record is incomplete or not
+                          ///< written at the moment; empty: all is well
     std::int64_t pid = 0;
     int checkpoint = 0;  ///< of a run that ended before its last iteration: iterations of the newest; 0: none
     std::vector<std::string> tags;
@@ -147,6 +148,8 @@ public:
     /// The training has gone back: what was recorded of later iterations leaves the record, but for what failures cost.
     void go_back(RunId run, const RunCommit& commit);
     void heartbeat(RunId run);
+    /// What people should know of the run: the last word stays.
+    void warn(RunId run, const std::string& words);
     /// Writes what is pending, then state and summary: durable in the record, or beside it, when it returns.
     void finish(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json);
     /// Waits until all that was given is in the record; false where it is not within `patience`.

@@ -80,6 +80,10 @@ void Recorder::heartbeat(RunId run) {
     impl_->writer.give(run, 0, [](record::RunRows& all) { all.heartbeat = true; });
 }
 
+void Recorder::warn(RunId run, const std::string& words) {
+    impl_->writer.give(run, 0, [&](record::RunRows& all) { all.warning = words; });
+}
+
 void Recorder::finish(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json) {
     impl_->writer.give(run, 0, [&](record::RunRows& all) { all.end = record::RunEnd{state, summary, summary_json}; });
     impl_->writer.wait_for_end(run, finish_patience);

@@ -44,7 +44,7 @@ struct RunRows {
     std::vector<PlanRow> plans;
     std::optional<std::pair<int, double>> done;  ///< iterations done, machine seconds
     std::optional<bool> paused;
-    std::optional<std::string> warning;  ///< what of the run was not kept
+    std::optional<std::string> warning;  ///< what people should know of the run, or what of it was not kept
     std::int64_t taken_command = 0;      ///< commands up to this one were taken; 0: none
     std::optional<RunEnd> end;
     bool heartbeat = false;

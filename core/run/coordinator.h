@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/analysis/idle.h"
 #include "core/engine/trainer.h"
 #include "core/record/record.h"
+#include "core/run/alarms.h"
 #include "core/run/forecast.h"
 #include "core/run/rank_group.h"
 
@@ -37,6 +39,7 @@ struct RunJob {
     std::filesystem::path save_weights;  ///< absolute; empty: not saved
     std::filesystem::path checkpoints;   ///< where ranks write them (CheckpointStore); empty: none are written
     std::optional<RunOrigin> origin;
+    std::set<AlarmKind> stop_on;   ///< what ends the run after its iteration, as a person would
     bool calibrate = false;        ///< wall clock: keep the cost model true, and plan again when it drifts
     double silence_warning_s = 5;  ///< a worker that says nothing for so long is told of
     double silence_limit_s = 30;   ///< and after so long is ended

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One run in progress. What it does stands in files of one matter each: run_start.cpp, run_messages.cpp,
-// run_losses.cpp, run_commands.cpp; the loop and the end in coordinator.cpp.
+// run_alarms.cpp, run_losses.cpp, run_commands.cpp; the loop and the end in coordinator.cpp.
 #pragma once
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/run/alarms.h"
 #include "core/run/coordinator.h"
 #include "core/run/rank_failures.h"
 #include "core/run/run_log.h"
@@ -77,6 +79,10 @@ private:
     Plan plan_of(const std::string& json) const;
     void metric(int iteration, const char* name, double value, double network_s, double machine_s, std::int64_t tokens);
 
+    // run_alarms.cpp
+    void look_at_figures(const protocol::Iterated& m);
+    void raise(const Alarm& alarm);
+
     // run_losses.cpp
     void receive(const protocol::Recovered& m);
     void receive(const protocol::WentBack& m);
@@ -103,6 +109,10 @@ private:
     std::optional<protocol::Iterated> last_;
     std::vector<protocol::Checkpointed> written_;  ///< that do not count yet
     std::chrono::steady_clock::time_point place_again_{};
+    LossWatch losses_;
+    std::optional<std::pair<int, std::int64_t>> record_at_first_;  ///< after this iteration it had so many bytes
+    std::chrono::steady_clock::time_point look_at_disk_again_{};
+    bool disk_told_ = false;
     Silence silence_;
     bool started_ = false, ended_ = false, stop_sent_ = false;
 };

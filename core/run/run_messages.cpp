@@ -49,6 +49,7 @@ void Run::receive(const protocol::Iterated& m) {
         offer_better_plan(m);
     }
     last_ = m;
+    look_at_figures(m);
     begin_iteration(m.iteration + 1);
     if (progress_.iterated) progress_.iterated(m);
 }

@@ -94,7 +94,8 @@ private Q_SLOTS:
 
     void timelines_data() {
         QTest::addColumn<QString>("experiment");
-        for (const char* name : {"quick-start", "charged-ring", "rounded-gradients", "single-cluster", "authors-18", "authors-20"})
+        for (const char* name :
+             {"quick-start", "charged-ring", "rounded-gradients", "single-cluster", "authors-18", "authors-20"})
             QTest::newRow(name) << QStringLiteral(SKIPPIPE_SOURCE_DIR "/resources/experiments/%1.json").arg(name);
         make("sizes", json(R"({"pipeline": {"microbatch_sizes": [2, 1]}, "costs": {"wire": "int8", "overhead_s": 0.01,
                                 "step_seconds": 0.1}, "model": {"kv_heads": 1}, "training": {"recompute": true}})"));

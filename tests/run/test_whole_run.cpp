@@ -5,6 +5,7 @@
 #include <QTest>
 
 #include <atomic>
+#include <vector>
 
 #include "core/engine/build_id.h"
 #include "core/engine/cost_compute.h"
@@ -20,7 +21,7 @@ namespace {
 
 /// What is to go wrong, once, at the named node.
 struct Breakage {
-    enum class At { nothing, operation, message, reduction, step, validation } at = At::nothing;
+    enum class At { nothing, operation, message, reduction, step, validation, loss } at = At::nothing;
     OpKind kind = OpKind::F;
     int node = -1;
     int iteration = 1;
@@ -62,7 +63,10 @@ public:
             throw ComputeError("reducing stage " + std::to_string(stage), "out of memory");
         return costs_.reduce(stage, transport);
     }
-    RankLoss loss() const override { return {}; }
+    RankLoss loss() const override {
+        if (fault_.at != Breakage::At::loss) return {};
+        return {now_ ? 90.0 : 30.0, 10};
+    }
     void step(int, const std::vector<StageSum>&) override {
         if (now_ && fault_.at == Breakage::At::step && hosts_faulty(-1)) throw ComputeError("step", "out of memory");
     }
@@ -209,6 +213,28 @@ private Q_SLOTS:
             QCOMPARE(*run->iteration_s, evaluate(job.problem, job.plan).iteration_s);
         else
             QVERIFY(!outcome.differences.empty());
+    }
+
+    /// A loss that jumps is told, kept in the record, and ends the run where that was asked for.
+    void a_loss_that_jumps() {
+        for (const bool stops : {true, false}) {
+            auto job = job_of(1, Clock::virtual_time, Compute::torch);
+            job.experiment.training.iterations = stops ? 100'000 : 50;
+            job.experiment.training.validate_every = 0;
+            if (stops) job.stop_on = {AlarmKind::spike};
+            FragileBackend backend({.at = Breakage::At::loss, .iteration = 20});
+            std::vector<Fault> warnings;
+            RunProgress progress;
+            progress.warned = [&](const Fault& fault) { warnings.push_back(fault); };
+            const auto outcome = execute(job, backend, progress);
+            QCOMPARE(warnings.size(), std::size_t{1});
+            QCOMPARE(warnings.front().pointer, std::string("iteration 21"));
+            QCOMPARE(outcome.state, stops ? RunState::stopped : RunState::finished);
+            QVERIFY(outcome.info.iterations_done > 20);
+            if (stops) QVERIFY(outcome.info.iterations_done < 100'000);
+            Reader reader(job.record);
+            QVERIFY(reader.run(outcome.run)->warning.starts_with("iteration 21: the loss is 9.000, after 3.000"));
+        }
     }
 
     /// Whatever throws, wherever: the run ends within 5 s, says who it was, and every rank's threads end.

@@ -4,6 +4,10 @@
 #include <csignal>
 
 #include <QContextMenuEvent>
+#include <QDBusConnection>
+#include <QDBusError>
+#include <QDBusServer>
+#include <QDir>
 #include <QDoubleSpinBox>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -16,15 +20,92 @@
 #include "core/experiment/io.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
+#include "views/window/desktop_notes.h"
 #include "views/window/main_window.h"
 
 using namespace skippipe;
+
+/// What a desktop is to programs that tell it something.
+class Desktop : public QObject {
+    Q_OBJECT
+    Q_CLASSINFO("D-Bus Interface", "org.freedesktop.Notifications")
+public:
+    QStringList told;
+
+public Q_SLOTS:
+    uint Notify(const QString&, uint, const QString&, const QString& title, const QString& text, const QStringList&,
+                const QVariantMap&, int) {
+        told << title + '|' + text;
+        return 1;
+    }
+};
 
 class TestWindowRuns : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
+
+    /// A program hears what the desktop is told, over a bus of its own.
+    void notes_reach_the_desktop() {
+        Desktop desktop;
+        QDBusServer server("unix:tmpdir=" + QDir::tempPath());
+        QVERIFY2(server.isConnected(), qPrintable(server.lastError().message()));
+        server.setAnonymousAuthenticationAllowed(true);
+        connect(&server, &QDBusServer::newConnection, this, [&](QDBusConnection connection) {
+            connection.registerObject("/org/freedesktop/Notifications", &desktop, QDBusConnection::ExportAllSlots);
+        });
+        auto bus = QDBusConnection::connectToPeer(server.address(), "notes");
+        QTRY_VERIFY(bus.isConnected());
+        QTRY_VERIFY_WITH_TIMEOUT(
+            (DesktopNotes(bus).show("Run 3 finished", "a <b> & c"), QTest::qWait(50), !desktop.told.isEmpty()), 5000);
+        QCOMPARE(desktop.told.front(), QString("Run 3 finished|a &lt;b&gt; &amp; c"));
+        QDBusConnection::disconnectFromPeer("notes");
+    }
+
+    /// What was chosen is kept, and given to every run that is launched.
+    void runs_stop_by_themselves_as_chosen() {
+        QTemporaryDir folder;
+        const QString settings = folder.filePath("settings.ini");
+        const auto rule = [](MainWindow& window, const QString& words) {
+            for (auto* action : window.findChildren<QAction*>())
+                if (action->text() == words) return action;
+            return static_cast<QAction*>(nullptr);
+        };
+        {
+            MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+            window.remember_in(settings, {});
+            QCOMPARE(window.stop_rules(), QStringList{});
+            auto* disk = rule(window, "The disk fills up");
+            QVERIFY(disk != nullptr && disk->isCheckable() && !disk->isChecked());
+            disk->trigger();
+            QCOMPARE(window.stop_rules(), QStringList{"disk"});
+        }
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.remember_in(settings, {});
+        QCOMPARE(window.stop_rules(), QStringList{"disk"});
+    }
+
+    /// A run that was launched elsewhere stops on its alarm: whoever does not look at the window hears of both.
+    void alarms_and_ends_are_told() {
+        QTemporaryDir folder;
+        const auto record = std::filesystem::path(folder.filePath("record.sqlite").toStdString());
+        Recorder recorder(record);
+        Experiment experiment;
+        experiment.name = "told";
+        const RunId run = recorder.begin({.name = "told", .experiment_json = to_text(experiment), .iterations = 10});
+        MainWindow window(planners_, record);
+        QStringList heard;
+        connect(&window, &MainWindow::noted, this, [&](const QString& words) { heard << words; });
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(run) != nullptr, patient_ms);
+        recorder.warn(run, "iteration 3: the loss jumps");
+        QTRY_VERIFY_WITH_TIMEOUT(!heard.isEmpty(), patient_ms);
+        QVERIFY(heard.front().contains("iteration 3: the loss jumps"));
+        QVERIFY(window.banner().text().contains("iteration 3"));
+        recorder.finish(run, RunState::stopped, {}, "{}");
+        QTRY_COMPARE_WITH_TIMEOUT(heard.size(), 2, patient_ms);
+        QCOMPARE(heard.back(), QString("Run %1 stopped").arg(run));
+    }
 
     void the_whole_way() {
         if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");

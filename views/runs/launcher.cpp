@@ -101,7 +101,9 @@ void Launcher::start(const Job& job) {
                         .arg(QCoreApplication::applicationDirPath()));
     QProcess process;
     process.setProgram(program);
-    process.setArguments(job.arguments + QStringList{"--db", QString::fromStdString(record_.string()), "--json"});
+    QStringList arguments = job.arguments + QStringList{"--db", QString::fromStdString(record_.string()), "--json"};
+    if (!stop_on_.isEmpty()) arguments += {"--stop-on", stop_on_.join(',')};
+    process.setArguments(arguments);
     process.setStandardInputFile(QProcess::nullDevice());
     process.setStandardOutputFile(QString::fromStdString(job.log.string()));
     process.setStandardErrorFile(QString::fromStdString(errors_of(job.log).string()));

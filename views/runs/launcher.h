@@ -38,6 +38,8 @@ public:
     /// Goes on with a run from its newest checkpoint.
     void resume(RunId run);
     bool is_starting() const { return starting_; }
+    /// What ends the next runs by themselves: names of `--stop-on`.
+    void set_stop_on(QStringList names) { stop_on_ = std::move(names); }
 
 Q_SIGNALS:
     void started(qint64 run);
@@ -56,6 +58,7 @@ private:
 
     FileWorker& files_;
     std::filesystem::path record_, folder_, log_;
+    QStringList stop_on_;
     qint64 pid_ = 0;
     bool starting_ = false;
     QTimer timer_;

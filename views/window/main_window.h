@@ -91,6 +91,8 @@ public:
     /// Takes theme, place and panes from this file and keeps them there; without it nothing is remembered. A given
     /// theme goes before the file's.
     void remember_in(const QString& file, std::optional<ThemeChoice> theme = {});
+    /// What ends the next runs by themselves: names of `--stop-on`.
+    QStringList stop_rules() const;
     /// Offers unsaved work of windows that are gone.
     void offer_recovery();
 
@@ -98,6 +100,7 @@ Q_SIGNALS:
     void opened(bool shown);  ///< else the banner says why not
     void exported(const QString& file, bool written);
     void imported_runs(int added);
+    void noted(const QString& words);  ///< the desktop was told, as the window is not in front
 
 protected:
     void closeEvent(QCloseEvent*) override;
@@ -126,6 +129,10 @@ private:
     void ask_report();
     void follow_runs();
     void tell_changes();
+    void note(const QString& words, const RunInfo& run);
+    void make_stop_menu(QMenu& run);
+    void set_stop_rules(const QStringList& names);
+    void recall_stop_rules();
     void follow_pause(const RunInfo* run);
     void ask_pause(bool pause);
     void follow_launch();
@@ -165,6 +172,7 @@ private:
     KeyBindings keys_;
     ThemeChoice theme_ = ThemeChoice::system;
     std::array<QAction*, 3> theme_actions_{};
+    std::array<QAction*, 2> stop_actions_{};
 };
 
 /// What runs and how long it still takes: the status bar's words.

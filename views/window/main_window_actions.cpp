@@ -124,6 +124,7 @@ void MainWindow::make_actions() {
         show_workspace(watch);
         watch_->show_log();
     });
+    make_stop_menu(*run);
     run->addSeparator();
     add_action(*run, tr("Measure this machine"), QKeySequence(Qt::CTRL | Qt::Key_M), [this] { measure(); });
     auto* help = menuBar()->addMenu(tr("&Help"));

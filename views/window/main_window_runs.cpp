@@ -31,21 +31,6 @@ QString run_words(const RunInfo& run) {
     return words;
 }
 
-/// Says what happened to runs since the last look: they ended badly, or cannot be recorded.
-void MainWindow::tell_changes() {
-    for (const auto& now : feed_.runs()) {
-        const auto before = known_.find(now.id);
-        if (before != known_.end() && before->second == RunState::running &&
-            (now.state == RunState::died || now.state == RunState::failed))
-            banner_->show_message(
-                tr("Run %1 %2: %3").arg(now.id).arg(state_words(now).toLower(), QString::fromStdString(now.error)));
-        known_[now.id] = now.state;
-        const bool was_running = before == known_.end() || now.state == RunState::running;
-        if (std::exchange(warned_[now.id], now.warning) != now.warning && !now.warning.empty() && was_running)
-            banner_->show_message(tr("Run %1: %2").arg(now.id).arg(QString::fromStdString(now.warning)));
-    }
-}
-
 void MainWindow::follow_pause(const RunInfo* run) {
     if (pause_asked_ && (run == nullptr || run->id != pause_asked_->first || run->paused == pause_asked_->second))
         pause_asked_.reset();

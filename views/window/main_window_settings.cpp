@@ -70,6 +70,7 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
         theme.value_or(theme_choice(settings.value("theme").toString())));  // one that was asked for is not remembered
     settings_file_ = file;
     keys_.remember_in(file);
+    recall_stop_rules();
     restoreGeometry(settings.value("geometry").toByteArray());
     for (auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())

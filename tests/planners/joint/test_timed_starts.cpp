@@ -69,8 +69,10 @@ private Q_SLOTS:
                     problem.path_length);
                 const double booked_s = ReservedPaths(problem, network, groups).fill(candidate, {.width = width});
                 const double exact_s = iteration_s(problem, candidate);
-                QVERIFY2(exact_s <= booked_s * (1 + 1e-9), fmt::format("seed {} width {}: {} {}", seed, width, exact_s, booked_s).c_str());
-                QVERIFY2(exact_s > 0.9 * booked_s, fmt::format("seed {} width {}: {} {}", seed, width, exact_s, booked_s).c_str());
+                QVERIFY2(exact_s <= booked_s * (1 + 1e-9),
+                         fmt::format("seed {} width {}: {} {}", seed, width, exact_s, booked_s).c_str());
+                QVERIFY2(exact_s > 0.9 * booked_s,
+                         fmt::format("seed {} width {}: {} {}", seed, width, exact_s, booked_s).c_str());
             }
     }
 
