@@ -174,7 +174,9 @@ private Q_SLOTS:
         as_ranks(
             schedule,
             [&](Rank& rank) {
-                auto own = std::make_shared<HostQueue>("work of " + rank.queue->identity(), HostQueueOptions{9, 200});
+                // Slow, so that messages are handed over long before they are written.
+                auto own = std::make_shared<HostQueue>("work of " + rank.queue->identity(), HostQueueOptions{9, 3000});
+                HostQueue reads("reads of " + rank.queue->identity());
                 std::vector<std::vector<std::byte>> texts;  // that the queue copies later
                 const auto message = [&](const RankTransfer& transfer) {
                     const auto size = size_of(transfer);
@@ -188,9 +190,9 @@ private Q_SLOTS:
                 rank.transport.begin_iteration(size_of, [&](Delivery come) {
                     on_device += come.bytes.kind() == MemoryKind::device;
                     Buffer host(come.bytes.size());
-                    own->wait(come.bytes.ready());
-                    own->copy(host.data(), come.bytes.data(), host.size());
-                    own->record()->wait();
+                    reads.wait(come.bytes.ready());
+                    reads.copy(host.data(), come.bytes.data(), host.size());
+                    reads.record()->wait();
                     wrong += !is_right({come.transfer, come.times, std::move(host)});
                 });
                 for (const auto& transfer : schedule.transfers)
