@@ -129,8 +129,8 @@ public:
     /// From the next iteration on the transfers are those of another schedule, with the nodes on the same ranks. Every
     /// rank at once. It names no nodes of ranks that are not there.
     virtual void follow(const RankSchedule& schedule) = 0;
-    /// Posts the receives of one iteration, transfer by transfer in the schedule's order, each of `bytes(transfer)`;
-    /// `deliver` is called from the transport's threads.
+    /// Posts the receives of one iteration, transfer by transfer in the schedule's order, each of `bytes(transfer)`,
+    /// which is asked within this call alone; `deliver` is called from the transport's threads.
     virtual void begin_iteration(std::function<std::size_t(const RankTransfer&)> bytes,
                                  std::function<void(Delivery)> deliver) = 0;
     /// Returns at once; sent when all earlier ones of the same pair of ranks have been. `times` travel with it.

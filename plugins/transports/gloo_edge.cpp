@@ -40,11 +40,12 @@ Edge::~Edge() {
     thread_.join();
 }
 
-void Edge::begin(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver,
+void Edge::begin(const std::function<std::size_t(const RankTransfer&)>& bytes, std::function<void(Delivery)> deliver,
                  std::size_t ahead) {
     if (transfers_.empty()) return;
     const std::lock_guard lock(mutex_);
-    bytes_ = std::move(bytes);
+    bytes_.clear();
+    for (std::size_t i = 0; !sends_ && i < transfers_.size(); ++i) bytes_.push_back(bytes(transfers_[i]));
     deliver_ = std::move(deliver);
     ahead_ = ahead;
     busy_ = true;
@@ -54,7 +55,6 @@ void Edge::begin(std::function<std::size_t(const RankTransfer&)> bytes, std::fun
 std::exception_ptr Edge::end() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !busy_; });
-    bytes_ = nullptr;
     deliver_ = nullptr;
     ready_.clear();
     return std::exchange(error_, nullptr);
@@ -124,7 +124,7 @@ void Edge::receive_all() {
     std::size_t next = 0;
     for (const auto& transfer : transfers_) {
         for (; next < transfers_.size() && under_way.size() < ahead_; ++next) {
-            auto& posted = under_way.emplace_back(Buffer(bytes_(transfers_[next])));
+            auto& posted = under_way.emplace_back(Buffer(bytes_[next]));
             context_.guarded(peer_, [&] { posted.posting = post_receive(group_, posted.all(), 0, message_tag); });
         }
         auto& posted = under_way.front();

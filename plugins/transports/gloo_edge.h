@@ -40,7 +40,7 @@ public:
     void follow(std::vector<RankTransfer> transfers) { transfers_ = std::move(transfers); }
 
     /// One iteration's transfers, in their order; receives are posted `ahead` at a time.
-    void begin(std::function<std::size_t(const RankTransfer&)> bytes, std::function<void(Delivery)> deliver,
+    void begin(const std::function<std::size_t(const RankTransfer&)>& bytes, std::function<void(Delivery)> deliver,
                std::size_t ahead);
     void put(Delivery message);
     /// Until the thread rests; what it ended with, if not well.
@@ -60,7 +60,7 @@ private:
     int peer_;
     bool sends_;
     std::vector<RankTransfer> transfers_;
-    std::function<std::size_t(const RankTransfer&)> bytes_;
+    std::vector<std::size_t> bytes_;  ///< of each transfer, where it is received
     std::function<void(Delivery)> deliver_;
     std::size_t ahead_ = 1;
 

@@ -118,6 +118,27 @@ private Q_SLOTS:
         }
     }
 
+    /// Whoever begins an iteration may be gone soon after: sizes are asked at once.
+    void sizes_are_asked_while_an_iteration_begins_data() { transports(); }
+    void sizes_are_asked_while_an_iteration_begins() {
+        const auto schedule = everybody_to_everybody(3, 40);
+        std::atomic<int> late{0};
+        as_ranks(kind(), schedule, [&](RankTransport& transport) {
+            std::atomic<bool> begins{true};
+            transport.begin_iteration(
+                [&](const RankTransfer& transfer) {
+                    late += !begins;
+                    return size_of(transfer);
+                },
+                [](Delivery) {});
+            begins = false;
+            send_all(transport, schedule);
+            transport.end_iteration();
+            transport.all_gather({0});
+        });
+        QCOMPARE(late.load(), 0);
+    }
+
     void collectives_data() { transports(); }
     void collectives() {
         std::atomic<int> wrong{0};

@@ -196,6 +196,9 @@ void Lane::warm_up(const std::vector<LaneTask>& transfers) {
 void Lane::begin(Calls calls) {
     check();
     const std::lock_guard lock(mutex_);
+    bytes_.clear();
+    for (const auto& task : tasks_)
+        bytes_.push_back(task.kind == LaneTask::Kind::receive ? calls.bytes(task.transfer) : 0);
     ready_.clear();
     sums_.clear();
     error_ = nullptr;

@@ -45,7 +45,7 @@ std::vector<LaneTask> lane_tasks(const RankSchedule& schedule, int rank);
 class Lane {
 public:
     struct Calls {
-        std::function<std::size_t(const RankTransfer&)> bytes;
+        std::function<std::size_t(const RankTransfer&)> bytes;  ///< asked within begin() alone
         std::function<void(Delivery)> deliver;
         std::function<void(std::exception_ptr)> failed;  ///< the iteration will not come to its end; once
     };
@@ -101,6 +101,7 @@ private:
     std::map<std::vector<int>, std::unique_ptr<Communicator>> communicators_;
     Communicator* all_ = nullptr;  ///< of all that are there: by it goes what goes from rank to rank
     std::vector<LaneTask> tasks_;
+    std::vector<std::size_t> bytes_;  ///< of each task's message, where it is received
 
     std::atomic<bool> aborted_{false};
     std::mutex mutex_;

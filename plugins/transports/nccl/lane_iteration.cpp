@@ -21,10 +21,8 @@ constexpr double shortest_pause_s = 20e-6, longest_pause_s = 500e-6;
 
 LaneIteration::LaneIteration(Lane& lane, const Lane::Calls& calls)
     : lane_(lane), calls_(calls), queue_(*lane.queue_), moved_at_s_(steady_s()), pause_s_(shortest_pause_s) {
-    std::size_t largest = 0;
-    for (const auto& task : lane_.tasks_)
-        if (task.kind == LaneTask::Kind::receive) largest = std::max(largest, calls_.bytes(task.transfer));
-    ahead_ = posted_ahead(1, static_cast<double>(largest));
+    const auto& bytes = lane_.bytes_;
+    ahead_ = posted_ahead(1, bytes.empty() ? 0.0 : static_cast<double>(*std::max_element(bytes.begin(), bytes.end())));
 }
 
 void LaneIteration::run() {
@@ -156,8 +154,7 @@ void LaneIteration::load(Flight& flight, Delivery message) {
 void LaneIteration::issue_receive(const LaneTask& task) {
     auto& flight = flights_.emplace_back();
     flight.task = &task;
-    ++next_;
-    const auto message = calls_.bytes(task.transfer), size = message + Buffer::envelope_bytes;
+    const auto message = lane_.bytes_[next_++], size = message + Buffer::envelope_bytes;
     flight.device = DeviceMemory(lane_.queue_, size);
     lane_.all_->receive(flight.device.data(), size, task.peer, queue_.native());
     const auto kept = lane_.options_.keeps_on_device ? message : 0;
