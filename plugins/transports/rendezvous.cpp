@@ -2,6 +2,7 @@
 #include "plugins/transports/rendezvous.h"
 
 #include <chrono>
+#include <csignal>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -36,6 +37,7 @@ constexpr double hear_before_meeting_s = 0.8;
 
 Rendezvous::Rendezvous(LaunchEnvironment launch, double patience_s, std::string build)
     : launch_(std::move(launch)), patience_s_(patience_s), port_(launch_.master_port) {
+    std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to who may be gone: the call is to say so, and the rank to live
     if (launch_.token.empty()) throw std::logic_error("ranks meet behind a token: LaunchEnvironment::token");
     const bool hosts = launch_.rank == 0 && !launch_.agent_store;
     try {

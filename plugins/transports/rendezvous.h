@@ -43,7 +43,7 @@ class Rendezvous {
 public:
     /// Rank 0: opens the store; the others wait for it. Throws InputError where they do not meet within `patience_s`,
     /// or where rank 0 is another build, which rank 0 hears too. `build`: what this program is made of; empty:
-    /// build_id() and LibTorch's version.
+    /// build_id() and LibTorch's version. The process ignores SIGPIPE from now on.
     explicit Rendezvous(LaunchEnvironment launch, double patience_s = 120, std::string build = {});
     ~Rendezvous();
 

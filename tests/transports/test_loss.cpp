@@ -73,7 +73,6 @@ int rank_main(int rank, int port, const std::string& token) {
 
 /// A rank that goes on with whoever is left, and says after each meeting with whom.
 int surviving_rank_main(int rank, int port, const std::string& token) {
-    std::signal(SIGPIPE, SIG_IGN);
     Rendezvous rendezvous(launch_of(rank, world, port, token), 20);
     if (rank == 0) std::printf("port %d\n", rendezvous.port()), std::fflush(stdout);
     std::atomic<GlooTransport*> running = nullptr;
@@ -215,6 +214,14 @@ private Q_SLOTS:
         }
     }
 
+    /// Whoever writes to one that is gone hears of it by the call, and lives.
+    void writing_to_who_is_gone_kills_nobody() {
+        Ranks ranks;
+        QCOMPARE(ranks.never_met(), QString());
+        for (auto& process : ranks.processes) ::kill(static_cast<pid_t>(process->processId()), SIGPIPE);
+        for (auto& process : ranks.processes) QVERIFY(!process->waitForFinished(200));
+    }
+
     /// SIGSTOP: its connections stay, only its silence tells.
     void a_rank_that_is_stopped_is_named_data() { a_rank_that_dies_is_named_data(); }
     void a_rank_that_is_stopped_is_named() {
@@ -236,7 +243,8 @@ private Q_SLOTS:
         Ranks ranks(2);
         for (int rank = 0; rank < world - 1; ++rank) {
             const auto said = ranks.rest(rank, 60'000);
-            QVERIFY2(said.contains("lost 2: it cannot go on, no memory is left"), qPrintable(said));
+            QVERIFY2(said.contains("lost 2: it cannot go on, no memory is left"),
+                     qPrintable(QString("rank %1, exit %2: %3").arg(rank).arg(ranks[rank].exitCode()).arg(said)));
         }
     }
 
