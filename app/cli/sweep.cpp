@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe sweep`: an experiment again and again with other values, and what came of it.
+#include <algorithm>
 #include <iostream>
-#include <map>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "app/cli/sweep_runner.h"
 #include "app/cli/verbs.h"
-#include "core/analysis/pareto.h"
 #include "core/base/format.h"
 #include "core/base/statistics.h"
 #include "core/experiment/paths.h"
@@ -36,47 +35,6 @@ std::vector<SweepPoint> points_of(const SweepOptions& options) {
     return sweep_points(experiment, request);
 }
 
-/// Runs of the same settings but for the seed.
-struct SweepRow {
-    std::vector<std::string> settings;
-    std::vector<double> iteration_s, losses, machine_s;
-    std::size_t points = 0, done = 0;
-    std::vector<RunId> runs;
-};
-
-std::vector<SweepRow> rows_of(Reader& reader, const std::vector<SweepPoint>& points,
-                              const std::vector<SweepState>& states) {
-    std::vector<SweepRow> rows;
-    std::map<std::vector<std::string>, std::size_t> place;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        std::vector<std::string> settings;
-        for (const auto& [field, value] : points[i].settings)
-            if (field != "seed") settings.push_back(value.is_string() ? value.get<std::string>() : value.dump());
-        const auto [found, is_new] = place.try_emplace(settings, rows.size());
-        if (is_new) rows.push_back({settings, {}, {}, {}, 0, 0, {}});
-        auto& row = rows[found->second];
-        ++row.points;
-        const auto run = states[i].done ? reader.run(states[i].run) : std::nullopt;
-        if (!run) continue;
-        ++row.done;
-        row.runs.push_back(run->id);
-        row.machine_s.push_back(run->machine_s);
-        if (run->iteration_s) row.iteration_s.push_back(*run->iteration_s);
-        if (run->last_validation_loss) row.losses.push_back(*run->last_validation_loss);
-    }
-    return rows;
-}
-
-std::optional<double> mean_of(const std::vector<double>& values) {
-    return values.empty() ? std::nullopt : std::optional{mean(values)};
-}
-
-std::vector<bool> front_of(const std::vector<SweepRow>& rows) {
-    std::vector<std::vector<std::optional<double>>> figures;
-    for (const auto& row : rows) figures.push_back({mean_of(row.iteration_s), mean_of(row.losses)});
-    return pareto_front(figures);
-}
-
 /// "3.0561 +/- 0.0120": mean and standard deviation over the seeds.
 std::string with_deviation(const std::vector<double>& values) {
     if (values.empty()) return std::string{no_number};
@@ -86,15 +44,17 @@ std::string with_deviation(const std::vector<double>& values) {
 
 void print_rows(const std::vector<SweepPoint>& points, const std::vector<SweepRow>& rows) {
     std::vector<std::vector<std::string>> lines(1);
-    for (const auto& [field, value] : points.front().settings)
-        if (field != "seed") lines[0].push_back(field);
+    lines[0] = sweep_fields(points);
     for (const char* title : {"done", "iteration", "validation loss", "machine time", "best trade-off", "runs"})
         lines[0].emplace_back(title);
-    const auto front = front_of(rows);
+    const bool has_money = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.money.empty(); });
+    if (has_money) lines[0].insert(lines[0].end() - 2, "money");
+    const auto front = sweep_front(rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto& row = rows[i];
-        auto line = row.settings;
-        const auto iteration = mean_of(row.iteration_s), machine = mean_of(row.machine_s);
+        std::vector<std::string> line;
+        for (const auto& value : row.settings) line.push_back(setting_text(value));
+        const auto iteration = mean_or_none(row.iteration_s), machine = mean_or_none(row.machine_s);
         std::string runs;
         for (const auto run : row.runs) runs += (runs.empty() ? "" : " ") + std::to_string(run);
         for (const auto& text :
@@ -102,6 +62,10 @@ void print_rows(const std::vector<SweepPoint>& points, const std::vector<SweepRo
               iteration ? format_seconds(*iteration) : std::string{no_number}, with_deviation(row.losses),
               machine ? format_seconds(*machine) : std::string{no_number}, std::string(front[i] ? "yes" : ""), runs})
             line.push_back(text);
+        if (has_money) {
+            const auto money = mean_or_none(row.money);
+            line.insert(line.end() - 2, money ? format_number(*money) : std::string{no_number});
+        }
         lines.push_back(std::move(line));
     }
     std::cout << table(lines);
@@ -150,7 +114,7 @@ void sweep(const SweepOptions& options, Context& context) {
     if (context.json)
         std::cout << json_of(reader, points, states).dump() << '\n';
     else
-        print_rows(points, rows_of(reader, points, states));
+        print_rows(points, sweep_rows(reader, points, states));
     if (options.dry_run || all) return;
     print_faults(points, states);
     if (!context.json) std::cout << "Not all points are done; the same command goes on with the others\n";

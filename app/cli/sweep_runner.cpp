@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr double look_s = 0.05;
 
-/// A run that was begun with this experiment might be the point's: what is cheap to compare.
-bool may_be(const RunInfo& run, const Experiment& experiment) {
-    return run.seed == experiment.seed && run.iterations == experiment.training.iterations;
-}
-
 /// The folder of the points' files while they are trained; goes with it.
 class PointFiles {
 public:
@@ -169,22 +164,6 @@ private:
 };
 
 }  // namespace
-
-std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint>& points) {
-    std::vector<SweepState> states(points.size());
-    for (const auto& run : reader.runs()) {  // newest first
-        std::optional<Experiment> frozen;
-        for (std::size_t i = 0; i < points.size(); ++i) {
-            if (states[i].done || !may_be(run, points[i].experiment)) continue;
-            if (!frozen) frozen = parse_experiment(reader.experiment_json(run.id)).experiment;
-            if (!trains_alike(*frozen, points[i].experiment)) continue;
-            if (run.state == RunState::finished) states[i] = {.run = run.id, .done = true};
-            if (states[i].run != 0) continue;  // a newer one was interrupted, and goes on
-            states[i] = {.run = run.id, .taken = run.state == RunState::running, .resumes = run.checkpoint > 0};
-        }
-    }
-    return states;
-}
 
 bool run_sweep(const SweepJob& job, const std::vector<SweepPoint>& points, std::vector<SweepState>& states) {
     Sweep(job, points, states).run();

@@ -6,23 +6,10 @@
 #include <vector>
 
 #include "app/cli/verbs.h"
+#include "core/analysis/sweep_results.h"
 #include "core/base/subprocess.h"
-#include "core/experiment/sweep.h"
 
 namespace skippipe::cli {
-
-/// Where a point of a sweep stands.
-struct SweepState {
-    RunId run = 0;         ///< 0: none yet
-    bool done = false;     ///< the record has it, finished
-    bool taken = false;    ///< another program trains it now
-    bool resumes = false;  ///< it was interrupted and has a checkpoint
-    double share = 0;      ///< of its iterations that this call has done
-    std::string fault;     ///< what its process said last was wrong
-};
-
-/// What the record has of the points: the newest run that trains as one does.
-std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint>& points);
 
 struct SweepJob {
     std::filesystem::path record;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Settings = std::vector<std::pair<std::string, Json>>;
+
+/// "/pipeline/skip_ratio" as "pipeline.skip_ratio": people may name a field as its faults do.
+std::string with_dots(std::string field) {
+    if (!field.starts_with('/')) return field;
+    field.erase(0, 1);
+    std::replace(field.begin(), field.end(), '/', '.');
+    return field;
+}
 
 [[noreturn]] void refuse_axis(const std::string& text, const std::string& what, const std::string& remedy) {
     throw InputError("--vary", fmt::format("{} {}", in_quotes(text), what), "", remedy);
@@ -38,6 +47,12 @@ std::vector<std::string> split_values(const std::string& text) {
             parts.back() += c;
     }
     return parts;
+}
+
+/// People write "0, 0.25" as well as "0,0.25".
+std::string trimmed(const std::string& text) {
+    const auto first = text.find_first_not_of(' ');
+    return first == std::string::npos ? std::string{} : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 std::optional<SweepAxis::Range> read_range(const std::string& text, const std::string& values) {
@@ -123,13 +138,14 @@ SweepAxis parse_axis(const std::string& text) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
         refuse_axis(text, "is no FIELD=VALUES", "Write it as pipeline.skip_ratio=0,0.25,0.5");
-    SweepAxis axis{text.substr(0, equals), {}, {}};
-    const auto values = text.substr(equals + 1);
+    SweepAxis axis{with_dots(text.substr(0, equals)), {}, {}};
+    const auto values = trimmed(text.substr(equals + 1));
     axis.range = read_range(text, values);
     if (axis.range) return axis;
     for (const auto& part : split_values(values)) {
-        if (part.empty()) refuse_axis(text, "has an empty value", "Leave out the comma too many");
-        axis.values.push_back(value_of_text(part));
+        const auto value = trimmed(part);
+        if (value.empty()) refuse_axis(text, "has an empty value", "Leave out the comma too many");
+        axis.values.push_back(value_of_text(value));
     }
     return axis;
 }
@@ -164,5 +180,23 @@ std::string to_string(const SweepPoint& point) {
 }
 
 bool trains_alike(const Experiment& a, const Experiment& b) { return what_trains(a) == what_trains(b); }
+
+std::size_t training_hash(const Experiment& experiment) {
+    return std::hash<std::string>{}(what_trains(experiment).dump());
+}
+
+std::vector<std::string> sweepable_fields(const Experiment& experiment) {
+    std::vector<std::string> fields{"pipeline.skip_ratio", "pipeline.planner", "training.learning_rate", "seed"};
+    const auto leaves = to_json(experiment).flatten();
+    for (const auto& [pointer, value] : leaves.items()) {
+        const auto field = with_dots(pointer);
+        const auto begins = [&](const char* part) { return field.starts_with(part); };
+        if (begins("topology.") || begins("data.") || field == "name" || field == "description" || field == "seeds" ||
+            field == "format" || !value.is_primitive() || value.is_null())
+            continue;
+        if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
+    }
+    return fields;
+}
 
 }  // namespace skippipe

@@ -25,7 +25,7 @@ struct SweepAxis {
 };
 
 /// "pipeline.skip_ratio=0,0.25,0.5", or a range for draws: "training.learning_rate=log:1e-4..1e-2",
-/// "pipeline.skip_ratio=0..0.5". Throws InputError at --vary.
+/// "pipeline.skip_ratio=0..0.5". The field may be a JSON pointer, "/pipeline/skip_ratio". Throws InputError at --vary.
 SweepAxis parse_axis(const std::string& text);
 
 struct SweepRequest {
@@ -52,5 +52,11 @@ std::string to_string(const SweepPoint& point);
 
 /// Whether both train the same: all but name, description and places on the canvas.
 bool trains_alike(const Experiment& a, const Experiment& b);
+/// The same for two that train alike; seldom the same for others.
+std::size_t training_hash(const Experiment& experiment);
+
+/// What a sweep may vary: every number, text and choice of the document as a field, the most asked for first; those of
+/// the network, names and paths left out.
+std::vector<std::string> sweepable_fields(const Experiment& experiment);
 
 }  // namespace skippipe

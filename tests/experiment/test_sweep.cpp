@@ -45,10 +45,32 @@ private Q_SLOTS:
         QCOMPARE(axis.field, std::string("pipeline.planner"));
         QCOMPARE(axis.values,
                  (std::vector<nlohmann::ordered_json>{"gpipe", "a,b", nlohmann::ordered_json::array({1, 2}), 0.25}));
+        QCOMPARE(parse_axis("x= gpipe , 1f1b").values, (std::vector<nlohmann::ordered_json>{"gpipe", "1f1b"}));
         const auto range = parse_axis("training.learning_rate=log:1e-4..1e-2");
+        QCOMPARE(parse_axis("/pipeline/skip_ratio=0").field, std::string("pipeline.skip_ratio"));
         QVERIFY(range.range && range.range->logarithmic && range.range->low == 1e-4 && range.range->high == 1e-2);
         for (const char* wrong : {"planner", "=3", "x=", "x=1,,2", "x=a..b", "x=2..1", "x=log:0..1", "x=log:3"})
             QVERIFY2(QString::fromStdString(refusal([&] { parse_axis(wrong); })).startsWith("--vary"), wrong);
+    }
+
+    /// Each can be varied as it stands.
+    void fields_are_named() {
+        auto experiment = small();
+        experiment.failures = {{.kind = FailureKind::crash, .target = any_target, .rate_per_hour = 2}};
+        const auto fields = sweepable_fields(experiment);
+        QCOMPARE(fields.front(), std::string("pipeline.skip_ratio"));
+        QCOMPARE(std::set<std::string>(fields.begin(), fields.end()).size(), fields.size());
+        const auto has = [&](const char* field) { return std::count(fields.begin(), fields.end(), field) == 1; };
+        QVERIFY(has("failures.0.rate_per_hour") && has("seed") && has("training.iterations") &&
+                has("pipeline.planner"));
+        QVERIFY(!has("topology.nodes.0.id") && !has("name") && !has("data.path"));
+        auto document = to_json(experiment);
+        for (const auto& field : fields) set_field(document, field, 1, "--vary");
+        auto renamed = small(), faster = small();
+        renamed.name = "x";
+        faster.training.learning_rate *= 2;
+        QCOMPARE(training_hash(renamed), training_hash(small()));
+        QVERIFY(training_hash(faster) != training_hash(small()));
     }
 
     void a_grid_has_every_combination() {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/analysis/sweep_results.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/analysis/frozen_run.h"
+#include "core/analysis/pareto.h"
+#include "core/analysis/price.h"
+#include "core/base/statistics.h"
+#include "core/experiment/io.h"
+#include "core/planner/timeline/evaluator.h"
+
+namespace skippipe {
+namespace {
+
+/// Which points train as an experiment does, without comparing it with each of them.
+class PointIndex {
+public:
+    explicit PointIndex(const std::vector<SweepPoint>& points) : points_(points) {
+        for (const auto& point : points) begun_.insert({point.experiment.seed, point.experiment.training.iterations});
+    }
+    /// A run that was begun so might be a point's: what is cheap to compare.
+    bool may_have(const RunInfo& run) const { return begun_.contains({run.seed, run.iterations}); }
+    std::vector<std::size_t> alike(const Experiment& experiment) {
+        if (by_hash_.empty())
+            for (std::size_t i = 0; i < points_.size(); ++i) by_hash_.emplace(training_hash(points_[i].experiment), i);
+        std::vector<std::size_t> found;
+        const auto [begin, end] = by_hash_.equal_range(training_hash(experiment));
+        for (auto it = begin; it != end; ++it)
+            if (trains_alike(experiment, points_[it->second].experiment)) found.push_back(it->second);
+        return found;
+    }
+
+private:
+    const std::vector<SweepPoint>& points_;
+    std::set<std::pair<std::uint64_t, int>> begun_;
+    std::multimap<std::size_t, std::size_t> by_hash_;
+};
+
+double share_of(const RunInfo& run) {
+    return run.iterations > 0 ? static_cast<double>(run.iterations_done) / run.iterations : 0;
+}
+
+/// Of all of the run's iterations, as its first plan says.
+std::optional<double> money_of(Reader& reader, const RunInfo& run, const Experiment& experiment) {
+    if (!has_prices(experiment)) return std::nullopt;
+    try {
+        const auto frozen = read_frozen(reader, run.id);
+        const auto timeline = evaluate(frozen.problem, frozen.plan);
+        if (!timeline.complete) return std::nullopt;
+        return run.iterations_done * price_of(frozen.experiment, frozen.problem, frozen.plan, timeline).total();
+    } catch (const InputError&) {
+        return std::nullopt;  // a plan of another version
+    }
+}
+
+}  // namespace
+
+std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint>& points) {
+    std::vector<SweepState> states(points.size());
+    PointIndex index(points);
+    for (const auto& run : reader.runs()) {  // newest first
+        if (!index.may_have(run)) continue;
+        const auto frozen = parse_experiment(reader.experiment_json(run.id)).experiment;
+        for (const std::size_t i : index.alike(frozen)) {
+            if (states[i].done) continue;
+            if (run.state == RunState::finished) states[i] = {.run = run.id, .done = true, .share = 1};
+            if (states[i].run != 0) continue;  // a newer one was interrupted, and goes on
+            states[i] = {.run = run.id,
+                         .taken = run.state == RunState::running,
+                         .resumes = run.checkpoint > 0,
+                         .share = share_of(run)};
+        }
+    }
+    return states;
+}
+
+std::vector<std::string> sweep_fields(const std::vector<SweepPoint>& points) {
+    std::vector<std::string> fields;
+    if (points.empty()) return fields;
+    for (const auto& [field, value] : points.front().settings)
+        if (field != "seed") fields.push_back(field);
+    return fields;
+}
+
+std::string setting_text(const nlohmann::ordered_json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::vector<SweepRow> sweep_rows(Reader& reader, const std::vector<SweepPoint>& points,
+                                 const std::vector<SweepState>& states) {
+    std::vector<SweepRow> rows;
+    std::map<std::string, std::size_t> place;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        auto settings = nlohmann::ordered_json::array();
+        for (const auto& [field, value] : points[i].settings)
+            if (field != "seed") settings.push_back(value);
+        const auto [found, is_new] = place.try_emplace(settings.dump(), rows.size());
+        if (is_new) rows.push_back({.settings = {settings.begin(), settings.end()}});
+        auto& row = rows[found->second];
+        ++row.points;
+        const auto run = states[i].done ? reader.run(states[i].run) : std::nullopt;
+        if (!run) continue;
+        ++row.done;
+        row.runs.push_back(run->id);
+        row.machine_s.push_back(run->machine_s);
+        if (run->iteration_s) row.iteration_s.push_back(*run->iteration_s);
+        if (run->last_validation_loss) row.losses.push_back(*run->last_validation_loss);
+        if (const auto money = money_of(reader, *run, points[i].experiment)) row.money.push_back(*money);
+    }
+    return rows;
+}
+
+std::optional<double> mean_or_none(const std::vector<double>& values) {
+    return values.empty() ? std::nullopt : std::optional{mean(values)};
+}
+
+std::vector<bool> sweep_front(const std::vector<SweepRow>& rows) {
+    const bool has_money = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.money.empty(); });
+    std::vector<std::vector<std::optional<double>>> figures;
+    for (const auto& row : rows) {
+        figures.push_back({mean_or_none(row.iteration_s), mean_or_none(row.losses)});
+        if (has_money) figures.back().push_back(mean_or_none(row.money));
+    }
+    return pareto_front(figures);
+}
+
+}  // namespace skippipe

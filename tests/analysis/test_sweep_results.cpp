@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which run of a record is which point of a sweep, and what the points came to.
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <chrono>
+#include <cmath>
+
+#include "core/analysis/price.h"
+#include "core/analysis/sweep_results.h"
+#include "core/experiment/io.h"
+#include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/planners.h"
+#include "tests/experiment/samples.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// Two planners, two seeds each: points 0 and 1, 2 and 3.
+std::vector<SweepPoint> four_points(double node_hour = 0) {
+    Faults faults;
+    auto experiment = parse_experiment(parse_json(samples::small(), faults)).experiment;
+    experiment.prices.node_hour = node_hour;
+    return sweep_points(experiment, {{parse_axis("/pipeline/planner=gpipe,1f1b")}, 2, 0, 1});
+}
+
+struct Written {
+    Recorder recorder;
+    explicit Written(const std::filesystem::path& file) : recorder(file) {}
+
+    RunId begin(const Experiment& experiment, const std::string& plan_json = "{}") {
+        return recorder.begin({.name = experiment.name,
+                               .planner = experiment.pipeline.planner,
+                               .experiment_json = to_text(experiment),
+                               .plan_json = plan_json,
+                               .versions_json = "{}",
+                               .machine_json = "{}",
+                               .seed = experiment.seed,
+                               .iterations = experiment.training.iterations});
+    }
+    RunId finish(RunId run, int iterations, double iteration_s, double loss) {
+        recorder.iteration_done(run, iterations, 2);
+        recorder.finish(
+            run, RunState::finished,
+            {.iterations_done = iterations, .iteration_s = iteration_s, .last_validation_loss = loss, .machine_s = 2},
+            "{}");
+        return run;
+    }
+};
+
+}  // namespace
+
+class TestSweepResults : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    std::filesystem::path file(const char* name) { return folder_.filePath(name).toStdString(); }
+
+private Q_SLOTS:
+    void points_are_found_and_summed_up() {
+        const auto points = four_points();
+        const int iterations = points[0].experiment.training.iterations;
+        QCOMPARE(points.size(), 4U);
+        QCOMPARE(sweep_fields(points), std::vector<std::string>{"pipeline.planner"});
+        Written written(file("found.sqlite"));
+        auto renamed = points[0].experiment;
+        renamed.name = "the same by another name";
+        auto other = points[1].experiment;
+        other.training.learning_rate *= 2;  // trains otherwise
+        const RunId first = written.finish(written.begin(renamed), iterations, 2, 5);
+        written.finish(written.begin(other), iterations, 9, 9);
+        const RunId third = written.finish(written.begin(points[2].experiment), iterations, 1, 6);
+        const RunId fourth = written.finish(written.begin(points[3].experiment), iterations, 3, 4);
+        const RunId going = written.begin(points[1].experiment);
+        written.recorder.iteration_done(going, iterations / 2, 1);
+        QVERIFY(written.recorder.flush(std::chrono::seconds(5)));
+        Reader reader(file("found.sqlite"));
+        const auto states = find_points(reader, points);
+        QVERIFY(states[0].done && states[0].run == first && states[0].share == 1);
+        QVERIFY(!states[1].done && states[1].taken && states[1].run == going);
+        QCOMPARE(states[1].share, static_cast<double>(iterations / 2) / iterations);
+        const auto rows = sweep_rows(reader, points, states);
+        QCOMPARE(rows.size(), 2U);
+        QCOMPARE(setting_text(rows[1].settings[0]), std::string("1f1b"));
+        QVERIFY(rows[0].done == 1 && rows[0].points == 2 && rows[1].done == 2);
+        QCOMPARE(rows[1].runs, (std::vector<RunId>{third, fourth}));
+        QCOMPARE(rows[1].iteration_s, (std::vector<double>{1, 3}));
+        QCOMPARE(*mean_or_none(rows[1].losses), 5.0);
+        QVERIFY(rows[1].money.empty());
+        QCOMPARE(sweep_front(rows), (std::vector<bool>{true, true}));  // means alike
+    }
+
+    /// A finished run goes before a newer one that was not.
+    void what_is_finished_counts() {
+        const auto points = four_points();
+        Written written(file("newer.sqlite"));
+        const RunId done =
+            written.finish(written.begin(points[0].experiment), points[0].experiment.training.iterations, 2, 5);
+        const RunId stopped = written.begin(points[0].experiment);
+        written.recorder.finish(stopped, RunState::stopped, {}, "{}");
+        Reader reader(file("newer.sqlite"));
+        const auto states = find_points(reader, points);
+        QVERIFY(states[0].done && states[0].run == done);
+    }
+
+    void money_is_the_plans_price_times_iterations() {
+        const auto points = four_points(3.6);
+        const auto& experiment = points[0].experiment;
+        const auto problem = make_problem(experiment);
+        const auto plan = planners::make_gpipe()->plan(problem, {});
+        const double price = price_of(experiment, problem, plan, evaluate(problem, plan)).total();
+        QVERIFY(price > 0);
+        Written written(file("money.sqlite"));
+        const int iterations = experiment.training.iterations;
+        written.finish(written.begin(experiment, to_json(plan, problem, to_json(experiment)).dump()), iterations, 2, 5);
+        // Dearer where nothing is known of its plan: as good otherwise, it is no best trade-off.
+        written.finish(written.begin(points[2].experiment), iterations, 2, 5);
+        Reader reader(file("money.sqlite"));
+        const auto rows = sweep_rows(reader, points, find_points(reader, points));
+        QCOMPARE(rows[0].money.size(), 1U);
+        QVERIFY(std::abs(rows[0].money[0] / (price * iterations) - 1) < 1e-12);
+        QVERIFY(rows[1].money.empty() && rows[1].done == 1);
+        QCOMPARE(sweep_front(rows), (std::vector<bool>{true, false}));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestSweepResults)
+#include "test_sweep_results.moc"
