@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe worth`: whether leaving stages out pays on a network.
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -8,9 +9,11 @@
 
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
+#include "core/analysis/price.h"
 #include "core/analysis/skip_worth.h"
 #include "core/base/format.h"
 #include "core/planner/plan/problem.h"
+#include "core/planner/timeline/evaluator.h"
 
 namespace skippipe::cli {
 namespace {
@@ -52,7 +55,10 @@ SkipMeasured planned_at(double skip_ratio, Experiment experiment, const WorthOpt
     if (!account)
         throw InputError(options.file, fmt::format("no plan at skip ratio {}", skip_ratio), plan.note,
                          "Leave the runs of that skip ratio out, or choose another planner");
-    return {skip_ratio, account->network_s, static_cast<double>(account->tokens), account->used_nodes, {}};
+    std::optional<double> money;
+    if (options.node_hour == 0 && has_prices(experiment))
+        money = price_of(experiment, problem, plan, evaluate(problem, plan)).total();
+    return {skip_ratio, account->network_s, static_cast<double>(account->tokens), account->used_nodes, {}, money};
 }
 
 nlohmann::ordered_json spread_json(const Spread& spread) {
@@ -90,13 +96,15 @@ void print_worths(const SkipWorths& worths, const WorthOptions& options) {
     const auto plain = [](double v) { return format_number(v); };
     std::vector<std::vector<std::string>> rows{
         {"skip ratio", "runs", "get there", "iteration", "iterations", "network time", "of the first", "p"}};
-    if (options.node_hour > 0) rows[0].insert(rows[0].begin() + 6, "money");
+    const bool has_money = std::any_of(worths.rows.begin(), worths.rows.end(),
+                                       [](const SkipWorth& row) { return row.money.mean.value_or(0) > 0; });
+    if (has_money) rows[0].insert(rows[0].begin() + 6, "money");
     for (const auto& row : worths.rows) {
         auto& line = rows.emplace_back(std::vector<std::string>{
             fmt::format("{}", row.skip_ratio), std::to_string(row.runs), std::to_string(row.network_s.values.size()),
             format_seconds(row.iteration_s), band_words(row.iterations, plain),
             band_words(row.network_s, [](double s) { return format_seconds(s); })});
-        if (options.node_hour > 0) line.push_back(band_words(row.money, plain));
+        if (has_money) line.push_back(band_words(row.money, plain));
         line.push_back(row.network_s.share ? fmt::format("{:.3f} x", *row.network_s.share) : std::string{no_number});
         line.push_back(row.network_s.p ? fmt::format("{:.3g}", *row.network_s.p) : std::string{no_number});
     }
@@ -136,7 +144,8 @@ void add_worth(CLI::App& app, Context& context) {
     verb->add_option("--metric", options->metric, "validation_loss or loss")
         ->check(CLI::IsMember({"validation_loss", "loss"}))
         ->capture_default_str();
-    verb->add_option("--node-hour", options->node_hour, "Price of a node for an hour, to tell money too")
+    verb->add_option("--node-hour", options->node_hour,
+                     "Price of a node for an hour, to tell money too; default: the experiment's prices")
         ->check(CLI::NonNegativeNumber);
     verb->add_option("--threads", options->threads, "Threads of the planner; default: one a core")
         ->check(CLI::Range(1, 1024));

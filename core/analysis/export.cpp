@@ -83,6 +83,9 @@ private:
                        title.empty() ? fmt::format("Stage {}", stage) : fmt::format("Stage {} of {}", stage, title)}});
             metadata("process_sort_index", stage, 0, {{"sort_index", stage}});
         }
+        bool has_spares = false;
+        for (int node = 0; node < problem_.nodes(); ++node) has_spares = has_spares || process(node) == stages_;
+        if (has_spares) metadata("process_name", stages_, 0, {{"name", "Nodes in no stage"}});
         for (int node = 0; node < problem_.nodes(); ++node) {
             metadata("thread_name", process(node), node, {{"name", id_of(problem_, node)}});
             metadata("thread_sort_index", process(node), node, {{"sort_index", node}});

@@ -44,7 +44,8 @@ SkipWorths skip_worth(std::vector<SkipMeasured> measured, std::optional<double> 
         row.iterations =
             times(race.groups[g].to_target, one.tokens_per_iteration > 0 ? 1 / one.tokens_per_iteration : 0);
         row.network_s = times(row.iterations, one.iteration_s);
-        row.money = times(row.network_s, one.nodes * node_hour / 3600);
+        row.money = one.iteration_money ? times(row.iterations, *one.iteration_money)
+                                        : times(row.network_s, one.nodes * node_hour / 3600);
         worths.rows.push_back(std::move(row));
     }
     if (worths.rows.empty()) return worths;

@@ -15,6 +15,7 @@ struct SkipMeasured {
     double tokens_per_iteration = 0;              ///< of the plan's experiment
     int nodes = 0;                                ///< that the plan uses
     std::vector<std::vector<CurvePoint>> losses;  ///< a training each, x in tokens
+    std::optional<double> iteration_money;        ///< of the plan, by the experiment's prices; absent: by `node_hour`
 };
 
 struct SkipWorth {
@@ -26,7 +27,7 @@ struct SkipWorth {
 };
 
 /// `target`: the loss to get to; absent: the worst last one, which all get to. Compared with the smallest skip ratio.
-/// `node_hour`: price of a node for an hour of network time. By skip ratio.
+/// `node_hour`: price of a node for an hour of network time, where prices are not known. By skip ratio.
 struct SkipWorths {
     std::optional<double> target;
     std::vector<SkipWorth> rows;

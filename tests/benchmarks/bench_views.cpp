@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures of the window, one JSON line each: opening, idling, a frame of a large timeline, a drag frame of a large
-// topology. Drawn offscreen by the processor; figures of a frame are its thread's processor time, best of repeats.
+// topology; with --lists lists and timelines alone, with --stored records of 10,000 runs and of 10 M spans. Drawn
+// offscreen by the processor; figures of a frame are its thread's processor time, best of repeats.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,6 +25,8 @@
 
 #include "core/base/rng.h"
 #include "plugins/planners/all.h"
+#include "tests/benchmarks/bench_views/stored_record.h"
+#include "views/runs/run_list.h"
 #include "views/runs/run_table.h"
 #include "views/theme/theme.h"
 #include "views/timeline/timeline_view.h"
@@ -216,6 +219,90 @@ void run_list() {
          [&](int i) { view.sortByColumn(RunTable::name, i % 2 == 0 ? Qt::AscendingOrder : Qt::DescendingOrder); });
 }
 
+double wall_s() { return seconds_of(CLOCK_MONOTONIC); }
+
+/// Runs events until it is so; gives up after a minute.
+bool wait_until(const std::function<bool()>& done) {
+    for (const double begin_s = wall_s(); !done(); run_events(1))
+        if (wall_s() - begin_s > 60) return false;
+    return true;
+}
+
+/// A record on the disk of 10,000 runs with 100 values each: until it is listed, then filtered and sorted.
+void stored_runs(const std::filesystem::path& folder) {
+    constexpr int count = 10'000, metrics = 100, repeats = 10;
+    const auto file = folder / "runs.sqlite";
+    make_runs_record(file, count, metrics);
+    const double begin_s = wall_s();
+    RunFeed feed(file);
+    RunList list(feed);
+    list.resize(900, 700);
+    list.show();
+    if (!wait_until([&] { return feed.runs().size() == count; })) return;
+    QApplication::processEvents();
+    print("a record of 10,000 runs of 100 values, until it is listed", wall_s() - begin_s, "s", 1,
+          "a row a run read and painted", 1);
+    auto* filter = list.findChild<QLineEdit*>("run_filter");
+    double filtered_s = 0, sorted_s = 0;
+    for (int i = 0; i < repeats; ++i) {
+        double from_s = wall_s();
+        filter->setText(i % 2 == 0 ? "gpipe" : "experiment 7");
+        QApplication::processEvents();
+        filtered_s = std::max(filtered_s, wall_s() - from_s);
+        from_s = wall_s();
+        list.view().sortByColumn(RunTable::validation_loss, i % 2 == 0 ? Qt::AscendingOrder : Qt::DescendingOrder);
+        QApplication::processEvents();
+        sorted_s = std::max(sorted_s, wall_s() - from_s);
+    }
+    print("the same list filtered, the longest by the clock", 1e3 * filtered_s, "ms", 100, "painted anew, too",
+          repeats);
+    print("the same list sorted, the longest by the clock", 1e3 * sorted_s, "ms", 100, "painted anew, too", repeats);
+}
+
+/// A stored run's spans: until the newest are painted, until all that is read unasked is, and a frame then.
+void stored_spans(const std::filesystem::path& folder, std::int64_t count, double paint_goal_s, double frame_goal_ms) {
+    const auto file = folder / "spans.sqlite";
+    std::filesystem::remove(file);
+    make_spans_record(file, count);
+    TimeZoom zoom;
+    TimelineView view(zoom);
+    view.resize(1280, 600);
+    view.show();
+    run_events(50);
+    const double begin_s = wall_s();
+    RunFeed feed(file);
+    feed.watch(1);
+    const auto paint = [&] {
+        const auto run = feed.data(1);
+        zoom.set_extent(run->lanes->extent_s());
+        view.set_data(run->lanes);
+        view.build_frame();
+    };
+    const std::string name = std::to_string(count / 1'000'000) + " M stored spans, ";
+    if (!wait_until([&] { return feed.data(1) != nullptr && feed.data(1)->lanes->span_count() > 0; })) return;
+    paint();
+    print(name + "until the newest are painted", wall_s() - begin_s, "s", paint_goal_s, "rows of SQLite as they come",
+          1);
+    if (!wait_until([&] { return !feed.is_loading(); })) return;
+    paint();
+    print(name + "until all that is read unasked is painted: " + std::to_string(feed.data(1)->lanes->span_count()),
+          wall_s() - begin_s, "s", paint_goal_s, "rows of SQLite and idle causes", 1);
+    feed.want(1, 0, feed.data(1)->network_s);
+    if (!wait_until([&] { return !feed.is_loading() && feed.data(1)->unread.empty(); })) return;
+    paint();
+    print(name + "until all of them are painted: " + std::to_string(feed.data(1)->lanes->span_count()),
+          wall_s() - begin_s, "s", static_cast<double>(count) * 1e-6, "rows of SQLite and idle causes", 1);
+    double best_s = 1e300;
+    constexpr int repeats = 10;
+    for (int i = 0; i < repeats; ++i) {
+        zoom.show(0, feed.data(1)->lanes->extent_s() * (1 - 0.001 * i));
+        const double from_s = thread_s();
+        view.build_frame();
+        best_s = std::min(best_s, thread_s() - from_s);
+    }
+    print(name + "a frame up to the draw call", 1e3 * best_s, "ms", frame_goal_ms, "all in sight", repeats);
+}
+
 Experiment large_experiment(int nodes, int links) {
     Experiment e;
     Rng rng(2);
@@ -284,6 +371,13 @@ int main(int argc, char** argv) {
     apply_theme(application, false);
     if (argc > 1 && std::strcmp(argv[1], "--open") == 0) return window_process(application, false);
     if (argc > 1 && std::strcmp(argv[1], "--idle") == 0) return window_process(application, true);
+    if (argc > 1 && std::strcmp(argv[1], "--stored") == 0) {
+        const QTemporaryDir folder;
+        stored_runs(folder.path().toStdString());
+        stored_spans(folder.path().toStdString(), 1'000'000, 1, 16);
+        stored_spans(folder.path().toStdString(), 10'000'000, 1, 33);
+        return 0;
+    }
     timeline_frame(100'000, 16, false);
     timeline_frame(1'000'000, 16, false);
     timeline_frame(1'000'000, 16, true);

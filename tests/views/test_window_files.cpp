@@ -18,6 +18,7 @@
 #include "tests/views/window_experiments.h"
 #include "views/theme/theme.h"
 #include "views/window/main_window.h"
+#include "views/window/report_pdf.h"
 #include "views/window/screenshot.h"
 
 using namespace skippipe;
@@ -224,9 +225,55 @@ private Q_SLOTS:
         const QByteArray text = page.readAll();
         QVERIFY(text.startsWith("<!DOCTYPE html>") && text.contains("2 runs compared"));
         QVERIFY(text.contains("Does it &lt;pay&gt;?") && !text.contains("<script"));
-        window.export_report({77}, {}, folder.filePath("none.html").toStdString());
+        window.export_report(runs, "Does it <pay>?", folder.filePath("report.pdf").toStdString());
         QTRY_COMPARE(exported.count(), 2);
-        QVERIFY(!exported[1][1].toBool() && !QFile::exists(folder.filePath("none.html")));
+        QFile pdf(folder.filePath("report.pdf"));
+        QVERIFY(pdf.open(QIODevice::ReadOnly));
+        QVERIFY(pdf.readAll().startsWith("%PDF-"));
+        window.export_report({77}, {}, folder.filePath("none.html").toStdString());
+        QTRY_COMPARE(exported.count(), 3);
+        QVERIFY(!exported[2][1].toBool() && !QFile::exists(folder.filePath("none.html")));
+    }
+
+    /// Figures are drawn as the page has them, words are there, and what is long goes over to another page.
+    void a_report_goes_on_paper() {
+        const QString svg = R"(<svg width="200" height="100" font-size="11">
+            <title>left out</title><defs><rect width="200" height="100" fill="#00FF00"/></defs>
+            <rect x="10" y="20" width="30" height="40" fill="#FF0000"/>
+            <line x1="60" y1="50" x2="160" y2="50" stroke="#0000FF" stroke-width="3"/>
+            <polyline points="60,80 160,80 160,90" stroke="#FF00FF" stroke-width="3"/>
+            <text x="190" y="30" fill="#000000" text-anchor="end">left</text></svg>)";
+        const ReportFigure figure(svg);
+        QCOMPARE(figure.size(), QSizeF(200, 100));
+        QVERIFY(ReportFigure("no drawing").size().isEmpty());
+        QImage image(200, 100, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        figure.draw(painter);
+        painter.end();
+        QCOMPARE(image.pixelColor(11, 21), QColor("#FF0000"));
+        QCOMPARE(image.pixelColor(39, 59), QColor("#FF0000"));
+        QCOMPARE(image.pixelColor(41, 61), QColor(Qt::white));
+        QCOMPARE(image.pixelColor(100, 50), QColor("#0000FF"));
+        QCOMPARE(image.pixelColor(100, 80), QColor("#FF00FF"));
+        const auto dark = [&](const QRect& box) {
+            int count = 0;
+            for (int y = box.top(); y <= box.bottom(); ++y)
+                for (int x = box.left(); x <= box.right(); ++x) count += image.pixelColor(x, y).lightness() < 128;
+            return count;
+        };
+        QVERIFY(dark({165, 18, 25, 14}) > 10 && dark({191, 0, 9, 40}) == 0);  // words end where they are anchored
+
+        const auto page = [&](int lines, bool with_figure) {
+            QString text = "<html><body>";
+            for (int i = 0; i < lines; ++i) text += "<p>line</p>";
+            return report_pdf(
+                (text + (with_figure ? "<figure>" + svg + "</figure>" : "") + "</body></html>").toStdString());
+        };
+        const auto pages = [](const QByteArray& pdf) { return pdf.count("/Type /Page\n"); };
+        QCOMPARE(pages(page(3, true)), 1);
+        QVERIFY(pages(page(150, true)) > 1);
+        QVERIFY(page(3, true).size() > page(3, false).size() + 100);
     }
 
     void runs_of_another_record_are_imported() {

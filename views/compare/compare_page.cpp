@@ -13,7 +13,8 @@
 #include "views/theme/widgets.h"
 
 namespace skippipe {
-ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
+ComparePage::ComparePage(RunFeed& feed, const Document& document, const PlannerRegistry& planners, Sweeper& sweeper,
+                         QWidget* parent)
     : QWidget(parent),
       feed_(feed),
       list_(new RunList(feed)),
@@ -24,7 +25,9 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
       curves_(new CurvePanel),
       omissions_(new OmissionPanel),
       race_(new RacePanel),
-      plans_(new PlanDifferencePanel),
+      plans_(new RunPlansPanel),
+      sweep_(new SweepPanel(document, feed, sweeper)),
+      worth_(new WorthPanel(document, planners)),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)) {
     auto* splitter = new QSplitter(Qt::Horizontal, this);
@@ -49,7 +52,13 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
         tr("Select two or more runs in the list to see their differences, curves and timelines side by side"),
         "secondary");
     hint->setAlignment(Qt::AlignCenter);
+    auto* sweep = new QPushButton(tr("Sweep the open experiment…"));
+    sweep->setObjectName("make_sweep");
+    empty_column->addStretch();
     empty_column->addWidget(hint);
+    empty_column->addWidget(sweep, 0, Qt::AlignHCenter);
+    empty_column->addStretch();
+    connect(sweep, &QPushButton::clicked, this, &ComparePage::show_sweep);
 
     auto* differences_tab = new QWidget;
     auto* rows = seamless_column(differences_tab);
@@ -76,9 +85,13 @@ ComparePage::ComparePage(RunFeed& feed, QWidget* parent)
     tabs_->addTab(omissions_, tr("Stages kept"));
     tabs_->addTab(scroll, tr("Timelines"));
     tabs_->addTab(plans_, tr("Plans"));
+    tabs_->addTab(worth_, tr("Skip worth it"));
+    tabs_->addTab(sweep_, tr("Sweep"));
     tabs_->setDocumentMode(true);
 
     connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
+    connect(tabs_, &QTabWidget::currentChanged, this, &ComparePage::show_parts);
+    connect(sweep_, &SweepPanel::runs_chosen, list_, &RunList::select);
     connect(&zoom_, &TimeZoom::changed, this, &ComparePage::want_what_is_in_sight);
     connect(only_differing_, &QCheckBox::toggled, this, &ComparePage::refresh);
     connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
@@ -104,8 +117,7 @@ void ComparePage::refresh() {
             runs.push_back(data.get());
             data_.push_back(std::move(data));
         }
-    tabs_->setVisible(!runs.empty());
-    empty_->setVisible(runs.empty());
+    show_parts();
     show_differences(runs);
     auto drawn = runs;
     std::erase_if(drawn, [this](const RunData* run) { return list_->marks().hides(run->info.id); });
@@ -114,9 +126,22 @@ void ComparePage::refresh() {
                                 ? tr("All selected runs are hidden; a click on a run's colour in the list shows it")
                                 : tr("The selected runs have no values of this kind"));
     race_->show_runs(runs);
+    worth_->show_runs(runs);
     plans_->show_runs(runs);
     omissions_->show_runs(drawn, feed_.file() == default_record_path() ? std::filesystem::path{} : feed_.file());
     show_timelines(runs);
+}
+
+void ComparePage::show_sweep() {
+    tabs_->setCurrentWidget(sweep_);
+    show_parts();
+}
+
+/// A sweep needs no runs that are selected; all else does.
+void ComparePage::show_parts() {
+    const bool any = !data_.empty() || tabs_->currentWidget() == sweep_;
+    tabs_->setVisible(any);
+    empty_->setVisible(!any);
 }
 
 void ComparePage::show_differences(const std::vector<const RunData*>& runs) {

@@ -7,8 +7,10 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
-#include "views/compare/plan_difference_panel.h"
+#include "views/compare/run_plans_panel.h"
 #include "views/compare/race_panel.h"
+#include "views/compare/sweep_panel.h"
+#include "views/compare/worth_panel.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/omission_panel.h"
 #include "views/runs/run_list.h"
@@ -21,7 +23,9 @@ namespace skippipe {
 class ComparePage : public QWidget {
     Q_OBJECT
 public:
-    explicit ComparePage(RunFeed& feed, QWidget* parent = nullptr);
+    /// `document` is what sweeps are made of, by `sweeper`, and whose network skipping is weighed on, by `planners`.
+    ComparePage(RunFeed& feed, const Document& document, const PlannerRegistry& planners, Sweeper& sweeper,
+                QWidget* parent = nullptr);
 
     RunList& list() { return *list_; }
     QTabWidget& tabs() { return *tabs_; }
@@ -29,7 +33,11 @@ public:
     CurvePanel& curves() { return *curves_; }
     OmissionPanel& omissions() { return *omissions_; }
     RacePanel& race() { return *race_; }
-    PlanDifferencePanel& plans() { return *plans_; }
+    RunPlansPanel& plans() { return *plans_; }
+    SweepPanel& sweep() { return *sweep_; }
+    WorthPanel& worth() { return *worth_; }
+    /// Where sweeps are made, with or without runs that are selected.
+    void show_sweep();
     const std::vector<TimelineView*>& timelines() const { return timelines_; }
     TimeZoom& zoom() { return zoom_; }
 
@@ -40,6 +48,7 @@ protected:
 private:
     void follow();
     void refresh();
+    void show_parts();
     void show_differences(const std::vector<const RunData*>& runs);
     void add_heading(const QString& words);
     void divide_columns();
@@ -56,7 +65,9 @@ private:
     CurvePanel* curves_;
     OmissionPanel* omissions_;
     RacePanel* race_;
-    PlanDifferencePanel* plans_;
+    RunPlansPanel* plans_;
+    SweepPanel* sweep_;
+    WorthPanel* worth_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;

@@ -19,12 +19,13 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
       recovery_(document_, files_, record.parent_path() / "recovery"),
       launcher_(files_, record, record.parent_path() / "launched"),
       prober_(files_, record.parent_path() / "launched"),
+      sweeper_(files_, record, record.parent_path() / "launched"),
       bar_(new TopBar(document_, planners)),
       banner_(new Banner),
       pages_(new QStackedWidget),
       design_(new DesignPage(document_, selection_, plans_)),
       watch_(new WatchPage(feed_, selection_)),
-      compare_(new ComparePage(feed_)),
+      compare_(new ComparePage(feed_, document_, planners, sweeper_)),
       rail_(new QButtonGroup(this)),
       status_(new QLabel),
       times_(new QLabel),
@@ -112,6 +113,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         design_->set_measuring(prober_.is_measuring());
         follow_runs();
     });
+    connect(&sweeper_, &Sweeper::running_changed, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::runs_changed, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::run_grew, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::error_changed, this, [this] {

@@ -20,6 +20,7 @@
 #include "views/runs/launcher.h"
 #include "views/runs/prober.h"
 #include "views/runs/run_feed.h"
+#include "views/runs/sweeper.h"
 #include "views/window/banner.h"
 #include "views/window/design_page.h"
 #include "views/window/key_bindings.h"
@@ -68,6 +69,7 @@ public:
     /// Measures what the experiment's nodes and links are here, as one edit that can be undone.
     void measure();
     Prober& prober() { return prober_; }
+    Sweeper& sweeper() { return sweeper_; }
     /// Why Launch is off; empty: it is on.
     QString why_not_launch() const;
     /// Why no run can start now, whatever it is.
@@ -79,7 +81,8 @@ public:
     void export_run(RunId id, ExportFormat format, const std::filesystem::path& file);
     /// The same for a picture of the workspace as it is now.
     void export_picture(const QString& file);
-    /// Writes these runs, the baseline first, as one HTML page that stands alone; `exported` says so.
+    /// Writes these runs, the baseline first, as one page that stands alone: PDF where the file's name ends
+    /// so, else HTML; `exported` says so.
     void export_report(const std::vector<RunId>& runs, const QString& question, const std::filesystem::path& file);
     /// Copies another record's runs into this one, away from the window's thread; `imported_runs` and the banner say
     /// so.
@@ -155,6 +158,7 @@ private:
     DocumentRecovery recovery_;
     Launcher launcher_;
     Prober prober_;
+    Sweeper sweeper_;
     TopBar* bar_;
     Banner* banner_;
     QStackedWidget* pages_;

@@ -126,6 +126,10 @@ void MainWindow::make_actions() {
     });
     make_stop_menu(*run);
     run->addSeparator();
+    add_action(*run, tr("Sweep…"), {}, [this] {
+        show_workspace(compare);
+        compare_->show_sweep();
+    });
     add_action(*run, tr("Measure this machine"), QKeySequence(Qt::CTRL | Qt::Key_M), [this] { measure(); });
     auto* help = menuBar()->addMenu(tr("&Help"));
     add_action(*help, tr("Find an action or a node…"), QKeySequence(Qt::CTRL | Qt::Key_K),

@@ -15,6 +15,7 @@
 #include "core/experiment/io.h"
 #include "views/runs/run_loader.h"
 #include "views/window/main_window.h"
+#include "views/window/report_pdf.h"
 
 namespace skippipe {
 namespace {
@@ -90,9 +91,10 @@ void MainWindow::export_report(const std::vector<RunId>& runs, const QString& qu
             for (const RunId id : runs)
                 if (const auto info = reader.run(id)) read.push_back(read_report_run(reader, *info, true));
             if (read.empty()) throw InputError("runs", "they are not there any more", "", "Select other ones");
-            write_file_atomically(file, report_html(read, {.title = report_title(read),
-                                                           .question = question,
-                                                           .program = std::string("skippipe ") + version}));
+            const auto html = report_html(
+                read,
+                {.title = report_title(read), .question = question, .program = std::string("skippipe ") + version});
+            write_file_atomically(file, file.extension() == ".pdf" ? report_pdf(html).toStdString() : html);
         },
         [this, name](const QString& fault) {
             banner_->show_message(fault.isEmpty() ? tr("The report was written to %1").arg(name)
@@ -111,7 +113,8 @@ void MainWindow::ask_report() {
         this, tr("Report"), tr("What were these %1 runs made to answer? (may be left empty)").arg(runs.size()),
         QLineEdit::Normal, {}, &wanted);
     if (!wanted) return;
-    const QString chosen = QFileDialog::getSaveFileName(this, tr("Report"), "report.html", tr("HTML (*.html)"));
+    const QString chosen =
+        QFileDialog::getSaveFileName(this, tr("Report"), "report.html", tr("HTML (*.html);;PDF (*.pdf)"));
     if (!chosen.isEmpty()) export_report(runs, question, chosen.toStdString());
 }
 

@@ -88,6 +88,7 @@ QString MainWindow::what_is_under_way() const {
     if (launcher_.is_starting()) return tr("A run is being started");
     if (prober_.is_measuring()) return tr("This machine is being measured; a run would disturb it");
     if (launch_when_planned_) return tr("The run starts when its plan is found");
+    if (sweeper_.is_running()) return tr("A sweep goes on; cancel it first");
     if (const auto* run = feed_.running()) return tr("Run %1 goes on; stop it first").arg(run->id);
     return {};
 }
@@ -118,6 +119,7 @@ void MainWindow::follow_launch() {
     bar_->set_launch(why_not_launch());
     watch_->set_hindrance(what_is_under_way());
     compare_->list().set_hindrance(what_is_under_way());
+    compare_->sweep().set_hindrance(what_is_under_way());
 }
 
 void MainWindow::resume_run(qint64 run) {

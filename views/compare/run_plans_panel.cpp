@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "views/compare/plan_difference_panel.h"
+#include "views/compare/run_plans_panel.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ QString stage_words(int stage) {
 
 }  // namespace
 
-PlanDifferencePanel::PlanDifferencePanel(QWidget* parent)
+RunPlansPanel::RunPlansPanel(QWidget* parent)
     : QWidget(parent), other_(new QComboBox), words_(words_label({}, "secondary")), table_(new QTableWidget(0, 3)) {
     make_plain(*table_, tr("Differences of networks and plans"));
     table_->setObjectName("plan_differences");
@@ -35,10 +35,10 @@ PlanDifferencePanel::PlanDifferencePanel(QWidget* parent)
     auto* column = seamless_column(this);
     column->addLayout(row);
     column->addWidget(table_, 1);
-    connect(other_, &QComboBox::activated, this, &PlanDifferencePanel::draw);
+    connect(other_, &QComboBox::activated, this, &RunPlansPanel::draw);
 }
 
-void PlanDifferencePanel::show_runs(const std::vector<const RunData*>& runs) {
+void RunPlansPanel::show_runs(const std::vector<const RunData*>& runs) {
     std::vector<RunId> before, now;
     for (const auto& run : shown_) before.push_back(run.id);
     for (const auto* run : runs) now.push_back(run->info.id);
@@ -59,7 +59,7 @@ void PlanDifferencePanel::show_runs(const std::vector<const RunData*>& runs) {
     draw();
 }
 
-void PlanDifferencePanel::add_heading(const QString& words) {
+void RunPlansPanel::add_heading(const QString& words) {
     const int row = table_->rowCount();
     table_->insertRow(row);
     auto* item = new QTableWidgetItem(words);
@@ -68,7 +68,7 @@ void PlanDifferencePanel::add_heading(const QString& words) {
     table_->setSpan(row, 0, 1, 3);
 }
 
-void PlanDifferencePanel::add_row(const QString& what, const QString& a, const QString& b) {
+void RunPlansPanel::add_row(const QString& what, const QString& a, const QString& b) {
     const int row = table_->rowCount();
     table_->insertRow(row);
     int column = 0;
@@ -79,7 +79,7 @@ void PlanDifferencePanel::add_row(const QString& what, const QString& a, const Q
     }
 }
 
-void PlanDifferencePanel::draw() {
+void RunPlansPanel::draw() {
     table_->clear();
     table_->clearSpans();
     table_->setRowCount(0);

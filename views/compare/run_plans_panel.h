@@ -14,10 +14,10 @@ namespace skippipe {
 
 /// Networks and plans of two runs held against each other: what is drawn otherwise, who serves another stage, how many
 /// microbatches go another way. The baseline against one that is chosen.
-class PlanDifferencePanel : public QWidget {
+class RunPlansPanel : public QWidget {
     Q_OBJECT
 public:
-    explicit PlanDifferencePanel(QWidget* parent = nullptr);
+    explicit RunPlansPanel(QWidget* parent = nullptr);
     /// The baseline first. Pointers are not kept.
     void show_runs(const std::vector<const RunData*>& runs);
     const QTableWidget& table() const { return *table_; }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Records as large as the window has budgets for.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+
+namespace skippipe {
+
+/// Finished runs, newest last, of as many loss values each.
+void make_runs_record(const std::filesystem::path& file, int runs, int metrics);
+
+/// One finished run of the quick start, its plan's iteration again and again until there are `spans` of them.
+void make_spans_record(const std::filesystem::path& file, std::int64_t spans);
+
+}  // namespace skippipe

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sweeps from the window: asked for by keys and mouse, trained by the command line, cancelled, gone on with, looked at.
+#include <QAction>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <algorithm>
+
+#include "plugins/planners/all.h"
+#include "tests/views/window_experiments.h"
+#include "views/compare/worth_panel.h"
+#include "views/plan/plan_service.h"
+#include "views/theme/theme.h"
+#include "views/window/main_window.h"
+
+using namespace skippipe;
+
+namespace {
+
+template <class Widget>
+Widget* named(QWidget& in, const char* name) {
+    return in.findChild<Widget*>(name);
+}
+
+void type(QWidget* field, const char* text) {
+    field->setFocus();
+    QTest::keyClick(field, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClicks(field, text);
+}
+
+std::vector<SweepRow> three_rows() {
+    std::vector<SweepRow> rows(3);
+    const double iteration_s[] = {3, 2, 4}, losses[] = {2, 2.5, 2.6};
+    for (std::size_t i = 0; i < 3; ++i) {
+        rows[i].settings = {i == 2 ? "gpipe" : "1f1b", 0.25 * static_cast<double>(i)};
+        rows[i].iteration_s = {iteration_s[i], iteration_s[i]};
+        rows[i].losses = {losses[i]};
+        rows[i].points = 2;
+        rows[i].done = 2;
+        rows[i].runs = {static_cast<RunId>(2 * i + 1), static_cast<RunId>(2 * i + 2)};
+    }
+    return rows;
+}
+
+}  // namespace
+
+class TestSweepPanel : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+
+private Q_SLOTS:
+    void initTestCase() {
+        register_planners(planners_);
+        apply_theme(*qApp, false);
+    }
+
+    void rows_become_lines_and_points() {
+        const auto look = look_of({"pipeline.planner", "pipeline.skip_ratio"}, three_rows());
+        QCOMPARE(look.columns.size(), 4U);
+        QCOMPARE(look.columns[0].choices, QStringList({"1f1b", "gpipe"}));
+        QCOMPARE(look.columns[1].words[1], QString("0.250"));
+        QVERIFY(look.money() == nullptr);
+        QCOMPARE(look.is_front, (std::vector<bool>{true, true, false}));
+        ParallelPlot lines;
+        TradeOffPlot points;
+        for (SweepPlot* plot : std::initializer_list<SweepPlot*>{&lines, &points}) {
+            plot->resize(400, 260);
+            plot->set_look(look);
+        }
+        const auto line = lines.places(2);
+        QCOMPARE(line.size(), 4);
+        QVERIFY(line[0].x() < line[1].x() && line[3].x() < 400);
+        QVERIFY(line[2].y() < lines.places(1)[2].y());  // the longest iteration is highest
+        QVERIFY(points.places(0)[0].y() > points.places(2)[0].y() && points.places(0)[0].x() > points.places(1)[0].x());
+        QSignalSpy clicked(&points, &SweepPlot::row_clicked);
+        QTest::mouseClick(&points, Qt::LeftButton, {}, points.places(1)[0].toPoint());
+        QTest::mouseClick(&points, Qt::LeftButton, {}, {2, 2});
+        QCOMPARE(clicked.count(), 1);
+        QCOMPARE(clicked[0][0].toInt(), 1);
+        auto without = three_rows();
+        without[1].iteration_s.clear();
+        lines.set_look(look_of({"a", "b"}, without));
+        QVERIFY(lines.places(1).isEmpty() && !lines.places(0).isEmpty());
+    }
+
+    void a_sweep_is_made_cancelled_and_gone_on_with() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new(three_linked_nodes());
+        window.show();
+        for (auto* action : window.actions())
+            if (action->text() == QString::fromUtf8("Sweep…")) action->trigger();
+        auto& panel = window.compare_page().sweep();
+        QVERIFY(panel.isVisible());
+        auto* values = named<QLineEdit>(panel, "sweep_values");
+        type(values, "0, 7");
+        QTRY_VERIFY2(panel.words().text().contains("with pipeline.skip_ratio 7"), qPrintable(panel.words().text()));
+        QVERIFY(!panel.start_button().isEnabled());
+        type(values, "0, 0.33");
+        QTRY_COMPARE(panel.words().text(), QString("2 runs"));
+        type(named<QSpinBox>(panel, "sweep_seeds"), "3");
+        QTRY_COMPARE(panel.words().text(), QString("6 runs: 2 combinations, 3 seeds each"));
+        QTRY_VERIFY(panel.start_button().isEnabled());
+
+        QTest::mouseClick(&panel.start_button(), Qt::LeftButton);
+        QVERIFY(panel.cancel_button().isVisible() && !panel.form().isEnabled());
+        QVERIFY(window.why_not_launch().contains("sweep"));
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.runs().empty(), 120'000);
+        QTest::mouseClick(&panel.cancel_button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.sweeper().is_running(), 60'000);
+        QTRY_COMPARE(panel.start_button().text(), QString("Continue sweep"));
+        const auto before = panel.runs();
+        QVERIFY2(before.size() < 6, "cancelled too late to tell");
+
+        QTRY_VERIFY(panel.start_button().isEnabled());
+        QTest::mouseClick(&panel.start_button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.sweeper().is_running(), 300'000);
+        QTRY_VERIFY2(panel.words().text().endsWith("all are done"), qPrintable(panel.words().text()));
+        QVERIFY(!panel.start_button().isEnabled());
+        const auto runs = panel.runs();
+        QCOMPARE(runs.size(), 6U);
+        for (const RunId run : before) QVERIFY(std::count(runs.begin(), runs.end(), run) == 1);
+        QCOMPARE(panel.table().rowCount(), 2);
+        QCOMPARE(panel.table().item(1, 0)->text(), QString("0.330"));
+        QVERIFY(panel.table().item(1, 3)->text().startsWith("3 of 3"));
+        for (const RunId run : runs) QCOMPARE(window.feed().run(run)->tags, std::vector<std::string>{"sweep"});
+
+        const auto line = panel.lines().places(1);
+        QVERIFY(!line.isEmpty());
+        QTest::mouseClick(&panel.lines(), Qt::LeftButton, {}, line.front().toPoint());
+        QCOMPARE(panel.lines().chosen(), 1);
+        auto chosen = window.compare_page().list().selected();
+        std::sort(chosen.begin(), chosen.end());
+        std::vector<RunId> second(runs.begin() + 3, runs.end());
+        std::sort(second.begin(), second.end());
+        QCOMPARE(chosen, second);
+        for (const RunId run : chosen)
+            QTRY_VERIFY(window.feed().data(run) && window.feed().data(run)->experiment.pipeline.skip_ratio > 0.3);
+    }
+
+    /// Four runs that lose a nat in 1,000 tokens, at skip ratio 0 and 0.33: time of the drawn network follows from its
+    /// own plans, money from its prices.
+    void the_skip_is_weighed_on_the_drawn_network() {
+        Document document;
+        auto experiment = three_linked_nodes();
+        experiment.pipeline.planner = "gpipe";
+        document.start_new(experiment);
+        std::vector<RunData> runs(4);
+        for (std::size_t i = 0; i < 4; ++i) {
+            runs[i].info.id = static_cast<RunId>(i + 1);
+            runs[i].experiment = experiment;
+            runs[i].experiment.seed = i % 2 + 1;
+            runs[i].experiment.pipeline.skip_ratio = i < 2 ? 0 : 0.33;
+            for (int n = 0; n <= 4; ++n)
+                runs[i].metrics.push_back({.iteration = n,
+                                           .name = "validation_loss",
+                                           .value = 6 - n + 0.5 * static_cast<double>(i % 2),
+                                           .tokens = 1000 * n});
+        }
+        std::vector<const RunData*> all;
+        for (const auto& run : runs) all.push_back(&run);
+        WorthPanel panel(document, planners_);
+        panel.resize(740, 560);
+        panel.show();
+        QVERIFY(panel.table().isHidden());
+        panel.show_runs(all);
+        QTRY_COMPARE_WITH_TIMEOUT(panel.worths().rows.size(), 2U, 30'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.is_planning(), 30'000);
+        QCOMPARE(*panel.worths().target, 2.5);
+        const auto &full = panel.worths().rows[0], &skips = panel.worths().rows[1];
+        for (const auto* row : {&full, &skips}) {
+            auto planned = experiment;
+            planned.pipeline.skip_ratio = row->skip_ratio;
+            const auto outcome = make_plan(planned, *planners_.find("gpipe"), request_for(planned));
+            QVERIFY(outcome->has_plan);
+            QCOMPARE(row->iteration_s, outcome->timeline.iteration_s);
+            QCOMPARE(row->runs, 2U);
+            QCOMPARE(*row->iterations.least, 3500.0 / (4 * 2 * 32));  // tokens needed by tokens of an iteration
+            QCOMPARE(*row->iterations.most, 4000.0 / (4 * 2 * 32));
+            QCOMPARE(*row->network_s.most, *row->iterations.most * row->iteration_s);
+        }
+        QCOMPARE(panel.table().rowCount(), 2);
+        QCOMPARE(panel.table().columnCount(), 7);
+        QVERIFY(!panel.figure().isEnabled());
+        panel.target().setText("3");
+        QCOMPARE(*panel.worths().rows[0].iterations.most, 3500.0 / (4 * 2 * 32));
+
+        document.edit("Price", [](Experiment& e) { e.prices.node_hour = 3600; });
+        QTRY_VERIFY_WITH_TIMEOUT(panel.worths().rows.size() == 2 && panel.figure().isEnabled(), 30'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.is_planning(), 30'000);
+        QCOMPARE(panel.table().columnCount(), 8);
+        const auto& priced = panel.worths().rows[0];  // a node costs 1 a second: three work
+        QVERIFY(std::abs(*priced.money.mean / (3 * *priced.network_s.mean) - 1) < 1e-9);
+        panel.show_runs({});
+        QVERIFY(panel.table().isHidden() && panel.worths().rows.empty());
+    }
+
+    void draws_are_counted() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new(three_linked_nodes());
+        window.show();
+        window.show_workspace(MainWindow::compare);
+        auto* button = named<QPushButton>(window.compare_page(), "make_sweep");
+        QVERIFY(button->isVisible());
+        QTest::mouseClick(button, Qt::LeftButton);
+        auto& panel = window.compare_page().sweep();
+        type(named<QLineEdit>(panel, "sweep_values"), "log:1e-4..1e-2");
+        type(named<QComboBox>(panel, "sweep_field")->lineEdit(), "/training/learning_rate");
+        QTRY_VERIFY2(panel.words().text().contains("a grid needs values"), qPrintable(panel.words().text()));
+        auto* how = named<QComboBox>(panel, "sweep_how");
+        QVERIFY(!named<QSpinBox>(panel, "sweep_draws")->isVisible());
+        how->setFocus();
+        QTest::keyClick(how, Qt::Key_Down);
+        type(named<QSpinBox>(panel, "sweep_draws"), "8");
+        QTRY_COMPARE(panel.words().text(), QString("8 runs"));
+        QTest::mouseClick(&panel.form().add_button(), Qt::LeftButton);
+        QCOMPARE(panel.findChildren<QLineEdit*>("sweep_values").size(), 2);
+    }
+};
+
+QTEST_MAIN(TestSweepPanel)
+#include "test_sweep_panel.moc"

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/compare/sweep_form.h"
+
+#include <algorithm>
+
+#include <QCompleter>
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int axis_field_width = 230, setup_number_width = 76, most_seeds = 1000, most_parallel = 64,
+              most_draw_seed = 1'000'000;
+enum How { every_combination, random_draws };
+
+}  // namespace
+
+SweepForm::SweepForm(QWidget* parent)
+    : QWidget(parent),
+      lines_(new QVBoxLayout),
+      add_(new QPushButton(tr("Add field"))),
+      how_(new QComboBox),
+      draws_(number(tr("Random draws"), "sweep_draws", 1, static_cast<int>(most_sweep_points), 10)),
+      draw_seed_(number(tr("Seed of the draws"), "sweep_draw_seed", 0, most_draw_seed, 1)),
+      seeds_(number(tr("Seeds of each combination"), "sweep_seeds", 1, most_seeds, 1)),
+      parallel_(number(tr("Runs at a time"), "sweep_parallel", 1, most_parallel, 1)),
+      iterations_(number(tr("Iterations of each run"), "sweep_iterations", 0, 1'000'000'000, 0)),
+      draw_label_(new QLabel(tr("seed"))) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
+    column->setSpacing(size::gap);
+    lines_->setSpacing(size::unit);
+    column->addLayout(lines_);
+    iterations_->setSpecialValueText(tr("as drawn"));
+    how_->addItems({tr("Every combination"), tr("Random draws")});
+    how_->setAccessibleName(tr("How values are combined"));
+    how_->setObjectName("sweep_how");
+    add_->setObjectName("sweep_add_field");
+    auto* row = new QHBoxLayout;
+    row->setSpacing(size::gap);
+    const auto words = [](const QString& text) {
+        auto* label = new QLabel(text);
+        label->setProperty("role", "secondary");
+        return label;
+    };
+    draw_label_->setProperty("role", "secondary");
+    row->addWidget(add_);
+    row->addWidget(how_);
+    row->addWidget(draws_);
+    row->addWidget(draw_label_);
+    row->addWidget(draw_seed_);
+    row->addStretch();
+    column->addLayout(row);
+    auto* second = new QHBoxLayout;
+    second->setSpacing(size::gap);
+    const std::pair<QString, QSpinBox*> numbers[] = {
+        {tr("Seeds"), seeds_}, {tr("Iterations"), iterations_}, {tr("At a time"), parallel_}};
+    for (const auto& [text, box] : numbers) {
+        second->addWidget(words(text));
+        second->addWidget(box);
+    }
+    second->addStretch();
+    column->addLayout(second);
+    connect(add_, &QPushButton::clicked, this, [this] { add_axis({}, {}); });
+    connect(how_, &QComboBox::currentIndexChanged, this, [this] {
+        follow_how();
+        Q_EMIT changed();
+    });
+    follow_how();
+}
+
+QSpinBox* SweepForm::number(const QString& name, const char* object, int least, int most, int value) {
+    auto* box = new QSpinBox;
+    box->setRange(least, most);
+    box->setValue(value);
+    box->setAccessibleName(name);
+    box->setToolTip(name);
+    box->setObjectName(object);
+    box->setMinimumWidth(setup_number_width);
+    box->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    connect(box, &QSpinBox::valueChanged, this, &SweepForm::changed);
+    return box;
+}
+
+void SweepForm::follow_how() {
+    for (QWidget* widget : std::initializer_list<QWidget*>{draws_, draw_label_, draw_seed_})
+        widget->setVisible(how_->currentIndex() == random_draws);
+}
+
+void SweepForm::set_fields(const std::vector<std::string>& fields) {
+    QStringList names;
+    for (const auto& field : fields) names << QString::fromStdString(field);
+    if (names == fields_) return;
+    fields_ = names;
+    for (auto& axis : axes_) {
+        const QSignalBlocker quiet(axis.field);
+        const QString text = axis.field->currentText();
+        axis.field->clear();
+        axis.field->addItems(fields_);
+        axis.field->setEditText(text);
+    }
+}
+
+void SweepForm::add_axis(const QString& field, const QString& values) {
+    Axis axis{new QWidget, new QComboBox, new QLineEdit, new QToolButton};
+    auto* row = new QHBoxLayout(axis.line);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(size::gap);
+    axis.field->setEditable(true);
+    axis.field->setInsertPolicy(QComboBox::NoInsert);
+    axis.field->addItems(fields_);
+    axis.field->completer()->setFilterMode(Qt::MatchContains);
+    axis.field->completer()->setCompletionMode(QCompleter::PopupCompletion);
+    axis.field->setEditText(field);
+    axis.field->lineEdit()->setPlaceholderText(tr("Field, as pipeline.planner"));
+    axis.field->setAccessibleName(tr("Field that varies"));
+    axis.field->setObjectName("sweep_field");
+    axis.field->setFixedWidth(axis_field_width);
+    axis.values->setText(values);
+    axis.values->setPlaceholderText(tr("Values, as 0, 0.25, 0.33; a range for draws, as 0..0.5 or log:1e-4..1e-2"));
+    axis.values->setAccessibleName(tr("Its values"));
+    axis.values->setObjectName("sweep_values");
+    axis.remove->setText(QString::fromUtf8("×"));
+    axis.remove->setToolTip(tr("Leave this field as it is drawn"));
+    axis.remove->setAccessibleName(tr("Leave this field as it is drawn"));
+    row->addWidget(axis.field);
+    row->addWidget(axis.values, 1);
+    row->addWidget(axis.remove);
+    lines_->addWidget(axis.line);
+    axes_.push_back(axis);
+    connect(axis.field, &QComboBox::editTextChanged, this, &SweepForm::changed);
+    connect(axis.values, &QLineEdit::textChanged, this, &SweepForm::changed);
+    connect(axis.remove, &QToolButton::clicked, this, [this, line = axis.line] {
+        std::erase_if(axes_, [line](const Axis& one) { return one.line == line; });
+        line->deleteLater();
+        Q_EMIT changed();
+    });
+    if (field.isEmpty()) axis.field->setFocus();
+    Q_EMIT changed();
+}
+
+SweepSetup SweepForm::setup() const {
+    SweepSetup setup;
+    for (const auto& axis : axes_) {
+        const QString field = axis.field->currentText().trimmed(), values = axis.values->text().trimmed();
+        if (!field.isEmpty() && !values.isEmpty()) setup.axes.push_back((field + '=' + values).toStdString());
+    }
+    setup.seeds = seeds_->value();
+    setup.draws = how_->currentIndex() == random_draws ? draws_->value() : 0;
+    setup.draw_seed = static_cast<std::uint64_t>(draw_seed_->value());
+    setup.iterations = iterations_->value();
+    setup.parallel = parallel_->value();
+    return setup;
+}
+
+}  // namespace skippipe

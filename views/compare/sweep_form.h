@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <QWidget>
+
+#include "views/runs/sweeper.h"
+
+namespace skippipe {
+
+/// What a sweep is made of: fields and their values, a line each, then how many seeds, draws, runs at a time.
+class SweepForm : public QWidget {
+    Q_OBJECT
+public:
+    explicit SweepForm(QWidget* parent = nullptr);
+
+    /// The fields to choose from; others may be typed.
+    void set_fields(const std::vector<std::string>& fields);
+    /// Lines without values are left out.
+    SweepSetup setup() const;
+    /// Adds a line.
+    void add_axis(const QString& field, const QString& values);
+    QPushButton& add_button() { return *add_; }
+    QComboBox& how() { return *how_; }
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    struct Axis {
+        QWidget* line;
+        QComboBox* field;
+        QLineEdit* values;
+        QToolButton* remove;
+    };
+    QSpinBox* number(const QString& name, const char* object, int least, int most, int value);
+    void follow_how();
+
+    QVBoxLayout* lines_;
+    std::vector<Axis> axes_;
+    QStringList fields_;
+    QPushButton* add_;
+    QComboBox* how_;
+    QSpinBox *draws_, *draw_seed_, *seeds_, *parallel_, *iterations_;
+    QLabel* draw_label_;
+};
+
+}  // namespace skippipe

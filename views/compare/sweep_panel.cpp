@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/compare/sweep_panel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QStyle>
+#include <QVBoxLayout>
+
+#include "core/base/fault.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int plan_delay_ms = 250, most_setting = 220;
+
+}  // namespace
+
+SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper, QWidget* parent)
+    : QWidget(parent),
+      document_(document),
+      feed_(feed),
+      sweeper_(sweeper),
+      form_(new SweepForm),
+      start_(new QPushButton(tr("Start sweep"))),
+      cancel_(new QPushButton(tr("Cancel"))),
+      words_(words_label({}, "secondary")),
+      left_(new QLabel),
+      progress_(new QProgressBar),
+      results_(new QWidget),
+      table_(new QTableWidget),
+      across_(new QComboBox),
+      lines_(new ParallelPlot),
+      trade_offs_(new TradeOffPlot) {
+    pool_.setMaxThreadCount(1);
+    auto* column = seamless_column(this);
+    column->addWidget(form_);
+    auto* row = head_row();
+    row->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    start_->setObjectName("sweep_start");
+    cancel_->setObjectName("sweep_cancel");
+    left_->setProperty("role", "secondary");
+    row->addWidget(start_);
+    row->addWidget(cancel_);
+    row->addWidget(words_, 1);
+    row->addWidget(left_);
+    column->addLayout(row);
+    progress_->setTextVisible(false);
+    progress_->setRange(0, 1000);
+    column->addWidget(progress_);
+    make_results(*column);
+    column->addStretch();
+    form_->add_axis("pipeline.skip_ratio", "0, 0.25");
+    delay_.setSingleShot(true);
+    delay_.setInterval(plan_delay_ms);
+    connect(&delay_, &QTimer::timeout, this, &SweepPanel::plan_again);
+    connect(form_, &SweepForm::changed, this, [this] {
+        said_.clear();
+        delay_.start();
+    });
+    connect(&document, &Document::changed, this, [this] { delay_.start(); });
+    connect(&document, &Document::file_changed, this, [this] { delay_.start(); });
+    connect(&feed, &RunFeed::runs_changed, this, &SweepPanel::follow_runs);
+    connect(start_, &QPushButton::clicked, this, [this] {
+        said_.clear();
+        share_at_start_ = share_done();
+        began_ = std::chrono::steady_clock::now();
+        sweeper_.start(document_.experiment(), document_.file(), form_->setup());
+    });
+    connect(cancel_, &QPushButton::clicked, this, [this] {
+        cancel_->setEnabled(false);
+        sweeper_.cancel();
+    });
+    connect(&sweeper, &Sweeper::running_changed, this, &SweepPanel::follow_state);
+    connect(&sweeper, &Sweeper::ended, this, [this](const QString& said) {
+        said_ = said;
+        feed_.poll();
+        look_again();
+        follow_state();
+    });
+    follow_state();
+}
+
+SweepPanel::~SweepPanel() { pool_.waitForDone(); }
+
+void SweepPanel::make_results(QVBoxLayout& column) {
+    make_plain(*table_, tr("Results of the sweep"));
+    table_->setObjectName("sweep_results");
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table_->setSelectionMode(QAbstractItemView::SingleSelection);
+    table_->setWordWrap(false);
+    table_->horizontalHeader()->setHighlightSections(false);
+    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table_->horizontalHeader()->setStretchLastSection(true);
+    connect(table_, &QTableWidget::itemSelectionChanged, this, [this] {
+        if (const auto chosen = table_->selectedItems(); !chosen.isEmpty()) choose(chosen.front()->row());
+    });
+    across_->addItems({tr("Over iteration time"), tr("Over money")});
+    across_->setAccessibleName(tr("What the loss is drawn over"));
+    auto* right = new QWidget;
+    auto* right_column = seamless_column(right);
+    right_column->addWidget(across_, 0, Qt::AlignRight);
+    right_column->addWidget(trade_offs_, 1);
+    auto* pictures = new QSplitter(Qt::Horizontal);
+    pictures->addWidget(lines_);
+    pictures->addWidget(right);
+    pictures->setSizes({420, 320});
+    pictures->setChildrenCollapsible(false);
+    auto* parts = new QSplitter(Qt::Vertical);
+    parts->addWidget(pictures);
+    parts->addWidget(table_);
+    parts->setSizes({260, 200});
+    parts->setChildrenCollapsible(false);
+    seamless_column(results_)->addWidget(parts);
+    column.addWidget(results_, 1);
+    connect(across_, &QComboBox::currentIndexChanged, this,
+            [this](int index) { trade_offs_->set_over_money(index == 1); });
+    for (SweepPlot* plot : std::initializer_list<SweepPlot*>{lines_, trade_offs_})
+        connect(plot, &SweepPlot::row_clicked, this, [this](int clicked) {
+            if (table_->currentRow() == clicked && lines_->chosen() == clicked) return;
+            table_->selectRow(clicked);
+        });
+}
+
+void SweepPanel::showEvent(QShowEvent*) {
+    form_->set_fields(sweepable_fields(document_.experiment()));
+    delay_.start();
+}
+
+void SweepPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) make_table();
+}
+
+void SweepPanel::set_hindrance(const QString& hindrance) {
+    hindrance_ = hindrance;
+    follow_state();
+}
+
+/// What the form and the document make: worked out beside the window, since each point is read and checked.
+void SweepPanel::plan_again() {
+    if (!isVisible() || sweeper_.is_running()) return;
+    form_->set_fields(sweepable_fields(document_.experiment()));
+    const auto setup = form_->setup();
+    const int serial = ++serial_;
+    if (setup.axes.empty() && setup.seeds == 1) return take_points(nullptr, {}, serial);
+    pool_.clear();
+    pool_.start([this, serial, setup, experiment = document_.experiment(), base = sweeper_.base_of(document_.file())] {
+        Points points;
+        QString fault;
+        try {
+            points = std::make_shared<const std::vector<SweepPoint>>(points_of(experiment, base, setup));
+        } catch (const InputError& error) {
+            fault = QString::fromStdString(to_string(error.faults().front()));
+        }
+        QMetaObject::invokeMethod(
+            this, [this, points, fault, serial] { take_points(points, fault, serial); }, Qt::QueuedConnection);
+    });
+}
+
+void SweepPanel::take_points(const Points& points, const QString& fault, int serial) {
+    if (serial != serial_) return;
+    points_ = points;
+    fault_ = fault;
+    states_.clear();
+    look_ = {};
+    look_again();
+    make_table();
+    follow_state();
+}
+
+void SweepPanel::look_again() {
+    if (!points_ || looking_) return;
+    looking_ = true;
+    looked_at_.clear();
+    for (const auto& run : feed_.runs()) looked_at_.emplace_back(run.id, run.state);
+    const auto found = std::make_shared<Found>();
+    feed_.ask(
+        [found, points = points_](Reader& reader) {
+            found->states = find_points(reader, *points);
+            found->look = look_of(sweep_fields(*points), sweep_rows(reader, *points, found->states));
+        },
+        [self = QPointer<SweepPanel>(this), found, serial = serial_](const QString& why) {
+            if (!self) return;
+            self->looking_ = false;
+            if (serial != self->serial_) return self->look_again();
+            if (!why.isEmpty() && self->feed_.error().isEmpty()) {  // no run was ever recorded here
+                found->states.assign(self->points_->size(), {});
+                found->look = {};
+            }
+            if (why.isEmpty() || self->feed_.error().isEmpty()) return self->take_found(*found);
+            self->fault_ = tr("The record cannot be read: %1").arg(why);
+            self->follow_state();
+        });
+}
+
+void SweepPanel::take_found(const Found& found) {
+    states_ = found.states;
+    look_ = found.look;
+    make_table();
+    follow_state();
+}
+
+/// The record is asked which run is which point's only where runs came, went or ended; how far they are is in the list.
+void SweepPanel::follow_runs() {
+    if (!points_ || (!isVisible() && !sweeper_.is_running())) return;
+    std::vector<std::pair<RunId, RunState>> now;
+    for (const auto& run : feed_.runs()) now.emplace_back(run.id, run.state);
+    if (now != looked_at_) look_again();
+    for (auto& state : states_)
+        if (const RunInfo* run = state.taken ? feed_.run(state.run) : nullptr; run != nullptr && run->iterations > 0)
+            state.share = static_cast<double>(run->iterations_done) / run->iterations;
+    follow_state();
+}
+
+double SweepPanel::share_done() const {
+    return std::accumulate(states_.begin(), states_.end(), 0.0,
+                           [](double sum, const SweepState& state) { return sum + state.share; });
+}
+
+/// "12 runs: 6 combinations, 2 seeds each; 4 are done"
+QString SweepPanel::counted() const {
+    const auto count = points_->size();
+    const auto seeds = static_cast<std::size_t>(form_->setup().seeds);
+    QString words = count == 1 ? tr("1 run") : tr("%1 runs").arg(count);
+    if (seeds > 1) words += tr(": %1 combinations, %2 seeds each").arg(count / seeds).arg(seeds);
+    const auto done = std::count_if(states_.begin(), states_.end(), [](const SweepState& state) { return state.done; });
+    const auto taken =
+        std::count_if(states_.begin(), states_.end(), [](const SweepState& state) { return state.taken; });
+    if (static_cast<std::size_t>(done) == count) return words + tr("; all are done");
+    if (done > 0) words += done == 1 ? tr("; 1 is done") : tr("; %1 are done").arg(done);
+    if (taken > 0) words += taken == 1 ? tr(", 1 is under way") : tr(", %1 are under way").arg(taken);
+    return words;
+}
+
+/// What is left goes as quickly as what was done since the start.
+QString SweepPanel::time_left() const {
+    const double done = share_done() - share_at_start_;
+    if (!points_ || done <= 0) return {};
+    const double passed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    return tr("about %1 left").arg(duration(passed_s * (static_cast<double>(points_->size()) - share_done()) / done));
+}
+
+void SweepPanel::follow_state() {
+    const bool runs = sweeper_.is_running();
+    const bool all_done = points_ && states_.size() == points_->size() &&
+                          std::all_of(states_.begin(), states_.end(), [](const SweepState& s) { return s.done; });
+    const bool begun = std::any_of(states_.begin(), states_.end(), [](const SweepState& s) { return s.run != 0; });
+    form_->setEnabled(!runs);
+    start_->setText(begun && !all_done ? tr("Continue sweep") : tr("Start sweep"));
+    start_->setVisible(!runs);
+    start_->setEnabled(points_ && !states_.empty() && !all_done && hindrance_.isEmpty());
+    start_->setToolTip(hindrance_);
+    cancel_->setVisible(runs);
+    if (!runs) cancel_->setEnabled(true);
+    progress_->setVisible(runs);
+    const double total = points_ && !points_->empty() ? static_cast<double>(points_->size()) : 1;
+    progress_->setValue(static_cast<int>(1000 * share_done() / total));
+    left_->setText(!runs ? QString{} : cancel_->isEnabled() ? time_left() : tr("ends after the iterations at hand"));
+    const QString wrong = !fault_.isEmpty() ? fault_ : runs ? QString{} : said_;
+    if (const QString role = wrong.isEmpty() ? "secondary" : "bad"; words_->property("role") != role) {
+        words_->setProperty("role", role);
+        words_->style()->polish(words_);
+    }
+    words_->setText(!wrong.isEmpty() ? wrong
+                    : points_        ? counted()
+                                     : tr("Name a field and its values: the open experiment is trained with each"));
+    results_->setVisible(look_.rows() > 0 && begun);
+}
+
+void SweepPanel::make_table() {
+    const QSignalBlocker quiet(table_);
+    const int chosen = lines_->chosen();
+    table_->clear();
+    table_->setColumnCount(static_cast<int>(look_.columns.size()) + 2);
+    table_->setRowCount(look_.rows());
+    QStringList heads;
+    for (const auto& column : look_.columns) heads << column.name.section('.', -1);
+    table_->setHorizontalHeaderLabels(heads << tr("Done") << tr("Runs"));
+    for (int r = 0; r < look_.rows(); ++r) {
+        const bool best = look_.is_front[static_cast<std::size_t>(r)];
+        QStringList cells, runs;
+        for (const auto& column : look_.columns) cells << column.words[r];
+        for (const RunId run : look_.runs[static_cast<std::size_t>(r)]) runs << QString::number(run);
+        cells << look_.done[r] << (best ? tr("best trade-off, runs %1") : tr("runs %1")).arg(runs.join(", "));
+        if (runs.isEmpty()) cells.back().clear();
+        for (int c = 0; c < cells.size(); ++c) {
+            auto* item = new QTableWidgetItem(cells[c]);
+            item->setToolTip(cells[c]);
+            const bool figure =
+                c < static_cast<int>(look_.columns.size()) && look_.columns[static_cast<std::size_t>(c)].is_figure;
+            if (figure) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            if (best && c + 1 == cells.size()) item->setForeground(theme().accent);
+            table_->setItem(r, c, item);
+        }
+    }
+    for (int c = 0; c + 1 < table_->columnCount(); ++c) {
+        table_->resizeColumnToContents(c);
+        table_->setColumnWidth(c, std::min(table_->columnWidth(c) + size::gap, most_setting));
+    }
+    lines_->set_look(look_);
+    trade_offs_->set_look(look_);
+    across_->setVisible(look_.money() != nullptr);
+    if (chosen >= 0 && chosen < look_.rows()) table_->selectRow(chosen);
+}
+
+void SweepPanel::choose(int row) {
+    lines_->set_chosen(row);
+    trade_offs_->set_chosen(row);
+    if (const auto& runs = look_.runs[static_cast<std::size_t>(row)]; !runs.empty()) Q_EMIT runs_chosen(runs);
+}
+
+std::vector<RunId> SweepPanel::runs() const {
+    std::vector<RunId> all;
+    for (const auto& of_row : look_.runs) all.insert(all.end(), of_row.begin(), of_row.end());
+    return all;
+}
+
+}  // namespace skippipe

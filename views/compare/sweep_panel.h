@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QTableWidget>
+#include <QThreadPool>
+#include <QPointer>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <QWidget>
+
+#include "views/compare/sweep_form.h"
+#include "views/compare/sweep_plots.h"
+#include "views/document/document.h"
+#include "views/runs/run_feed.h"
+#include "views/runs/sweeper.h"
+
+namespace skippipe {
+
+/// The open document again and again with other values: what that makes, its progress, and what came of it. A row that
+/// is clicked selects its runs.
+class SweepPanel : public QWidget {
+    Q_OBJECT
+public:
+    SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper, QWidget* parent = nullptr);
+    ~SweepPanel() override;
+
+    SweepForm& form() { return *form_; }
+    QPushButton& start_button() { return *start_; }
+    QPushButton& cancel_button() { return *cancel_; }
+    const QLabel& words() const { return *words_; }
+    QTableWidget& table() { return *table_; }
+    ParallelPlot& lines() { return *lines_; }
+    TradeOffPlot& trade_offs() { return *trade_offs_; }
+    /// Runs of all rows that are done.
+    std::vector<RunId> runs() const;
+    /// Why nothing can start now; empty: it can.
+    void set_hindrance(const QString& hindrance);
+
+Q_SIGNALS:
+    void runs_chosen(const std::vector<RunId>& runs);
+
+protected:
+    void showEvent(QShowEvent*) override;
+    void changeEvent(QEvent*) override;
+
+private:
+    struct Found {
+        std::vector<SweepState> states;
+        SweepLook look;
+    };
+    using Points = std::shared_ptr<const std::vector<SweepPoint>>;
+    void make_table();
+    void make_results(QVBoxLayout& column);
+    void plan_again();
+    void take_points(const Points& points, const QString& fault, int serial);
+    void look_again();
+    void take_found(const Found& found);
+    void follow_runs();
+    void follow_state();
+    void choose(int row);
+    double share_done() const;
+    QString counted() const;
+    QString time_left() const;
+
+    const Document& document_;
+    RunFeed& feed_;
+    Sweeper& sweeper_;
+    SweepForm* form_;
+    QPushButton *start_, *cancel_;
+    QLabel *words_, *left_;
+    QProgressBar* progress_;
+    QWidget* results_;
+    QTableWidget* table_;
+    QComboBox* across_;
+    ParallelPlot* lines_;
+    TradeOffPlot* trade_offs_;
+    QTimer delay_;
+    QThreadPool pool_;
+    int serial_ = 0;
+    Points points_;  ///< null: not known yet, or wrong
+    QString fault_, said_, hindrance_;
+    std::vector<SweepState> states_;  ///< [point]; empty: not known yet
+    SweepLook look_;
+    std::vector<std::pair<RunId, RunState>> looked_at_;  ///< the record's runs when it was asked last
+    bool looking_ = false;
+    double share_at_start_ = 0;
+    std::chrono::steady_clock::time_point began_;
+};
+
+}  // namespace skippipe

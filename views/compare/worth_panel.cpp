@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/compare/worth_panel.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <QDoubleValidator>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLocale>
+#include <QVBoxLayout>
+
+#include "core/analysis/price.h"
+#include "views/curves/plot.h"
+#include "views/plan/plan_service.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int worth_delay_ms = 300, worth_target_width = 72, worth_band_alpha = 46;  // of 255: 18 %
+enum WorthFigure { in_time, in_money };
+
+/// "1 h 05 min (58 min to 1 h 12 min)"
+template <class Words>
+QString money_or_time(const Spread& spread, const Words& words) {
+    if (!spread.mean) return QObject::tr("not reached");
+    const QString text = words(*spread.mean);
+    return spread.values.size() < 2 ? text
+                                    : QObject::tr("%1 (%2 to %3)").arg(text, words(*spread.least), words(*spread.most));
+}
+
+QStringList run_numbers(const std::vector<RunId>& runs) {
+    QStringList numbers;
+    for (const RunId run : runs) numbers << QString::number(run);
+    return numbers;
+}
+
+/// All but the skip ratio and what no plan depends on.
+Experiment all_but_the_ratio(Experiment experiment) {
+    experiment.pipeline.skip_ratio = 0;
+    experiment.name = experiment.description = {};
+    for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
+    return experiment;
+}
+
+}  // namespace
+
+WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners, QWidget* parent)
+    : QWidget(parent),
+      document_(document),
+      planners_(planners),
+      metric_(new QComboBox),
+      figure_(new QComboBox),
+      target_(new QLineEdit),
+      words_(words_label({}, "secondary")),
+      empty_(words_label({}, "secondary")),
+      plot_(new QCustomPlot),
+      table_(new QTableWidget) {
+    pool_.setMaxThreadCount(1);
+    metric_->addItem(tr("Validation loss"), "validation_loss");
+    metric_->addItem(tr("Training loss"), "loss");
+    metric_->setAccessibleName(tr("Loss"));
+    figure_->addItems({tr("Network time"), tr("Money")});
+    figure_->setAccessibleName(tr("What it takes"));
+    figure_->setObjectName("worth_figure");
+    target_->setAccessibleName(tr("Loss to reach"));
+    target_->setToolTip(tr("The loss to reach; empty: the worst last one, which all reach"));
+    target_->setObjectName("worth_target");
+    target_->setFixedWidth(worth_target_width);
+    auto* number = new QDoubleValidator(0, 1e9, 9, target_);
+    number->setLocale(QLocale::c());
+    target_->setValidator(number);
+    auto* row = head_row();
+    row->addWidget(figure_);
+    row->addWidget(words_label(tr("to"), "secondary"));
+    row->addWidget(metric_);
+    row->addWidget(target_);
+    row->addStretch();
+    auto* column = seamless_column(this);
+    column->addLayout(row);
+    words_->setContentsMargins(size::wide_gap, 0, size::wide_gap, size::unit);
+    column->addWidget(words_);
+    column->addWidget(plot_, 3);
+    make_plain(*table_, tr("Is the skip worth it"));
+    table_->setObjectName("worth");
+    table_->setWordWrap(false);
+    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    column->addWidget(table_, 2);
+    empty_->setAlignment(Qt::AlignCenter);
+    column->addWidget(empty_, 1);
+    delay_.setSingleShot(true);
+    delay_.setInterval(worth_delay_ms);
+    connect(&delay_, &QTimer::timeout, this, &WorthPanel::plan_again);
+    connect(&document, &Document::changed, this, [this] { delay_.start(); });
+    for (auto* box : {metric_, figure_}) connect(box, &QComboBox::currentIndexChanged, this, &WorthPanel::draw);
+    connect(target_, &QLineEdit::textChanged, this, &WorthPanel::draw);
+    draw();
+}
+
+WorthPanel::~WorthPanel() {
+    stop_.request_stop();
+    pool_.clear();
+    pool_.waitForDone();
+}
+
+void WorthPanel::showEvent(QShowEvent*) { plan_again(); }
+
+void WorthPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) draw();
+}
+
+void WorthPanel::show_runs(const std::vector<const RunData*>& runs) {
+    shown_.clear();
+    for (const auto* run : runs)
+        shown_.push_back({run->info.id, run->experiment.pipeline.skip_ratio,
+                          run->experiment.model == document_.experiment().model, run->metrics});
+    plan_again();
+    draw();
+}
+
+/// Plans are kept while the document stays what they are of.
+void WorthPanel::plan_again() {
+    if (!isVisible()) return;
+    const auto of = all_but_the_ratio(document_.experiment());
+    if (of != planned_of_) {
+        planned_of_ = of;
+        planned_.clear();
+        stop_.request_stop();
+        stop_ = std::stop_source{};
+        pool_.clear();
+        ++serial_;
+        planning_ = false;
+    }
+    const Planner* planner = planners_.find(of.pipeline.planner);
+    if (planning_ || planner == nullptr || has_errors(document_.faults())) return;
+    std::optional<double> next;
+    for (const auto& run : shown_)
+        if (!planned_.contains(run.skip_ratio)) next = std::min(next.value_or(run.skip_ratio), run.skip_ratio);
+    if (!next) return;
+    planning_ = true;
+    auto experiment = document_.experiment();
+    experiment.pipeline.skip_ratio = *next;
+    pool_.start([this, experiment, planner, serial = serial_, stop = stop_.get_token()] {
+        auto request = request_for(experiment);
+        request.stop = stop;
+        const auto outcome = make_plan(experiment, *planner, request);
+        Planned planned;
+        const auto account =
+            outcome->has_plan ? account_plan(experiment.model, outcome->problem, outcome->plan) : std::nullopt;
+        if (account) {
+            planned.measured = SkipMeasured{experiment.pipeline.skip_ratio,
+                                            account->network_s,
+                                            static_cast<double>(account->tokens),
+                                            account->used_nodes,
+                                            {},
+                                            {}};
+            if (has_prices(experiment))
+                planned.measured->iteration_money =
+                    price_of(experiment, outcome->problem, outcome->plan, outcome->timeline).total();
+        } else if (!outcome->faults.empty()) {
+            planned.why = QString::fromStdString(outcome->faults.front().what);
+        }
+        QMetaObject::invokeMethod(
+            this, [this, planned, serial, ratio = experiment.pipeline.skip_ratio] { take(ratio, planned, serial); },
+            Qt::QueuedConnection);
+    });
+}
+
+void WorthPanel::take(double skip_ratio, const Planned& planned, int serial) {
+    if (serial != serial_) return;
+    planning_ = false;
+    planned_[skip_ratio] = planned;
+    draw();
+    plan_again();
+}
+
+void WorthPanel::draw() {
+    const std::string metric = metric_->currentData().toString().toStdString();
+    std::map<double, SkipMeasured> measured;
+    std::set<double> ratios;
+    for (const auto& run : shown_) {
+        auto curve = curve_points(run.metrics, metric, WorkAxis::tokens);
+        if (curve.empty()) continue;
+        ratios.insert(run.skip_ratio);
+        const auto planned = planned_.find(run.skip_ratio);
+        if (planned == planned_.end() || !planned->second.measured) continue;
+        auto& one = measured.try_emplace(run.skip_ratio, *planned->second.measured).first->second;
+        one.losses.push_back(std::move(curve));
+    }
+    std::optional<double> target;
+    bool is_number = false;
+    if (const double typed = QLocale::c().toDouble(target_->text(), &is_number); is_number) target = typed;
+    std::vector<SkipMeasured> all;
+    for (auto& [ratio, one] : measured) all.push_back(std::move(one));
+    worths_ = skip_worth(std::move(all), target, 0);
+    const bool any = !worths_.rows.empty();
+    plot_->setVisible(any);
+    table_->setVisible(any);
+    words_->setVisible(any);
+    empty_->setVisible(!any);
+    const auto& experiment = document_.experiment();
+    empty_->setText(
+        shown_.empty()     ? tr("Select runs at different skip ratios to see what each takes on the drawn network")
+        : ratios.empty()   ? tr("The selected runs have no values of this kind")
+        : planning_ || any ? tr("Planning the drawn network at each skip ratio…")
+        : planned_.empty()
+            ? tr("The open experiment cannot be planned as it stands")
+            : tr("The open experiment has no plan at these skip ratios: %1").arg(planned_.begin()->second.why));
+    target_->setPlaceholderText(worths_.target ? three_digits(*worths_.target) : tr("loss"));
+    figure_->setEnabled(has_prices(experiment));
+    figure_->setToolTip(figure_->isEnabled() ? QString{} : tr("The open experiment has no prices"));
+    if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
+    if (any)
+        words_->setText(tr("Of %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
+                           "least and most over seeds%3")
+                            .arg(QString::fromStdString(experiment.name),
+                                 QString::fromStdString(experiment.pipeline.planner), what_is_left_out()));
+    fill_table();
+    draw_curve();
+    Q_EMIT drawn();
+}
+
+QString WorthPanel::what_is_left_out() const {
+    std::vector<RunId> others;
+    for (const auto& run : shown_)
+        if (!run.same_model) others.push_back(run.id);
+    QString words = planning_ ? tr(". More is being planned") : QString{};
+    if (!others.empty())
+        words +=
+            tr(". Another model than the open experiment's was trained by run %1").arg(run_numbers(others).join(", "));
+    for (const auto& [ratio, planned] : planned_)
+        if (!planned.measured) words += tr(". No plan at skip ratio %1").arg(three_digits(ratio));
+    return words;
+}
+
+void WorthPanel::fill_table() {
+    const bool has_money = figure_->isEnabled();
+    QStringList heads{tr("Skip ratio"), tr("Get there"), tr("Iteration"), tr("Iterations"), tr("Network time")};
+    if (has_money) heads << tr("Money");
+    heads << tr("Of the first") << tr("p");
+    table_->clear();
+    table_->setColumnCount(static_cast<int>(heads.size()));
+    table_->setRowCount(static_cast<int>(worths_.rows.size()));
+    table_->setHorizontalHeaderLabels(heads);
+    for (int r = 0; r < table_->rowCount(); ++r) {
+        const auto& row = worths_.rows[static_cast<std::size_t>(r)];
+        const auto& compared = has_money && figure_->currentIndex() == in_money ? row.money : row.network_s;
+        QStringList cells{three_digits(row.skip_ratio), tr("%1 of %2").arg(row.network_s.values.size()).arg(row.runs),
+                          duration(row.iteration_s),
+                          money_or_time(row.iterations, [](double v) { return three_digits(v); }),
+                          money_or_time(row.network_s, [](double s) { return duration(s); })};
+        if (has_money) cells << money_or_time(row.money, [](double v) { return three_digits(v); });
+        cells << (compared.share ? three_digits(*compared.share) : QString{})
+              << (compared.p ? three_digits(*compared.p) : QString{});
+        for (int c = 0; c < cells.size(); ++c) {
+            auto* item = new QTableWidgetItem(cells[c]);
+            item->setToolTip(cells[c]);
+            item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            if (c + 2 == cells.size() && compared.share)
+                item->setForeground(*compared.share < 1 ? theme().good : theme().bad);
+            table_->setItem(r, c, item);
+        }
+    }
+    for (int c = 0; c < table_->columnCount(); ++c) {
+        table_->resizeColumnToContents(c);
+        table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);
+    }
+}
+
+void WorthPanel::draw_curve() {
+    plot_->clearPlottables();
+    apply_theme(*plot_);
+    const bool of_money = figure_->isEnabled() && figure_->currentIndex() == in_money;
+    QVector<double> x, mean, least, most;
+    for (const auto& row : worths_.rows) {
+        const auto& spread = of_money ? row.money : row.network_s;
+        if (!spread.mean) continue;
+        x << row.skip_ratio;
+        mean << *spread.mean, least << *spread.least, most << *spread.most;
+    }
+    const auto add = [&](const QVector<double>& y) {
+        auto* graph = plot_->addGraph();
+        graph->setData(x, y);
+        graph->setPen(Qt::NoPen);
+        return graph;
+    };
+    const QColor colour = theme().accent;
+    QColor band = colour;
+    band.setAlpha(worth_band_alpha);
+    auto* lower = add(least);
+    auto* upper = add(most);
+    upper->setBrush(band);
+    upper->setChannelFillGraph(lower);
+    auto* line = add(mean);
+    line->setPen(QPen(colour, 1.75));
+    line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colour), QBrush(colour), 7));
+    plot_->legend->setVisible(false);
+    plot_->xAxis->setLabel(tr("Skip ratio"));
+    plot_->yAxis->setLabel(of_money ? tr("Money to the loss") : tr("Network time to the loss"));
+    plot_->rescaleAxes();
+    const double high = most.isEmpty() ? 1 : *std::max_element(most.begin(), most.end());
+    plot_->yAxis->setRange(0, 1.08 * high);
+    plot_->xAxis->setRange(plot_->xAxis->range().lower - 0.03, plot_->xAxis->range().upper + 0.03);
+    const double step = of_money ? nice_step(high / 5) : clock_step(high / 5);
+    auto ticks = QSharedPointer<QCPAxisTickerText>::create();
+    for (double at = 0; at <= 1.08 * high && step > 0; at += step)
+        ticks->addTick(at, of_money ? number_tick(at, step, high) : tick(at, step));
+    plot_->yAxis->setTicker(ticks);
+    plot_->replot();
+}
+
+}  // namespace skippipe

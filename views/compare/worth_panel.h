@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTableWidget>
+#include <QThreadPool>
+#include <QTimer>
+#include <QWidget>
+
+#include "core/analysis/skip_worth.h"
+#include "core/planner/planner.h"
+#include "views/document/document.h"
+#include "views/runs/run_data.h"
+
+class QCustomPlot;
+
+namespace skippipe {
+
+/// Is the skip worth it? Time, or money, of the drawn network to a loss at each skip ratio: what the selected runs
+/// needed, times the iteration that the open document's planner finds there.
+class WorthPanel : public QWidget {
+    Q_OBJECT
+public:
+    WorthPanel(const Document& document, const PlannerRegistry& planners, QWidget* parent = nullptr);
+    ~WorthPanel() override;
+
+    /// Pointers are not kept.
+    void show_runs(const std::vector<const RunData*>& runs);
+    const SkipWorths& worths() const { return worths_; }
+    const QTableWidget& table() const { return *table_; }
+    const QLabel& words() const { return *words_; }
+    QLineEdit& target() { return *target_; }
+    QComboBox& figure() { return *figure_; }
+    bool is_planning() const { return planning_; }
+
+Q_SIGNALS:
+    void drawn();
+
+protected:
+    void showEvent(QShowEvent*) override;
+    void changeEvent(QEvent*) override;
+
+private:
+    /// An iteration of the drawn network at a skip ratio; none: there is no plan, and `why`.
+    struct Planned {
+        std::optional<SkipMeasured> measured;
+        QString why;
+    };
+    struct Shown {
+        RunId id = 0;
+        double skip_ratio = 0;
+        bool same_model = true;
+        std::vector<Metric> metrics;
+    };
+    void plan_again();
+    void take(double skip_ratio, const Planned& planned, int serial);
+    void draw();
+    void draw_curve();
+    void fill_table();
+    QString what_is_left_out() const;
+
+    const Document& document_;
+    const PlannerRegistry& planners_;
+    QComboBox *metric_, *figure_;
+    QLineEdit* target_;
+    QLabel *words_, *empty_;
+    QCustomPlot* plot_;
+    QTableWidget* table_;
+    QTimer delay_;
+    QThreadPool pool_;
+    std::stop_source stop_;
+    int serial_ = 0;
+    bool planning_ = false;
+    std::vector<Shown> shown_;
+    Experiment planned_of_;              ///< whose plans these are
+    std::map<double, Planned> planned_;  ///< by skip ratio
+    SkipWorths worths_;
+};
+
+}  // namespace skippipe
