@@ -226,7 +226,8 @@ private Q_SLOTS:
             const auto transfers =
                 std::count_if(spans.begin(), spans.end(), [](const auto& s) { return is_transfer(s.span.kind); });
             QCOMPARE(reader.slices(), spans.size() - static_cast<std::size_t>(transfers));
-            QCOMPARE(reader.bound_flows(), static_cast<std::size_t>(transfers));
+            // In a deadlock some arrive for work that never begins.
+            if (example.complete) QCOMPARE(reader.bound_flows(), static_cast<std::size_t>(transfers));
         }
     }
 

@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
+#include <QTabBar>
 
 #include "views/compare/differences.h"
 #include "views/theme/theme.h"
@@ -85,7 +86,10 @@ ComparePage::ComparePage(RunFeed& feed, const Document& document, const PlannerR
     tabs_->addTab(omissions_, tr("Stages kept"));
     tabs_->addTab(scroll, tr("Timelines"));
     tabs_->addTab(plans_, tr("Plans"));
-    tabs_->addTab(worth_, tr("Skip worth it"));
+    tabs_->addTab(worth_, tr("Worth"));
+    tabs_->setTabToolTip(tabs_->indexOf(worth_),
+                         tr("Is the skip worth it? Time and money to a loss at each skip ratio"));
+    tabs_->tabBar()->setStyleSheet("QTabBar::tab{padding:5px 8px 4px 8px;}");  // all in sight at 1024 pixels
     tabs_->addTab(sweep_, tr("Sweep"));
     tabs_->setDocumentMode(true);
 

@@ -151,6 +151,7 @@ void SweepPanel::plan_again() {
     const auto setup = form_->setup();
     const int serial = ++serial_;
     if (setup.axes.empty() && setup.seeds == 1) return take_points(nullptr, {}, serial);
+    counting_ = true;
     pool_.clear();
     pool_.start([this, serial, setup, experiment = document_.experiment(), base = sweeper_.base_of(document_.file())] {
         Points points;
@@ -167,6 +168,7 @@ void SweepPanel::plan_again() {
 
 void SweepPanel::take_points(const Points& points, const QString& fault, int serial) {
     if (serial != serial_) return;
+    counting_ = false;
     points_ = points;
     fault_ = fault;
     states_.clear();
@@ -271,6 +273,7 @@ void SweepPanel::follow_state() {
     }
     words_->setText(!wrong.isEmpty() ? wrong
                     : points_        ? counted()
+                    : is_looking()   ? tr("Counting the runs…")
                                      : tr("Name a field and its values: the open experiment is trained with each"));
     results_->setVisible(look_.rows() > 0 && begun);
 }

@@ -41,6 +41,8 @@ public:
     TradeOffPlot& trade_offs() { return *trade_offs_; }
     /// Runs of all rows that are done.
     std::vector<RunId> runs() const;
+    /// The points are being worked out, or the record asked for them.
+    bool is_looking() const { return looking_ || counting_ || delay_.isActive(); }
     /// Why nothing can start now; empty: it can.
     void set_hindrance(const QString& hindrance);
 
@@ -90,7 +92,7 @@ private:
     std::vector<SweepState> states_;  ///< [point]; empty: not known yet
     SweepLook look_;
     std::vector<std::pair<RunId, RunState>> looked_at_;  ///< the record's runs when it was asked last
-    bool looking_ = false;
+    bool looking_ = false, counting_ = false;
     double share_at_start_ = 0;
     std::chrono::steady_clock::time_point began_;
 };

@@ -146,6 +146,7 @@ void WorthPanel::plan_again() {
     planning_ = true;
     auto experiment = document_.experiment();
     experiment.pipeline.skip_ratio = *next;
+    draw();
     pool_.start([this, experiment, planner, serial = serial_, stop = stop_.get_token()] {
         auto request = request_for(experiment);
         request.stop = stop;

@@ -99,7 +99,10 @@ QString select(MainWindow& window, const QString& what) {
         for (auto* tabs : window.findChildren<QTabWidget*>())
             for (int i = 0; i < tabs->count(); ++i)
                 if (tabs->tabText(i) == name && tabs->isVisible()) tabs->setCurrentIndex(i);
-        return {};
+        auto& compare = window.compare_page();
+        return wait_until([&] { return !compare.worth().is_planning() && !compare.sweep().is_looking(); })
+                   ? QString{}
+                   : QObject::tr("What the tab shows was not ready in time");
     } else if (kind == "reduction" && name.isEmpty())
         return window.watch_page().show_longest_reduction(), QString{};
     else
