@@ -152,8 +152,8 @@ void require_devices(const RunJob& job, bool ignore_memory) {
         faults.insert(faults.end(), found.begin(), found.end());
         if (!found.empty()) continue;
         const auto dealt = deal_devices(job.experiment.topology, schedule, rank, local, gpus);
-        for (const int node : schedule.nodes_of(rank))
-            devices[static_cast<std::size_t>(node)] = dealt[static_cast<std::size_t>(node)];
+        for (std::size_t node = 0; node < dealt.size(); ++node)
+            if (!dealt[node].empty()) devices[node] = dealt[node];
     }
     if (faults.empty() && !ignore_memory)
         faults = check_gpu_memory(job.experiment, job.problem, job.plan, devices, gpus);

@@ -33,12 +33,17 @@ InputError missing(const Topology& topology, int node, const AttachedGpus& gpus)
             "Name one of these, or \"cuda\", which takes any"};
 }
 
-/// Of the rank, in the order of the stages.
+/// Of the rank, in the order of the stages; then those that have none, or none yet.
 std::vector<int> nodes_in_order(const RankSchedule& schedule, int rank) {
     std::vector<int> nodes;
+    std::vector<bool> has_stage(schedule.rank_of.size());
     for (const auto& ring : schedule.plan.stages)
-        for (const NodeIndex node : ring)
+        for (const NodeIndex node : ring) {
+            has_stage[at(node)] = true;
             if (schedule.rank_of[at(node)] == rank) nodes.push_back(node);
+        }
+    for (int node = 0; at(node) < schedule.rank_of.size(); ++node)
+        if (schedule.rank_of[at(node)] == rank && !has_stage[at(node)]) nodes.push_back(node);
     return nodes;
 }
 

@@ -110,7 +110,7 @@ std::vector<RankTransfer> RankSchedule::between(int from_rank, int to_rank) cons
 
 bool nodes_may_move(const Experiment& experiment) {
     return experiment.recovery.move_nodes_s > 0 && experiment.execution.clock == Clock::wall &&
-           experiment.execution.ranks > 1 && experiment.execution.transport != Transport::nccl;
+           experiment.execution.ranks > 1;
 }
 
 std::vector<int> assign_ranks(const Topology& topology, const std::vector<NodeIndex>& nodes, int ranks) {

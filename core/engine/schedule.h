@@ -55,8 +55,7 @@ PerNode<std::size_t> operations_of_nodes(const RankSchedule& schedule);
 /// Operations of each stage that run on the rank in an iteration, or in what is left of one.
 std::vector<std::size_t> operations_of_stages(const RankSchedule& schedule, int rank);
 
-/// Whether nodes of a run by several ranks may go to other stages while it goes on. Not over NCCL, where each is dealt
-/// to a GPU with its stage.
+/// Whether nodes of a run by several ranks may go to other stages while it goes on.
 bool nodes_may_move(const Experiment& experiment);
 
 /// Deals nodes to `ranks` processes: where the topology names a rank, there; the others in equal shares, region by

@@ -121,9 +121,6 @@ void check_moves(Checker& check) {
         check.warning("/recovery/move_nodes_s", "no node ever goes to another stage",
                       "they go for plans made anew, and recovery.planning_s is 0: none is made",
                       "Give planning_s, in seconds of network time, or set this to 0");
-    if (e.execution.transport == Transport::nccl && check.sound("/execution/transport"))
-        check.warning("/recovery/move_nodes_s", "no node goes to another stage over NCCL",
-                      "each is dealt to a GPU with its stage", R"(Set execution.transport to "gloo", or this to 0)");
 }
 
 /// Only pieces that are handed from replica to replica are rounded.

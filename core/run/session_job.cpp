@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/index.h"
 #include "core/device/gpus.h"
 #include "core/engine/devices.h"
 #include "core/experiment/io.h"
@@ -34,17 +33,19 @@ RankSchedule schedule_of(const Work& work) {
 
 void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalRank local) {
     auto& nodes = work.experiment.topology.nodes;
-    const auto hosted = schedule.nodes_of(rank);
+    std::vector<std::size_t> hosted;  // those without a stage may get one
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        if (schedule.rank_of[node] == rank) hosted.push_back(node);
     const auto& how = work.experiment.execution;
     if (how.compute != Compute::torch ||
         (how.transport != Transport::nccl &&
-         std::all_of(hosted.begin(), hosted.end(), [&](int node) { return nodes[at(node)].device == "cpu"; })))
+         std::all_of(hosted.begin(), hosted.end(), [&](std::size_t node) { return nodes[node].device == "cpu"; })))
         return;
     const auto gpus = attached_gpus();
     if (auto faults = check_devices(work.experiment, schedule, rank, local, gpus); !faults.empty())
         throw InputError(std::move(faults));
     const auto devices = deal_devices(work.experiment.topology, schedule, rank, local, gpus);
-    for (const int node : hosted) nodes[at(node)].device = devices[at(node)];
+    for (const std::size_t node : hosted) nodes[node].device = devices[node];
 }
 
 JobKind kind_of(const protocol::Job& job) {

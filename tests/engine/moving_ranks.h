@@ -22,10 +22,18 @@ namespace skippipe::testing {
 
 constexpr int moving_ranks = 4, leaves_in = 1;
 /// Of each node.
-inline const std::vector<int> rank_of_node{0, 1, 2, 1, 3, 0, 2};
+inline const std::vector<int> rank_of_node{0, 1, 2, 1, 3, 0, 2, 0};
+/// Keeps a copy of stage 1 whoever else is lost, and is no help.
+constexpr std::size_t slow_node = 7;
+
+inline void set_speed(Topology& topology, double seconds_per_sample_per_block) {
+    for (auto& node : topology.nodes) node.seconds_per_sample_per_block = seconds_per_sample_per_block;
+    topology.nodes[slow_node].seconds_per_sample_per_block = 20 * seconds_per_sample_per_block;
+}
 
 /// Every microbatch passes all stages in their order, so that losses do not depend on who is where. Where rank 3 is
-/// lost, stage 1 has one node left and stage 0 three.
+/// lost, stage 1 has one node left that is any good, and stage 0 three: rank 1 gives weights to rank
+/// 2, and then gets others from rank 0.
 inline Experiment moving_experiment(int iterations) {
     Experiment experiment;
     experiment.seed = 5;
@@ -33,6 +41,7 @@ inline Experiment moving_experiment(int iterations) {
     experiment.topology.regions = {{"here"}};
     for (std::size_t i = 0; i < rank_of_node.size(); ++i)
         experiment.topology.nodes.push_back({.id = "n" + std::to_string(i), .region = "here"});
+    set_speed(experiment.topology, experiment.topology.nodes[0].seconds_per_sample_per_block);
     experiment.pipeline.stages = 3;
     experiment.pipeline.microbatches = 12;
     experiment.pipeline.microbatch_samples = 2;
@@ -50,7 +59,7 @@ inline Experiment moving_experiment(int iterations) {
 }
 
 inline Plan moving_plan() {
-    Plan plan{.stages = {{0, 1, 2}, {3, 4}, {5, 6}}, .blocks = {1, 1, 1}};
+    Plan plan{.stages = {{0, 1, 2}, {3, 4, 7}, {5, 6}}, .blocks = {1, 1, 1}};
     for (int m = 0; m < 12; ++m)
         plan.paths.push_back({MicrobatchIndex(m), {NodeIndex(m % 3), NodeIndex(3 + m % 2), NodeIndex(5 + m % 2)}});
     return plan;
@@ -72,9 +81,9 @@ inline bool somebody_moved(const Plan& plan) {
 
 struct LeftTraining {};
 
-/// Where a rank dies: as an iteration begins, as it hears which nodes go where, once all know that, or as all go over
-/// to it.
-enum class Dies { never, in_iteration, as_it_hears, once_all_know, as_all_go };
+/// Where a rank dies: as an iteration begins, as it hears which nodes go where, with the weights of one handed over and
+/// not yet the optimizer's state, as who gets them or who has them, once all know, or as all go over.
+enum class Dies { never, in_iteration, as_it_hears, as_it_fetches, as_it_gives, once_all_know, as_all_go };
 
 class LeavingTransport final : public RankTransport {
 public:
@@ -120,8 +129,14 @@ public:
         if (knows_) die_where(Dies::as_it_hears);
         return said;
     }
-    void send_to(int rank, std::span<const std::byte> bytes) override { inner_.send_to(rank, bytes); }
-    void receive_from(int rank, std::span<std::byte> bytes) override { inner_.receive_from(rank, bytes); }
+    void send_to(int rank, std::span<const std::byte> bytes) override {
+        if (knows_ && given_++ == of_weights) die_where(Dies::as_it_gives);
+        inner_.send_to(rank, bytes);
+    }
+    void receive_from(int rank, std::span<std::byte> bytes) override {
+        if (knows_ && fetched_++ == of_weights) die_where(Dies::as_it_fetches);
+        inner_.receive_from(rank, bytes);
+    }
     std::unique_ptr<LineBook> line_book(std::size_t lines) override { return inner_.line_book(lines); }
     void die() { inner_.die(); }
 
@@ -131,9 +146,10 @@ private:
         inner_.die();
         throw LeftTraining();
     }
+    static constexpr int of_weights = 2;  ///< messages until a stage's weights are over
     ThreadTransport inner_;
     Dies dies_;
-    int begun_ = 0;
+    int begun_ = 0, given_ = 0, fetched_ = 0;
     bool knows_ = false, all_know_ = false;
 };
 
@@ -170,10 +186,17 @@ template <class Backend>
 struct MovedRanks {
     using Make =
         std::function<std::unique_ptr<Backend>(const Problem& problem, const RankSchedule& schedule, int rank)>;
-    /// `deaths`: of ranks; rank 3 is there again after the first switch where it `returns`.
-    MovedRanks(const Experiment& experiment, const Make& make, const std::map<int, Dies>& deaths, bool returns = false)
+    /// A transport of the rank beside one that then has no transfers of the schedule.
+    using Beside =
+        std::function<std::unique_ptr<RankTransport>(RankTransport& control, const RankSchedule& schedule, int rank)>;
+    /// `deaths`: of ranks; rank 3 is there again after the first switch where it `returns`. `beside`: none where empty.
+    MovedRanks(const Experiment& experiment, const Make& make, const std::map<int, Dies>& deaths, bool returns = false,
+               const Beside& beside = {})
         : problem(make_problem(experiment)) {
-        const auto schedule = make_schedule(problem, moving_plan(), rank_of_node, moving_ranks);
+        const auto schedule = make_schedule(problem, moving_plan(), rank_of_node, moving_ranks,
+                                            beside ? TransferOrder::lanes : TransferOrder::pairs);
+        auto of_control = schedule;
+        if (beside) of_control.transfers.clear();
         PlannerRegistry planners;
         register_planners(planners);
         const TrainingStart start{.planner = planners.find("skippipe-joint")};
@@ -181,8 +204,10 @@ struct MovedRanks {
         std::mutex mutex;
         const auto live = [&](int rank, bool again) {
             const auto death = deaths.find(rank);
-            LeavingTransport transport(exchange, schedule, rank, again,
-                                       death == deaths.end() || again ? Dies::never : death->second);
+            LeavingTransport control(exchange, of_control, rank, again,
+                                     death == deaths.end() || again ? Dies::never : death->second);
+            const auto lane = beside ? beside(control, schedule, rank) : nullptr;
+            auto& transport = lane ? *lane : static_cast<RankTransport&>(control);
             auto compute = make(problem, schedule, rank);
             auto* first = rank == 0 ? &heard : nullptr;
             try {
@@ -193,7 +218,7 @@ struct MovedRanks {
                 const std::lock_guard lock(mutex);
                 ++died;
             } catch (const std::exception& error) {
-                transport.die();
+                control.die();
                 const std::lock_guard lock(mutex);
                 fault += "rank " + std::to_string(rank) + ": " + error.what() + "; ";
             }

@@ -58,6 +58,10 @@ private Q_SLOTS:
         QCOMPARE(any.dealt(two, 1, {3, 4}, 2), (Names{"", "cuda:1", "", "cuda:1"}));  // another host's ranks before it
         const Scene named({"cuda:1", "cpu", "cuda", "cuda:0"});
         QCOMPARE(named.dealt(alone, 0, {0, 1}, 2), (Names{"cuda:1", "cpu", "cuda:0", "cuda:0"}));
+        Scene spare({"cuda", "cuda", "cuda", "cuda"});  // one that may get a stage has a device as well
+        spare.plan.stages = {{0, 1}, {2}};
+        QCOMPARE(spare.dealt(spare.on({0, 0, 0, 1}, 2), 1, {1, 2}, 2), (Names{"", "", "", "cuda:1"}));
+        QCOMPARE(spare.dealt(spare.on({0, 0, 0, -1}, 1), 0, {0, 1}, 1), (Names{"cuda:0", "cuda:0", "cuda:0", ""}));
     }
 
     void a_missing_gpu_is_named() {

@@ -22,7 +22,7 @@ struct Trained : MovedRanks<CostCompute> {
     static Experiment experiment(int iterations) {
         auto drawn = moving_experiment(iterations);
         drawn.execution.compute = Compute::cost;
-        for (auto& node : drawn.topology.nodes) node.seconds_per_sample_per_block = 1e-3;
+        set_speed(drawn.topology, 1e-3);
         return drawn;
     }
 };

@@ -9,6 +9,7 @@
 #include "core/model/torch_compat.h"
 #include "tests/engine/moving_ranks.h"
 #include "tests/model/training_fixture.h"
+#include "tests/nccl/lanes_in_process.h"
 
 using namespace skippipe;
 using namespace skippipe::testing;
@@ -22,14 +23,19 @@ Experiment experiment_for(WireType gradients, int iterations = 30) {
     return experiment;
 }
 
+std::unique_ptr<RankTransport> fake_lane(RankTransport& control, const RankSchedule& schedule, int rank) {
+    return std::make_unique<NcclTransport>(control, fake_table(), queue_of(rank), schedule);
+}
+
 struct Trained : MovedRanks<TorchCompute> {
-    Trained(const Experiment& experiment, const std::map<int, Dies>& deaths, bool returns = false)
+    Trained(const Experiment& experiment, const std::map<int, Dies>& deaths, bool returns = false,
+            bool by_lanes = false)
         : MovedRanks(
               experiment,
               [&](const Problem&, const RankSchedule& schedule, int rank) {
                   return std::make_unique<TorchCompute>(experiment, schedule, rank, make_batches(experiment), 1);
               },
-              deaths, returns) {}
+              deaths, returns, by_lanes ? Beside(fake_lane) : Beside()) {}
 
     /// "" where every copy of each stage, on whatever rank, is the same to the bit.
     std::string differing() const {
@@ -71,11 +77,16 @@ private Q_SLOTS:
     void the_training_is_the_same_one_data() {
         QTest::addColumn<int>("dies");
         QTest::addColumn<int>("wire");
+        QTest::addColumn<bool>("by_lanes");
         const auto row = [](const char* name, Dies dies, WireType wire = WireType::fp32) {
-            QTest::newRow(name) << static_cast<int>(dies) << static_cast<int>(wire);
+            for (const bool by_lanes : {false, true})
+                QTest::newRow((name + std::string(by_lanes ? ", over NCCL" : "")).c_str())
+                    << static_cast<int>(dies) << static_cast<int>(wire) << by_lanes;
         };
         row("nobody dies on the way", Dies::never);
         row("one dies before all know", Dies::as_it_hears);
+        row("who moves dies with its weights half there, when another has all it needs", Dies::as_it_fetches);
+        row("who gives dies with the weights half there", Dies::as_it_gives);
         row("one dies once all know", Dies::once_all_know);
         row("one dies as all go", Dies::as_all_go);
         row("gradients as int8", Dies::never, WireType::int8);
@@ -83,14 +94,19 @@ private Q_SLOTS:
     void the_training_is_the_same_one() {
         QFETCH(int, dies);
         QFETCH(int, wire);
+        QFETCH(bool, by_lanes);
         const bool exact = static_cast<WireType>(wire) == WireType::fp32;
-        const auto experiment = experiment_for(static_cast<WireType>(wire));
+        auto experiment = experiment_for(static_cast<WireType>(wire));
+        experiment.execution.transport = by_lanes ? Transport::nccl : Transport::gloo;
         const bool on_the_way = static_cast<Dies>(dies) != Dies::never;
+        const bool has_part =
+            static_cast<Dies>(dies) == Dies::as_it_gives || static_cast<Dies>(dies) == Dies::as_it_fetches;
+        const int who = has_part ? 1 : 2;
         const Trained calm(experiment, {});
         QVERIFY2(calm.fault.empty(), calm.fault.c_str());
         QCOMPARE(calm.differing(), std::string());
         for (int times = on_the_way ? 3 : 1; times > 0; --times) {  // who has heard what is up to the threads
-            const Trained moved(experiment, {{3, Dies::in_iteration}, {2, static_cast<Dies>(dies)}});
+            const Trained moved(experiment, {{3, Dies::in_iteration}, {who, static_cast<Dies>(dies)}}, false, by_lanes);
             QVERIFY2(moved.fault.empty(), moved.fault.c_str());
             QCOMPARE(moved.died, on_the_way ? 2 : 1);
             const double off = furthest(moved.heard, calm.heard);
