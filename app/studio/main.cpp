@@ -44,7 +44,7 @@ void describe(CLI::App& app, Options& o) {
     });
     app.add_option("--select", o.select,
                    "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
-                   "find:WORDS, tab:NAME or menu:WORDS, several of them with ; between");
+                   "find:WORDS, tab:NAME, vary:FIELD=VALUES or menu:WORDS, several of them with ; between");
     app.add_option("--scale", o.scale, "Pixels a point in the screenshot")->check(CLI::Range(0.5, 4.0));
 }
 

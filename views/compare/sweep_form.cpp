@@ -106,6 +106,10 @@ void SweepForm::set_fields(const std::vector<std::string>& fields) {
 }
 
 void SweepForm::add_axis(const QString& field, const QString& values) {
+    const auto same = std::find_if(axes_.begin(), axes_.end(), [&](const Axis& axis) {
+        return !field.isEmpty() && axis.field->currentText() == field;
+    });
+    if (same != axes_.end()) return same->values->setText(values);
     Axis axis{new QWidget, new QComboBox, new QLineEdit, new QToolButton};
     auto* row = new QHBoxLayout(axis.line);
     row->setContentsMargins(0, 0, 0, 0);

@@ -25,7 +25,7 @@ public:
     void set_fields(const std::vector<std::string>& fields);
     /// Lines without values are left out.
     SweepSetup setup() const;
-    /// Adds a line.
+    /// Adds a line; of a field that has one already, its values are replaced.
     void add_axis(const QString& field, const QString& values);
     QPushButton& add_button() { return *add_; }
     QComboBox& how() { return *how_; }

@@ -285,15 +285,14 @@ void SweepPanel::make_table() {
     table_->setColumnCount(static_cast<int>(look_.columns.size()) + 2);
     table_->setRowCount(look_.rows());
     QStringList heads;
-    for (const auto& column : look_.columns) heads << column.name.section('.', -1);
+    for (const auto& column : look_.columns) heads << column.short_name();
     table_->setHorizontalHeaderLabels(heads << tr("Done") << tr("Runs"));
     for (int r = 0; r < look_.rows(); ++r) {
         const bool best = look_.is_front[static_cast<std::size_t>(r)];
         QStringList cells, runs;
         for (const auto& column : look_.columns) cells << column.words[r];
         for (const RunId run : look_.runs[static_cast<std::size_t>(r)]) runs << QString::number(run);
-        cells << look_.done[r] << (best ? tr("best trade-off, runs %1") : tr("runs %1")).arg(runs.join(", "));
-        if (runs.isEmpty()) cells.back().clear();
+        cells << look_.done[r] << runs.join(", ") + (best ? tr(", best trade-off") : QString{});
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);

@@ -51,6 +51,12 @@ double distance_to(QPointF at, const QPolygonF& places) {
     return least;
 }
 
+/// An axis' end as the table writes it.
+QString figure_text(const SweepColumn& column, const SweepLook& look, double value) {
+    if (&column == look.iteration()) return duration(value);
+    return &column == look.loss() ? QString::number(value, 'f', 4) : three_digits(value);
+}
+
 void draw_elided(QPainter& painter, const QRectF& box, int flags, const QString& words) {
     painter.drawText(box, flags,
                      painter.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(box.width())));
@@ -168,26 +174,22 @@ void ParallelPlot::draw_axes(QPainter& painter) const {
             (width() - 2 * plot_edge) / std::max(1.0, static_cast<double>(look().columns.size()) - 1) / 2;
         const double room = std::min(2 * half - size::unit, 2 * plot_edge - size::unit);
         painter.setPen(theme().text);
-        draw_elided(painter, {x - room / 2, 2, room, 14}, Qt::AlignHCenter | Qt::AlignVCenter,
-                    column.name.section('.', -1));
+        draw_elided(painter, {x - room / 2, 2, room, 14}, Qt::AlignHCenter | Qt::AlignVCenter, column.short_name());
         painter.setPen(theme().text_2);
-        const auto mark = [&](double value, const QString& words) {
-            const double y = place_y(column, value);
-            // Beside the axis on the side where there is room.
+        for (qsizetype i = 0; i < column.choices.size(); ++i) {  // beside the axis, on the side where there is room
+            const double y = place_y(column, static_cast<double>(i));
             const QRectF box =
                 last ? QRectF(x - 2 * plot_edge - 4, y - 8, 2 * plot_edge, 14) : QRectF(x + 4, y - 8, half * 1.5, 14);
-            draw_elided(painter, box, (last ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, words);
-        };
-        if (!column.choices.isEmpty()) {
-            for (qsizetype i = 0; i < column.choices.size(); ++i) mark(static_cast<double>(i), column.choices[i]);
-            continue;
+            draw_elided(painter, box, (last ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, column.choices[i]);
         }
+        if (!column.choices.isEmpty()) continue;
         const PlotExtent extent = extent_of(column);
-        const auto words = [&](double value) {
-            return column.is_figure && look().iteration() == &column ? duration(value) : three_digits(value);
+        const auto end = [&](double y, double value) {
+            draw_elided(painter, {x - room / 2, y, room, 14}, Qt::AlignHCenter | Qt::AlignVCenter,
+                        figure_text(column, look(), value));
         };
-        mark(extent.low, words(extent.low));
-        if (extent.high > extent.low) mark(extent.high, words(extent.high));
+        end(plot_head - 17, extent.high);
+        end(height() - plot_foot + 3, extent.low);
     }
 }
 

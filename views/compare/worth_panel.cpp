@@ -108,7 +108,10 @@ WorthPanel::~WorthPanel() {
     pool_.waitForDone();
 }
 
-void WorthPanel::showEvent(QShowEvent*) { plan_again(); }
+void WorthPanel::showEvent(QShowEvent*) {
+    plan_again();
+    draw();
+}
 
 void WorthPanel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
@@ -120,6 +123,7 @@ void WorthPanel::show_runs(const std::vector<const RunData*>& runs) {
     for (const auto* run : runs)
         shown_.push_back({run->info.id, run->experiment.pipeline.skip_ratio,
                           run->experiment.model == document_.experiment().model, run->metrics});
+    if (!isVisible()) return;  // drawn when it is shown
     plan_again();
     draw();
 }
@@ -242,9 +246,9 @@ QString WorthPanel::what_is_left_out() const {
 
 void WorthPanel::fill_table() {
     const bool has_money = figure_->isEnabled();
-    QStringList heads{tr("Skip ratio"), tr("Get there"), tr("Iteration"), tr("Iterations"), tr("Network time")};
+    QStringList heads{tr("Skip ratio"), tr("Of the first"), tr("p"), tr("Network time")};
     if (has_money) heads << tr("Money");
-    heads << tr("Of the first") << tr("p");
+    heads << tr("Iteration") << tr("Iterations") << tr("Get there");
     table_->clear();
     table_->setColumnCount(static_cast<int>(heads.size()));
     table_->setRowCount(static_cast<int>(worths_.rows.size()));
@@ -252,19 +256,17 @@ void WorthPanel::fill_table() {
     for (int r = 0; r < table_->rowCount(); ++r) {
         const auto& row = worths_.rows[static_cast<std::size_t>(r)];
         const auto& compared = has_money && figure_->currentIndex() == in_money ? row.money : row.network_s;
-        QStringList cells{three_digits(row.skip_ratio), tr("%1 of %2").arg(row.network_s.values.size()).arg(row.runs),
-                          duration(row.iteration_s),
-                          money_or_time(row.iterations, [](double v) { return three_digits(v); }),
-                          money_or_time(row.network_s, [](double s) { return duration(s); })};
+        QStringList cells{three_digits(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
+                          compared.p ? three_digits(*compared.p) : QString{},
+                          money_or_time(row.network_s, [](double v) { return duration(v); })};
         if (has_money) cells << money_or_time(row.money, [](double v) { return three_digits(v); });
-        cells << (compared.share ? three_digits(*compared.share) : QString{})
-              << (compared.p ? three_digits(*compared.p) : QString{});
+        cells << duration(row.iteration_s) << money_or_time(row.iterations, [](double v) { return three_digits(v); })
+              << tr("%1 of %2").arg(row.network_s.values.size()).arg(row.runs);
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);
             item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-            if (c + 2 == cells.size() && compared.share)
-                item->setForeground(*compared.share < 1 ? theme().good : theme().bad);
+            if (c == 1 && compared.share) item->setForeground(*compared.share < 1 ? theme().good : theme().bad);
             table_->setItem(r, c, item);
         }
     }

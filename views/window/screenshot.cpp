@@ -103,12 +103,17 @@ QString select(MainWindow& window, const QString& what) {
         return wait_until([&] { return !compare.worth().is_planning() && !compare.sweep().is_looking(); })
                    ? QString{}
                    : QObject::tr("What the tab shows was not ready in time");
+    } else if (kind == "vary" && name.contains('=')) {
+        auto& sweep = window.compare_page().sweep();
+        sweep.form().add_axis(name.section('=', 0, 0), name.section('=', 1));
+        return wait_until([&] { return !sweep.is_looking(); }) ? QString{}
+                                                               : QObject::tr("The sweep was not counted in time");
     } else if (kind == "reduction" && name.isEmpty())
         return window.watch_page().show_longest_reduction(), QString{};
     else
         return QObject::tr(
                    "\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
-                   "find:WORDS, tab:NAME or menu:WORDS, several of them with ; between")
+                   "find:WORDS, tab:NAME, vary:FIELD=VALUES or menu:WORDS, several of them with ; between")
             .arg(what);
     window.selection().select(selection);
     return {};
