@@ -2,9 +2,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <QApplication>
+#include <QEventLoop>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QTimer>
@@ -21,7 +23,8 @@ namespace {
 
 struct Options {
     std::string file, theme, renderer = "auto", planner, record, screenshot, view = "topology", size = "1280x800",
-                             select;
+                             select, report, question;
+    std::vector<long long> runs;
     long long run = 0;
     double scale = 1;
     bool launch = false;
@@ -45,7 +48,25 @@ void describe(CLI::App& app, Options& o) {
     app.add_option("--select", o.select,
                    "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
                    "find:WORDS, tab:NAME, vary:FIELD=VALUES or menu:WORDS, several of them with ; between");
+    app.add_option("--report", o.report, "Write a report of --runs into this file, .html or .pdf, without a display");
+    app.add_option("--runs", o.runs, "Runs of the report, the baseline first, as 3,1,2")->delimiter(',');
+    app.add_option("--question", o.question, "What these runs were made to answer");
     app.add_option("--scale", o.scale, "Pixels a point in the screenshot")->check(CLI::Range(0.5, 4.0));
+}
+
+/// Returns the program's exit code.
+int report(skippipe::MainWindow& window, const Options& options) {
+    bool is_written = false;
+    QEventLoop loop;
+    QObject::connect(&window, &skippipe::MainWindow::exported, &loop, [&](const QString&, bool written) {
+        is_written = written;
+        loop.quit();
+    });
+    window.export_report({options.runs.begin(), options.runs.end()}, QString::fromStdString(options.question),
+                         std::filesystem::absolute(options.report));
+    loop.exec();
+    if (!is_written) std::fprintf(stderr, "%s\n", window.banner().text().toUtf8().constData());
+    return is_written ? 0 : 2;
 }
 
 /// Returns the program's exit code.
@@ -69,7 +90,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    if (!options.screenshot.empty()) {
+    if (!options.screenshot.empty() || !options.report.empty()) {
         qputenv("QT_QPA_PLATFORM", "offscreen");
         qputenv("QT_SCALE_FACTOR", QByteArray::number(options.scale));
     }
@@ -82,7 +103,7 @@ int main(int argc, char** argv) {
         choose_painter(options.renderer == "opengl" ? ImGuiPainter::opengl : ImGuiPainter::processor);
     const QString settings =
         QStandardPaths::writableLocation(QStandardPaths::ConfigLocation) + "/skippipe-studio/window.ini";
-    const bool remembers = options.screenshot.empty();
+    const bool remembers = options.screenshot.empty() && options.report.empty();
     const QString theme_name = !options.theme.empty() ? QString::fromStdString(options.theme)
                                : remembers ? QSettings(settings, QSettings::IniFormat).value("theme").toString()
                                            : QString{};
@@ -93,6 +114,7 @@ int main(int argc, char** argv) {
     const std::filesystem::path record =
         options.record.empty() ? default_record_path() : std::filesystem::absolute(options.record);
     MainWindow window(planners, record);
+    if (!options.report.empty()) return report(window, options);
     const auto begin = [&] {
         if (!options.planner.empty())
             window.document().edit("Planner", [&](Experiment& e) { e.pipeline.planner = options.planner; });

@@ -73,6 +73,29 @@ private Q_SLOTS:
             QVERIFY2(!libraries.contains(unwanted, Qt::CaseInsensitive), qPrintable(libraries));
     }
 
+    void a_report_is_written_without_a_display() {
+        QTemporaryDir folder;
+        const QString record = folder.filePath("record.sqlite");
+        {
+            Recorder recorder(record.toStdString());
+            const RunId run = recorder.begin({.name = "one", .planner = "gpipe", .iterations = 1});
+            recorder.metric(run, {.name = "loss", .value = 2.5, .network_s = 1});
+            recorder.finish(run, RunState::finished, {}, "{}");
+        }
+        const auto report = [&](const QString& runs, const QString& name) {
+            QProcess program;
+            program.start(studio, {"--db", record, "--runs", runs, "--report", folder.filePath(name)});
+            return program.waitForFinished(patient_ms) && program.exitStatus() == QProcess::NormalExit
+                       ? program.exitCode()
+                       : -1;
+        };
+        QCOMPARE(report("1", "one.pdf"), 0);
+        QFile pdf(folder.filePath("one.pdf"));
+        QVERIFY(pdf.open(QIODevice::ReadOnly) && pdf.readAll().startsWith("%PDF-"));
+        QCOMPARE(report("7", "none.pdf"), 2);
+        QVERIFY(!QFile::exists(folder.filePath("none.pdf")));
+    }
+
     void a_run_outlives_the_kill_of_its_window() {
         if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
         constexpr int iterations = 400;
