@@ -21,6 +21,11 @@ constexpr int page_dots_an_inch = 72, margin_mm = 15, figure_type = QTextFormat:
 constexpr int figure_property = QTextFormat::UserProperty + 1;
 constexpr double figure_hatch_share = 0.45;
 constexpr const char* pdf_font = "DejaVu Sans";
+constexpr int pdf_text_px = 9;
+/// What Qt's documents know of the page's own style, in sizes for paper.
+constexpr const char* pdf_style =
+    "h1{font-size:16px}h2{font-size:12px;margin-top:16px}h3{font-size:10px}pre{font-size:7px}"
+    "th{color:#5B6472}.faint{color:#5B6472}";
 
 double figure_number(const QXmlStreamAttributes& attributes, const char* name, double otherwise = 0) {
     bool is_number = false;
@@ -75,6 +80,19 @@ void draw_figure_words(QPainter& painter, const QXmlStreamAttributes& attributes
                              0),
                      words);
     painter.restore();
+}
+
+/// With first columns to the left, as the page's style has them, and tables as wide as the paper.
+QString for_paper(QString page) {
+    static const QRegularExpression style("<style>.*?</style>", QRegularExpression::DotMatchesEverythingOption);
+    page.remove(style);
+    page.replace("<table>", "<table width=\"100%\" cellpadding=\"2\">");
+    for (const char* cell : {"td", "th"}) {
+        page.replace(QStringLiteral("<%1>").arg(cell), QStringLiteral("<%1 align=\"right\">").arg(cell));
+        page.replace(QStringLiteral("<tr><%1 align=\"right\">").arg(cell),
+                     QStringLiteral("<tr><%1 align=\"left\">").arg(cell));
+    }
+    return page;
 }
 
 /// Draws figures where the document has their places, no wider than the page.
@@ -156,11 +174,12 @@ QByteArray report_pdf(const std::string& html) {
     FigurePlaces places(room.width());
     QTextDocument document;
     QFont font(pdf_font);
-    font.setPixelSize(10);
+    font.setPixelSize(pdf_text_px);
     document.setDefaultFont(font);
     document.documentLayout()->setPaintDevice(&writer);
     document.documentLayout()->registerHandler(figure_type, &places);
-    document.setHtml(page);
+    document.setDefaultStyleSheet(pdf_style);
+    document.setHtml(for_paper(page));
     document.setDocumentMargin(0);
     document.setPageSize(room);
     for (qsizetype i = 0; i < figures.size(); ++i) {
