@@ -110,7 +110,7 @@ private Q_SLOTS:
         QCOMPARE(l.placement()[0], (std::vector<std::string>{first, second}));
         // A node that came later serves no stage until it is dragged into one.
         l.document.edit("Add", [](Experiment& x) { add_node(x, {0, 0}); });
-        QCOMPARE(view.lanes().back().stage, -1);
+        QCOMPARE(view.lanes().back().key, -1);
         QCOMPARE(view.lanes().back().nodes, std::vector<std::string>{"node-4"});
         l.drag("node-4", 1);
         QCOMPARE(l.placement()[1].back(), std::string("node-4"));

@@ -15,6 +15,9 @@ namespace skippipe {
 
 inline constexpr int patient_ms = 90'000;
 
+/// Words without their thin spaces.
+inline QString plain(QString words) { return words.replace(QChar(0x2009), ' '); }
+
 inline bool worker_is_built() {
     return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) &&
            QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <QHBoxLayout>
+#include <QScrollArea>
 #include <QVBoxLayout>
 
 #include "core/planner/plan/plan.h"
@@ -16,11 +17,15 @@
 namespace skippipe {
 namespace {
 
+NodeLane lane_of_stage(int stage, const QString& figures) {
+    return {stage, QObject::tr("Stage %1").arg(stage), figures, {}, true};
+}
+
 /// Adds the lane of nodes that serve no stage, in the order of the document.
-void add_rest(std::vector<StageLane>& lanes, const Experiment& e) {
+void add_rest(std::vector<NodeLane>& lanes, const Experiment& e) {
     std::set<std::string> placed;
     for (const auto& lane : lanes) placed.insert(lane.nodes.begin(), lane.nodes.end());
-    StageLane rest;
+    NodeLane rest{-1, QObject::tr("In no stage"), {}, {}, false};
     for (const auto& node : e.topology.nodes)
         if (!placed.contains(node.id)) rest.nodes.push_back(node.id);
     if (!rest.nodes.empty() && !lanes.empty()) lanes.push_back(std::move(rest));
@@ -31,7 +36,8 @@ void add_rest(std::vector<StageLane>& lanes, const Experiment& e) {
 StageLanes::StageLanes(Document& document, SelectionModel& selection, QWidget* parent)
     : QWidget(parent),
       document_(document),
-      view_(new StageLaneView(selection)),
+      view_(new NodeLaneView(selection, tr("Stages with their nodes"), 210,
+                             tr("Drag it to another stage, or Alt+Up and Alt+Down"))),
       words_(words_label({}, "secondary")),
       button_(new QPushButton) {
     setProperty("role", "surface");
@@ -48,7 +54,7 @@ StageLanes::StageLanes(Document& document, SelectionModel& selection, QWidget* p
     auto* column = seamless_column(this);
     column->addLayout(row);
     column->addWidget(scroll, 1);
-    connect(view_, &StageLaneView::moved, this, &StageLanes::move);
+    connect(view_, &NodeLaneView::moved, this, &StageLanes::move);
     connect(button_, &QPushButton::clicked, this, &StageLanes::fix_or_leave);
     connect(&document, &Document::changed, this, &StageLanes::follow);
     follow();
@@ -65,7 +71,7 @@ void StageLanes::show_plan(const PlanOutcome* outcome) {
                 if (const int stage = stage_of[static_cast<std::size_t>(node)]; stage >= 0)
                     ++visits[static_cast<std::size_t>(stage)];
         for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-            StageLane lane{static_cast<int>(s), {}, {}};
+            NodeLane lane = lane_of_stage(static_cast<int>(s), {});
             const int blocks = s < plan.blocks.size() ? plan.blocks[s] : 0;
             lane.figures = (blocks == 1 ? tr("1 block") : tr("%1 blocks").arg(blocks)) +
                            (outcome->problem.plan_blocks ? tr(" (planned)") : QString{}) +
@@ -81,11 +87,14 @@ void StageLanes::show_plan(const PlanOutcome* outcome) {
 void StageLanes::follow() {
     const Experiment& e = document_.experiment();
     const bool fixed = !e.pipeline.placement.empty();
-    std::vector<StageLane> lanes = planned_;
+    std::vector<NodeLane> lanes = planned_;
     if (fixed) {
         lanes.resize(e.pipeline.placement.size());
-        for (std::size_t s = 0; s < lanes.size(); ++s)
-            lanes[s].stage = static_cast<int>(s), lanes[s].nodes = e.pipeline.placement[s];
+        for (std::size_t s = 0; s < lanes.size(); ++s) {
+            const auto figures = lanes[s].figures;
+            lanes[s] = lane_of_stage(static_cast<int>(s), figures);
+            lanes[s].nodes = e.pipeline.placement[s];
+        }
     }
     add_rest(lanes, e);
     view_->show_lanes(std::move(lanes));
@@ -103,7 +112,7 @@ void StageLanes::follow() {
 void StageLanes::move(const std::string& node, int stage) {
     std::vector<std::vector<std::string>> placement;
     for (const auto& lane : view_->lanes())
-        if (lane.stage >= 0) placement.push_back(lane.nodes);
+        if (lane.key >= 0) placement.push_back(lane.nodes);
     for (auto& nodes : placement) std::erase(nodes, node);
     if (stage >= 0 && static_cast<std::size_t>(stage) < placement.size())
         placement[static_cast<std::size_t>(stage)].push_back(node);
@@ -126,7 +135,7 @@ void StageLanes::fix_or_leave() {
                               [](Experiment& e) { e.pipeline.placement.clear(); });
     std::vector<std::vector<std::string>> placement;
     for (const auto& lane : view_->lanes())
-        if (lane.stage >= 0) placement.push_back(lane.nodes);
+        if (lane.key >= 0) placement.push_back(lane.nodes);
     document_.edit(tr("Fix the placement"), [&](Experiment& e) {
         e.pipeline.placement = placement;
         e.pipeline.stage_sizes.clear();

@@ -26,6 +26,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       canvas_(new TopologyView(document, selection, true)),
       inspector_(new Inspector(document, selection, failures_, plans.planners())),
       stages_(new StageLanes(document, selection)),
+      devices_(new DeviceLanes(document, selection)),
       matrix_(new MatrixPanel(document, selection)),
       plan_(new PlanArea(document, selection, failures_, plans)),
       problems_(new ProblemList(document, plans)),
@@ -40,6 +41,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     tabs->addTab(canvas_, tr("Canvas"));
     tabs->addTab(matrix_, tr("Matrix"));
     tabs->addTab(stages_, tr("Stages"));
+    tabs->addTab(devices_, tr("Devices"));
     connect(matrix_, &MatrixPanel::told, this, &DesignPage::told);
 
     auto* middle = new QSplitter(Qt::Vertical);
@@ -80,6 +82,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->reveal_selection(); });
     connect(canvas_, &TopologyView::told, this, &DesignPage::told);
     connect(stages_, &StageLanes::told, this, &DesignPage::told);
+    connect(devices_, &DeviceLanes::told, this, &DesignPage::told);
     show_problems();
     show_plan();
 }

@@ -8,6 +8,7 @@
 #include "views/failures/failure_editor.h"
 #include "views/inspector/inspector.h"
 #include "views/matrix/matrix_panel.h"
+#include "views/devices/device_lanes.h"
 #include "views/plan/plan_service.h"
 #include "views/plan/planner_table.h"
 #include "views/plan/stage_lanes.h"
@@ -33,6 +34,7 @@ public:
     FailureAxis& failure_axis() { return plan_->axis(); }
     MatrixPanel& matrix() { return *matrix_; }
     StageLanes& stages() { return *stages_; }
+    DeviceLanes& devices() { return *devices_; }
     Inspector& inspector() { return *inspector_; }
     QListWidget& problems() { return *problems_; }
     WhyPanel& why() { return *why_; }
@@ -69,6 +71,7 @@ private:
     TopologyView* canvas_;
     Inspector* inspector_;
     StageLanes* stages_;
+    DeviceLanes* devices_;
     MatrixPanel* matrix_;
     PlanArea* plan_;
     ProblemList* problems_;

@@ -100,9 +100,11 @@ QString select(MainWindow& window, const QString& what) {
             for (int i = 0; i < tabs->count(); ++i)
                 if (tabs->tabText(i) == name && tabs->isVisible()) tabs->setCurrentIndex(i);
         auto& compare = window.compare_page();
-        return wait_until([&] { return !compare.worth().is_planning() && !compare.sweep().is_looking(); })
-                   ? QString{}
-                   : QObject::tr("What the tab shows was not ready in time");
+        const auto is_ready = [&] {
+            return !compare.worth().is_planning() && !compare.sweep().is_looking() &&
+                   !window.design_page().devices().is_looking();
+        };
+        return wait_until(is_ready) ? QString{} : QObject::tr("What the tab shows was not ready in time");
     } else if (kind == "vary" && name.contains('=')) {
         auto& sweep = window.compare_page().sweep();
         sweep.form().add_axis(name.section('=', 0, 0), name.section('=', 1));

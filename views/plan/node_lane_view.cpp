@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lanes of stages: painting, and nodes under mouse and keyboard.
+// Lanes: painting, and nodes under mouse and keyboard.
 #include <algorithm>
 #include <cstdlib>
 
@@ -10,40 +10,40 @@
 #include <QPainter>
 #include <QToolTip>
 
-#include "views/plan/stage_lanes.h"
+#include "views/plan/node_lane_view.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
 namespace {
 
-constexpr int head_width = 210, chip_height = 24, chip_gap = 6, lane_padding = 6, chip_padding = 9;
+constexpr int chip_height = 24, chip_gap = 6, lane_padding = 6, chip_padding = 9;
 
 }  // namespace
 
-StageLaneView::StageLaneView(SelectionModel& selection, QWidget* parent) : QWidget(parent), selection_(selection) {
-    setObjectName("stage_lanes");
-    setAccessibleName(tr("Stages with their nodes"));
+NodeLaneView::NodeLaneView(SelectionModel& selection, const QString& name, int head_width, const QString& hint)
+    : selection_(selection), head_width_(head_width), hint_(hint) {
+    setAccessibleName(name);
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     connect(&selection, &SelectionModel::changed, this, qOverload<>(&QWidget::update));
 }
 
-void StageLaneView::show_lanes(std::vector<StageLane> lanes) {
+void NodeLaneView::show_lanes(std::vector<NodeLane> lanes) {
     lanes_ = std::move(lanes);
     lay_out();
     update();
 }
 
-void StageLaneView::lay_out() {
+void NodeLaneView::lay_out() {
     chips_.clear();
     boxes_.clear();
     const QFontMetrics metrics(small_font());
     int y = 0;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        int x = head_width, row = y + lane_padding;
+        int x = head_width_, row = y + lane_padding;
         for (const auto& node : lanes_[i].nodes) {
             const int width = metrics.horizontalAdvance(QString::fromStdString(node)) + 2 * chip_padding;
-            if (x > head_width && x + width > this->width() - chip_gap) x = head_width, row += chip_height + chip_gap;
+            if (x > head_width_ && x + width > this->width() - chip_gap) x = head_width_, row += chip_height + chip_gap;
             chips_.push_back({node, i, QRect(x, row, width, chip_height)});
             x += width + chip_gap;
         }
@@ -54,55 +54,54 @@ void StageLaneView::lay_out() {
     setMinimumHeight(y);
 }
 
-void StageLaneView::resizeEvent(QResizeEvent* event) {
+void NodeLaneView::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     lay_out();
 }
 
-QRect StageLaneView::chip(const std::string& node) const {
+QRect NodeLaneView::chip(const std::string& node) const {
     for (const auto& one : chips_)
         if (one.node == node) return one.box;
     return {};
 }
 
-QRect StageLaneView::lane(int stage) const {
+QRect NodeLaneView::lane(int key) const {
     for (std::size_t i = 0; i < lanes_.size(); ++i)
-        if (lanes_[i].stage == stage) return boxes_[i];
+        if (lanes_[i].key == key) return boxes_[i];
     return {};
 }
 
-const StageLaneView::Chip* StageLaneView::chip_at(QPoint at) const {
+const NodeLaneView::Chip* NodeLaneView::chip_at(QPoint at) const {
     const auto found = std::find_if(chips_.begin(), chips_.end(), [&](const Chip& c) { return c.box.contains(at); });
     return found == chips_.end() ? nullptr : &*found;
 }
 
-int StageLaneView::lane_at(int y) const {
+int NodeLaneView::lane_at(int y) const {
     for (std::size_t i = 0; i < boxes_.size(); ++i)
         if (y >= boxes_[i].top() && y <= boxes_[i].bottom()) return static_cast<int>(i);
     return -1;
 }
 
-void StageLaneView::paint_lane(QPainter& painter, std::size_t index) const {
+void NodeLaneView::paint_lane(QPainter& painter, std::size_t index) const {
     const Theme& t = theme();
     const auto& lane = lanes_[index];
     const QRect box = boxes_[index];
     const bool target = dragging_ && lane_at(held_at_.y()) == static_cast<int>(index);
-    const bool selected = lane.stage >= 0 && selection_.now().stage == lane.stage;
+    const bool selected = lane.is_stage && selection_.now().stage == lane.key;
     if (target || selected) painter.fillRect(box, mix(t.surface, t.accent, target ? 0.18 : 0.1));
     painter.setPen(QPen(t.line, 1));
     painter.drawLine(box.bottomLeft(), box.bottomRight());
     const int top = box.top() + lane_padding;
-    if (lane.stage >= 0) {
+    if (lane.is_stage) {
         painter.setPen(Qt::NoPen);
-        painter.setBrush(t.stage(lane.stage));
+        painter.setBrush(t.stage(lane.key));
         painter.drawRoundedRect(QRect(size::wide_gap, top + 4, 4, chip_height - 8), 2, 2);
     }
-    const QRect words(size::wide_gap + 10, top, head_width - size::wide_gap - 16, chip_height);
+    const QRect words(size::wide_gap + 10, top, head_width_ - size::wide_gap - 16, chip_height);
     painter.setPen(t.text);
     painter.setFont(body_font());
-    const QString name = lane.stage >= 0 ? tr("Stage %1").arg(lane.stage) : tr("In no stage");
-    painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter, name);
-    const int used = painter.fontMetrics().horizontalAdvance(name) + size::gap;
+    painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter, lane.name);
+    const int used = painter.fontMetrics().horizontalAdvance(lane.name) + size::gap;
     painter.setPen(t.text_2);
     painter.setFont(small_font());
     const QRect rest = words.adjusted(used, 0, 0, 0);
@@ -110,21 +109,21 @@ void StageLaneView::paint_lane(QPainter& painter, std::size_t index) const {
                      painter.fontMetrics().elidedText(lane.figures, Qt::ElideRight, rest.width()));
 }
 
-void StageLaneView::paint_chip(QPainter& painter, const Chip& chip, QPoint by) const {
+void NodeLaneView::paint_chip(QPainter& painter, const Chip& chip, QPoint by) const {
     const Theme& t = theme();
-    const int stage = lanes_[chip.lane].stage;
-    const QColor fill = stage >= 0 ? t.stage(stage) : t.surface_2;
+    const auto& lane = lanes_[chip.lane];
+    const QColor fill = lane.is_stage ? t.stage(lane.key) : t.surface_2;
     const bool selected = selection_.now().nodes.contains(chip.node);
-    painter.setPen(selected ? QPen(t.accent, 2) : QPen(stage >= 0 ? fill : t.text_2, 1));
+    painter.setPen(selected ? QPen(t.accent, 2) : QPen(lane.is_stage ? fill : t.text_2, 1));
     painter.setBrush(fill);
     const QRect box = chip.box.translated(by);
     painter.drawRoundedRect(QRectF(box).adjusted(1, 1, -1, -1), chip_height / 2.0, chip_height / 2.0);
-    painter.setPen(stage >= 0 ? t.text_on(fill) : t.text);
+    painter.setPen(lane.is_stage ? t.text_on(fill) : t.text);
     painter.setFont(small_font());
     painter.drawText(box, Qt::AlignCenter, QString::fromStdString(chip.node));
 }
 
-void StageLaneView::paintEvent(QPaintEvent*) {
+void NodeLaneView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     for (std::size_t i = 0; i < lanes_.size(); ++i) paint_lane(painter, i);
@@ -138,7 +137,7 @@ void StageLaneView::paintEvent(QPaintEvent*) {
     if (held != nullptr) paint_chip(painter, *held, held_at_ - held_from_);
 }
 
-void StageLaneView::mousePressEvent(QMouseEvent* event) {
+void NodeLaneView::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
     setFocus(Qt::MouseFocusReason);
     if (const auto* chip = chip_at(event->pos())) {
@@ -148,12 +147,12 @@ void StageLaneView::mousePressEvent(QMouseEvent* event) {
     }
     const int index = lane_at(event->pos().y());
     Selection s;
-    if (index >= 0 && lanes_[static_cast<std::size_t>(index)].stage >= 0)
-        s.stage = lanes_[static_cast<std::size_t>(index)].stage;
+    if (index >= 0 && lanes_[static_cast<std::size_t>(index)].is_stage)
+        s.stage = lanes_[static_cast<std::size_t>(index)].key;
     selection_.select(s);
 }
 
-void StageLaneView::mouseMoveEvent(QMouseEvent* event) {
+void NodeLaneView::mouseMoveEvent(QMouseEvent* event) {
     const bool over = chip_at(event->pos()) != nullptr;
     if (held_.empty()) return setCursor(over ? Qt::OpenHandCursor : Qt::ArrowCursor);
     held_at_ = event->pos();
@@ -163,7 +162,7 @@ void StageLaneView::mouseMoveEvent(QMouseEvent* event) {
     update();
 }
 
-void StageLaneView::mouseReleaseEvent(QMouseEvent* event) {
+void NodeLaneView::mouseReleaseEvent(QMouseEvent* event) {
     const std::string node = std::exchange(held_, {});
     if (!std::exchange(dragging_, false)) return;
     setCursor(Qt::ArrowCursor);
@@ -171,10 +170,10 @@ void StageLaneView::mouseReleaseEvent(QMouseEvent* event) {
     const int index = lane_at(event->pos().y());
     const auto from = std::find_if(chips_.begin(), chips_.end(), [&](const Chip& c) { return c.node == node; });
     if (index < 0 || from == chips_.end() || from->lane == static_cast<std::size_t>(index)) return;
-    Q_EMIT moved(node, lanes_[static_cast<std::size_t>(index)].stage);
+    Q_EMIT moved(node, lanes_[static_cast<std::size_t>(index)].key);
 }
 
-void StageLaneView::keyPressEvent(QKeyEvent* event) {
+void NodeLaneView::keyPressEvent(QKeyEvent* event) {
     const auto& nodes = selection_.now().nodes;
     const auto current = nodes.size() != 1 ? chips_.end()
                                            : std::find_if(chips_.begin(), chips_.end(),
@@ -190,7 +189,7 @@ void StageLaneView::keyPressEvent(QKeyEvent* event) {
         const int to = static_cast<int>(current->lane) + (key == Qt::Key_Down ? 1 : -1);
         if (to >= 0 && static_cast<std::size_t>(to) < lanes_.size()) {
             const std::string node = current->node;
-            Q_EMIT moved(node, lanes_[static_cast<std::size_t>(to)].stage);
+            Q_EMIT moved(node, lanes_[static_cast<std::size_t>(to)].key);
         }
         return event->accept();
     }
@@ -199,7 +198,7 @@ void StageLaneView::keyPressEvent(QKeyEvent* event) {
 }
 
 /// To the nearest chip in that direction; the first of all where none is selected.
-void StageLaneView::step(int key) {
+void NodeLaneView::step(int key) {
     if (chips_.empty()) return;
     const auto& nodes = selection_.now().nodes;
     const QRect from = nodes.size() == 1 ? chip(*nodes.begin()) : QRect();
@@ -218,15 +217,27 @@ void StageLaneView::step(int key) {
     if (best != nullptr) selection_.select({.nodes = {best->node}});
 }
 
-bool StageLaneView::event(QEvent* event) {
+bool NodeLaneView::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QWidget::event(event);
     auto* help = static_cast<QHelpEvent*>(event);
     const int index = lane_at(help->pos().y());
     if (chip_at(help->pos()) != nullptr)
-        QToolTip::showText(help->globalPos(), tr("Drag it to another stage, or Alt+Up and Alt+Down"), this);
+        QToolTip::showText(help->globalPos(), hint_, this);
     else if (index >= 0)
         QToolTip::showText(help->globalPos(), lanes_[static_cast<std::size_t>(index)].figures, this);
     return true;
+}
+
+/// Of the chip under the mouse, by key of the selected one.
+void NodeLaneView::contextMenuEvent(QContextMenuEvent* event) {
+    const auto& nodes = selection_.now().nodes;
+    const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
+    if (by_key && nodes.empty()) return;
+    const auto* chip = chip_at(event->pos());
+    if (!by_key && chip == nullptr) return;
+    const std::string node = by_key ? *nodes.begin() : chip->node;
+    if (!nodes.contains(node)) selection_.select({.nodes = {node}});
+    Q_EMIT menu_wanted(node, by_key ? mapToGlobal(this->chip(node).center()) : event->globalPos());
 }
 
 }  // namespace skippipe
