@@ -49,6 +49,7 @@ class GpuReadings {
 public:
     void add(const GpuReading& reading);
     bool empty() const { return count_ == 0; }
+    int count() const { return count_; }
     GpuReading mean() const;
     GpuReading largest() const { return largest_; }
 

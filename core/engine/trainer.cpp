@@ -35,6 +35,7 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
       placed_(start.position.members.placed),
       held_(stage_of_nodes(schedule.plan, problem.nodes())),
       commits_(start.commits),
+      meter_(start.meter),
       watch_(start.position.machine_s),
       network_s_(start.position.network_s),
       tokens_(start.position.tokens),
@@ -146,6 +147,7 @@ void Trainer::validate() {
 
 void Trainer::iterate() {
     watch_.resume();
+    if (meter_) meter_->begin();
     if (!began_s_) began_s_ = steady_s();
     computed_ = network_ ? network_->run(done_, network_s_) : run_once();
     if (!computed_) return go_back(network_->setback());
@@ -191,23 +193,40 @@ void Trainer::conclude(Commit commit, bool together) {
     validation_due_ = every > 0 && done_ % every == 0;
     auto& timeline = ran.timeline;
     std::exception_ptr lost;
+    DeviceReport devices;
     if (const auto* wall = execution_ ? execution_->wall() : nullptr) {
         add_steps(schedule(), transport_.rank(), ran.sums, step_from_s_ - wall->origin_s(),
                   transport_.now_s() - wall->origin_s(), timeline.spans);
         try {
             if (together) gather_spans(problem_, schedule().plan, transport_, timeline);
+            devices = read_devices(together);
         } catch (...) {
             if (!transport_.must_regroup()) throw;
             lost = std::current_exception();
         }
         if (!together || lost) add_totals(schedule().plan, timeline);
         add_absent(everybody_, held_, absent_ranks(transport_), down_since_s, timeline);
+    } else {
+        devices = read_devices(false);
     }
     watch_.pause();
     if (listener_)
-        listener_->iterated({done_ - 1, network_s_, &timeline, std::move(result), watch_.total_s(), tokens_});
+        listener_->iterated(
+            {done_ - 1, network_s_, &timeline, std::move(result), watch_.total_s(), tokens_, std::move(devices)});
     network_s_ += timeline.iteration_s;
     if (lost) std::rethrow_exception(lost);
+}
+
+DeviceReport Trainer::read_devices(bool together) {
+    if (!meter_) return {};
+    DeviceReport own;
+    own.devices = meter_->end();
+    own.trouble = meter_->trouble();
+    if (!together) return own;
+    std::vector<DeviceReport> all;
+    for (const auto& text : transport_.gather(to_json_text(own)))
+        if (!text.empty()) all.push_back(read_device_report(text));
+    return join(all);
 }
 
 void Trainer::forget_iteration() {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/engine/device_readings.h"
 #include "core/engine/regroup.h"
 #include "core/engine/step.h"
 #include "core/engine/survival.h"
@@ -18,8 +19,9 @@ struct IterationReport {
     double offset_s = 0;  ///< network time at its start; under the wall clock time that passed while iterations ran
     const Timeline* timeline = nullptr;  ///< of all ranks' nodes
     IterationResult result;
-    double machine_s = 0;     ///< this machine's time since training began, validation left out
-    std::int64_t tokens = 0;  ///< trained so far
+    double machine_s = 0;       ///< this machine's time since training began, validation left out
+    std::int64_t tokens = 0;    ///< trained so far
+    DeviceReport devices = {};  ///< of all ranks' GPUs, while it ran
 };
 
 /// Where a training stands between two iterations.
@@ -116,6 +118,7 @@ struct TrainingStart {
     bool validate_first = true;  ///< before the first step, where that was not done at this position
     CommitListener* commits = nullptr;
     bool commit_first = false;         ///< the start is a commit point too
+    DeviceMeter* meter = nullptr;      ///< of this rank's GPUs: on every rank or on none; null: nobody reads any
     const Planner* planner = nullptr;  ///< plans anew for those who are left after a loss; null: nobody does
 };
 

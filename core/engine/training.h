@@ -81,6 +81,8 @@ private:
     /// The iteration is over: `commit` is what all ranks gave. Where the others do not say what their nodes did
     /// (`together` false, or one is lost meanwhile), its timeline is that of this rank's.
     void conclude(Commit commit, bool together);
+    /// On rank 0 what the GPUs said since the iteration began: of all ranks where they are `together`.
+    DeviceReport read_devices(bool together);
     /// Nothing is kept any more of the iteration that was under way.
     void forget_iteration();
 
@@ -134,6 +136,7 @@ private:
     PerNode<StageIndex> held_;                  ///< the stage that each node has, or had last
     std::unique_ptr<PlanExecution> execution_;  ///< where network_ has none
     CommitListener* commits_;
+    DeviceMeter* meter_;
     Stopwatch watch_;
     double network_s_;
     std::int64_t tokens_;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/record/checkpoints.h"
+#include "core/record/device_rows.h"
 #include "core/record/evaluation_rows.h"
 #include "core/record/process.h"
 #include "core/record/schema.h"
@@ -253,6 +254,13 @@ std::vector<IterationRows> Reader::iteration_rows(RunId id, int from_iteration) 
         while (query.executeStep())
             rows.push_back({query.getColumn(0).getInt(), query.getColumn(1).getInt64(), query.getColumn(2).getInt64()});
         return rows;
+    });
+}
+
+std::vector<RecordedDevices> Reader::devices(RunId id, int from_iteration) {
+    return told(impl_->file, [&]() -> std::vector<RecordedDevices> {
+        auto* found = impl_->database();
+        return found ? record::read_devices(*found, id, from_iteration) : std::vector<RecordedDevices>{};
     });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/fault.h"
+#include "core/device/device_meter.h"
 #include "core/planner/plan/timeline.h"
 #include "core/record/evaluation.h"
 
@@ -64,6 +65,12 @@ struct Metric {
     double value = 0;
     double network_s = 0, machine_s = 0;
     std::int64_t tokens = 0;  ///< trained so far
+};
+
+/// What GPUs said of themselves while an iteration ran.
+struct RecordedDevices {
+    int iteration = 0;
+    std::vector<DeviceReading> devices;  ///< each GPU once
 };
 
 struct RecordedSpan {
@@ -144,6 +151,7 @@ public:
     void metric(RunId run, const Metric& metric);
     /// Before the iteration's spans.
     void plan(RunId run, int iteration, const std::string& plan_json, const std::string& why);
+    void devices(RunId run, int iteration, const std::vector<DeviceReading>& devices);
     void iteration_done(RunId run, int iterations_done, double machine_s);
     /// The training has gone back: what was recorded of later iterations leaves the record, but for what failures cost.
     void go_back(RunId run, const RunCommit& commit);
@@ -190,6 +198,8 @@ public:
     std::vector<RecordedSpan> spans(RunId id, int iteration = -1, std::int64_t after = 0,
                                     std::int64_t limit = INT64_MAX);
     std::vector<Metric> metrics(RunId id, std::int64_t after = 0);
+    /// Of iterations from this one on in which GPUs were read, in their order.
+    std::vector<RecordedDevices> devices(RunId id, int from_iteration = 0);
     /// Of iterations from this one on that have spans, in their order.
     std::vector<IterationRows> iteration_rows(RunId id, int from_iteration = 0);
 

@@ -58,6 +58,13 @@ void Recorder::plan(RunId run, int iteration, const std::string& plan_json, cons
     });
 }
 
+void Recorder::devices(RunId run, int iteration, const std::vector<DeviceReading>& devices) {
+    if (devices.empty()) return;
+    impl_->writer.give(run, devices.size() * sizeof(record::DeviceRow), [&](record::RunRows& all) {
+        for (const auto& device : devices) all.devices.push_back({iteration, device});
+    });
+}
+
 void Recorder::iteration_done(RunId run, int iterations_done, double machine_s) {
     impl_->writer.give(run, 0, [&](record::RunRows& all) { all.done = {iterations_done, machine_s}; });
 }

@@ -10,13 +10,6 @@ namespace skippipe::record {
 
 namespace {
 
-template <class... Values>
-void execute(SQLite::Database& database, const std::string& sql, const Values&... values) {
-    SQLite::Statement statement{database, sql};
-    SQLite::bind(statement, values...);
-    statement.exec();
-}
-
 std::int64_t number(SQLite::Database& database, const std::string& sql, RunId run) {
     SQLite::Statement query{database, sql};
     query.bind(1, run);
@@ -73,7 +66,7 @@ ResumedRun resumed(SQLite::Database& database, RunId run) {
 }  // namespace
 
 void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit, bool keep_account) {
-    for (const char* table : {"spans", "iterations", "plans"})
+    for (const char* table : {"spans", "iterations", "plans", "devices"})
         execute(database, fmt::format("DELETE FROM {} WHERE run = ? AND iteration >= ?", table), run,
                 commit.iterations_done);
     execute(database, "DELETE FROM evaluations WHERE run = ?", run);  // of weights that it goes on from

@@ -30,18 +30,18 @@ bool is_result(const std::string& metric) {
 }
 
 bool RunRows::empty() const {
-    return spans.empty() && metrics.empty() && plans.empty() && !done && !paused && !warning && taken_command == 0 &&
-           !end && !heartbeat && !back_to;
+    return spans.empty() && metrics.empty() && plans.empty() && devices.empty() && !done && !paused && !warning &&
+           taken_command == 0 && !end && !heartbeat && !back_to;
 }
 
 std::size_t RunRows::rows() const {
-    std::size_t count = metrics.size() + plans.size();
+    std::size_t count = metrics.size() + plans.size() + devices.size();
     for (const auto& some : spans) count += some.spans.size();
     return count;
 }
 
 std::size_t RunRows::bytes() const {
-    std::size_t sum = metrics.size() * sizeof(Metric);
+    std::size_t sum = metrics.size() * sizeof(Metric) + devices.size() * sizeof(DeviceRow);
     for (const auto& some : spans) sum += some.bytes();
     for (const auto& plan : plans) sum += plan.plan_json.size() + plan.why.size();
     return sum;
@@ -50,6 +50,7 @@ std::size_t RunRows::bytes() const {
 void RunRows::go_back(const RunCommit& commit) {
     const int done = commit.iterations_done;
     std::erase_if(spans, [&](const SpanRows& some) { return some.iteration >= done; });
+    std::erase_if(devices, [&](const DeviceRow& row) { return row.iteration >= done; });
     std::erase_if(plans, [&](const PlanRow& plan) { return plan.iteration >= done; });
     std::erase_if(metrics, [&](const Metric& metric) {
         return is_result(metric.name) &&
@@ -63,6 +64,7 @@ void RunRows::append(RunRows&& later) {
     append_to(spans, std::move(later.spans));
     append_to(metrics, std::move(later.metrics));
     append_to(plans, std::move(later.plans));
+    append_to(devices, std::move(later.devices));
     replace(done, std::move(later.done));
     replace(paused, std::move(later.paused));
     replace(warning, std::move(later.warning));

@@ -32,6 +32,11 @@ struct PlanRow {
     std::string plan_json, why;
 };
 
+struct DeviceRow {
+    int iteration = 0;
+    DeviceReading reading;
+};
+
 struct RunEnd {
     RunState state = RunState::died;
     RunInfo summary;
@@ -42,6 +47,7 @@ struct RunRows {
     std::deque<SpanRows> spans;
     std::vector<Metric> metrics;
     std::vector<PlanRow> plans;
+    std::vector<DeviceRow> devices;
     std::optional<std::pair<int, double>> done;  ///< iterations done, machine seconds
     std::optional<bool> paused;
     std::optional<std::string> warning;  ///< what people should know of the run, or what of it was not kept

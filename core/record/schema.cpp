@@ -141,6 +141,26 @@ CREATE TABLE omissions (         -- one row a set of stages
 ) WITHOUT ROWID;
 )sql";
 
+constexpr const char* version_5 = R"sql(
+CREATE TABLE devices (           -- what GPUs said of themselves while an iteration ran; NULL: not told
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    iteration INTEGER NOT NULL,
+    uuid TEXT NOT NULL,                  -- the GPU, whatever it is called on a host
+    host TEXT NOT NULL,
+    device TEXT NOT NULL,                -- cuda:0
+    name TEXT NOT NULL,
+    nodes TEXT NOT NULL,                 -- that sat there, JSON
+    readings INTEGER NOT NULL,           -- the next six sum up so many: means, of memory in use the most
+    busy REAL,                           -- share of the time in which some kernel ran, of any program
+    memory_used_bytes REAL,
+    memory_total_bytes REAL,
+    power_w REAL,
+    clock_hz REAL,
+    memory_clock_hz REAL,
+    PRIMARY KEY (run, iteration, uuid)
+) WITHOUT ROWID;
+)sql";
+
 int version_of(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
 /// One transaction a step. The version is read again once the write lock is held: another program may have been first.
@@ -222,7 +242,7 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 const std::vector<std::string>& migrations() {
-    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4};
+    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4, version_5};
     return steps;
 }
 

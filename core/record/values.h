@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <SQLiteCpp/VariadicBind.h>
 
 #include "core/record/record.h"
 
@@ -30,6 +31,14 @@ inline std::optional<double> optional_real(const SQLite::Column& column) {
 }
 inline void bind_optional(SQLite::Statement& statement, int index, const std::optional<double>& value) {
     value ? statement.bind(index, *value) : statement.bind(index);
+}
+
+/// One statement without an answer; its parameters in their order.
+template <class... Values>
+void execute(SQLite::Database& database, const std::string& sql, const Values&... values) {
+    SQLite::Statement statement{database, sql};
+    SQLite::bind(statement, values...);
+    statement.exec();
 }
 
 }  // namespace skippipe::record

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/record/device_rows.h"
 #include "core/record/resume.h"
 #include "core/record/values.h"
 
@@ -57,13 +58,6 @@ void write_metrics(SQLite::Database& database, RunId run, const RunRows& rows) {
     }
 }
 
-template <class... Values>
-void execute(SQLite::Database& database, const std::string& sql, const Values&... values) {
-    SQLite::Statement statement{database, sql};
-    SQLite::bind(statement, values...);
-    statement.exec();
-}
-
 void write_end(SQLite::Database& database, RunId run, const RunEnd& end) {
     const auto& summary = end.summary;
     SQLite::Statement update{
@@ -110,6 +104,7 @@ void write_rows(SQLite::Database& database, RunId run, const RunRows& rows) {
     for (const auto& plan : rows.plans)
         execute(database, "INSERT OR REPLACE INTO plans (run, iteration, plan, why) VALUES (?, ?, ?, ?)", run,
                 plan.iteration, plan.plan_json, plan.why);
+    write_devices(database, run, rows.devices);
     if (rows.done)
         execute(database, "UPDATE runs SET iterations_done = ?, machine_s = ? WHERE id = ?", rows.done->first,
                 rows.done->second, run);
@@ -164,10 +159,10 @@ void copy_run(SQLite::Database& database, const std::string& from, RunId id, con
         "SELECT ?2, iteration, first_row, last_row FROM {from}.iterations WHERE run = ?1 "
         "ON CONFLICT (run, iteration) DO UPDATE SET first_row = min(first_row, excluded.first_row), "
         "last_row = max(last_row, excluded.last_row)");
-    for (const std::string table :
-         {"spans:row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, start_s, end_s, bytes",
-          "metrics:row, iteration, name, value, network_s, machine_s, tokens", "plans:iteration, plan, why", "tags:tag",
-          "notes:note"}) {
+    for (const std::string& table : std::vector<std::string>{
+             "spans:row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, start_s, end_s, bytes",
+             "metrics:row, iteration, name, value, network_s, machine_s, tokens", "plans:iteration, plan, why",
+             "devices:" + std::string(device_columns), "tags:tag", "notes:note"}) {
         const auto name = table.substr(0, table.find(':')), columns = table.substr(table.find(':') + 1);
         copy("INSERT OR REPLACE INTO {to}." + name + " (run, " + columns + ") SELECT ?2, " + columns + " FROM {from}." +
              name + " WHERE run = ?1");

@@ -77,7 +77,8 @@ struct Writer {
                 {"loss_tokens", m.result.tokens},
                 {"gradient_norm", m.result.gradient_norm},
                 {"stage_tokens", m.result.stage_tokens},
-                {"spans", std::move(spans)}};
+                {"spans", std::move(spans)},
+                {"devices", to_json_text(m.devices)}};
     }
     json operator()(const Recovered& m) const {
         const auto& r = m.report;
@@ -188,8 +189,10 @@ Message read(const json& v) {
                    v.at("tokens"),
                    {v.at("loss_sum"), v.at("loss_tokens"), v.at("gradient_norm"),
                     v.at("stage_tokens").get<std::vector<std::int64_t>>()},
+                   {},
                    {}};
         for (const auto& span : v.at("spans")) m.spans.push_back(read_span(span));
+        m.devices = read_device_report(v.at("devices").get<std::string>());
         return m;
     }
     if (type == "recovered")

@@ -70,6 +70,7 @@ struct Iterated {
     std::int64_t tokens = 0;  ///< trained so far
     IterationResult result;
     std::vector<Span> spans;
+    DeviceReport devices = {};  ///< what GPUs said meanwhile
 };
 
 /// From this iteration on another plan is in force: the last one of a SwitchPlan, where `why` is empty.

@@ -73,6 +73,8 @@ private:
     void receive(const protocol::Probed&) {}
     void receive(const protocol::Evaluated&) {}
     void receive(const protocol::Heartbeat&) {}
+    /// What GPUs said while an iteration ran.
+    void keep_devices(const protocol::Iterated& m);
     void begin_iteration(int iteration);
     void offer_better_plan(const protocol::Iterated& m);
     void place_checkpoints(bool recorded = false);
@@ -112,7 +114,7 @@ private:
     LossWatch losses_;
     std::optional<std::pair<int, std::int64_t>> record_at_first_;  ///< after this iteration it had so many bytes
     std::chrono::steady_clock::time_point look_at_disk_again_{};
-    bool disk_told_ = false;
+    bool disk_told_ = false, device_trouble_told_ = false;
     Silence silence_;
     bool started_ = false, ended_ = false, stop_sent_ = false;
 };

@@ -27,6 +27,7 @@ void Run::receive(const protocol::Validated& m) {
 
 void Run::receive(const protocol::Iterated& m) {
     recorder_.spans(outcome_.run, m.iteration, m.offset_s, m.spans);
+    keep_devices(m);
     const double end_s = network_s_ = m.offset_s + m.iteration_s;
     const auto note = [&](const char* name, double value) {
         metric(m.iteration, name, value, end_s, m.machine_s, m.tokens);
@@ -52,6 +53,16 @@ void Run::receive(const protocol::Iterated& m) {
     look_at_figures(m);
     begin_iteration(m.iteration + 1);
     if (progress_.iterated) progress_.iterated(m);
+}
+
+void Run::keep_devices(const protocol::Iterated& m) {
+    for (const auto& device : m.devices.devices)
+        for (const int node : device.nodes) require_node(node);
+    recorder_.devices(outcome_.run, m.iteration, m.devices.devices);
+    const auto& trouble = m.devices.trouble;
+    if (trouble.empty() || std::exchange(device_trouble_told_, true)) return;
+    warn({"device", "how busy GPUs are is not known: " + trouble, "the training goes on, and nothing reads them",
+          "Look at `nvidia-smi` on the hosts of the ranks", Fault::Severity::warning});
 }
 
 void Run::begin_iteration(int iteration) {

@@ -163,6 +163,8 @@ private:
             place_.coordinator ? [this](const protocol::Message& m) { say(m); } : CheckpointWriter::Tell{});
         start.commits = &checkpoints;
         start.commit_first = checkpoints.begins_with_one();
+        const auto meter = make_meter();
+        start.meter = meter.get();
         if (place_.planners) start.planner = place_.planners->find(work_.plan.planner);
         const auto failed = [this](std::exception_ptr error) { report(error); };
         std::optional<Spokesman> spokesman;
@@ -172,6 +174,14 @@ private:
                         spokesman ? &*spokesman : nullptr, spokesman ? &*spokesman : nullptr, failed, start);
         if (computes() && !job_.save_weights.empty()) save_weights(checkpoints.stages());
         if (spokesman) say(protocol::Done{spokesman->stopped(), backend_.peak_memory_bytes()});
+    }
+
+    /// On every rank or on none: null where no node is on a GPU.
+    std::unique_ptr<DeviceMeter> make_meter() const {
+        if (!uses_gpus(work_.experiment)) return nullptr;
+        return std::make_unique<DeviceMeter>(
+            devices_of(work_.experiment, schedule_, transport_.rank(), host_name(), place_.gpus.attached().list),
+            place_.gpus.read, place_.read_gpus_every);
     }
 
     /// From a checkpoint: what this rank's nodes are, and where the training stands.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A rank's share of a job, from its description to the last message. Links no LibTorch: what computes is handed in.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -107,6 +108,8 @@ struct RankPlace {
     CoordinatorLink* coordinator = nullptr;     ///< rank 0 only
     Commands* commands = nullptr;               ///< rank 0 only
     const PlannerRegistry* planners = nullptr;  ///< plan anew after losses; null: nobody does
+    GpuSource gpus = {};                        ///< read while nodes work on them
+    std::chrono::milliseconds read_gpus_every{1000};
     /// Hears why this rank cannot go on, once, while the transport still works.
     std::function<void(const Faults&)> failed;
 };

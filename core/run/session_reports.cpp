@@ -26,7 +26,7 @@ void Spokesman::validated(int done, double network_s, double machine_s, std::int
 
 void Spokesman::iterated(const IterationReport& r) {
     link_.send(protocol::Iterated{r.iteration, r.offset_s, r.timeline->iteration_s, r.machine_s, r.tokens, r.result,
-                                  r.timeline->spans});
+                                  r.timeline->spans, r.devices});
 }
 
 void Spokesman::recovered(int iteration, double offset_s, const RecoveryReport& report) {

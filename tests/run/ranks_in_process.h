@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/run/rank_group.h"
 #include "core/run/session.h"
@@ -46,8 +47,13 @@ private:
 /// The threads of a job. `wait` joins them: whoever hangs fails the test by its time-out.
 class RanksInProcess final : public RankGroup {
 public:
-    RanksInProcess(const protocol::Job& job, RankBackend& backend)
-        : job_(job), work_(understand(job)), schedule_(schedule_of(work_)), exchange_(schedule_.ranks) {
+    /// `gpus`: read every 5 ms where nodes are on GPUs.
+    RanksInProcess(const protocol::Job& job, RankBackend& backend, GpuSource gpus = {})
+        : gpus_(std::move(gpus)),
+          job_(job),
+          work_(understand(job)),
+          schedule_(schedule_of(work_)),
+          exchange_(schedule_.ranks) {
         for (int rank = 0; rank < schedule_.ranks; ++rank)
             threads_.emplace_back([this, rank, &backend] { run(rank, backend); });
     }
@@ -75,6 +81,8 @@ private:
         LocalTransport one;
         RankTransport& transport = schedule_.ranks == 1 ? static_cast<RankTransport&>(one) : many;
         RankPlace place{.transport = transport, .ranks_on_host = schedule_.ranks};
+        place.gpus = gpus_;
+        place.read_gpus_every = std::chrono::milliseconds(5);
         if (rank == 0) {
             place.coordinator = &queue_;
             place.commands = &commands_;
@@ -86,6 +94,7 @@ private:
         if (rank == 0) queue_.close();
     }
 
+    GpuSource gpus_;
     protocol::Job job_;
     Work work_;
     RankSchedule schedule_;

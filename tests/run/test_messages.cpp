@@ -28,11 +28,12 @@ std::vector<protocol::Message> one_of_each(const std::string& plan_json) {
     recovery.links = {"n0->n1"};
     RegroupReport regrouped{.iterations_done = 1, .lost = {1}, .joined = {2}, .how = "its connection broke"};
     regrouped.plan_json = plan_json;
+    const DeviceReport devices{{{"host", "cuda:0", "Card", "GPU-a", {1}, 2, {0.5, 50, 80, 300, 1e9, -1}}}, "no more"};
     return {protocol::Listening{4711},
             protocol::Preparing{"tokenising", 0.5},
             protocol::Hello{build_id(), "{}", 0, "none", {{"host", 2, 2}, {"host", 2, 2}}},
             protocol::Validated{0, 0, 0, 0, {5.5, 8}},
-            protocol::Iterated{0, 0, 1.5, 0.1, 64, {355, 64, 1.5, {64, 64}}, {span, span}},
+            protocol::Iterated{0, 0, 1.5, 0.1, 64, {355, 64, 1.5, {64, 64}}, {span, span}, devices},
             protocol::Recovered{0, 0, recovery},
             protocol::WentBack{{1, true, 20, 1, 64, {}}, 2, 5, "nodes were lost"},
             protocol::Regrouped{regrouped},

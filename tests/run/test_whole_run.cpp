@@ -5,8 +5,11 @@
 #include <QTest>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/engine/build_id.h"
 #include "core/engine/cost_compute.h"
 #include "core/experiment/io.h"
@@ -21,7 +24,7 @@ namespace {
 
 /// What is to go wrong, once, at the named node.
 struct Breakage {
-    enum class At { nothing, operation, message, reduction, step, validation, loss } at = At::nothing;
+    enum class At { nothing, operation, message, reduction, step, validation, loss, pause } at = At::nothing;
     OpKind kind = OpKind::F;
     int node = -1;
     int iteration = 1;
@@ -38,7 +41,11 @@ public:
           graph_(workers, [] {}) {}
 
     void follow(const RankSchedule& schedule) override { costs_.follow(schedule); }
-    void begin_iteration(int iteration) override { now_ = iteration == fault_.iteration; }
+    void begin_iteration(int iteration) override {
+        now_ = iteration == fault_.iteration;
+        // Long enough for some readings.
+        if (now_ && fault_.at == Breakage::At::pause) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
     void submit(const ComputeTask& task, Buffer, Completion completed) override {
         const bool breaks = now_ && fault_.at == Breakage::At::operation && task.node == fault_.node &&
                             task.operation.kind == fault_.kind;
@@ -175,9 +182,10 @@ class TestWholeRun : public QObject {
         return job;
     }
 
-    static RunOutcome execute(const RunJob& job, RankBackend& backend, const RunProgress& progress = {}) {
+    static RunOutcome execute(const RunJob& job, RankBackend& backend, const RunProgress& progress = {},
+                              const GpuSource& gpus = {}) {
         Recorder recorder(job.record);
-        RanksInProcess ranks(worker_job(job), backend);
+        RanksInProcess ranks(worker_job(job), backend, gpus);
         return coordinate(job, recorder, ranks, progress);
     }
 
@@ -213,6 +221,64 @@ private Q_SLOTS:
             QCOMPARE(*run->iteration_s, evaluate(job.problem, job.plan).iteration_s);
         else
             QVERIFY(!outcome.differences.empty());
+    }
+
+    /// What GPUs say while an iteration runs comes to the record from every rank, each GPU once.
+    void devices_are_recorded_data() {
+        QTest::addColumn<int>("ranks");
+        QTest::addColumn<bool>("virtual_time");
+        QTest::newRow("virtual clock") << 1 << true;
+        QTest::newRow("wall clock, three ranks") << 3 << false;
+    }
+    void devices_are_recorded() {
+        QFETCH(int, ranks);
+        QFETCH(bool, virtual_time);
+        auto job = job_of(ranks, virtual_time ? Clock::virtual_time : Clock::wall, Compute::torch);
+        for (int node = 0; node < nodes; ++node) job.experiment.topology.nodes[at(node)].device = "cuda:1";
+        job.experiment.topology.nodes[3].device = "cpu";
+        job.experiment.training.iterations = 8;
+        FragileBackend backend({.at = Breakage::At::pause, .iteration = 0});
+        const GpuSource gpus{[] {
+                                 return AttachedGpus{{{0, "Card", "GPU-a", 80}, {1, "Card", "GPU-b", 80}}, {}};
+                             },
+                             [](const std::string& uuid) {
+                                 if (uuid != "GPU-b") throw std::runtime_error("nobody is on " + uuid);
+                                 return GpuReading{0.75, 50, 80, 300, 1e9, -1};
+                             }};
+        const auto outcome = execute(job, backend, {}, gpus);
+        QVERIFY2(outcome.state == RunState::finished, outcome.info.error.c_str());
+        Reader reader(job.record);
+        const auto recorded = reader.devices(outcome.run);
+        QVERIFY(!recorded.empty());
+        for (const auto& iteration : recorded) {
+            QCOMPARE(iteration.devices.size(), std::size_t{1});
+            const auto& device = iteration.devices.front();
+            QCOMPARE(device.device, std::string("cuda:1"));
+            QCOMPARE(device.uuid, std::string("GPU-b"));
+            QVERIFY(!device.host.empty());
+            QVERIFY(device.readings > 0);
+            QCOMPARE(device.gpu, (GpuReading{0.75, 50, 80, 300, 1e9, -1}));
+        }
+        QCOMPARE(recorded.front().devices.front().nodes, (std::vector<int>{0, 1, 2}));
+    }
+
+    /// Training goes on where its GPUs cannot be read; that is said once.
+    void devices_that_cannot_be_read_are_told_once() {
+        auto job = job_of(1, Clock::virtual_time, Compute::torch);
+        job.experiment.topology.nodes[0].device = "cuda:0";
+        FragileBackend backend({.at = Breakage::At::pause, .iteration = 0});
+        std::vector<Fault> warnings;
+        RunProgress progress;
+        progress.warned = [&](const Fault& fault) { warnings.push_back(fault); };
+        const GpuSource gpus{[] {
+                                 return AttachedGpus{{{0, "Card", "GPU-a", 80}}, {}};
+                             },
+                             [](const std::string&) -> GpuReading { throw std::runtime_error("it fell off the bus"); }};
+        const auto outcome = execute(job, backend, progress, gpus);
+        QCOMPARE(outcome.state, RunState::finished);
+        QCOMPARE(warnings.size(), std::size_t{1});
+        QVERIFY(QString::fromStdString(warnings.front().what).contains("fell off the bus"));
+        QVERIFY(Reader(job.record).devices(outcome.run).empty());
     }
 
     /// A loss that jumps is told, kept in the record, and ends the run where that was asked for.

@@ -104,6 +104,24 @@ private Q_SLOTS:
         QCOMPARE(three->metrics.size(), std::size_t{3});
     }
 
+    void devices_come_with_the_run() {
+        const DeviceReading device{"here", "cuda:0", "Card", "GPU-a", {1}, 2, {0.5, 50, 80, 300, 1e9, -1}};
+        record(1);
+        recorder_->devices(run_, 0, {device});
+        QVERIFY(recorder_->flush(patient));
+        Reader reader(file_);
+        RunLoader loader(reader, run_);
+        read_all(loader, reader, run_);
+        QCOMPARE(loader.snapshot()->devices.size(), std::size_t{1});
+        recorder_->devices(run_, 1, {device});
+        QVERIFY(recorder_->flush(patient));
+        bool more = false;
+        QVERIFY(loader.poll(reader, *reader.run(run_), more));
+        const auto run = loader.snapshot();
+        QCOMPARE(run->devices.size(), std::size_t{2});
+        QCOMPARE(run->devices.back().devices, std::vector{device});
+    }
+
     void losses_come_with_the_lanes() {
         record(1);
         auto spans = planned_->timeline.spans;

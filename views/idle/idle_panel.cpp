@@ -44,7 +44,7 @@ QString sentence(std::string_view words) {
 }  // namespace
 
 IdlePanel::IdlePanel(QWidget* parent)
-    : QWidget(parent), title_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
+    : QWidget(parent), title_(new QLabel), devices_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
     setMinimumWidth(least_width);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
@@ -56,7 +56,12 @@ IdlePanel::IdlePanel(QWidget* parent)
     empty_->setProperty("role", "secondary");
     empty_->setAlignment(Qt::AlignCenter);
     empty_->setWordWrap(true);
+    devices_->setProperty("role", "secondary");
+    devices_->setContentsMargins(size::gap + 3, 0, size::gap, size::unit);
+    devices_->setWordWrap(true);
+    devices_->hide();
     column->addWidget(title_);
+    column->addWidget(devices_);
     column->addWidget(table_, 1);
     column->addWidget(empty_, 1);
     table_->setItemDelegateForColumn(1, new BarDelegate(table_));
@@ -89,6 +94,12 @@ void IdlePanel::show_nothing(const QString& why) {
     table_->hide();
     empty_->setText(why);
     empty_->show();
+}
+
+void IdlePanel::show_devices(const QString& words, const QString& meaning) {
+    devices_->setText(words);
+    devices_->setToolTip(meaning);
+    devices_->setVisible(!words.isEmpty());
 }
 
 void IdlePanel::show_shares(const QString& title, const std::array<double, idle_causes>& shares) {

@@ -19,6 +19,9 @@ public:
     /// Shares of the time looked at; `title` says whose.
     void show_shares(const QString& title, const std::array<double, idle_causes>& shares);
     void show_nothing(const QString& why);
+    /// What the devices did meanwhile, below the title; "": nothing is known of them.
+    void show_devices(const QString& words, const QString& meaning);
+    const QLabel& devices() const { return *devices_; }
     const QTableWidget& table() const { return *table_; }
 
 protected:
@@ -27,7 +30,7 @@ protected:
 private:
     void share_width();
 
-    QLabel *title_, *empty_;
+    QLabel *title_, *devices_, *empty_;
     QTableWidget* table_;
 };
 

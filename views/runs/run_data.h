@@ -28,6 +28,7 @@ struct RunData {
     std::shared_ptr<const TimelineData> lanes = std::make_shared<const TimelineData>();
     std::shared_ptr<const TimelineData> planned;  ///< an iteration of `plan`, evaluated; null: it has none
     std::vector<Metric> metrics;
+    std::vector<RecordedDevices> devices;                      ///< of iterations in which GPUs were read
     std::optional<Evaluation> evaluation;                      ///< with stages left out; absent: there was none
     std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node], summed over them

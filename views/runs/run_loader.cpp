@@ -2,6 +2,7 @@
 #include "views/runs/run_loader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/experiment/io.h"
@@ -47,7 +48,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
 }
 
 bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
-    const auto metrics = data_.metrics.size();
+    const auto metrics = data_.metrics.size(), devices = data_.devices.size();
     const bool looked_before = found_ || metrics > 0;
     data_.info = info;
     take_plan_changes(reader);
@@ -56,9 +57,10 @@ bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
         poll(reader, info, more);
         return true;
     }
+    take_devices(reader);
     find_chunks(reader);
     auto evaluation = reader.evaluation(data_.info.id);
-    bool added = data_.metrics.size() != metrics || evaluation != data_.evaluation;
+    bool added = data_.metrics.size() != metrics || data_.devices.size() != devices || evaluation != data_.evaluation;
     data_.evaluation = std::move(evaluation);
     more = false;
     // The newest first: what is in sight comes at once. Older ones one a call.
@@ -82,6 +84,12 @@ bool RunLoader::take_metrics(Reader& reader) {
         data_.metrics.push_back(std::move(metric));
     }
     return went_back;
+}
+
+void RunLoader::take_devices(Reader& reader) {
+    auto& devices = data_.devices;
+    auto more = reader.devices(data_.info.id, devices.empty() ? 0 : devices.back().iteration + 1);
+    std::move(more.begin(), more.end(), std::back_inserter(devices));
 }
 
 /// Cuts what was recorded since the last call into chunks of whole iterations.

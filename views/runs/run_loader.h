@@ -35,6 +35,7 @@ private:
 
     void take_plan_changes(Reader& reader);
     bool take_metrics(Reader& reader);
+    void take_devices(Reader& reader);
     void find_chunks(Reader& reader);
     bool read(Reader& reader, std::size_t index, bool& more);
     bool is_last(std::size_t index) const { return index + 1 == chunks_.size(); }

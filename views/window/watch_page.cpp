@@ -30,6 +30,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       idle_(new IdlePanel),
       by_stage_(new SplitTable(tr("Idle time by stage"))),
       by_node_(new SplitTable(tr("Idle time by node"))),
+      devices_(new DevicePanel),
       differences_(new DifferenceTable),
       failures_(new FailurePanel),
       loss_key_(new LossKey),
@@ -142,12 +143,13 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
 
 /// Why nodes idle: by cause of what is selected, and of all stages and nodes beside each other.
 QWidget* WatchPage::idle_tabs() {
-    auto* tabs = new QTabWidget;
+    auto* tabs = idle_tabs_ = new QTabWidget;
     tabs->setDocumentMode(true);
     tabs->setObjectName("idle_tabs");
     tabs->addTab(idle_, tr("Causes"));
     tabs->addTab(by_stage_, tr("By stage"));
     tabs->addTab(by_node_, tr("By node"));
+    tabs->setTabVisible(tabs->addTab(devices_, tr("Devices")), false);
     connect(by_stage_, &SplitTable::chosen, this,
             [this](int stage) { selection_.select(stage < 0 ? Selection{} : Selection{.stage = stage}); });
     connect(by_node_, &SplitTable::chosen, this, [this](int node) {

@@ -9,6 +9,7 @@
 #include "views/curves/curve_panel.h"
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
+#include "views/idle/device_panel.h"
 #include "views/idle/idle_panel.h"
 #include "views/idle/split_table.h"
 #include "views/runs/failure_panel.h"
@@ -100,6 +101,7 @@ private:
     void follow_replay();
     void show_idle();
     void show_splits();
+    void show_devices();
     void show_differences();
     const IterationTime* chosen_iteration() const;
     QWidget* idle_tabs();
@@ -117,6 +119,8 @@ private:
     CurvePanel* curves_;
     IdlePanel* idle_;
     SplitTable *by_stage_, *by_node_;
+    DevicePanel* devices_;
+    QTabWidget* idle_tabs_ = nullptr;
     DifferenceTable* differences_;
     FailurePanel* failures_;
     LossKey* loss_key_;

@@ -98,6 +98,7 @@ void WatchPage::refresh() {
     want_what_is_in_sight();
     show_idle();
     show_splits();
+    show_devices();
     show_differences();
     show_selected();
     show_moment();

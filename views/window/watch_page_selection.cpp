@@ -2,7 +2,9 @@
 // What is selected or in sight of the run that is shown, in words, causes and on the network.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
+#include "core/analysis/device_use.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/span_table.h"
 #include "views/window/network_moment.h"
@@ -46,6 +48,27 @@ void WatchPage::show_splits() {
     }
     by_node_->show_rows(nodes, tr("All nodes"));
     by_stage_->show_rows(stages, tr("All stages"));
+}
+
+/// Beside the causes the devices of what is selected, in their tab all of them.
+void WatchPage::show_devices() {
+    const auto all = shown_ ? device_use(shown_->devices) : std::vector<DeviceReading>{};
+    idle_tabs_->setTabVisible(idle_tabs_->indexOf(devices_), !all.empty());
+    if (all.empty() || !shown_->problem) return idle_->show_devices({}, {});
+    const auto& names = shown_->problem->node_ids;
+    devices_->show_devices(all, names);
+    const auto& selected = selection_.now();
+    std::set<int> nodes;
+    for (std::size_t node = 0; node < names.size(); ++node) {
+        const bool of_stage = selected.stage && node < shown_->lanes->lanes().size() &&
+                              shown_->lanes->lanes()[node].stage == *selected.stage;
+        if (selected.nodes.empty() ? of_stage : selected.nodes.contains(names[node]))
+            nodes.insert(static_cast<int>(node));
+    }
+    const bool some = selected.stage || !selected.nodes.empty();
+    const auto devices = some ? devices_of_nodes(all, nodes) : all;
+    const auto words = devices.size() == 1 ? device_words(devices.front(), names) + "\n\n" : QString{};
+    idle_->show_devices(busy_words(devices), words + busy_meaning());
 }
 
 void WatchPage::show_differences() {
@@ -208,6 +231,7 @@ void WatchPage::follow_selection() {
     network_selection_.select(s);
     timeline_->set_marked(s.nodes, s.microbatch);
     show_idle();
+    show_devices();
 }
 
 }  // namespace skippipe
