@@ -73,7 +73,7 @@ SweepForm::SweepForm(QWidget* parent)
     follow_how();
 }
 
-QSpinBox* SweepForm::number(const QString& name, const char* object, int least, int most, int value) {
+QSpinBox* SweepForm::number(const QString& name, const char* object, int least, int most, int value) const {
     auto* box = new QSpinBox;
     box->setRange(least, most);
     box->setValue(value);

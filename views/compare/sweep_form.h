@@ -40,7 +40,7 @@ private:
         QLineEdit* values;
         QToolButton* remove;
     };
-    QSpinBox* number(const QString& name, const char* object, int least, int most, int value);
+    QSpinBox* number(const QString& name, const char* object, int least, int most, int value) const;
     void follow_how();
 
     QVBoxLayout* lines_;

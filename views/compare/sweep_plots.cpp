@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <QMouseEvent>
@@ -49,6 +50,15 @@ double distance_to(QPointF at, const QPolygonF& places) {
     for (qsizetype i = 0; i < places.size(); ++i)
         least = std::min(least, distance_to(at, places[i], places[std::min(i + 1, places.size() - 1)]));
     return least;
+}
+
+/// Multiples of the step.
+std::vector<double> ticks_between(const PlotExtent& extent, double step) {
+    std::vector<double> ticks;
+    const auto first = static_cast<std::int64_t>(std::ceil(extent.low / step));
+    for (std::int64_t i = first; static_cast<double>(i) * step <= extent.high; ++i)
+        ticks.push_back(static_cast<double>(i) * step);
+    return ticks;
 }
 
 /// An axis' end as the table writes it.
@@ -235,7 +245,7 @@ void TradeOffPlot::draw_axes(QPainter& painter) const {
     painter.drawLine(box.bottomLeft(), box.bottomRight());
     painter.drawLine(box.bottomLeft(), box.topLeft());
     const bool is_time = x == look().iteration();
-    for (double v = std::ceil(across_x.low / step_x) * step_x; v <= across_x.high; v += step_x) {
+    for (const double v : ticks_between(across_x, step_x)) {
         const double at = box.left() + box.width() * across_x.share(v);
         painter.setPen(QPen(theme().line, 1));
         painter.drawLine(QPointF(at, box.top()), QPointF(at, box.bottom()));
@@ -243,7 +253,7 @@ void TradeOffPlot::draw_axes(QPainter& painter) const {
         draw_elided(painter, {at - 30, box.bottom() + 3, 60, 14}, Qt::AlignHCenter | Qt::AlignVCenter,
                     is_time ? tick(v, step_x) : number_tick(v, step_x, across_x.high));
     }
-    for (double v = std::ceil(up.low / step_y) * step_y; v <= up.high; v += step_y) {
+    for (const double v : ticks_between(up, step_y)) {
         const double at = box.bottom() - box.height() * up.share(v);
         painter.setPen(QPen(theme().line, 1));
         painter.drawLine(QPointF(box.left(), at), QPointF(box.right(), at));

@@ -202,6 +202,7 @@ void WorthPanel::draw() {
     bool is_number = false;
     if (const double typed = QLocale::c().toDouble(target_->text(), &is_number); is_number) target = typed;
     std::vector<SkipMeasured> all;
+    all.reserve(measured.size());
     for (auto& [ratio, one] : measured) all.push_back(std::move(one));
     worths_ = skip_worth(std::move(all), target, 0);
     const bool any = !worths_.rows.empty();
@@ -312,8 +313,10 @@ void WorthPanel::draw_curve() {
     plot_->xAxis->setRange(plot_->xAxis->range().lower - 0.03, plot_->xAxis->range().upper + 0.03);
     const double step = of_money ? nice_step(high / 5) : clock_step(high / 5);
     auto ticks = QSharedPointer<QCPAxisTickerText>::create();
-    for (double at = 0; at <= 1.08 * high && step > 0; at += step)
+    for (int i = 0; step > 0 && i * step <= 1.08 * high; ++i) {
+        const double at = i * step;
         ticks->addTick(at, of_money ? number_tick(at, step, high) : tick(at, step));
+    }
     plot_->yAxis->setTicker(ticks);
     plot_->replot();
 }

@@ -86,11 +86,11 @@ void draw_figure_words(QPainter& painter, const QXmlStreamAttributes& attributes
 QString for_paper(QString page) {
     static const QRegularExpression style("<style>.*?</style>", QRegularExpression::DotMatchesEverythingOption);
     page.remove(style);
-    page.replace("<table>", "<table width=\"100%\" cellpadding=\"2\">");
+    page.replace("<table>", R"(<table width="100%" cellpadding="2">)");
     for (const char* cell : {"td", "th"}) {
-        page.replace(QStringLiteral("<%1>").arg(cell), QStringLiteral("<%1 align=\"right\">").arg(cell));
-        page.replace(QStringLiteral("<tr><%1 align=\"right\">").arg(cell),
-                     QStringLiteral("<tr><%1 align=\"left\">").arg(cell));
+        page.replace(QStringLiteral("<%1>").arg(cell), QStringLiteral(R"(<%1 align="right">)").arg(cell));
+        page.replace(QStringLiteral(R"(<tr><%1 align="right">)").arg(cell),
+                     QStringLiteral(R"(<tr><%1 align="left">)").arg(cell));
     }
     return page;
 }
