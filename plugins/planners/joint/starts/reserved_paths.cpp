@@ -35,6 +35,7 @@ void ReservedPaths::reset(PlanCandidate& candidate) {
     turn_ = 0;
     turns_.clear();
     workers_.resize(at(problem_.nodes()));
+    promises_.assign(at(problem_.nodes()), {});
     homes_.resize(at(problem_.nodes()));
     lines_.resize(problem_.line_names.size());
     for (Calendar& line : lines_) line.clear();
@@ -59,6 +60,7 @@ void ReservedPaths::reset(PlanCandidate& candidate) {
         worker.forward_s = seconds.forward_s;
         worker.backward_s = seconds.backward_s;
         worker.loss_s = seconds.loss_s;
+        promises_[n] = {0, seconds.forward_s, seconds.backward_s};
         work_s += seconds.forward_s + seconds.backward_s;
         ++used;
     }
@@ -146,7 +148,10 @@ void ReservedPaths::extend(int from, int hop, NodeIndex home, double size) {
     const auto look_in = [&](int group) {
         for (auto& way : left_.ways(steps_[at(from)].branch))
             if (way.left > 0)
-                for (const NodeIndex to : nodes_of(way.stage, group)) look({from, to, way.branch}, hop, home, size);
+                for (const NodeIndex to : nodes_of(way.stage, group)) {
+                    const Step next{from, to, way.branch};
+                    if (!promises_less(next, hop, home, size)) look(next, hop, home, size);
+                }
     };
     if (group_count_ > many_groups) {
         const int here = groups_[at(steps_[at(from)].node)], there = groups_[at(home)];
@@ -162,12 +167,25 @@ const std::vector<NodeIndex>& ReservedPaths::nodes_of(StageIndex stage, int grou
     return group < 0 ? candidate_->stages[stage] : in_group_[at(stage * group_count_ + group)];
 }
 
+/// Whether it is sure to come after the best so far, even if no message took any time.
+bool ReservedPaths::promises_less(const Step& next, int hop, NodeIndex home, double size) const {
+    if (grown_.size() < at(std::max(1, static_cast<int>(weights_.width)))) return false;
+    const Step& before = steps_[at(next.before)];
+    const Promise& there = promises_[next.node];
+    const double forward_s = there.forward_s * size, backward_s = there.backward_s * size;
+    const double way_s = (hop + 1 < length_ ? weights_.home : 1) * network_.round_s(next.node, home) +
+                         weights_.work * (forward_s + backward_s);
+    return std::max(before.end_s, there.free_s) + forward_s + (before.back_s + backward_s) + way_s >=
+           grown_.back().value_s;
+}
+
 /// One more hop, kept if it promises to be among the best so far.
 void ReservedPaths::look(Step next, int hop, NodeIndex home, double size) {
     const Step& before = steps_[at(next.before)];
     const Worker& worker = workers_[next.node];
+    const Hop& there = problem_.hop(before.node, next.node);
     const Hop& back = problem_.hop(next.node, before.node);
-    if (problem_.hop(before.node, next.node).line == no_line || back.line == no_line) return;
+    if (there.line == no_line || back.line == no_line) return;
     const double forward_s = worker.forward_s * size, backward_s = worker.backward_s * size;
     const double way_s = (hop + 1 < length_ ? weights_.home : 1) * network_.round_s(next.node, home) +
                          weights_.work * (forward_s + backward_s);
@@ -175,7 +193,11 @@ void ReservedPaths::look(Step next, int hop, NodeIndex home, double size) {
     const auto width = at(std::max(1, static_cast<int>(weights_.width)));
     const auto value_s = [&](double begin_s) { return begin_s + forward_s + next.back_s + way_s; };
     const auto is_late = [&](double s) { return grown_.size() == width && s >= grown_.back().value_s; };
-    if (is_late(value_s(std::max(before.end_s, worker.place_free_s.front())))) return;
+    const double travels_s = transfer_seconds(there, hop, length_) * size;
+    const double soonest_s =
+        problem_.shared_links ? shared_arrival_seconds(before.end_s + travels_s, there.latency_s, problem_.overhead_s)
+                              : arrival_seconds(before.end_s, there.latency_s, problem_.overhead_s, travels_s);
+    if (is_late(value_s(std::max(soonest_s, worker.place_free_s.front())))) return;
     const double arrival = arrival_s(before.node, next.node, {hop, size, before.end_s}, nullptr);
     next.begin_s = worker.calendar.earliest_s(std::max(arrival, worker.place_free_s.front()), forward_s);
     next.end_s = next.begin_s + forward_s;
@@ -237,6 +259,7 @@ void ReservedPaths::book(ReleaseIndex index, double size) {
         auto& places = worker.place_free_s;  // the first to be free is taken
         places.erase(places.begin());
         places.insert(std::upper_bound(places.begin(), places.end(), begin_s + seconds), begin_s + seconds);
+        promises_[node].free_s = places.front();
     }
     for (const Passage& passage : best_.passages) lines_[at(passage.line)].take(passage.begin_s, passage.seconds);
     int branch = 0;

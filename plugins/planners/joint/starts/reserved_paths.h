@@ -55,6 +55,11 @@ private:
         std::vector<Booking> bookings;
         double forward_s = 0, backward_s = 0, loss_s = 0, end_s = 0;
     };
+    /// Of a node, what most of those looked at fail by, close together in memory.
+    struct Promise {
+        double free_s = 0;  ///< its next place
+        double forward_s = 0, backward_s = 0;
+    };
     /// A data node, and what it has still to start.
     struct Home {
         std::vector<ReleaseIndex> own;  ///< descending
@@ -103,6 +108,7 @@ private:
     bool follow(ReleaseIndex index, NodeIndex home);
     void extend(int from, int hop, NodeIndex home, double size);
     const std::vector<NodeIndex>& nodes_of(StageIndex stage, int group) const;
+    bool promises_less(const Step& next, int hop, NodeIndex home, double size) const;
     void look(Step next, int hop, NodeIndex home, double size);
     double arrival_s(NodeIndex from, NodeIndex to, Message message, std::vector<Passage>* taken) const;
     void come_back(int last, double size);
@@ -119,6 +125,7 @@ private:
     SequenceTree left_;
     PlanCandidate* candidate_ = nullptr;
     PerNode<Worker> workers_;
+    PerNode<Promise> promises_;
     PerNode<Home> homes_;
     std::vector<Calendar> lines_;
     std::vector<Turn> turns_;  ///< a heap
