@@ -2,6 +2,7 @@
 // Networks in regions: what anyone would try first by hand, and what skippipe-joint finds.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "plugins/planners/common/network.h"
 #include "plugins/planners/common/plan_candidate.h"
 #include "tests/benchmarks/bench_planner/figures.h"
+#include "tests/benchmarks/bench_planner/place_shares.h"
 #include "tests/planner/region_networks.h"
 
 namespace skippipe::bench {
@@ -77,6 +79,19 @@ double by_hand_s(const Problem& problem, const Placement& stages) {
     return least_s;
 }
 
+/// What the places of a plan are taken by, and when they are free.
+void print_places(const Problem& problem, const Plan& plan, const Timeline& timeline, const std::string& name) {
+    const auto shares = place_shares(problem, plan, timeline);
+    const std::pair<const char*, double> all[] = {{"held, moving on", shares.moving},
+                                                  {"held, waiting to begin an F", shares.for_forward},
+                                                  {"held, waiting to begin an L or B", shares.for_other_work},
+                                                  {"held, waiting for a line", shares.for_line},
+                                                  {"free, not yet full", shares.filling},
+                                                  {"free, full before and after", shares.between},
+                                                  {"free, full no more", shares.draining}};
+    for (const auto& [what, share] : all) print({fmt::format("places {}, {}", what, name), "%", 100 * share});
+}
+
 /// The search after so many seconds.
 void joint(const Planner& planner, const Problem& problem, double seconds, const std::string& name, double by_hand) {
     double first_s = 0, first_iteration_s = 0;
@@ -92,8 +107,10 @@ void joint(const Planner& planner, const Problem& problem, double seconds, const
     const auto plan = planner.plan(problem, request);
     print({"first plan, " + name, "s", first_s, "", 0, 2, "search", 1});
     print({"iteration by the first plan, " + name, "s", first_iteration_s, "by hand", by_hand, 2, "search", 1});
-    print({fmt::format("iteration after {:g} s, {}", seconds, name), "s", evaluate(problem, plan).iteration_s,
-           "by hand", by_hand, 2, "search", 1});
+    const auto timeline = evaluate(problem, plan);
+    print({fmt::format("iteration after {:g} s, {}", seconds, name), "s", timeline.iteration_s, "by hand", by_hand, 2,
+           "search", 1});
+    print_places(problem, plan, timeline, name);
 }
 
 }  // namespace
