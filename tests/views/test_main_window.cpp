@@ -51,6 +51,35 @@ private Q_SLOTS:
         QVERIFY(is_named());
     }
 
+    /// With what makes panels wide: problems with long remedies, every planner's words.
+    void every_panel_fits_a_small_screen() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("quick-start");
+        window.document().edit("too much", [](Experiment& e) {
+            e.pipeline.stages = 64;
+            e.topology.nodes[0].memory_bytes = 1;
+            e.failures.push_back({.kind = FailureKind::crash, .target = "nobody"});
+        });
+        window.show();
+        const auto buttons = window.findChild<QWidget*>("remedies")->findChildren<QPushButton*>();
+        QVERIFY(buttons.size() > 1);
+        for (const auto* button : buttons) QVERIFY(button->toolTip() == button->text());
+        for (const auto workspace : {MainWindow::design, MainWindow::watch, MainWindow::compare}) {
+            window.show_workspace(workspace);
+            for (auto* tabs : window.findChildren<QTabWidget*>())
+                for (int tab = 0; tab < tabs->count(); ++tab) {
+                    tabs->setCurrentIndex(tab);
+                    QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+                    const QSize least = window.minimumSizeHint();
+                    QVERIFY2(
+                        least.width() <= 1024 && least.height() <= 700,
+                        qPrintable(
+                            QString("%1: %2 x %3").arg(tabs->tabText(tab)).arg(least.width()).arg(least.height())));
+                }
+        }
+    }
+
     void every_bundled_experiment_is_a_template() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

@@ -10,6 +10,7 @@
 #include "core/experiment/io.h"
 #include "views/document/document.h"
 #include "views/plan/plan_service.h"
+#include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -35,7 +36,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
       planners_(planners),
       table_(new QTableWidget(0, 7)),
       button_(new QPushButton),
-      words_(new QLabel) {
+      words_(new ElidedLabel) {
     pool_.setMaxThreadCount(1);
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);

@@ -14,6 +14,7 @@
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/plan/plan_service.h"
+#include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -163,7 +164,7 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
       selection_(selection),
       planners_(planners),
       box_(new QComboBox),
-      words_(new QLabel),
+      words_(new ElidedLabel),
       use_(new QPushButton(tr("Use"))),
       curve_(new WhatIfCurve) {
     pool_.setMaxThreadCount(1);

@@ -9,6 +9,7 @@
 #include "core/experiment/model_size.h"
 #include "core/experiment/validate.h"
 #include "views/document/document.h"
+#include "views/theme/elided_button.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
@@ -151,7 +152,7 @@ void RemedyBar::show_for(const Fault* fault) {
     setVisible(!remedies.empty());
     int place = 1;
     for (const auto& remedy : remedies) {
-        auto* button = new QPushButton(remedy.words);
+        auto* button = new ElidedButton(remedy.words);
         connect(button, &QPushButton::clicked, this, [this, remedy] { document_.edit(remedy.words, remedy.mend); });
         row_->insertWidget(place++, button);
     }
