@@ -13,6 +13,7 @@ class ElidedButton : public QPushButton {
 public:
     explicit ElidedButton(const QString& words, QWidget* parent = nullptr) : QPushButton(words, parent) {
         setToolTip(words);
+        setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     }
     QSize minimumSizeHint() const override {
         return {std::min(fontMetrics().averageCharWidth() * least_letters, QPushButton::minimumSizeHint().width()),
