@@ -31,7 +31,8 @@ struct PlanRequest {
     double seconds = 0;      ///< > 0: stop by the clock instead; the plan says how many steps that were
     int threads = 1;         ///< never changes the result
     std::stop_token stop;    ///< cancels; the best plan so far is returned
-    const Plan* warm_start = nullptr;
+    const Plan* warm_start =
+        nullptr;  ///< for planners that go on from it: never a longer one, where it fits the problem
     std::optional<Robustness>
         robust;  ///< for planners that are able to; never a greater 95th percentile than the plan without it
     std::function<void(const PlanProgress&)> progress;  ///< may be empty; called from any thread, one at a time
@@ -40,10 +41,11 @@ struct PlanRequest {
 class Planner {
 public:
     virtual ~Planner() = default;
-    virtual std::string name() const = 0;          ///< "skippipe-joint"
-    virtual std::string description() const = 0;   ///< one sentence for people
-    virtual bool full_pipeline() const = 0;        ///< ignores the skip ratio: p = S
-    virtual bool robust() const { return false; }  ///< heeds PlanRequest::robust
+    virtual std::string name() const = 0;           ///< "skippipe-joint"
+    virtual std::string description() const = 0;    ///< one sentence for people
+    virtual bool full_pipeline() const = 0;         ///< ignores the skip ratio: p = S
+    virtual bool robust() const { return false; }   ///< heeds PlanRequest::robust
+    virtual bool goes_on() const { return false; }  ///< heeds PlanRequest::warm_start
     /// Throws InputError where no plan can exist, naming the constraint and what would make it feasible.
     virtual Plan plan(const Problem& problem, const PlanRequest& request) const = 0;
 };

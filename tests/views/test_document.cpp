@@ -272,6 +272,17 @@ private Q_SLOTS:
         QCOMPARE(read("20 MB", bandwidth), -1.0);
         QCOMPARE(read("20 m", Info{}), -1.0);
         QCOMPARE(read("20 s s", seconds), -1.0);
+        QCOMPARE(read("125M / 2", bandwidth), 62.5e6);
+        QCOMPARE(read("1 Gbit/s/2", bandwidth), 62.5e6);
+        QCOMPARE(read("20 ms * 1.5", seconds), 0.03);
+        QCOMPARE(read("20 ms / 0", seconds), -1.0);
+        QCOMPARE(read("/2", seconds), -1.0);
+        QCOMPARE(read_factor("/2"), std::optional(0.5));
+        QCOMPARE(read_factor("\u00D7 3"), std::optional(3.0));
+        QVERIFY(!read_factor("2") && !read_factor("/s") && !read_factor("*") && !read_factor(""));
+        QCOMPARE(scaled_field(3, 0.5, Info{}).value, std::optional(2));
+        QVERIFY(!scaled_field(3, 1e300, Info{}).value && !scaled_field(0.5, 3.0, Info{.min = 0, .max = 1}).value);
+        QCOMPARE(*scaled_field(std::optional<double>(), 2.0, Info{}).value, std::optional<double>());
         QCOMPARE(to_field(125e6, bandwidth), QString("125\u2009M"));
         QCOMPARE(to_field(123456789.0, bandwidth), QString("123456789"));
         QCOMPARE(to_field(0.02, seconds), QString("0.02"));

@@ -103,6 +103,16 @@ private Q_SLOTS:
         document.undo_stack().undo();
         QVERIFY(document.experiment() == e);
         QCOMPARE(memory->placeholderText(), QString("mixed"));
+        document.edit("faster", [](Experiment& x) { x.topology.links[0].bandwidth_bytes_per_s *= 10; });
+        auto* bandwidth = inspector.widget()->findChild<QLineEdit*>("bandwidth_bytes_per_s");
+        type(bandwidth, "/2");
+        const auto& links = document.experiment().topology.links;
+        QCOMPARE(links[0].bandwidth_bytes_per_s, e.topology.links[0].bandwidth_bytes_per_s * 5);
+        QCOMPARE(links[1].bandwidth_bytes_per_s, e.topology.links[1].bandwidth_bytes_per_s / 2);
+        const auto before = document.experiment();
+        type(bandwidth, "*-1");
+        QVERIFY2(document.experiment() == before, "each value has to stay within its limits");
+        QVERIFY(!inspector.widget()->findChild<QLabel*>("bandwidth_bytes_per_s_fault")->text().isEmpty());
     }
 
     void the_rule_for_gradients_says_what_it_means() {

@@ -276,6 +276,36 @@ private Q_SLOTS:
         QCOMPARE(window.plans().previous_iteration_s(), 0.0);
     }
 
+    /// Another seed searches elsewhere; what was found before is not lost by it.
+    void no_edit_makes_a_plan_longer_that_still_holds() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("quick-start");
+        window.document().edit("short", [](Experiment& e) {
+            e.pipeline.plan_steps = 300;
+            e.pipeline.stage_sizes.clear();
+        });
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        double before_s = window.plans().ready()->score.iteration_seconds;
+        bool longer_alone = false;
+        for (std::uint64_t seed = 2; seed < 8; ++seed) {
+            window.document().edit("seed", [&](Experiment& e) { e.seed = seed; });
+            QVERIFY(window.plans().is_busy());
+            QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+            const auto& e = window.document().experiment();
+            const auto alone = make_plan(e, *planners_.find("skippipe-joint"), request_for(e));
+            const double after_s = window.plans().ready()->score.iteration_seconds;
+            QVERIFY(after_s <= before_s && after_s <= alone->score.iteration_seconds);
+            longer_alone = longer_alone || alone->score.iteration_seconds > before_s;
+            before_s = after_s;
+        }
+        QVERIFY2(longer_alone, "nothing had to be kept");
+        window.document().edit("fewer", [](Experiment& e) { remove_selected(e, {.nodes = {"n3"}}); });
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        QCOMPARE(window.plans().ready()->problem.node_ids.size(), std::size_t{19});
+        QVERIFY(window.plans().ready()->score.violations.empty());
+    }
+
     void why_a_plan_takes_as_long_as_it_does() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/inspector/field_text.h"
 
+#include <algorithm>
+
 namespace skippipe {
 namespace {
 
@@ -13,9 +15,27 @@ QString with_unit(double value, const Info& info) {
     return *info.unit != 0 ? number + QChar(0x2009) + QString::fromUtf8(info.unit) : number;
 }
 
+/// Where "/ 2" or "* 1.5" at the end of a text begins; -1: nowhere.
+qsizetype factor_at(const QString& text) {
+    const qsizetype at = std::max({text.lastIndexOf('/'), text.lastIndexOf('*'), text.lastIndexOf(QChar(0x00D7))});
+    return at >= 0 && read_factor(text.mid(at)) ? at : -1;
+}
+
 }  // namespace
 
+std::optional<double> read_factor(const QString& text) {
+    const QString trimmed = text.trimmed();
+    if (trimmed.isEmpty() || !QStringLiteral("/*\u00D7").contains(trimmed[0])) return {};
+    const auto number = read_number(trimmed.mid(1), "");
+    if (!number || *number == 0) return {};
+    return trimmed[0] == '/' ? 1 / *number : *number;
+}
+
 std::optional<double> read_number(const QString& text, const char* unit_utf8) {
+    if (const auto at = factor_at(text); at >= 0) {
+        const auto number = read_number(text.left(at), unit_utf8);
+        return number ? std::optional(*number * *read_factor(text.mid(at))) : std::nullopt;
+    }
     const QString trimmed = text.trimmed(), unit = QString::fromUtf8(unit_utf8);
     const std::string ascii = trimmed.toLatin1().toStdString();
     double number = 0;

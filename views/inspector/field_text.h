@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Fields of the document as text and back, with their limits. No widget.
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -32,9 +34,17 @@ QString limit_fault(double value, const Info& info);
 template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
-/// A number with an SI prefix and a unit behind it: "125M", "20 ms", "1 Gbit/s" (an eighth, where the unit is B/s);
-/// nothing where it is none, or has another unit.
+/// A number that may not be set, too: what can be multiplied.
+template <class T>
+inline constexpr bool is_scaled = is_number<T>;
+template <class T>
+inline constexpr bool is_scaled<std::optional<T>> = is_number<T>;
+
+/// A number with an SI prefix and a unit behind it: "125M", "20 ms", "1 Gbit/s" (an eighth, where the unit is B/s), and
+/// perhaps times or by another: "125M / 2"; nothing where it is none, or has another unit.
 std::optional<double> read_number(const QString& text, const char* unit);
+/// "/2" is 0.5, "*1.5" is 1.5: what a value is to be multiplied by; nothing where the text is something else, or by 0.
+std::optional<double> read_factor(const QString& text);
 /// Bytes and bandwidths with an SI prefix where that is exact ("125 M"; their unit stands beside them), else plain
 /// digits.
 QString number_text(double value, const char* unit);
@@ -70,18 +80,36 @@ QString to_field(const std::vector<T>& values, const Info& info = {}) {
     return parts.join(has_commas<T> ? QStringLiteral("; ") : QStringLiteral(", "));
 }
 
+/// A number as a value of the field, or what is wrong with it.
 template <class T>
-requires is_number<T> Read<T> read_field(const QString& text, const Info& info, T*) {
-    const auto read = read_number(text, info.unit);
-    if (!read)
-        return {{},
-                *info.unit != 0 ? QObject::tr("\"%1\" is no number of %2").arg(text, QString::fromUtf8(info.unit))
-                                : QObject::tr("\"%1\" is no number").arg(text)};
-    const double number = *read;
+Read<T> checked_number(double number, const Info& info) {
     if (std::is_integral_v<T> && number != std::floor(number)) return {{}, QObject::tr("A whole number is needed")};
     if (QString fault = limit_fault(number, info); !fault.isEmpty()) return {{}, fault};
-    if (std::is_integral_v<T> && std::abs(number) > 9007199254740992.0) return {{}, QObject::tr("Too large")};
+    constexpr double exact = 9007199254740992.0, largest = static_cast<double>(std::numeric_limits<T>::max());
+    if (std::is_integral_v<T> && std::abs(number) > std::min(exact, largest)) return {{}, QObject::tr("Too large")};
     return {static_cast<T>(number), {}};
+}
+
+template <class T>
+requires is_number<T> Read<T> read_field(const QString& text, const Info& info, T*) {
+    if (const auto read = read_number(text, info.unit)) return checked_number<T>(*read, info);
+    return {{},
+            *info.unit != 0 ? QObject::tr("\"%1\" is no number of %2").arg(text, QString::fromUtf8(info.unit))
+                            : QObject::tr("\"%1\" is no number").arg(text)};
+}
+
+/// `value` times `factor`, within the limits; what is not set stays so.
+template <class T>
+requires is_number<T> Read<T> scaled_field(const T& value, double factor, const Info& info) {
+    const double number = static_cast<double>(value) * factor;
+    return checked_number<T>(std::is_integral_v<T> ? std::round(number) : number, info);
+}
+template <class T>
+Read<std::optional<T>> scaled_field(const std::optional<T>& value, double factor, const Info& info) {
+    if (!value) return {std::optional<std::optional<T>>{std::in_place, std::nullopt}, {}};
+    const auto read = scaled_field(*value, factor, info);
+    if (!read.value) return {{}, read.fault};
+    return {std::optional<std::optional<T>>{std::in_place, *read.value}, {}};
 }
 
 inline Read<std::string> read_field(const QString& text, const Info& info, std::string*) {

@@ -35,9 +35,9 @@ QString tip_of(const Info& info) {
     QString tip = QString::fromUtf8(info.doc);
     if (const QString limits = limits_text(info); !limits.isEmpty()) tip += '\n' + limits;
     if (*info.unit != 0)
-        tip += '\n' + (qstrcmp(info.unit, "s") == 0     ? QObject::tr("Prefixes are read: 20 ms")
-                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Prefixes are read: 125M, 1 Gbit/s")
-                                                        : QObject::tr("Prefixes are read: 16 G"));
+        tip += '\n' + (qstrcmp(info.unit, "s") == 0     ? QObject::tr("Read are also 20 ms, /2, *1.5")
+                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Read are also 125M, 1 Gbit/s, /2, *1.5")
+                                                        : QObject::tr("Read are also 16 G, /2, *1.5"));
     return tip;
 }
 

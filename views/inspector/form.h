@@ -137,11 +137,33 @@ private:
 
     template <class Value>
     void store(const char* key, const Value& value) {
+        change<Value>(key, [&](const Value&) { return value; });
+    }
+
+    /// Each part's value by a factor: all of them, or none where one would leave its limits, which is said.
+    template <class Value>
+    QString scale(const char* key, double factor, const Info& info) {
+        for (const T* part : look_(document_.experiment())) {
+            Look<Value> look{key};
+            describe(look, *part);
+            if (look.found == nullptr) continue;
+            if (const auto read = scaled_field(*look.found, factor, info); !read.value) return read.fault;
+        }
+        change<Value>(key, [&](const Value& value) { return *scaled_field(value, factor, info).value; });
+        return {};
+    }
+
+    template <class Value>
+    void change(const char* key, const std::function<Value(const Value&)>& next) {
         document_.edit(
             label_of(key),
             [&](Experiment& e) {
                 for (T* part : parts_(e)) {
                     const T before = *part;
+                    Look<Value> look{key};
+                    describe(look, before);
+                    if (look.found == nullptr) continue;
+                    const Value value = next(*look.found);
                     Assign<Value> assign{key, value};
                     describe(assign, *part);
                     const T after = *part;
@@ -187,6 +209,9 @@ private:
                 form.add_text(
                     key, info, text_of(value, info), placeholder,
                     [f = &form, key, info](const QString& text) {
+                        if constexpr (is_scaled<Value>)
+                            if (const auto factor = read_factor(text))
+                                return f->template scale<Value>(key, *factor, info);
                         auto read = read_field(text, info, static_cast<Value*>(nullptr));
                         if (read.value) f->store(key, *read.value);
                         return read.fault;

@@ -2,7 +2,9 @@
 #include "views/plan/plan_service.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
+#include <utility>
 
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
@@ -11,8 +13,10 @@
 
 namespace skippipe {
 namespace {
-constexpr int delay_ms = 300;
+constexpr int delay_ms = 40;
 constexpr std::int64_t quick_steps = 1'000;
+/// From the plan before the edit, where that is better than what was found without it.
+constexpr std::int64_t steps_on = 2'000;
 constexpr int progress_steps = 20;
 
 /// Everything the plan depends on: `experiment_hash` is of the problem alone and leaves out who plans it, and how long.
@@ -42,26 +46,51 @@ std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Plan&
     return lanes;
 }
 
-std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request) {
+namespace {
+
+/// What `plan` is worth for `problem`.
+std::shared_ptr<PlanOutcome> outcome_of(Problem problem, Plan plan) {
     auto outcome = std::make_shared<PlanOutcome>();
+    outcome->problem = std::move(problem);
+    outcome->plan = std::move(plan);
+    outcome->timeline = evaluate(outcome->problem, outcome->plan);
+    outcome->idle = explain_idle(outcome->problem, outcome->plan, outcome->timeline);
+    outcome->score = score(outcome->problem, outcome->plan);
+    outcome->lanes = lanes_of(outcome->problem, outcome->plan, outcome->timeline, outcome->idle);
+    outcome->has_plan = true;
+    return outcome;
+}
+
+}  // namespace
+
+std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request) {
+    Faults faults;
     try {
-        outcome->problem = make_problem(experiment);
-        outcome->plan = planner.plan(outcome->problem, request);
-        if (!check_structure(outcome->problem, outcome->plan).empty())
+        auto problem = make_problem(experiment);
+        auto plan = planner.plan(problem, request);
+        if (!check_structure(problem, plan).empty())
             throw InputError("/pipeline/planner", planner.name() + " found no plan that can be executed", "",
                              "Choose another planner");
-        outcome->timeline = evaluate(outcome->problem, outcome->plan);
-        outcome->idle = explain_idle(outcome->problem, outcome->plan, outcome->timeline);
-        outcome->score = score(outcome->problem, outcome->plan);
-        outcome->lanes = lanes_of(outcome->problem, outcome->plan, outcome->timeline, outcome->idle);
-        outcome->has_plan = true;
+        return outcome_of(std::move(problem), std::move(plan));
     } catch (const InputError& error) {
-        outcome->faults = error.faults();
+        faults = error.faults();
     } catch (const std::exception& error) {
-        outcome->faults = {
-            Fault{"/pipeline/planner", error.what(), "there is no plan to show", "Choose another planner"}};
+        faults = {Fault{"/pipeline/planner", error.what(), "there is no plan to show", "Choose another planner"}};
     }
-    return outcome;
+    auto none = std::make_shared<PlanOutcome>();
+    none->faults = std::move(faults);
+    return none;
+}
+
+std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before) try {
+    auto problem = make_problem(experiment);
+    if (!before.has_plan || problem.node_ids != before.problem.node_ids ||
+        before.plan.planner != experiment.pipeline.planner || !check_structure(problem, before.plan).empty())
+        return nullptr;
+    auto outcome = outcome_of(std::move(problem), before.plan);
+    return check_plan(outcome->problem, outcome->plan, outcome->timeline).empty() ? outcome : nullptr;
+} catch (const std::exception&) {
+    return nullptr;  // planning says what is wrong
 }
 
 std::shared_ptr<const Explanation> explain_outcome(const PlanOutcome& outcome, std::stop_token stop) {
@@ -110,7 +139,7 @@ void PlanService::start() {
     const int serial = serial_;
     if (outcome_ && outcome_->has_plan && outcome_->refined)
         previous_s_ = compare_ ? outcome_->score.iteration_seconds : 0;
-    compare_ = true;
+    const auto before = std::exchange(compare_, true) ? outcome_ : nullptr;
     const Planner* planner = planners_.find(experiment.pipeline.planner);
     if (planner == nullptr || has_errors(document_.faults())) {
         auto none = std::make_shared<PlanOutcome>();
@@ -123,46 +152,64 @@ void PlanService::start() {
     }
     stop_ = std::stop_source{};
     progress_ = 0;
-    pool_.start([this, experiment, serial, planner, stop = stop_.get_token()] {
-        const auto hand_over = [&](std::shared_ptr<const PlanOutcome> outcome, bool last) {
-            QMetaObject::invokeMethod(
-                this, [this, outcome = std::move(outcome), serial, last] { deliver(outcome, serial, last); },
-                Qt::QueuedConnection);
-        };
-        PlanRequest request = request_for(experiment);
-        request.stop = stop;
-        const std::int64_t steps = request.steps;
-        if (steps == 0 || steps > quick_steps) {
-            // A short search first, so that something is seen at once; the answer does not build on it.
-            request.steps = quick_steps;
-            const auto quick = make_plan(experiment, *planner, request);
-            if (stop.stop_requested()) return;
-            if (quick->has_plan) hand_over(quick, false);
-        }
-        request.steps = steps;
-        // Planners tell as often as they like, from any of their threads: a step of five percent is one event.
-        request.progress = [this, serial, told = std::make_shared<std::atomic<int>>(0)](const PlanProgress& progress) {
-            const int step = static_cast<int>(progress.fraction * progress_steps);
-            int before = told->load();
-            while (step > before && !told->compare_exchange_weak(before, step)) {}
-            if (step <= before) return;
-            QMetaObject::invokeMethod(
-                this,
-                [this, serial, fraction = progress.fraction] {
-                    if (serial == serial_ && fraction > progress_) progress_ = fraction, Q_EMIT busy_changed();
-                },
-                Qt::QueuedConnection);
-        };
-        const auto best = make_plan(experiment, *planner, request);
-        if (stop.stop_requested()) return;
-        best->refined = true;
-        if (best->has_plan && best->timeline.complete && experiment.topology.hop_matrix_s.empty())
-            best->other_reductions = other_reductions(best->problem, best->plan, best->timeline);
-        hand_over(best, true);
+    PlanRequest request = request_for(experiment);
+    request.stop = stop_.get_token();
+    pool_.start([this, experiment, serial, planner, request, before = planner->goes_on() ? before : nullptr] {
+        const auto best = search(experiment, *planner, request, before, serial);
+        if (!best) return;
+        QMetaObject::invokeMethod(
+            this, [this, best, serial] { deliver(best, serial, true); }, Qt::QueuedConnection);
         // Worked out once the plan is on its way to the screen.
         QMetaObject::invokeMethod(
-            this, [this, why = explain_outcome(*best, stop), serial] { deliver(why, serial); }, Qt::QueuedConnection);
+            this, [this, why = explain_outcome(*best, request.stop), serial] { deliver(why, serial); },
+            Qt::QueuedConnection);
     });
+}
+
+/// Null where it was cancelled. First answers are handed over on the way: the plan before the edit where it still
+/// holds, else what a short search finds; the last one builds on neither.
+std::shared_ptr<const PlanOutcome> PlanService::search(const Experiment& experiment, const Planner& planner,
+                                                       PlanRequest request,
+                                                       const std::shared_ptr<const PlanOutcome>& before, int serial) {
+    const auto hand_over = [&](std::shared_ptr<const PlanOutcome> first) {
+        QMetaObject::invokeMethod(
+            this, [this, first = std::move(first), serial] { deliver(first, serial, false); }, Qt::QueuedConnection);
+    };
+    const auto kept = before ? carry_over(experiment, *before) : nullptr;
+    const std::int64_t steps = request.steps;
+    if (kept) {
+        hand_over(kept);
+    } else if (steps == 0 || steps > quick_steps) {
+        request.steps = quick_steps;
+        const auto quick = make_plan(experiment, planner, request);
+        if (request.stop.stop_requested()) return nullptr;
+        if (quick->has_plan) hand_over(quick);
+    }
+    request.steps = steps;
+    // Planners tell as often as they like, from any of their threads: a step of five percent is one event.
+    request.progress = [this, serial, told = std::make_shared<std::atomic<int>>(0)](const PlanProgress& progress) {
+        const int step = static_cast<int>(progress.fraction * progress_steps);
+        int last = told->load();
+        while (step > last && !told->compare_exchange_weak(last, step)) {}
+        if (step <= last) return;
+        QMetaObject::invokeMethod(
+            this,
+            [this, serial, fraction = progress.fraction] {
+                if (serial == serial_ && fraction > progress_) progress_ = fraction, Q_EMIT busy_changed();
+            },
+            Qt::QueuedConnection);
+    };
+    auto best = make_plan(experiment, planner, request);
+    if (kept && best->has_plan && kept->score.iteration_seconds < best->score.iteration_seconds) {
+        request.steps = steps > 0 ? std::min(steps, steps_on) : steps_on;
+        request.warm_start = &kept->plan;
+        best = make_plan(experiment, planner, request);
+    }
+    if (request.stop.stop_requested()) return nullptr;
+    best->refined = true;
+    if (best->has_plan && best->timeline.complete && experiment.topology.hop_matrix_s.empty())
+        best->other_reductions = other_reductions(best->problem, best->plan, best->timeline);
+    return best;
 }
 
 void PlanService::deliver(std::shared_ptr<const PlanOutcome> outcome, int serial, bool last) {

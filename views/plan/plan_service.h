@@ -33,8 +33,10 @@ struct PlanOutcome {
 };
 
 /// Plans the document in the background after each edit: waits a moment, cancels what it was at, answers quickly first,
-/// then with the experiment's own steps and seed, so that one experiment always shows one plan: the command line's.
-/// Canvas places and names of the experiment do not matter to it.
+/// then with the experiment's own steps and seed, so that one experiment shows one plan: the command line's. Only where
+/// the plan before the edit is shorter still under the edited experiment, the search goes on from that one: an edit
+/// never looks worse than it is because a search ended elsewhere. Canvas places and names of the experiment do not
+/// matter to it.
 class PlanService : public QObject {
     Q_OBJECT
 public:
@@ -66,6 +68,8 @@ Q_SIGNALS:
 private:
     void schedule();
     void start();
+    std::shared_ptr<const PlanOutcome> search(const Experiment& experiment, const Planner& planner, PlanRequest request,
+                                              const std::shared_ptr<const PlanOutcome>& before, int serial);
     void deliver(std::shared_ptr<const PlanOutcome> outcome, int serial, bool last);
     void deliver(std::shared_ptr<const Explanation> explanation, int serial);
 
@@ -86,6 +90,9 @@ private:
 PlanRequest request_for(const Experiment& experiment);
 /// Plans an experiment here and now. Never throws: faults say why there is no plan.
 std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request);
+/// The same for a plan that is there already, of another state of the experiment with the same nodes; null where it is
+/// none of this one.
+std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before);
 /// Why a plan that was found takes as long as it does; null where it has no end (deadlock), or where `stop` asked for
 /// an end.
 std::shared_ptr<const Explanation> explain_outcome(const PlanOutcome& outcome, std::stop_token stop);

@@ -57,6 +57,8 @@ QCheckBox::indicator:checked { background: @accent; border-color: @accent; image
 QCheckBox:focus { color: @accent; }
 QCheckBox:disabled { color: @text2; }
 
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
+
 QScrollArea { border: 0; background: transparent; }
 QScrollArea > QWidget > QWidget { background: transparent; }
 QAbstractScrollArea { border: 0; }

@@ -166,39 +166,29 @@ void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
     if (subject.nodes.size() + subject.links.size() == 1 && subject.regions.empty()) failures_.fill_menu(subject, menu);
     menu.addSeparator();
     canvas_->add_reduction_entry(subject, menu);
-    const QStringList for_nothing{tr("Add node"),
-                                  tr("Add region"),
-                                  tr("Paste"),
-                                  tr("Select everything"),
-                                  tr("Fit everything"),
-                                  tr("Tidy up"),
-                                  tr("Lay out on the world map"),
-                                  tr("Fold or unfold regions"),
-                                  tr("Lay out by stage"),
-                                  tr("Lay out by Graphviz")};
     const auto things = subject.nodes.size() + subject.regions.size() + subject.links.size();
-    const QStringList for_many{tr("Link selected"),
-                               tr("Group in a region"),
-                               tr("Copy"),
-                               tr("Duplicate"),
-                               tr("Delete"),
-                               tr("Align left"),
-                               tr("Align right"),
-                               tr("Align top"),
-                               tr("Align bottom"),
-                               tr("Align in a column"),
-                               tr("Align in a row"),
-                               tr("Distribute across"),
-                               tr("Distribute down"),
-                               tr("Fold or unfold regions")};
-    QStringList for_one{tr("Copy"), tr("Duplicate"), tr("Delete")};
-    if (!subject.regions.empty()) for_one << tr("Fold or unfold regions");
-    const QStringList wanted = things == 0                                        ? for_nothing
-                               : things > 1                                       ? for_many
-                               : subject.nodes.empty() && subject.regions.empty() ? QStringList{tr("Delete")}
-                                                                                  : for_one;
-    for (auto* action : canvas_->actions())
-        if (wanted.contains(action->text())) menu.addAction(action);
+    const QStringList edits{tr("Copy"), tr("Duplicate"), tr("Delete")};
+    std::vector<QStringList> groups;
+    if (things == 0)
+        groups = {{tr("Add node"), tr("Add region"), tr("Paste"), tr("Select everything")},
+                  {tr("Fit everything"), tr("Fold or unfold regions")},
+                  {tr("Tidy up"), tr("Lay out on the world map"), tr("Lay out by stage"), tr("Lay out by Graphviz")}};
+    else if (things > 1)
+        groups = {{tr("Link selected"), tr("Group in a region")},
+                  edits,
+                  {tr("Align left"), tr("Align right"), tr("Align top"), tr("Align bottom"), tr("Align in a column"),
+                   tr("Align in a row"), tr("Distribute across"), tr("Distribute down")}};
+    else if (subject.nodes.empty() && subject.regions.empty())
+        groups = {{tr("Delete")}};
+    else
+        groups = {edits};
+    if (!subject.regions.empty()) groups.push_back({tr("Fold or unfold regions")});
+    for (const auto& group : groups) {
+        menu.addSeparator();
+        for (const auto& words : group)
+            for (auto* action : canvas_->actions())
+                if (action->text() == words) menu.addAction(action);
+    }
 }
 
 }  // namespace skippipe

@@ -140,6 +140,7 @@ void Palette::add_shapes(QMenu& menu) {
         auto* number = new QSpinBox;
         number->setObjectName(QString::fromUtf8(name));
         number->setAccessibleName(words);
+        number->setButtonSymbols(QAbstractSpinBox::NoButtons);
         number->setRange(least, most);
         number->setValue(value);
         label->setBuddy(number);

@@ -60,6 +60,7 @@ public:
     }
     bool full_pipeline() const override { return false; }
     bool robust() const override { return true; }
+    bool goes_on() const override { return true; }
 
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
         if (!problem.plan_reductions || request.warm_start != nullptr)
