@@ -36,7 +36,7 @@ std::vector<std::byte> there_and_back(std::uint64_t seed, Waits waits) {
         if (waits.at_the_end) done->wait();
         seen = came;
     }
-    second.record()->wait();
+    for (HostQueue* queue : {first.get(), &second}) queue->record()->wait();  // what was not waited for, done here
     return waits.before_giving_back ? seen : came;
 }
 
