@@ -7,6 +7,9 @@
 #include <torch/version.h>
 
 #include "core/data/batches.h"
+#include "core/device/cuda_driver.h"
+#include "core/device/cuda_queue.h"
+#include "core/device/gpus.h"
 #include "core/model/blas.h"
 #include "core/model/llama_weights.h"
 #include "core/model/omissions.h"
@@ -15,6 +18,14 @@
 #include "core/run/checkpoint.h"
 
 namespace skippipe {
+namespace {
+
+std::shared_ptr<DeviceQueue> queue_of_device(const std::string& device) {
+    const int gpu = device_number(device, "device");
+    return gpu < 0 ? nullptr : make_cuda_queue(cuda_driver(), gpu, CudaStream::standard);
+}
+
+}  // namespace
 
 std::string TorchBackend::versions_json() const { return nlohmann::json{{"libtorch", TORCH_VERSION}}.dump(); }
 
@@ -37,7 +48,8 @@ RankBackend::Made TorchBackend::make(const protocol::Job& job, const Work& work,
         made.data = dataset.description;
         batches.emplace(std::move(dataset), experiment.data, batch_shape(experiment), experiment.seed, tell);
     }
-    made.compute = std::make_unique<TorchCompute>(experiment, schedule, rank, std::move(batches), workers);
+    made.compute =
+        std::make_unique<TorchCompute>(experiment, schedule, rank, std::move(batches), workers, queue_of_device);
     return made;
 }
 

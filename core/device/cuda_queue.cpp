@@ -65,14 +65,15 @@ private:
 
 class CudaQueue final : public DeviceQueue {
 public:
-    CudaQueue(const CudaDriver& driver, const Gpu& gpu)
+    CudaQueue(const CudaDriver& driver, const Gpu& gpu, CudaStream which)
         : driver_(driver), name_(fmt::format("cuda:{} ({})", gpu.index, gpu.name)), identity_(gpu.uuid) {
         CudaDevice device = 0;
         require_cuda(driver_, driver_.device(&device, gpu.index), "find the GPU");
         require_cuda(driver_, driver_.retain_context(&context_, device), "use the GPU");
         make_current();
         constexpr unsigned beside_the_default_stream = 1;
-        require_cuda(driver_, driver_.make_stream(&stream_, beside_the_default_stream), "make a stream");
+        if (which == CudaStream::own)
+            require_cuda(driver_, driver_.make_stream(&stream_, beside_the_default_stream), "make a stream");
         set_reference();
     }
     /// The context is the process's.
@@ -128,19 +129,19 @@ private:
     const CudaDriver& driver_;
     std::string name_, identity_;
     void* context_ = nullptr;
-    void* stream_ = nullptr;
+    void* stream_ = nullptr;  ///< null: the standard one
     Reference reference_;
 };
 
 }  // namespace
 
-std::shared_ptr<DeviceQueue> make_cuda_queue(const CudaDriver& driver, int index) {
+std::shared_ptr<DeviceQueue> make_cuda_queue(const CudaDriver& driver, int index, CudaStream which) {
     const auto gpus = list_gpus(driver);
     if (index < 0 || index >= static_cast<int>(gpus.size()))
         throw InputError("device", fmt::format("\"cuda:{}\" is not there", index),
                          fmt::format("{} GPUs are attached", gpus.size()),
                          "Look at `nvidia-smi` and CUDA_VISIBLE_DEVICES");
-    return std::make_shared<CudaQueue>(driver, gpus[static_cast<std::size_t>(index)]);
+    return std::make_shared<CudaQueue>(driver, gpus[static_cast<std::size_t>(index)], which);
 }
 
 }  // namespace skippipe

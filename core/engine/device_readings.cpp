@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-json write(const DeviceReading& reading) {
+json write_reading(const DeviceReading& reading) {
     const auto& gpu = reading.gpu;
     return {
         {"host", reading.host},
@@ -65,7 +65,7 @@ std::vector<DeviceReading> devices_of(const Experiment& experiment, const RankSc
 
 std::string to_json_text(const DeviceReport& report) {
     json devices = json::array();
-    for (const auto& reading : report.devices) devices.push_back(write(reading));
+    for (const auto& reading : report.devices) devices.push_back(write_reading(reading));
     // Names and messages of a driver may not be UTF-8.
     return json{{"devices", std::move(devices)}, {"trouble", report.trouble}}.dump(-1, ' ', false,
                                                                                    json::error_handler_t::replace);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/engine/device_task.h"
 #include "core/model/optimizer.h"
 #include "core/model/torch_piece_sums.h"
 
@@ -99,8 +100,9 @@ std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task
 }
 
 TorchCompute::TorchCompute(const Experiment& experiment, const RankSchedule& schedule, int rank,
-                           std::optional<Batches> batches, int workers)
-    : implementation_(std::make_unique<Implementation>(experiment, schedule, rank, std::move(batches), workers)) {
+                           std::optional<Batches> batches, int workers, QueueOfDevice queues)
+    : implementation_(std::make_unique<Implementation>(experiment, schedule, rank, std::move(batches), workers,
+                                                       std::move(queues))) {
     implementation_->piece_sums = std::make_unique<TorchPieceSums>(*implementation_);
 }
 
@@ -174,8 +176,9 @@ void TorchCompute::submit(const ComputeTask& task, Buffer input, Completion comp
     const auto before = kind == OpKind::W ? std::exchange(visit.input_gradient_task, std::nullopt) : state.last_task;
     if (before) after.push_back(*before);
     const auto name = name_of(task, self.experiment.topology.nodes.at(at(task.node)).id);
-    const auto run = [work = self.work(task, on, state), name, completed = std::move(completed)] {
-        run_task(name, work, completed);
+    const auto run = [work = self.work(task, on, state), name, completed = std::move(completed),
+                      queue = self.queues[at(task.node)].get()] {
+        queue ? run_on_device(name, work, completed, *queue) : run_task(name, work, completed);
     };
     const auto id = self.graph.add(run, after);
     on.last_task = id;
@@ -187,6 +190,15 @@ void TorchCompute::submit(const ComputeTask& task, Buffer input, Completion comp
     // What runs again does so for itself: who had its result before still has it.
     if (step + 1 < state.arrived.size() && task.operation.attempt == 0) state.arrived[step + 1] = 0;
     if (kind == OpKind::I) visit.input_gradient_task = id;
+}
+
+/// While nothing runs here: until devices have done what was queued.
+void TorchCompute::Implementation::wait_for_devices() {
+    for (const auto& queue : queues) {
+        if (!queue) continue;
+        queue->make_current();
+        queue->record()->wait();
+    }
 }
 
 /// Waits for what runs; nothing that is submitted later depends on it.
@@ -282,6 +294,7 @@ void TorchCompute::step(int iteration, const std::vector<StageSum>& sums) {
             if (sums[stage].tokens > 0) self.gradient_feedback.commit(node);
     try {
         step_stages(stages, parameters, self.graph);
+        self.wait_for_devices();
     } catch (const std::exception& error) {
         throw ComputeError(fmt::format("the optimizer's step on rank {}", self.rank), error.what());
     }

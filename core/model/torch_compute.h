@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/data/batches.h"
+#include "core/device/device_queue.h"
 #include "core/engine/compute.h"
 #include "core/experiment/document.h"
 
 namespace skippipe {
+
+/// The queue that LibTorch's work on a device ("cuda:1") goes to; null: work is done when its call returns.
+using QueueOfDevice = std::function<std::shared_ptr<DeviceQueue>(const std::string& device)>;
 
 /// `compute: torch`: every node of one rank has the weights, gradients and AdamW state of its stage, on its own device,
 /// and microbatches pass from node to node as tensors, to other ranks as messages. Work runs on a pool of threads;
@@ -20,9 +26,10 @@ namespace skippipe {
 class TorchCompute final : public ComputeBackend {
 public:
     /// `batches`: on ranks that host data nodes, or may do so later (needs_data). `workers` 0: one a core.
-    /// Throws InputError where a device is missing, or plan and model do not fit.
+    /// `queues`: asked once for each node that is here; operations and steps end when their device is through, and say
+    /// when that was. Throws InputError where a device is missing, or plan and model do not fit.
     TorchCompute(const Experiment& experiment, const RankSchedule& schedule, int rank, std::optional<Batches> batches,
-                 int workers);
+                 int workers, QueueOfDevice queues = {});
     /// All nodes of a plan in one process, with weights from a seed of their own.
     TorchCompute(const Experiment& experiment, const Plan& plan, Batches batches, std::uint64_t seed, int workers);
     ~TorchCompute() override;

@@ -110,6 +110,7 @@ void TorchCompute::move(const RankSchedule& schedule, const std::vector<NodeMove
         std::erase(self.lost, move.node);
         if (move.stage < 0) continue;
         node.emplace(empty_node(self.experiment, move.node, move.stage, schedule.plan.blocks[at(move.stage)]));
+        self.take_queue(move.node);
         if (move.from >= 0) set_state(move.node, given.at(move.stage));
     }
     follow(schedule);

@@ -23,7 +23,7 @@ class TorchPieceSums;
 
 struct TorchCompute::Implementation {
     Implementation(const Experiment& given, const RankSchedule& given_schedule, int given_rank,
-                   std::optional<Batches> given_batches, int workers)
+                   std::optional<Batches> given_batches, int workers, QueueOfDevice given_queues = {})
         : experiment(given),
           schedule(given_schedule),
           rank(given_rank),
@@ -33,9 +33,13 @@ struct TorchCompute::Implementation {
           sums(schedule.plan.stages.size()),
           steps(schedule.plan.stages.size(), 0),
           learning_rates(schedule.plan.stages.size(), 1),
+          queue_of_device(std::move(given_queues)),
+          queues(nodes.size()),
           sums_graph(prepare_blas() ? workers : 1, use_one_thread),
           graph(prepare_blas() ? workers : 1, use_one_thread) {
         if (batches) require_vocabulary(experiment, *batches);
+        for (std::size_t index = 0; index < nodes.size(); ++index)
+            if (nodes[index]) take_queue(static_cast<int>(index));
         keeps_inputs = skippipe::keeps_inputs(experiment);
         expect_microbatches();
     }
@@ -46,6 +50,12 @@ struct TorchCompute::Implementation {
         for (const auto& path : schedule.plan.paths)
             for (const int node : path.nodes)
                 if (schedule.rank_of[at(node)] == rank) microbatches[path.microbatch].path = path.nodes;
+    }
+
+    /// Of a node that is here from now on.
+    void take_queue(int index) {
+        auto& queue = queues.at(at(index));
+        if (!queue && queue_of_device) queue = queue_of_device(experiment.topology.nodes[at(index)].device);
     }
 
     NodeState& node(int index) { return nodes.at(at(index)).value(); }
@@ -124,6 +134,7 @@ struct TorchCompute::Implementation {
 
     void require_next(const ComputeTask& task, const MicrobatchState& state) const;
     void settle();
+    void wait_for_devices();
     void take_over(const std::vector<GradientResidual>& owed);
     void give_up_all();
     void take_path(int microbatch, MicrobatchState& state, const std::vector<NodeIndex>& path);
@@ -146,8 +157,11 @@ struct TorchCompute::Implementation {
     std::map<int, Residuals> residuals;           ///< of their messages from here
     GradientFeedback gradient_feedback;           ///< of planned reductions in int8
     std::unique_ptr<TorchPieceSums> piece_sums;   ///< of planned reductions
-    TaskGraph sums_graph;                         ///< reductions, beside operations
-    TaskGraph graph;                              ///< last: its threads end before what they work on
+    QueueOfDevice queue_of_device;
+    /// Of each node's device; null: work is done when a call returns.
+    std::vector<std::shared_ptr<DeviceQueue>> queues;
+    TaskGraph sums_graph;  ///< reductions, beside operations
+    TaskGraph graph;       ///< last: its threads end before what they work on
 };
 
 }  // namespace skippipe
