@@ -75,7 +75,10 @@ struct Score {
     std::optional<Distribution> jitter;  ///< where asked for; `score` leaves it empty
 };
 
-/// Evaluates, validates and bounds a plan. With violations of structure the times are 0.
-Score score(const Problem& problem, const Plan& plan);
+/// Bounds take several times as long as all else of a small plan's score.
+enum class Bounding { worked_out, left_out };
+/// Evaluates, validates and bounds a plan. With violations of structure the times are 0; without bounds bound and gap
+/// are.
+Score score(const Problem& problem, const Plan& plan, Bounding bounding = Bounding::worked_out);
 
 }  // namespace skippipe

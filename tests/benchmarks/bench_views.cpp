@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures of the window, one JSON line each: opening, idling, a frame of a large timeline, a drag frame of a large
-// topology; with --lists lists and timelines alone, with --stored records of 10,000 runs and of 10 M spans. Drawn
-// offscreen by the processor; figures of a frame are its thread's processor time, best of repeats.
+// Figures of the window, one JSON line each: opening, idling, a frame of a large timeline, frames of a large
+// canvas, the first plan after an edit; with --canvas the last two alone, with --lists lists and timelines, with
+// --stored records of 10,000 runs and of 10 M spans. Drawn offscreen by the processor; figures of a frame are its
+// thread's processor time, best of repeats.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -21,9 +22,12 @@
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTimer>
+#include <QWheelEvent>
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include "core/base/rng.h"
+#include "core/experiment/io.h"
 #include "plugins/planners/all.h"
 #include "tests/benchmarks/bench_views/stored_record.h"
 #include "views/runs/run_list.h"
@@ -45,6 +49,7 @@ double seconds_of(clockid_t clock) {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+double clock_s() { return seconds_of(CLOCK_MONOTONIC); }
 double thread_s() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 void print(const std::string& name, double value, const char* unit, double goal, const char* ceiling, int repeat) {
@@ -325,40 +330,104 @@ void mouse(QWidget& on, QEvent::Type type, QPoint at, Qt::MouseButton button, Qt
     QApplication::sendEvent(&on, &event);
 }
 
-void drag_frame() {
+/// Median and 95th percentile of what `move(i)` and the events after it take.
+void print_frames(const std::string& what, double goal_ms, const std::function<void(int)>& move) {
     constexpr int frames = 100;
+    std::vector<double> took;
+    for (int i = 0; i < frames; ++i) {
+        const double begin_s = thread_s();
+        move(i);
+        QApplication::processEvents();
+        took.push_back(thread_s() - begin_s);
+    }
+    std::sort(took.begin(), took.end());
+    print(what + " (median)", 1e3 * took[took.size() / 2], "ms", goal_ms, "Qt's rasteriser on one core", frames);
+    print(what + " (95th percentile)", 1e3 * took[took.size() * 95 / 100], "ms", goal_ms, "Qt's rasteriser on one core",
+          frames);
+}
+
+/// Nodes of 20 columns; with `regions`, a hull for 25 each, which fold by themselves far out.
+void canvas_frames(int nodes, int links, bool regions, double goal_ms) {
     Document document;
     SelectionModel selection;
     TopologyView view(document, selection, true);
     view.resize(1000, 700);
     view.show();
-    document.start_new(large_experiment(200, 800));
+    Experiment e = large_experiment(nodes, links);
+    for (int i = 0; regions && i < nodes; ++i) {
+        const std::string region = "r" + std::to_string(i / 100 * 4 + i % 20 / 5);
+        e.topology.nodes[static_cast<std::size_t>(i)].region = region;
+        if (i % 5 == 0 && i / 20 % 5 == 0) e.topology.regions.push_back({region, 0, 0});
+    }
+    document.start_new(e);
     run_events(200);
-    for (const int together : {1, 20, 200}) {
+    const auto name = fmt::format("canvas of {} nodes and {} links{}", nodes, links, regions ? " in regions" : "");
+    for (const int together : {1, 20, nodes}) {
         Selection selected;
-        for (int i = 0; i < together; ++i)
-            selected.nodes.insert("n" + std::to_string(together == 1 ? 105 : i < 100 ? 100 + i : i - 100));
+        for (int i = 0; i < together; ++i) selected.nodes.insert("n" + std::to_string((105 + i) % nodes));
         selection.select(selected);
         run_events(50);
         const QPoint from = view.mapFromScene(view.scene_model().node("n105")->pos());
         mouse(*view.viewport(), QEvent::MouseButtonPress, from, Qt::LeftButton, Qt::LeftButton);
-        std::vector<double> took;
-        for (int i = 0; i < frames; ++i) {
-            const double begin_s = thread_s();
+        print_frames(fmt::format("{}, a drag frame of {}", name, together), goal_ms, [&](int i) {
             const QPoint to = from + QPoint(static_cast<int>(60 * std::sin(0.2 * i)), 5 + i / 2);
             mouse(*view.viewport(), QEvent::MouseMove, to, Qt::NoButton, Qt::LeftButton);
-            QApplication::processEvents();
-            took.push_back(thread_s() - begin_s);
-        }
+        });
         mouse(*view.viewport(), QEvent::MouseButtonRelease, from, Qt::LeftButton, Qt::NoButton);
         run_events(50);
         document.undo_stack().undo();
-        std::sort(took.begin(), took.end());
-        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (median)",
-              1e3 * took[took.size() / 2], "ms", 8, "Qt's rasteriser on one core", frames);
-        print("topology of 200 nodes and 800 links, a drag frame of " + std::to_string(together) + " (95th percentile)",
-              1e3 * took[took.size() * 95 / 100], "ms", 8, "Qt's rasteriser on one core", frames);
     }
+    selection.select({});
+    const QPoint middle = view.viewport()->rect().center();
+    mouse(*view.viewport(), QEvent::MouseButtonPress, middle, Qt::MiddleButton, Qt::MiddleButton);
+    print_frames(name + ", the camera moves", goal_ms, [&](int i) {
+        const QPoint to = middle + QPoint(i % 2 ? 30 : -30, i % 4 < 2 ? 9 : -9);
+        mouse(*view.viewport(), QEvent::MouseMove, to, Qt::NoButton, Qt::MiddleButton);
+    });
+    mouse(*view.viewport(), QEvent::MouseButtonRelease, middle, Qt::MiddleButton, Qt::NoButton);
+    print_frames(name + ", a step of the wheel", goal_ms, [&](int i) {
+        const QPointF at = view.viewport()->rect().center();
+        QWheelEvent wheel(at, view.viewport()->mapToGlobal(at), {}, {0, i % 20 < 10 ? 120 : -120}, Qt::NoButton,
+                          Qt::NoModifier, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(view.viewport(), &wheel);
+    });
+}
+
+/// From an edit of the quick start, 20 nodes, to the first plan that is shown of it.
+void first_answer() {
+    constexpr int edits = 12;
+    PlannerRegistry planners;
+    register_planners(planners);
+    Document document;
+    document.start_new(load_experiment(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json").experiment);
+    PlanService plans(document, planners);
+    const auto took_ms = [&](const std::function<void(Experiment&)>& edit) {
+        bool answered = false;
+        const auto watching = QObject::connect(&plans, &PlanService::planned, [&] { answered = true; });
+        const double from_s = clock_s();
+        document.edit("edit", edit);
+        while (!answered && clock_s() < from_s + 10) QApplication::processEvents(QEventLoop::AllEvents, 5);
+        QObject::disconnect(watching);
+        return 1e3 * (clock_s() - from_s);
+    };
+    std::vector<double> carried, searched;
+    for (int i = 0; i < edits; ++i) {
+        carried.push_back(took_ms([](Experiment& e) { e.topology.links[3].latency_s *= 1.1; }));
+        searched.push_back(
+            took_ms([&](Experiment& e) { e.pipeline.stages = i % 2 ? 6 : 5, e.pipeline.stage_sizes.clear(); }));
+    }
+    for (auto* all : {&carried, &searched}) std::sort(all->begin(), all->end());
+    print("an edit of 20 nodes, first plan, by the clock (median)", carried[edits / 2], "ms", 100,
+          "15 ms are waited for the next edit", edits);
+    print("the same where the plan before no longer holds (median)", searched[edits / 2], "ms", 100,
+          "15 ms are waited for the next edit", edits);
+}
+
+void canvases() {
+    canvas_frames(200, 800, false, 8);
+    canvas_frames(500, 2'000, false, 16.7);
+    canvas_frames(500, 2'000, true, 16.7);
+    first_answer();
 }
 
 }  // namespace
@@ -377,13 +446,14 @@ int main(int argc, char** argv) {
         stored_spans(folder.path().toStdString(), 10'000'000, 1, 33);
         return 0;
     }
+    if (argc > 1 && std::strcmp(argv[1], "--canvas") == 0) return canvases(), 0;
     timeline_frame(100'000, 16, false);
     timeline_frame(1'000'000, 16, false);
     timeline_frame(1'000'000, 16, true);
     timeline_frame(10'000'000, 33, false);
     run_list();
     if (argc > 1 && std::strcmp(argv[1], "--lists") == 0) return 0;
-    drag_frame();
+    canvases();
     opening();
     idling();
     return 0;

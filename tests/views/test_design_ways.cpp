@@ -378,6 +378,16 @@ private Q_SLOTS:
         QTest::keyClicks(&palette()->line(), "select every");
         QTest::keyClick(&palette()->line(), Qt::Key_Return);
         QTRY_COMPARE(w->selection().now().nodes.size(), std::size_t{6});
+        QTRY_VERIFY(palette() == nullptr);
+        w->activateWindow();
+        w->design_page().canvas().setFocus();
+        QTRY_VERIFY(w->design_page().canvas().hasFocus());
+        QTest::keyClick(&w->design_page().canvas(), Qt::Key_F, Qt::ControlModifier);
+        QVERIFY(palette() != nullptr);
+        QCOMPARE(palette()->list().count(), 8);  // six nodes, two regions, no action
+        QTest::keyClicks(&palette()->line(), "node-2");
+        QTest::keyClick(&palette()->line(), Qt::Key_Return);
+        QTRY_COMPARE(w->selection().now().nodes, std::set<std::string>{"node-2"});
         const std::vector<PaletteEntry> entries{{"View", "Watch", "", {}}, {"Canvas", "Tidy up", "", {}}};
         QCOMPARE(find_entries(entries, "UP tidy"), std::vector<std::size_t>{1});
         QVERIFY(find_entries(entries, "nothing").empty());

@@ -13,7 +13,9 @@
 
 namespace skippipe {
 namespace {
-constexpr int delay_ms = 40;
+constexpr int delay_ms = 15;
+/// A first answer is searched for so long, by the clock, where the search itself takes more steps than these.
+constexpr double quick_seconds = 0.03;
 constexpr std::int64_t quick_steps = 1'000;
 /// From the plan before the edit, where that is better than what was found without it.
 constexpr std::int64_t steps_on = 2'000;
@@ -49,13 +51,13 @@ std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Plan&
 namespace {
 
 /// What `plan` is worth for `problem`.
-std::shared_ptr<PlanOutcome> outcome_of(Problem problem, Plan plan) {
+std::shared_ptr<PlanOutcome> outcome_of(Problem problem, Plan plan, Bounding bounding) {
     auto outcome = std::make_shared<PlanOutcome>();
     outcome->problem = std::move(problem);
     outcome->plan = std::move(plan);
     outcome->timeline = evaluate(outcome->problem, outcome->plan);
     outcome->idle = explain_idle(outcome->problem, outcome->plan, outcome->timeline);
-    outcome->score = score(outcome->problem, outcome->plan);
+    outcome->score = score(outcome->problem, outcome->plan, bounding);
     outcome->lanes = lanes_of(outcome->problem, outcome->plan, outcome->timeline, outcome->idle);
     outcome->has_plan = true;
     return outcome;
@@ -63,15 +65,17 @@ std::shared_ptr<PlanOutcome> outcome_of(Problem problem, Plan plan) {
 
 }  // namespace
 
-std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request) {
+std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request,
+                                       Bounding bounding) {
     Faults faults;
     try {
         auto problem = make_problem(experiment);
         auto plan = planner.plan(problem, request);
+        if (request.stop.stop_requested()) return std::make_shared<PlanOutcome>();
         if (!check_structure(problem, plan).empty())
             throw InputError("/pipeline/planner", planner.name() + " found no plan that can be executed", "",
                              "Choose another planner");
-        return outcome_of(std::move(problem), std::move(plan));
+        return outcome_of(std::move(problem), std::move(plan), bounding);
     } catch (const InputError& error) {
         faults = error.faults();
     } catch (const std::exception& error) {
@@ -87,7 +91,7 @@ std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const Plan
     if (!before.has_plan || problem.node_ids != before.problem.node_ids ||
         before.plan.planner != experiment.pipeline.planner || !check_structure(problem, before.plan).empty())
         return nullptr;
-    auto outcome = outcome_of(std::move(problem), before.plan);
+    auto outcome = outcome_of(std::move(problem), before.plan, Bounding::left_out);
     return check_plan(outcome->problem, outcome->plan, outcome->timeline).empty() ? outcome : nullptr;
 } catch (const std::exception&) {
     return nullptr;  // planning says what is wrong
@@ -175,17 +179,19 @@ std::shared_ptr<const PlanOutcome> PlanService::search(const Experiment& experim
         QMetaObject::invokeMethod(
             this, [this, first = std::move(first), serial] { deliver(first, serial, false); }, Qt::QueuedConnection);
     };
+    if (request.stop.stop_requested()) return nullptr;
     const auto kept = before ? carry_over(experiment, *before) : nullptr;
     const std::int64_t steps = request.steps;
     if (kept) {
         hand_over(kept);
     } else if (steps == 0 || steps > quick_steps) {
-        request.steps = quick_steps;
-        const auto quick = make_plan(experiment, planner, request);
+        PlanRequest soon = request;
+        soon.steps = 0;
+        soon.seconds = quick_seconds;
+        const auto quick = make_plan(experiment, planner, soon, Bounding::left_out);
         if (request.stop.stop_requested()) return nullptr;
         if (quick->has_plan) hand_over(quick);
     }
-    request.steps = steps;
     // Planners tell as often as they like, from any of their threads: a step of five percent is one event.
     request.progress = [this, serial, told = std::make_shared<std::atomic<int>>(0)](const PlanProgress& progress) {
         const int step = static_cast<int>(progress.fraction * progress_steps);

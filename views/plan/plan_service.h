@@ -24,7 +24,7 @@ struct PlanOutcome {
     Plan plan;
     Timeline timeline;
     IdleReport idle;
-    Score score;
+    Score score;  ///< of the quick answer without bounds
     std::shared_ptr<const TimelineData> lanes;
     std::vector<ReductionWhatIf> other_reductions;  ///< of the refined answer
     Faults faults;                                  ///< why there is no plan
@@ -88,8 +88,9 @@ private:
 
 /// Seed and steps of the experiment; threads never change the plan.
 PlanRequest request_for(const Experiment& experiment);
-/// Plans an experiment here and now. Never throws: faults say why there is no plan.
-std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request);
+/// Plans an experiment here and now. Never throws: faults say why there is no plan; none of both once it was to stop.
+std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request,
+                                       Bounding bounding = Bounding::worked_out);
 /// The same for a plan that is there already, of another state of the experiment with the same nodes; null where it is
 /// none of this one.
 std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before);

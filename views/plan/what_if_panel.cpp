@@ -251,7 +251,7 @@ void WhatIfPanel::ask() {
             PlanRequest request = request_for(other);
             request.steps = what_if_steps;
             request.stop = stop;
-            const auto outcome = make_plan(other, *planner, request);
+            const auto outcome = make_plan(other, *planner, request, Bounding::left_out);
             if (stop.stop_requested()) return;
             const double found =
                 outcome->has_plan && outcome->score.violations.empty() ? outcome->score.iteration_seconds : 0;

@@ -69,8 +69,7 @@ double nearest_two(std::vector<Point> places) {
 
 }  // namespace
 
-std::vector<Point> graphviz_layout(const Experiment& experiment) {
-    const auto& t = experiment.topology;
+std::vector<Point> graphviz_layout(const Topology& t) {
     Graph graph;
     std::map<std::string, Agnode_t*> ends;
     std::vector<Agnode_t*> vertices;

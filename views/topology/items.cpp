@@ -225,36 +225,40 @@ RegionItem::RegionItem(std::string id) : id_(std::move(id)) {
     setZValue(-2);
 }
 
+/// Half as wide as a node's disc, from a region's middle to `place`.
+QPolygonF RegionItem::band_to(QPointF place) {
+    const double length = std::hypot(place.x(), place.y());
+    if (length == 0) return {};
+    const QPointF aside = QPointF(place.y(), -place.x()) * (region_margin / 2 / length);
+    return {{aside, place + aside, place - aside, -aside, aside}};
+}
+
 void RegionItem::follow_nodes() {
     prepareGeometryChange();
-    if (!nodes.empty()) {
-        QPointF sum;
-        for (const auto* node : nodes) sum += node->pos();
-        setPos(sum / static_cast<double>(nodes.size()));
+    QPointF sum;
+    for (const auto* node : nodes) sum += node->pos();
+    if (!nodes.empty()) setPos(sum / static_cast<double>(nodes.size()));
+    std::vector<QPointF> places;
+    for (const auto* node : nodes) places.push_back(node->pos() - pos());
+    if (folded_ || places != places_ || area_.isEmpty()) {
+        places_ = std::move(places);
+        area_ = folded_ ? QPainterPath{} : area_of_places();
+        if (folded_) area_.addEllipse(QPointF(0, 0), folded_radius_px * pixel_, folded_radius_px * pixel_);
     }
+    follow_area();
+}
+
+/// Discs round the nodes and bands to their middle: one soft area whatever their order.
+QPainterPath RegionItem::area_of_places() const {
     QPainterPath path;
-    if (folded_) {
-        path.addEllipse(QPointF(0, 0), folded_radius_px * pixel_, folded_radius_px * pixel_);
-        area_ = path;
-        follow_area();
-        return;
-    }
-    if (nodes.empty())
+    if (places_.empty())
         path.addRoundedRect(-region_margin, -region_margin, 2 * region_margin, 2 * region_margin, 16, 16);
-    // Discs round the nodes and bands to their middle: one soft area whatever their order.
-    for (const auto* node : nodes) {
-        const QPointF place = node->pos() - pos();
+    for (const QPointF place : places_) {
         path.addEllipse(place, region_margin, region_margin);
-        if (nodes.size() == 1) continue;
-        QPainterPath band;
-        band.lineTo(place);
-        QPainterPathStroker stroker;
-        stroker.setWidth(region_margin);
-        path.addPath(stroker.createStroke(band));
+        path.addPolygon(band_to(place));
     }
     path.setFillRule(Qt::WindingFill);
-    area_ = nodes.size() > 8 ? path : path.simplified();
-    follow_area();
+    return places_.size() > most_joined ? path : path.simplified();
 }
 
 void RegionItem::follow_area() {
@@ -270,6 +274,7 @@ bool RegionItem::fold(bool folded, double zoom) {
     if (folded == folded_ && (!folded || pixel == pixel_)) return false;
     folded_ = folded;
     pixel_ = pixel;
+    area_.clear();
     setZValue(folded ? 2 : -2);  // as its nodes
     for (auto* node : nodes) {
         node->setVisible(!folded);
@@ -334,7 +339,12 @@ void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
                     : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
                                                 : Qt::NoPen);
     painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
-    painter->drawPath(area_);
+    if (places_.size() <= most_joined || painter->pen().style() != Qt::NoPen) return painter->drawPath(area_);
+    // The same area, in less than half the time.
+    for (const QPointF place : places_) {
+        painter->drawEllipse(place, region_margin, region_margin);
+        painter->drawConvexPolygon(band_to(place));
+    }
 }
 
 RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region), has_handle_(has_handle) {

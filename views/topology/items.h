@@ -111,7 +111,12 @@ public:
 private:
     void paint_folded(QPainter& painter) const;
     void follow_area();
+    QPainterPath area_of_places() const;
+    static QPolygonF band_to(QPointF place);
+    static constexpr std::size_t most_joined = 8;  ///< discs whose outline is one line; of more it takes too long
+
     std::string id_;
+    std::vector<QPointF> places_;  ///< of the nodes, from the middle
     QPainterPath area_;
     bool folded_ = false;
     double pixel_ = 1;

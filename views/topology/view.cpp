@@ -44,6 +44,7 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     setMouseTracking(true);
     setAcceptDrops(editable);  // devices; files are the window's
     setBackgroundBrush(theme().surface);
+    layouts_.setMaxThreadCount(1);  // Graphviz is not for several threads
     sharp_again_.setSingleShot(true);
     sharp_again_.setInterval(120);
     connect(&sharp_again_, &QTimer::timeout, this, [this] {
@@ -72,6 +73,8 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     connect(&document, &Document::changed, map_, &MiniMap::follow);
     make_actions();
 }
+
+TopologyView::~TopologyView() { layouts_.waitForDone(); }
 
 void TopologyView::scrollContentsBy(int dx, int dy) {
     QGraphicsView::scrollContentsBy(dx, dy);

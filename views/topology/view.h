@@ -2,6 +2,7 @@
 #pragma once
 #include <QGraphicsView>
 #include <QPixmap>
+#include <QThreadPool>
 #include <QTimer>
 
 #include "views/topology/layouts.h"
@@ -20,6 +21,7 @@ class TopologyView : public QGraphicsView {
     Q_OBJECT
 public:
     TopologyView(Document& document, SelectionModel& selection, bool editable, QWidget* parent = nullptr);
+    ~TopologyView() override;
 
     /// What a device of the palette is dragged as: its name.
     static constexpr const char* device_mime = "application/x-skippipe-device";
@@ -44,7 +46,7 @@ public:
     void tidy_up();
     /// Every region where it is in the world, whose map is shown then.
     void lay_out_on_map();
-    /// Linked nodes near each other.
+    /// Linked nodes near each other, once Graphviz is done beside the window.
     void lay_out_by_graphviz();
     /// A column a stage of the plan.
     void lay_out_by_stage();
@@ -90,6 +92,7 @@ protected:
 private:
     void magnify(double zoom);
     void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
+    void take_layout(const Topology& of, const std::vector<Point>& places);
     void add_node_at(QPointF place, const Device* device = nullptr);
     void add_node_in(Point at, const std::string& region, const Device* device);
     std::string region_of_selection() const;
@@ -118,6 +121,7 @@ private:
     TopologyScene scene_;
     MiniMap* map_ = nullptr;
     QTimer sharp_again_;
+    QThreadPool layouts_;
     std::optional<Still> still_;
     QString words_shown_;  ///< of the selected stage's reduction
     QPoint pan_from_;

@@ -214,10 +214,24 @@ void TopologyView::lay_out_on_map() {
 }
 
 void TopologyView::lay_out_by_graphviz() {
-    if (document_.experiment().topology.nodes.empty()) return;
-    const auto places = graphviz_layout(document_.experiment());
+    const auto& topology = document_.experiment().topology;
+    if (topology.nodes.empty() || layouts_.activeThreadCount() > 0) return;
+    Q_EMIT told(tr("Graphviz lays it out…"));
+    layouts_.start([this, topology] {
+        QMetaObject::invokeMethod(
+            this, [this, topology, places = graphviz_layout(topology)] { take_layout(topology, places); },
+            Qt::QueuedConnection);
+    });
+}
+
+void TopologyView::take_layout(const Topology& of, const std::vector<Point>& places) {
     if (places.empty()) return Q_EMIT told(tr("Graphviz cannot lay it out: install the package graphviz"));
+    const auto& now = document_.experiment().topology.nodes;
+    if (!std::equal(now.begin(), now.end(), of.nodes.begin(), of.nodes.end(),
+                    [](const Node& a, const Node& b) { return a.id == b.id; }))
+        return Q_EMIT told(tr("Nodes came or went while Graphviz laid them out: do it again"));
     lay_out(tr("Lay out by Graphviz"), places, false);
+    Q_EMIT told({});
 }
 
 void TopologyView::lay_out_by_stage() {

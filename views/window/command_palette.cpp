@@ -30,12 +30,12 @@ std::vector<std::size_t> find_entries(const std::vector<PaletteEntry>& entries, 
     return found;
 }
 
-CommandPalette::CommandPalette(std::vector<PaletteEntry> entries, QWidget* parent)
+CommandPalette::CommandPalette(std::vector<PaletteEntry> entries, const QString& hint, QWidget* parent)
     : QDialog(parent, Qt::Popup), entries_(std::move(entries)), line_(new QLineEdit), list_(new QListWidget) {
     setObjectName("command_palette");
     setAttribute(Qt::WA_DeleteOnClose);
     setAccessibleName(tr("Find an action or a node"));
-    line_->setPlaceholderText(tr("An action, a node, a region"));
+    line_->setPlaceholderText(hint);
     line_->setAccessibleName(tr("What to find"));
     line_->installEventFilter(this);
     list_->setAccessibleName(tr("Found"));

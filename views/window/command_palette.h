@@ -19,11 +19,12 @@ struct PaletteEntry {
 /// begin with the text first, then in their order.
 std::vector<std::size_t> find_entries(const std::vector<PaletteEntry>& entries, const QString& text);
 
-/// A line to type into and what it finds: Up and Down choose, Enter does it, Esc or a click beside it leaves.
+/// A line to type into (`hint` while it is empty) and what it finds: Up and Down choose, Enter does it, Esc or a click
+/// beside it leaves.
 class CommandPalette : public QDialog {
     Q_OBJECT
 public:
-    CommandPalette(std::vector<PaletteEntry> entries, QWidget* parent = nullptr);
+    CommandPalette(std::vector<PaletteEntry> entries, const QString& hint, QWidget* parent = nullptr);
     QLineEdit& line() { return *line_; }
     QListWidget& list() { return *list_; }
 

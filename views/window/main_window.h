@@ -22,6 +22,7 @@
 #include "views/runs/run_feed.h"
 #include "views/runs/sweeper.h"
 #include "views/window/banner.h"
+#include "views/window/command_palette.h"
 #include "views/window/design_page.h"
 #include "views/window/key_bindings.h"
 #include "views/window/top_bar.h"
@@ -126,7 +127,9 @@ private:
     bool may_leave_run();
     void store_layout() const;
     QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
-    void show_command_palette();
+    enum class Finds { everything, places };
+    std::vector<PaletteEntry> possible_actions();
+    void show_command_palette(Finds finds);
     void show_cheat_sheet();
     void gather_keys();
     void ask_report();

@@ -8,7 +8,6 @@
 
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
-#include "views/window/command_palette.h"
 #include "views/window/key_sheet.h"
 #include "views/window/main_window.h"
 
@@ -133,12 +132,19 @@ void MainWindow::make_actions() {
     add_action(*run, tr("Measure this machine"), QKeySequence(Qt::CTRL | Qt::Key_M), [this] { measure(); });
     auto* help = menuBar()->addMenu(tr("&Help"));
     add_action(*help, tr("Find an action or a node…"), QKeySequence(Qt::CTRL | Qt::Key_K),
-               [this] { show_command_palette(); });
+               [this] { show_command_palette(Finds::everything); });
+    auto* find = new QAction(tr("Find a node or region…"), &design_->canvas());
+    find->setShortcut(QKeySequence::Find);
+    find->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    find->setProperty("group", tr("Canvas"));
+    connect(find, &QAction::triggered, this, [this] { show_command_palette(Finds::places); });
+    design_->canvas().addAction(find);
+    design_->addAction(find);  // wherever in Design the keys are
     add_action(*help, tr("Keys…"), QKeySequence(Qt::Key_Question), [this] { show_cheat_sheet(); });
 }
 
-/// Every action that can be done now, and every node and region.
-void MainWindow::show_command_palette() {
+/// Every action that can be done now.
+std::vector<PaletteEntry> MainWindow::possible_actions() {
     std::vector<PaletteEntry> entries;
     for (const auto* widget : {static_cast<const QWidget*>(this), static_cast<const QWidget*>(&design_->canvas())})
         for (auto* action : widget->actions())
@@ -149,6 +155,12 @@ void MainWindow::show_command_palette() {
                                        if (canvas) show_workspace(design);
                                        if (action != nullptr) action->trigger();
                                    }});
+    return entries;
+}
+
+void MainWindow::show_command_palette(Finds finds) {
+    std::vector<PaletteEntry> entries;
+    if (finds == Finds::everything) entries = possible_actions();
     const auto go = [this](Selection to) {
         return [this, to] {
             show_workspace(design);
@@ -160,7 +172,8 @@ void MainWindow::show_command_palette() {
         entries.push_back({tr("Node"), QString::fromStdString(node.id), {}, go({.nodes = {node.id}})});
     for (const auto& region : document_.experiment().topology.regions)
         entries.push_back({tr("Region"), QString::fromStdString(region.id), {}, go({.regions = {region.id}})});
-    auto* palette = new CommandPalette(std::move(entries), this);
+    auto* palette = new CommandPalette(
+        std::move(entries), finds == Finds::places ? tr("A node, a region") : tr("An action, a node, a region"), this);
     palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, size::bar + size::row)));
     palette->show();
 }

@@ -141,8 +141,10 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     show(figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"),
                 QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
          0);
-    show(figure(tr("Bound"), duration(s.lower_bound_seconds)), 4);
-    show(tr("%1 above the bound").arg(percent(s.gap)), 1);
+    if (s.lower_bound_seconds > 0) {
+        show(figure(tr("Bound"), duration(s.lower_bound_seconds)), 4);
+        show(tr("%1 above the bound").arg(percent(s.gap)), 1);
+    }
     show(figure(tr("Idle"), percent(s.idle_fraction)), 3);
     show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
     const Experiment& e = document_.experiment();
