@@ -66,7 +66,9 @@ private Q_SLOTS:
     void a_region_is_folded_and_unfolded() {
         Canvas c(row_of_regions({"a", "b", "c"}));
         c.selection.select({.nodes = {"node-2"}});
+        const QPainterPath unfolded = c.region("a")->shape();
         QTest::keyClick(&c.view, Qt::Key_X);
+        QVERIFY(c.region("a")->shape() != unfolded);
         QVERIFY(c.region("a")->is_folded() && !c.region("b")->is_folded());
         QVERIFY(!c.node("node-1")->isVisible() && c.node("node-4")->isVisible());
         QVERIFY2(c.selection.now().nodes.contains("node-2"), "what is hidden stays selected");
@@ -90,6 +92,7 @@ private Q_SLOTS:
         const QPoint at = c.view.mapFromScene(c.region("a")->pos());
         QTest::mouseDClick(c.view.viewport(), Qt::LeftButton, {}, at);
         QVERIFY(!c.region("a")->is_folded() && c.node("node-1")->isVisible());
+        QCOMPARE(c.region("a")->shape(), unfolded);
         QCOMPARE(c.document.experiment().topology.nodes.size(), before.topology.nodes.size());
         c.selection.select({});
         QTest::keyClick(&c.view, Qt::Key_X);
@@ -177,6 +180,32 @@ private Q_SLOTS:
         c.document.undo_stack().undo();
         c.document.undo_stack().undo();
         QVERIFY(c.document.experiment() == e);
+    }
+
+    /// The areas of large regions are painted part by part: the same picture as their outline, but for its rim.
+    void large_regions_are_painted_as_their_outline() {
+        Experiment e;
+        e.topology.regions.push_back({"r", 0, 0});
+        for (int i = 0; i < 14; ++i) add_node(e, {80.0 * (i % 5), 70.0 * (i / 5) + 9 * i}, "r");
+        Canvas c(e);
+        const QRectF bounds = c.region("r")->boundingRect();
+        const auto picture = [&](const auto& paint) {
+            QImage image(bounds.size().toSize(), QImage::Format_RGB32);
+            image.fill(Qt::red);
+            QPainter painter(&image);
+            painter.translate(-bounds.topLeft());
+            paint(painter);
+            return image;
+        };
+        const QImage parts = picture([&](QPainter& p) { c.region("r")->paint(&p, nullptr, nullptr); });
+        const QRgb ground = parts.pixel((-bounds.topLeft()).toPoint());
+        const QImage outline =
+            picture([&](QPainter& p) { p.fillPath(c.region("r")->shape(), QColor::fromRgb(ground)); });
+        int differ = 0;
+        for (int y = 0; y < parts.height(); ++y)
+            for (int x = 0; x < parts.width(); ++x) differ += parts.pixel(x, y) != outline.pixel(x, y);
+        QVERIFY(ground != QColor(Qt::red).rgb());
+        QVERIFY2(differ < 2 * (parts.width() + parts.height()), qPrintable(QString::number(differ)));
     }
 
     void graphviz_puts_near_what_is_linked() {

@@ -12,6 +12,7 @@
 namespace skippipe {
 namespace {
 
+constexpr std::size_t most_settled = 200;
 constexpr double spacing = 80;     // of nodes beside each other
 constexpr double block_gap = 110;  // between the outer nodes of two regions: both areas and a name
 constexpr std::size_t most_on_circle = 24;
@@ -104,6 +105,29 @@ void push_apart(std::vector<LaidBlock>& blocks) {
     set_in_rows(blocks);
 }
 
+bool cover(const LaidBlock& a, const LaidBlock& b) {
+    return std::abs(a.middle.x - b.middle.x) < a.half_width() + b.half_width() &&
+           std::abs(a.middle.y - b.middle.y) < a.half_height() + b.half_height();
+}
+
+/// One after the other to the nearest place that none before it covers: neighbours stay round each other. Many are
+/// pushed apart instead, which takes less time.
+void settle(std::vector<LaidBlock>& blocks) {
+    if (blocks.size() > most_settled) return push_apart(blocks);
+    for (auto block = blocks.begin(); block != blocks.end(); ++block) {
+        const Point wanted = block->middle;
+        const auto covered = [&] {
+            return std::any_of(blocks.begin(), block, [&](const LaidBlock& before) { return cover(before, *block); });
+        };
+        constexpr double step = 8;
+        constexpr int directions = 24;
+        for (int i = 0; covered(); ++i) {
+            const double away = step * (1 + i / directions), angle = 2 * std::numbers::pi * i / directions;
+            block->middle = {wanted.x + away * std::cos(angle), wanted.y + away * std::sin(angle)};
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<Point> circle_layout(const Experiment& experiment) {
@@ -159,7 +183,7 @@ MapLayout map_layout(const Experiment& experiment,
             by_region[t.nodes[i].region].push_back(i);
     }
     for (auto& [region, nodes] : by_region) add(region, std::move(nodes));
-    push_apart(blocks);
+    settle(blocks);
     for (const auto& block : blocks)
         for (std::size_t i = 0; i < block.nodes.size(); ++i) layout.places[block.nodes[i]] = block.place(i);
     return layout;
