@@ -391,6 +391,9 @@ private Q_SLOTS:
         const std::vector<PaletteEntry> entries{{"View", "Watch", "", {}}, {"Canvas", "Tidy up", "", {}}};
         QCOMPARE(find_entries(entries, "UP tidy"), std::vector<std::size_t>{1});
         QVERIFY(find_entries(entries, "nothing").empty());
+        const std::vector<PaletteEntry> places{
+            {"Region", "Iowa", "", {}}, {"Region", "London", "", {}}, {"Region", "on Sea", "", {}}};
+        QCOMPARE(find_entries(places, "on"), (std::vector<std::size_t>{2, 1, 0}));
     }
 
     void problems_are_mended_by_a_button() {

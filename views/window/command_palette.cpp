@@ -24,9 +24,11 @@ std::vector<std::size_t> find_entries(const std::vector<PaletteEntry>& entries, 
                         [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); }))
             found.push_back(i);
     }
-    std::stable_partition(found.begin(), found.end(), [&](std::size_t i) {
-        return entries[i].words.startsWith(text.trimmed(), Qt::CaseInsensitive);
-    });
+    const auto rank = [&, wanted = text.trimmed()](std::size_t i) {
+        const auto at = entries[i].words.indexOf(wanted, 0, Qt::CaseInsensitive);
+        return at == 0 ? 0 : at > 0 ? 1 : 2;
+    };
+    std::stable_sort(found.begin(), found.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
     return found;
 }
 
@@ -46,7 +48,6 @@ CommandPalette::CommandPalette(std::vector<PaletteEntry> entries, const QString&
     column->setSpacing(size::unit);
     column->addWidget(line_);
     column->addWidget(list_);
-    resize(palette_width, size::row * palette_rows);
     connect(line_, &QLineEdit::textChanged, this, &CommandPalette::show_found);
     connect(list_, &QListWidget::itemClicked, this, &CommandPalette::run);
     show_found();
@@ -64,6 +65,12 @@ void CommandPalette::show_found() {
         item->setData(Qt::UserRole, static_cast<qulonglong>(i));
     }
     list_->setCurrentRow(0);
+    // As high as what was found.
+    const int rows = std::min(list_->count(), palette_rows);
+    list_->setFixedHeight(rows * std::max(0, list_->sizeHintForRow(0)) + 2 * list_->frameWidth());
+    list_->setVisible(rows > 0);
+    adjustSize();
+    resize(palette_width, sizeHint().height());
 }
 
 void CommandPalette::run() {

@@ -16,7 +16,7 @@ struct PaletteEntry {
 };
 
 /// Places in `entries` of those that have every word of `text`, in any order and case: where the entry's own words
-/// begin with the text first, then in their order.
+/// begin with the text first, then where they have it, then the others, each in their order.
 std::vector<std::size_t> find_entries(const std::vector<PaletteEntry>& entries, const QString& text);
 
 /// A line to type into (`hint` while it is empty) and what it finds: Up and Down choose, Enter does it, Esc or a click

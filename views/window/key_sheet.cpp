@@ -52,13 +52,14 @@ KeySheet::KeySheet(KeyBindings& bindings, QWidget* parent)
       table_(new QTableWidget(0, 3)),
       told_(words_label(tr("Double-click keys to choose others, Del takes an action's keys away"), "secondary")) {
     setWindowTitle(tr("Keys"));
-    resize(560, 640);
+    resize(720, 640);
     table_->setHorizontalHeaderLabels({tr("Where"), tr("What"), tr("Keys")});
     make_plain(*table_, tr("Keys"));
     table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setItemDelegateForColumn(
         keys_column, new KeysDelegate(this, [this](int row, const QKeySequence& keys) { take(row, keys); }));
+    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
     auto* reset = new QPushButton(tr("Reset all"));
