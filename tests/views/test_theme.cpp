@@ -51,6 +51,13 @@ private Q_SLOTS:
         }
     }
 
+    void nothing_moves_by_itself() {
+        for (const bool dark : {false, true}) {
+            apply_theme(*qApp, dark);
+            QCOMPARE(QApplication::style()->styleHint(QStyle::SH_Widget_Animation_Duration), 0);
+        }
+    }
+
     void contrasts_are_enough() {
         for (const Theme* t : {&Theme::light(), &Theme::dark_theme()}) {
             for (const QColor& back : {t->surface, t->surface_2})

@@ -10,11 +10,20 @@
 #include <QDBusMessage>
 #include <QDBusVariant>
 #include <QPalette>
-#include <QStyleFactory>
+#include <QProxyStyle>
 #include <QToolTip>
 
 namespace skippipe {
 namespace {
+/// Nothing in the window moves by itself, for those whom motion disturbs and for everybody else.
+class StillStyle : public QProxyStyle {
+public:
+    StillStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
+    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                  QStyleHintReturn* more) const override {
+        return hint == SH_Widget_Animation_Duration ? 0 : QProxyStyle::styleHint(hint, option, widget, more);
+    }
+};
 
 const Theme* current = &Theme::light();
 
@@ -174,7 +183,7 @@ bool desktop_prefers_dark() {
 void apply_theme(QApplication& application, bool dark) {
     first_palette_is_dark();
     current = dark ? &Theme::dark_theme() : &Theme::light();
-    QApplication::setStyle(QStyleFactory::create("Fusion"));
+    QApplication::setStyle(new StillStyle);  // the application keeps it
     QFont font = QApplication::font();
     font.setPixelSize(size::body_text);
     font.setStyleHint(QFont::SansSerif);
