@@ -6,6 +6,7 @@
 
 #include <QDir>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -29,6 +30,9 @@ public:
         if (verb == "path") return add_path(words);
         if (verb == "order") return set_order(words);
         if (verb == "split") return plan_.split_backward = true, "";
+        if (verb == "again") return run_again(words);
+        if (verb == "takes-up") return take_up(words);
+        if (verb == "begin") return begin(words);
         if (verb == "arrive" || verb == "end") return put_in(verb == "end", words);
         if (verb == "waiting") return waiting(words);
         throw std::runtime_error("what is \"" + verb + "\"?");
@@ -40,7 +44,54 @@ private:
 
     static Operation operation(const std::string& text) {
         const std::string kinds = "FLBIW";
-        return {static_cast<OpKind>(kinds.find(text.at(0))), MicrobatchIndex(std::stoi(text.substr(1)))};
+        const bool again = text.ends_with("#1");
+        return {static_cast<OpKind>(kinds.find(text.at(0))), MicrobatchIndex(std::stoi(text.substr(1))),
+                static_cast<std::uint8_t>(again ? 1 : 0)};
+    }
+
+    /// "again 0: 1 3": in the rest of an iteration these steps of the microbatch run once more. "again -": none does.
+    std::string run_again(std::istringstream& words) {
+        std::string word;
+        words >> word;
+        auto& steps = again_.emplace()[word == "-" ? -1 : std::stoi(word)];
+        for (int step = 0; words >> step;) steps.push_back(step);
+        return "";
+    }
+
+    /// "takes-up A 1 F0": held so far, and what it runs.
+    std::string take_up(std::istringstream& words) {
+        std::string at, runs;
+        words >> at;
+        auto& rest = rests_[node(at)];
+        words >> rest.held;
+        if (words >> runs) rest.running = operation(runs);
+        return "";
+    }
+
+    /// "begin A": it dispatches what it has taken up.
+    std::string begin(std::istringstream& words) {
+        std::string at;
+        words >> at;
+        return described(machine(node(at)).begin(number_));
+    }
+
+    /// The routes of a whole iteration, or of a rest.
+    RouteTable routes() const {
+        if (!again_) return RouteTable(plan_);
+        Residual residual;
+        std::vector<NodeIndex> nodes;
+        residual.length = static_cast<int>(plan_.paths.front().nodes.size());
+        residual.split_backward = plan_.split_backward;
+        for (const auto& path : plan_.paths) {
+            residual.microbatches.push_back(path.microbatch);
+            residual.begin.push_back(Residual::Begin::underway);
+            nodes.insert(nodes.end(), path.nodes.begin(), path.nodes.end());
+            const auto steps = again_->find(path.microbatch);
+            for (int step = 0; step < residual.steps(); ++step)
+                residual.redo.push_back(
+                    steps != again_->end() && std::count(steps->second.begin(), steps->second.end(), step) > 0 ? 1 : 0);
+        }
+        return RouteTable(residual, nodes);
     }
 
     /// "nodes D:3 A:1": name and memory.
@@ -76,11 +127,11 @@ private:
     }
 
     NodeMachine& machine(int node) {
-        if (!routes_) routes_.emplace(plan_);
+        if (!routes_) routes_.emplace(routes());
         const auto& order = orders_.at(static_cast<std::size_t>(node));
         return machines_
             .try_emplace(node, node, memory_.at(static_cast<std::size_t>(node)), order.has_value(),
-                         order.value_or(std::vector<Operation>{}), *routes_)
+                         order.value_or(std::vector<Operation>{}), *routes_, rests_[node])
             .first->second;
     }
 
@@ -92,13 +143,16 @@ private:
         const NodeInput input{ended ? NodeInput::Kind::end : NodeInput::Kind::arrive, operation(what), time_s,
                               number_++};
         try {
-            std::string text;
-            for (const auto& action : machine(node(at)).handle(input, number_))
-                text += (text.empty() ? "" : "; ") + describe(action);
-            return text.empty() ? "nothing" : text;
+            return described(machine(node(at)).handle(input, number_));
         } catch (const std::logic_error& error) {
             return std::string("refused: ") + error.what();
         }
+    }
+
+    std::string described(const std::vector<NodeAction>& actions) const {
+        std::string text;
+        for (const auto& action : actions) text += (text.empty() ? "" : "; ") + describe(action);
+        return text.empty() ? "nothing" : text;
     }
 
     std::string describe(const NodeAction& action) const {
@@ -115,6 +169,7 @@ private:
         std::string at, text;
         words >> at;
         for (const auto& waiting : machine(node(at)).waiting()) text += to_string(waiting.operation) + " ";
+        for (const auto& parked : machine(node(at)).parked()) text += "(" + to_string(parked.operation) + ") ";
         const auto& running = machine(node(at)).running();
         return text + "held " + std::to_string(machine(node(at)).held()) + " runs " +
                (running ? to_string(*running) : "nothing");
@@ -126,6 +181,8 @@ private:
     std::vector<int> memory_;
     std::vector<std::optional<std::vector<Operation>>> orders_;
     std::optional<RouteTable> routes_;
+    std::optional<std::map<int, std::vector<int>>> again_;  ///< by microbatch, where this is a rest
+    std::map<int, NodeRest> rests_;
     std::map<int, NodeMachine> machines_;
     std::uint64_t number_ = 0;
 };
