@@ -19,6 +19,7 @@
 #include "core/device/nccl_api.h"
 #include "core/engine/devices.h"
 #include "core/engine/launch.h"
+#include "core/engine/way_on.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "plugins/planners/all.h"
@@ -133,7 +134,7 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
                 if (rendezvous.waits_to_be_taken_in()) std::quick_exit(0);  // the run is over
                 if (!others || !others->lose(loss)) end_after_loss(worker, loss, work, schedule);
             },
-            5);
+            borne_silence_s(work.experiment.recovery));
         const bool by_lanes = schedule.transfer_order == TransferOrder::lanes;
         GlooTransport control(rendezvous, by_lanes ? without_transfers(schedule) : schedule);
         connected = &control;

@@ -119,6 +119,11 @@ WayOn way_on(const Problem& problem, const RankSchedule& everybody, const Recove
     return way;
 }
 
+double borne_silence_s(const Recovery& recovery) {
+    constexpr double least_s = 5;
+    return std::max(least_s, recovery.deadline_s);
+}
+
 double longest_wait_s(const Recovery& recovery, const std::vector<Failure>& failures) {
     double longest_s = 0;
     for (const auto& failure : failures)

@@ -44,6 +44,10 @@ bool never_comes(const RankSchedule& everybody, int stage, const std::vector<int
 /// and who a crash or the loss of a stage kills comes back when the document says.
 double longest_wait_s(const Recovery& recovery, const std::vector<Failure>& failures);
 
+/// How long a rank's heart may be silent under the wall clock until it is believed to be lost: the document's deadline,
+/// and no less than a busy machine needs to come round to every process.
+double borne_silence_s(const Recovery& recovery);
+
 /// That nobody has come for a stage that all have waited for so long.
 InputError nobody_came(const Problem& problem, const RankSchedule& everybody, int stage, double waited_s);
 

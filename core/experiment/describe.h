@@ -398,9 +398,14 @@ void describe(V& v, T& r) {
            .max = 100,
            .above_min = true});
     v("heartbeat_s", r.heartbeat_s,
-      Info{.doc = "A node says so often that it is there", .unit = "s", .min = 0, .max = 3600, .above_min = true});
+      Info{.doc = "A node says so often that it is there; ranks under the wall clock do every 0.2 s",
+           .unit = "s",
+           .min = 0,
+           .max = 3600,
+           .above_min = true});
     v("deadline_s", r.deadline_s,
-      Info{.doc = "A node is taken for lost so long after its last word; more than the time between heartbeats",
+      Info{.doc = "A node is taken for lost so long after its last word; more than the time between heartbeats. Under "
+                  "the wall clock at least 5 s",
            .unit = "s",
            .min = 0,
            .max = 86400,

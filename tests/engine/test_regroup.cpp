@@ -219,6 +219,8 @@ private Q_SLOTS:
         QCOMPARE(longest_wait_s({}, {lasting(stage_loss), lasting(crash)}), 650.0);
         QCOMPARE(longest_wait_s({}, {lasting(slow_down), lasting(link_cut), lasting(jitter)}), 600.0);
         QCOMPARE(longest_wait_s({.wait_s = 0}, {}), 0.0);
+        QCOMPARE(borne_silence_s({}), 5.0);  // what the virtual clock has is too short for real processes
+        QCOMPARE(borne_silence_s({.deadline_s = 12}), 12.0);
         QCOMPARE(longest_wait_s({.wait_s = 0}, {lasting(crash)}), 50.0);
     }
 
