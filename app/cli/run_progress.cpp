@@ -53,6 +53,12 @@ public:
             std::cout << fmt::format("iteration {}: {}\n", m.iteration + 1, describe(m.report, self->problem_))
                       << std::flush;
         };
+        progress.rejoined = [self](const protocol::Rejoined& m) {
+            if (!self->terminal_ && ++self->recoveries_ > 20) return;
+            self->clear();
+            std::cout << fmt::format("iteration {}: {}\n", m.iteration + 1, describe(m.report, self->problem_))
+                      << std::flush;
+        };
         progress.went_back = [self](const protocol::WentBack& m) {
             self->clear();
             std::cout << describe(m) << std::endl;
@@ -126,6 +132,7 @@ RunProgress json_progress() {
     };
     progress.iterated = [](const protocol::Iterated& m) {
         nlohmann::ordered_json line{{"iteration", m.iteration}, {"iteration_seconds", m.iteration_s}};
+        line["stage_tokens"] = m.result.stage_tokens;
         if (m.result.tokens > 0) line["loss"] = m.result.loss_sum_nats / static_cast<double>(m.result.tokens);
         print_line(line);
     };
@@ -141,6 +148,12 @@ RunProgress json_progress() {
                     {"lost_gradients", r.lost_gradients},
                     {"dropped_microbatches", r.dropped},
                     {"begun_again", !r.abandoned.empty()}});
+    };
+    progress.rejoined = [](const protocol::Rejoined& m) {
+        print_line({{"iteration", m.iteration},
+                    {"back_s", m.at_s},
+                    {"joined_nodes", m.report.nodes},
+                    {"refetching_s", m.report.refetching_s}});
     };
     progress.went_back = [](const protocol::WentBack& m) {
         print_line({{"went_back_to", m.position.iterations_done},

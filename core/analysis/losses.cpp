@@ -53,6 +53,15 @@ std::vector<Loss> losses_of(const std::vector<Metric>& metrics) {
     return losses;
 }
 
+std::vector<Refetch> refetches_of(const std::vector<Metric>& metrics) {
+    std::map<int, double> seconds;
+    for (const auto& metric : metrics)
+        if (metric.name == "refetching_s") seconds[metric.iteration] = metric.value;
+    std::vector<Refetch> refetches;
+    for (const auto& [iteration, lasted_s] : seconds) refetches.push_back({iteration, lasted_s});
+    return refetches;
+}
+
 std::vector<LostTime> lost_times_of(const std::vector<Metric>& metrics) {
     std::map<int, double> begins_s;  // of each iteration, for the last time
     std::map<int, int> again;
@@ -96,6 +105,8 @@ LossAccount account_losses(const std::vector<Metric>& metrics, double predicted_
         disturbed.insert(loss.iteration);
         if (loss.begun_again) begun_again.insert(loss.iteration);
     }
+    for (const auto& metric : metrics)
+        if (metric.name == "refetching_s") account.refetching_s += metric.value;
     account.iterations = static_cast<int>(disturbed.size());
     account.begun_again = static_cast<int>(begun_again.size());
     if (disturbed.empty()) return account;

@@ -25,6 +25,16 @@ struct Loss {
 /// By time, from the metrics in the order in which they were recorded.
 std::vector<Loss> losses_of(const std::vector<Metric>& metrics);
 
+/// Nodes that came back fetched weights and AdamW's state, side by side, or their stage started anew.
+struct Refetch {
+    int iteration = 0;   ///< the first with them
+    double seconds = 0;  ///< until all of them had what they need: network time, or where ranks met anew time there
+    bool operator==(const Refetch&) const = default;
+};
+
+/// By iteration; of an iteration that was begun again, or gone back to, the last of them.
+std::vector<Refetch> refetches_of(const std::vector<Metric>& metrics);
+
 /// Network time from the run's start in which no iteration ran that counts: from the end of one to where the next one
 /// was begun for the last time.
 struct LostTime {
@@ -47,6 +57,7 @@ struct LossAccount {
     int begun_again = 0;
     double detection_s = 0;   ///< network time, summed over losses
     double replanning_s = 0;  ///< machine time
+    double refetching_s = 0;  ///< until those who came back had weights and AdamW's state
     double recovery_s = 0;    ///< of losses after which ranks met anew
     int redone_operations = 0;
     int lost_gradients = 0;

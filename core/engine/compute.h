@@ -90,6 +90,13 @@ struct StageState {
     bool operator==(const StageState&) const = default;
 };
 
+/// What a node's copy of a stage is after a step: equal copies have equal hashes.
+struct CopyHash {
+    int stage = 0, node = 0;
+    std::uint64_t hash = 0;
+    bool operator==(const CopyHash&) const = default;
+};
+
 /// Of whose weights a lost stage is made, and its share; shares add up to 1.
 struct RebuildSource {
     int node = 0;
@@ -201,6 +208,9 @@ public:
     virtual RankLoss loss() const = 0;
     /// AdamW on every copy here of the stages that step. `sums` of every stage, also of those hosted elsewhere.
     virtual void step(int iteration, const std::vector<StageSum>& sums) = 0;
+    /// Between iterations, of each copy here of a stage with several nodes, over weights and AdamW's moments; none
+    /// where nothing is computed.
+    virtual std::vector<CopyHash> copy_hashes() const { return {}; }
     /// With every rank, in the same order; the result is rank 0's.
     virtual ValidationResult validate(RankTransport& transport) = 0;
     /// A node's weights, in the order of stage_segments; empty where nothing is computed.

@@ -46,6 +46,7 @@ struct RankIteration {
     std::vector<StageSum> sums;  ///< of each stage; those of stages hosted elsewhere are empty
     std::vector<RecoveryReport> recoveries;
     std::size_t disturbances = 0;  ///< how many of those given happened before the end
+    int refused = 0;               ///< messages of nodes that all went on without
     Faults abandoned;              ///< why it could not go on after a loss; nothing of it counts
 };
 
@@ -80,8 +81,11 @@ public:
     virtual void end_passages() = 0;
     /// Of the next event; infinite where there is none.
     virtual double next_s() const = 0;
-    /// The node is gone: what it runs does not end, what it has sent and has not arrived never will.
-    virtual void lose(int node, double now_s) = 0;
+    /// The node is gone: what it runs does not end, what it has sent and has not arrived never will; where it
+    /// `lives_on`, that does come, and is refused once all go on without the node.
+    virtual void lose(int node, double now_s, bool lives_on) = 0;
+    /// How many messages were refused in this iteration, since they were handed over under a plan that is over.
+    virtual int refused() const = 0;
     /// A node or a line is slower, or varies, from now on.
     virtual void slow(const Disturbance& disturbance) = 0;
     /// A line is gone: what travels on it, and what is handed to it, never arrives.
@@ -181,7 +185,7 @@ private:
     double last_end_s() const;
     int note_lost_gradients(const Residual& residual);
     bool needs(const NetworkChange& cut) const;
-    void lose(int node, double now_s);
+    void lose(int node, double now_s, bool lives_on);
     void recover(const std::vector<int>& down, double now_s, RecoveryController& controller);
     void go_on(double now_s);
     std::vector<NodeRest> take_up(std::vector<PendingEvent>& pending) const;

@@ -84,6 +84,7 @@ RankIteration Driver::run_iteration(int iteration, const std::vector<Disturbance
     }
     finished.recoveries = std::move(recoveries_);
     finished.disturbances = result.disturbances;
+    if (source != nullptr) finished.refused = source->refused();
     return finished;
 }
 
@@ -111,7 +112,7 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
             else if (disturbance->change.kind == NetworkChange::Kind::line_cut)
                 source->cut(disturbance->change);
             else
-                lose(disturbance->change.node, disturbed_s);
+                lose(disturbance->change.node, disturbed_s, disturbance->lives_on);
             continue;
         }
         RecoveryReport report{.lost_s = disturbed_s, .detected_s = disturbed_s};
@@ -146,11 +147,11 @@ bool Driver::needs(const NetworkChange& cut) const {
     return problem_.plan_reductions && any_reduction(problem_, plan(), over);
 }
 
-void Driver::lose(int node, double now_s) {
+void Driver::lose(int node, double now_s, bool lives_on) {
     lost_[at(node)] = 1;
     machines_[at(node)].reset();
     std::erase_if(inputs_, [&](const auto& input) { return std::get<0>(input.first) == node; });
-    events_.interruptible()->lose(node, now_s);
+    events_.interruptible()->lose(node, now_s, lives_on);
 }
 
 PerStage<double> Driver::last_ends() const {

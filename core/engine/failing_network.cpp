@@ -14,9 +14,9 @@ namespace {
 
 constexpr int most_attempts = 100;  ///< of one iteration
 
-std::unique_ptr<RecoveryController> controller_of(RecoveryPolicy policy) {
+std::unique_ptr<RecoveryController> controller_of(RecoveryPolicy policy, std::int64_t operations) {
     if (policy == RecoveryPolicy::restart) return std::make_unique<RestartController>();
-    return std::make_unique<ReplanController>(policy);
+    return std::make_unique<ReplanController>(policy, operations);
 }
 
 }  // namespace
@@ -29,8 +29,8 @@ FailingNetwork::FailingNetwork(const Experiment& experiment, const Problem& prob
       compute_(compute),
       transport_(transport),
       listener_(listener),
-      survival_(experiment, problem, base, start.planner, start.position.members),
-      controller_(controller_of(experiment.recovery.policy)),
+      survival_(experiment, problem, base, start.planner, start.position.members, start.replanning_operations),
+      controller_(controller_of(experiment.recovery.policy, start.replanning_operations)),
       execution_(std::make_unique<PlanExecution>(experiment, problem, one_rank_schedule(problem.nodes(), base), compute,
                                                  transport)) {
     for (const auto& absent : start.position.members.absent)
@@ -92,7 +92,7 @@ RankIteration FailingNetwork::run_once(int iteration, double network_s, std::vec
         for (const auto& report : ran.recoveries) listener_->recovered(iteration, network_s, report);
     std::map<int, double> since_s;
     for (std::size_t k = 0; k < ran.disturbances; ++k)
-        if (const auto& [at_s, change, known_s, seed] = events[k].disturbance;
+        if (const auto& [at_s, change, known_s, seed, lives_on] = events[k].disturbance;
             change.kind == NetworkChange::Kind::node_down)
             since_s.emplace(change.node, at_s);
     if (ran.abandoned.empty()) survival_.add_down(since_s, ran.timeline.iteration_s, ran.timeline.spans);
@@ -124,7 +124,9 @@ std::nullopt_t FailingNetwork::go_back(int iteration, double from_s, double rest
 /// Between iterations: who is back gets the weights of now, and the plan is one for those who are there.
 void FailingNetwork::take_stock(int iteration, double& network_s) {
     for (;;) {
-        network_s += bring_back(survival_.bring_back(network_s));
+        const RejoinReport rejoin = bring_back(survival_.bring_back(network_s));
+        if (!rejoin.nodes.empty() && listener_) listener_->rejoined(iteration, network_s, rejoin);
+        network_s += rejoin.refetching_s;
         try {
             const auto& plan = survival_.plan(network_s);
             network_s = std::max(network_s, survival_.take_wait_s());
@@ -140,17 +142,18 @@ void FailingNetwork::take_stock(int iteration, double& network_s) {
     }
 }
 
-/// How long all of them take; they fetch side by side.
-double FailingNetwork::bring_back(const std::vector<int>& nodes) {
-    double longest_s = 0;
-    auto waiting = nodes;
+/// They fetch side by side.
+RejoinReport FailingNetwork::bring_back(std::vector<int> nodes) {
+    RejoinReport report{nodes};
+    auto& waiting = nodes;
     while (!waiting.empty()) {
         const int node = waiting.back(), sibling = survival_.sibling(node, waiting);
         waiting.pop_back();
         if (sibling >= 0) compute_.rejoin(node, sibling);
-        longest_s = std::max(longest_s, sibling >= 0 ? survival_.fetch_s(sibling, node) : start_alone(node));
+        report.refetching_s =
+            std::max(report.refetching_s, sibling >= 0 ? survival_.fetch_s(sibling, node) : start_alone(node));
     }
-    return longest_s;
+    return report;
 }
 
 /// The first node of a stage that had none. Where all went back to a checkpoint, it has that already.

@@ -44,7 +44,7 @@ private:
 
     bool remembers() const;
     void take_stock(int iteration, double& network_s);
-    double bring_back(const std::vector<int>& nodes);
+    RejoinReport bring_back(std::vector<int> nodes);
     double start_alone(int node);
     double change_plan(const Plan& plan);
     RankIteration run_once(int iteration, double network_s, std::vector<FailureEvent>& events);

@@ -2,10 +2,12 @@
 #include "core/engine/rank_timeline.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/base/index.h"
 #include "core/engine/regroup.h"
 #include "core/engine/span_codec.h"
+#include "core/engine/stage_copies.h"
 
 namespace skippipe {
 
@@ -35,12 +37,19 @@ void add_absent(const RankSchedule& everybody, const PerNode<StageIndex>& held, 
     }
 }
 
-void gather_spans(const Problem& problem, const Plan& plan, RankTransport& transport, Timeline& timeline) {
-    const auto encoded = transport.gather(encode_spans(timeline.spans));
+void gather_ends(const Problem& problem, const Plan& plan, RankTransport& transport, Timeline& timeline,
+                 std::vector<CopyHash>& copies) {
+    // One message: the copies, and from the first "SPAN" on the spans.
+    const auto told = transport.gather(to_text(copies) + encode_spans(timeline.spans));
     const SpanLimits limits{problem.nodes(), problem.stages, problem.microbatches};
     timeline = {};
+    copies.clear();
     for (const int rank : transport.rank() == 0 ? transport.members() : std::vector<int>{}) {
-        const auto spans = decode_spans(encoded.at(at(rank)), limits, rank);
+        const std::string_view text = told.at(at(rank));
+        const auto end = std::min(text.find("SPAN"), text.size());
+        const auto own = read_copies(text.substr(0, end), problem, rank);
+        copies.insert(copies.end(), own.begin(), own.end());
+        const auto spans = decode_spans(text.substr(end), limits, rank);
         timeline.spans.insert(timeline.spans.end(), spans.begin(), spans.end());
     }
     add_totals(plan, timeline);

@@ -25,8 +25,9 @@ void add_steps(const RankSchedule& schedule, int rank, const std::vector<StageSu
 void add_absent(const RankSchedule& everybody, const PerNode<StageIndex>& held, const std::vector<int>& absent,
                 const std::map<NodeIndex, double>& since_s, Timeline& timeline);
 
-/// Every member's spans make the iteration's timeline, on rank 0; on the others it is empty. All members call it.
-/// Throws PeerFault where a rank's spans cannot be.
-void gather_spans(const Problem& problem, const Plan& plan, RankTransport& transport, Timeline& timeline);
+/// Every member's spans make the iteration's timeline, and its copies follow each other in `copies`, on rank 0; on the
+/// others both are empty. All members call it. Throws PeerFault where a rank's spans or copies cannot be.
+void gather_ends(const Problem& problem, const Plan& plan, RankTransport& transport, Timeline& timeline,
+                 std::vector<CopyHash>& copies);
 
 }  // namespace skippipe

@@ -13,6 +13,12 @@ std::string name_of_line(const Problem& problem, const NetworkChange& change) {
     return problem.line_names[at(problem.hop(change.node, change.to).line)];
 }
 
+std::string describe(const RejoinReport& report, const Problem& problem) {
+    std::string nodes;
+    for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];
+    return fmt::format("{} back, with weights and AdamW's state after {}", nodes, format_seconds(report.refetching_s));
+}
+
 std::string describe(const RecoveryReport& report, const Problem& problem) {
     std::string nodes;
     for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];

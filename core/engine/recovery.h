@@ -20,6 +20,9 @@ struct Disturbance {
     NetworkChange change;    ///< anything but node_joins
     double detected_s = 0;   ///< node_down, line_cut: when the controller believes it, >= at_s
     std::uint64_t seed = 0;  ///< ..._varies: of what is drawn
+    /// node_down: it lives, and is only believed to be lost, at `at_s` and by all: what it has under way comes after
+    /// all, and nobody may count it.
+    bool lives_on = false;
 
     bool loses() const {
         return change.kind == NetworkChange::Kind::node_down || change.kind == NetworkChange::Kind::line_cut;
@@ -71,6 +74,15 @@ struct RecoveryReport {
     Faults abandoned;                  ///< why the iteration had to be begun again instead; then it was lost whole
     std::vector<std::string> links;    ///< those that were cut
 };
+
+/// Nodes that came back between two iterations.
+struct RejoinReport {
+    std::vector<int> nodes;
+    double refetching_s = 0;  ///< network time until all had weights and AdamW's state, or their stage had begun anew
+};
+
+/// "n5 back, with weights and AdamW's state after 0.21 s" for people.
+std::string describe(const RejoinReport& report, const Problem& problem);
 
 /// "n1->n2".
 std::string name_of_line(const Problem& problem, const NetworkChange& change);

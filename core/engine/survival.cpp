@@ -16,11 +16,11 @@
 namespace skippipe {
 
 Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner,
-                   const Membership& members)
+                   const Membership& members, std::int64_t operations)
     : experiment_(experiment),
       problem_(problem),
       schedule_(experiment, problem),
-      controller_(experiment.recovery.policy),
+      controller_(experiment.recovery.policy, operations),
       ahead_(experiment.recovery.planning_s > 0 ? planner : nullptr, experiment.seed, experiment.pipeline.plan_steps,
              experiment.recovery.move_nodes_s),
       base_(std::move(base)),
@@ -83,7 +83,7 @@ void Survival::lose(int node, double back_s) { down_[node] = {node, back_s, ++lo
 
 void Survival::lose_spares(int iteration, double offset_s, double lasted_s) {
     for (const auto& event : schedule_.of_iteration(iteration, offset_s, expected_s_, base_.stages)) {
-        const auto& [at_s, change, known_s, seed] = event.disturbance;
+        const auto& [at_s, change, known_s, seed, lives_on] = event.disturbance;
         const bool is_spare = change.kind == NetworkChange::Kind::node_down && stage_of_[at(change.node)] < 0;
         if (!is_spare || at_s >= lasted_s || down(change.node) || happened_.contains({event.failure, iteration}))
             continue;

@@ -48,9 +48,9 @@ struct Membership {
 class Survival {
 public:
     /// `base`: the plan by which nodes were placed, with all of them there. `planner`: plans anew for those who are
-    /// left; null: nobody does. All but the plan outlive it.
+    /// left; null: nobody does. All but the plan outlive it. `operations`: of each search, as in ReplanRequest.
     Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner = nullptr,
-             const Membership& members = {});
+             const Membership& members = {}, std::int64_t operations = 0);
 
     Membership members() const;
     const Plan& base() const { return base_; }

@@ -9,14 +9,15 @@
 #include <stdexcept>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/index.h"
 #include "core/base/infinite.h"
-#include "core/base/rng.h"
-#include "core/engine/ledger_compute.h"
 #include "core/engine/moves.h"
+#include "core/engine/torture_draw.h"
 #include "core/engine/virtual_clock.h"
 #include "core/planner/plan/part.h"
 #include "core/planner/timeline/evaluator.h"
@@ -73,30 +74,13 @@ std::string first_difference(const std::vector<Span>& done, const std::vector<Sp
            (b == foretold.end() ? std::string("nothing") : text_of(*b)) + " was foretold";
 }
 
-/// What the books say after an iteration.
-std::string check_books(const TortureScene& scene, const LedgerCompute& ledger, int lost_gradients) {
-    int missing = 0;
-    for (const auto& path : scene.plan.paths) {
-        const int m = path.microbatch;
-        for (const int node : ledger.path(m)) {
-            const int times = ledger.counted(m, ledger.stage_of(node));
-            if (times > 1) return fmt::format("the gradient of microbatch {} counts {} times", m, times);
-            missing += times == 0 ? 1 : 0;
-        }
-        if (ledger.counted_head(m) != ledger.counted(m, 0))
-            return fmt::format("head and body of stage 0 disagree about microbatch {}", m);
-    }
-    if (missing != lost_gradients)
-        return fmt::format("{} gradients are missing, {} were reported lost", missing, lost_gradients);
-    for (int n = 0; n < scene.problem.nodes(); ++n)
-        if (ledger.held(n) != 0) return fmt::format("node {} still holds a microbatch", n);
-    return {};
-}
-
 /// What is to be said of an iteration that has run.
 TortureOutcome checked(const TortureScene& scene, const RankIteration& result, const Watched& controller,
                        const LedgerCompute& ledger) {
-    TortureOutcome outcome{.abandoned = !result.abandoned.empty(), .recoveries = controller.count};
+    TortureOutcome outcome;
+    outcome.abandoned = !result.abandoned.empty();
+    outcome.recoveries = controller.count;
+    outcome.refused = result.refused;
     if (outcome.abandoned) return outcome;
     for (const auto& report : result.recoveries) {
         outcome.lost_gradients += report.lost_gradients;
@@ -108,7 +92,8 @@ TortureOutcome checked(const TortureScene& scene, const RankIteration& result, c
                         (result.timeline.blocked.empty() ? std::string("nothing waits") : result.timeline.blocked[0]);
         return outcome;
     }
-    if (!controller.last) return outcome;
+    outcome.fault = fault_of_iteration(scene.problem, ledger, result.timeline, outcome.lost_gradients);
+    if (!controller.last || !outcome.fault.empty()) return outcome;
     const auto& last = *controller.last;
     const bool nothing_since =
         std::none_of(scene.disturbances.begin(), scene.disturbances.end(),
@@ -120,104 +105,7 @@ TortureOutcome checked(const TortureScene& scene, const RankIteration& result, c
             outcome.fault = fmt::format("the iteration ends at {:.9g} s where {:.9g} s was foretold",
                                         result.timeline.iteration_s, last.iteration_s);
     }
-    if (outcome.fault.empty()) outcome.fault = check_books(scene, ledger, outcome.lost_gradients);
     return outcome;
-}
-
-struct Draw {
-    Rng rng;
-    int between(int low, int high) { return low + static_cast<int>(rng.below(at(high - low + 1))); }
-    bool chance(double share) { return rng.uniform() < share; }
-};
-
-/// Uneven speeds, equal and zero latencies (ties) or none, shared or unlimited lines.
-Problem random_network(Draw& draw, int stages, int length, int nodes, int microbatches) {
-    Problem problem;
-    problem.stages = stages;
-    problem.path_length = length;
-    problem.microbatches = microbatches;
-    problem.blocks.assign(at(stages), 1);
-    const bool ties = draw.chance(0.5);
-    for (int n = 0; n < nodes; ++n) {
-        problem.node_ids.push_back("n" + std::to_string(n));
-        problem.seconds_per_sample_per_block.push_back(ties ? 1 : 0.5 + draw.rng.uniform());
-        problem.memory.push_back(draw.between(1, 4));
-    }
-    std::vector<Hop> pairs;
-    for (int k = 0; k < nodes * nodes; ++k) {
-        const auto seconds = [&] { return ties ? draw.between(0, 2) * 0.5 : draw.rng.uniform(); };
-        pairs.push_back({seconds(), 1 + draw.rng.uniform(), seconds(), seconds(), draw.between(0, nodes)});
-        problem.line_names.push_back("line " + std::to_string(k));
-    }
-    problem.hops = std::move(pairs);
-    problem.shared_links = draw.chance(0.5);
-    problem.charge_all_reduce = draw.chance(0.5);
-    problem.step_seconds = 0.25;
-    problem.gradient_bytes.assign(at(stages), 5);
-    problem.forward_bytes = 3;
-    problem.backward_bytes = 2;
-    problem.balance_data_nodes = false;
-    problem.constraints.uniform_execution = problem.constraints.bounded_disorder = false;
-    return problem;
-}
-
-/// One to four of equal shares, or the default.
-Pieces random_pieces(Draw& draw, int replicas) {
-    Pieces pieces;
-    const int count = replicas > 1 ? draw.between(0, 4) : 0;
-    for (int k = 0; k < count; ++k) {
-        if (draw.chance(0.2)) {
-            pieces.push_back({.share = 1.0 / count, .form = PieceForm::exchange});
-            continue;
-        }
-        Piece piece = star_piece(replicas, draw.between(0, replicas - 1), 1.0 / count);
-        std::vector<int> order{piece.root};
-        for (auto* parents : {&piece.up, &piece.down}) {
-            order.resize(1);
-            for (int place = 0; place < replicas; ++place)
-                if (place != piece.root) order.push_back(place);
-            for (int place = 1; place < replicas; ++place)
-                (*parents)[at(order[at(place)])] = order[draw.rng.below(at(place))];
-        }
-        pieces.push_back(piece);
-    }
-    return pieces;
-}
-
-Plan random_plan(Draw& draw, const Problem& problem) {
-    Plan plan{.planner = "torture", .split_backward = draw.chance(0.3), .blocks = problem.blocks};
-    plan.stages.resize(at(problem.stages));
-    for (NodeIndex n = 0; n < problem.nodes(); ++n)
-        plan.stages[at(n < problem.stages ? static_cast<int>(n) : draw.between(0, problem.stages - 1))].push_back(n);
-    std::vector<int> others(at(problem.stages - 1));
-    std::iota(others.begin(), others.end(), 1);
-    for (MicrobatchIndex m = 0; m < problem.microbatches; ++m) {
-        Path path{m, {}};
-        const auto visit = [&](int stage) {
-            const auto& ring = plan.stages[at(stage)];
-            path.nodes.push_back(ring[draw.rng.below(ring.size())]);
-        };
-        visit(0);
-        draw.rng.shuffle(others);
-        for (int hop = 1; hop < problem.path_length; ++hop) visit(others[at(hop - 1)]);
-        plan.paths.push_back(path);
-    }
-    return plan;
-}
-
-/// Planned reductions, uplinks and downlinks; drawn apart, so that seeds keep their networks and paths.
-void draw_transfers(Draw& draw, Problem& problem, Plan& plan) {
-    problem.plan_reductions = !problem.charge_all_reduce && draw.chance(0.7);
-    if (problem.plan_reductions && draw.chance(0.7))
-        for (const auto& nodes : plan.stages)
-            plan.reductions.push_back(random_pieces(draw, static_cast<int>(nodes.size())));
-    if (!problem.shared_links || !draw.chance(0.5)) return;
-    const bool ties = draw.chance(0.5);
-    for (auto* rates : {&problem.up_bytes_per_s, &problem.down_bytes_per_s})
-        for (int n = 0; n < problem.nodes(); ++n)
-            rates->push_back(draw.chance(0.4) ? infinite : ties ? 4 : 1 + 5 * draw.rng.uniform());
-    for (const char* queue : {"uplink", "downlink"})
-        for (const auto& id : problem.node_ids) problem.line_names.push_back(queue + (" of " + id));
 }
 
 /// Iterations on one ledger: the scene's, and where every stage has a node left, one by another plan.
@@ -226,7 +114,7 @@ public:
     TorturedTraining(const TortureScene& scene, const TortureTampering& tampering)
         : scene_(scene),
           tampering_(tampering),
-          ledger_(scene.problem.nodes(), scene.plan),
+          ledger_(scene_.problem, scene.plan, tampering.books),
           draw_{Rng(scene.next_seed)} {}
 
     TortureOutcome run() {
@@ -240,30 +128,29 @@ public:
         const auto timeline = evaluate(scene_.problem, scene_.plan);
         if (!outcome.fault.empty() || !timeline.complete) return outcome;
         if (draw_.chance(0.5)) lose_one(timeline.iteration_s);
-        const auto second = iterate();
-        outcome.fault = second.fault;
-        outcome.recoveries += second.recoveries;
-        outcome.redone += second.redone;
-        outcome.lost_gradients += second.lost_gradients;
-        outcome.dropped += second.dropped;
-        return outcome;
+        auto second = iterate();
+        outcome.fault = std::exchange(second.fault, {});
+        second.abandoned = false;
+        return outcome += second;
     }
 
 private:
     TortureOutcome iterate() {
-        ledger_.begin_iteration(0);
+        ledger_.begin_iteration(iteration_);
         const auto schedule = one_rank_schedule(scene_.problem.nodes(), scene_.plan);
         const PlannedProblem planned(scene_.problem, scene_.plan.blocks);
         VirtualClock clock(planned.get(), schedule, ledger_);
+        if (tampering_.believes_everybody) clock.believe_everybody();
         Driver driver(planned.get(), schedule, 0, clock);
         Watched controller(scene_.policy, tampering_.rest);
-        const auto result = driver.run_iteration(0, scene_.disturbances, controller);
+        const auto result = driver.run_iteration(iteration_, scene_.disturbances, controller);
         auto outcome = checked(scene_, result, controller, ledger_);
         if (outcome.abandoned || !outcome.fault.empty()) return outcome;
         scene_.disturbances.resize(result.disturbances);  // the others come too late
-        ledger_.step(0, result.sums);
-        if (const int node = ledger_.unequal_replica(); node >= 0)
-            outcome.fault = fmt::format("node {} has other weights than its stage", node);
+        for (int steps = tampering_.steps_twice && iteration_ == 0 ? 2 : 1; steps > 0; --steps)
+            ledger_.step(iteration_, result.sums);
+        ++iteration_;
+        outcome.fault = fault_after_step(ledger_);
         return outcome;
     }
 
@@ -325,11 +212,12 @@ private:
     const TortureTampering& tampering_;
     LedgerCompute ledger_;
     Draw draw_;
+    int iteration_ = 0;
 };
 
 TortureCase shrink(TortureCase failing, const TortureTampering& tampering) {
     const auto still_fails = [&](const TortureCase& smaller) {
-        const auto outcome = torture_iteration(torture_scene(smaller), tampering);
+        const auto outcome = torture_one(smaller, tampering);
         if (outcome.fault.empty()) return false;
         failing = smaller;
         failing.fault = outcome.fault;
@@ -357,9 +245,28 @@ TortureOutcome torture_iteration(const TortureScene& scene, const TortureTamperi
     try {
         return TorturedTraining(scene, tampering).run();
     } catch (const std::logic_error& error) {
-        return {.fault = error.what()};
+        TortureOutcome outcome;
+        outcome.fault = error.what();
+        return outcome;
     }
 }
+
+namespace {
+
+/// Drawn apart, so that seeds keep what they lose: who only seems lost, and lines that get slower.
+void draw_more(Draw draw, double iteration_s, TortureScene& scene) {
+    for (auto& one : scene.disturbances) one.lives_on = one.loses() && one.detected_s == one.at_s && draw.chance(0.8);
+    if (!draw.chance(0.25)) return;
+    const int from = draw.between(0, scene.problem.nodes() - 1), to = draw.between(0, scene.problem.nodes() - 1);
+    scene.disturbances.push_back(
+        {draw.rng.uniform() * iteration_s,
+         {.kind = NetworkChange::Kind::line_slower, .node = NodeIndex(from), .to = NodeIndex(to), .factor = 1.5},
+         0});
+    std::stable_sort(scene.disturbances.begin(), scene.disturbances.end(),
+                     [](const Disturbance& a, const Disturbance& b) { return a.at_s < b.at_s; });
+}
+
+}  // namespace
 
 TortureScene torture_scene(std::uint64_t seed) {
     for (std::uint64_t attempt = 0;; ++attempt) {
@@ -393,6 +300,7 @@ TortureScene torture_scene(std::uint64_t seed) {
         constexpr std::array policies{RecoveryPolicy::reroute, RecoveryPolicy::reroute, RecoveryPolicy::skip,
                                       RecoveryPolicy::drop};
         scene.policy = policies[draw.rng.below(policies.size())];
+        draw_more(Draw{Rng(seed, 4000 + attempt)}, timeline.iteration_s, scene);
         return scene;
     }
 }
@@ -403,11 +311,44 @@ TortureScene torture_scene(const TortureCase& part) {
     for (const auto k : part.disturbances)
         if (k < scene.disturbances.size()) kept.push_back(scene.disturbances[k]);
     scene.disturbances = std::move(kept);
-    if (part.microbatches > 0 && part.microbatches < scene.problem.microbatches) {
-        scene.plan.paths.resize(at(part.microbatches));
-        scene.problem.microbatches = part.microbatches;
-    }
+    leave_microbatches(scene.problem, scene.plan, part.microbatches);
     return scene;
+}
+
+TortureCase torture_case(std::uint64_t seed, bool training) {
+    TortureCase all{.seed = seed, .training = training, .disturbances = {}, .microbatches = 0, .fault = {}};
+    const auto parts =
+        training ? torture_document(seed).experiment.failures.size() : torture_scene(seed).disturbances.size();
+    all.disturbances.resize(parts);
+    std::iota(all.disturbances.begin(), all.disturbances.end(), 0);
+    return all;
+}
+
+TortureOutcome torture_one(const TortureCase& part, const TortureTampering& tampering) {
+    return part.training ? torture_training(torture_document(part), tampering)
+                         : torture_iteration(torture_scene(part), tampering);
+}
+
+std::string command_of(const TortureCase& failing) {
+    auto command = fmt::format("skippipe torture --seed {}", failing.seed);
+    if (failing.training) command += " --training";
+    command +=
+        failing.disturbances.empty() ? " --calm" : fmt::format(" --only {}", fmt::join(failing.disturbances, ","));
+    if (failing.microbatches > 0) command += fmt::format(" --microbatches {}", failing.microbatches);
+    return command;
+}
+
+TortureOutcome& TortureOutcome::operator+=(const TortureOutcome& other) {
+    recoveries += other.recoveries;
+    redone += other.redone;
+    lost_gradients += other.lost_gradients;
+    dropped += other.dropped;
+    moved += other.moved;
+    refused += other.refused;
+    iterations += other.iterations;
+    rejoined += other.rejoined;
+    went_back += other.went_back;
+    return *this;
 }
 
 TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::function<bool(std::uint64_t)>& progress,
@@ -417,27 +358,26 @@ TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::func
     std::atomic<bool> ends{false};
     std::mutex mutex;
     const auto began = std::chrono::steady_clock::now();
+    const auto one = [&](std::uint64_t seed, bool training) {
+        auto whole = torture_case(seed, training);
+        const auto outcome = torture_one(whole, tampering);
+        whole.fault = outcome.fault;
+        if (!whole.fault.empty()) {
+            whole.microbatches =
+                training ? torture_document(seed).problem.microbatches : torture_scene(seed).problem.microbatches;
+            whole = shrink(whole, tampering);
+        }
+        const std::lock_guard lock(mutex);
+        summary.sum += outcome;
+        (training ? summary.trainings_ended : summary.abandoned) += outcome.abandoned ? 1 : 0;
+        if (!whole.fault.empty() && summary.faults.size() < most_faults) summary.faults.push_back(whole);
+        if (summary.faults.size() == most_faults) ends = true;
+    };
     const auto work = [&] {
         for (std::uint64_t k = next++; k < count && !ends; k = next++) {
-            const auto scene = torture_scene(first + k);
-            const auto outcome = torture_iteration(scene, tampering);
-            TortureCase failing{.seed = first + k, .microbatches = scene.problem.microbatches};
-            if (!outcome.fault.empty()) {
-                failing.disturbances.resize(scene.disturbances.size());
-                std::iota(failing.disturbances.begin(), failing.disturbances.end(), 0);
-                failing.fault = outcome.fault;
-                failing = shrink(failing, tampering);
-            }
+            for (const bool training : {false, true}) one(first + k, training);
             const std::lock_guard lock(mutex);
             ++summary.seeds;
-            summary.recoveries += static_cast<std::uint64_t>(outcome.recoveries);
-            summary.redone += static_cast<std::uint64_t>(outcome.redone);
-            summary.lost_gradients += static_cast<std::uint64_t>(outcome.lost_gradients);
-            summary.dropped += static_cast<std::uint64_t>(outcome.dropped);
-            summary.moved += static_cast<std::uint64_t>(outcome.moved);
-            summary.abandoned += outcome.abandoned ? 1 : 0;
-            if (!failing.fault.empty() && summary.faults.size() < most_faults) summary.faults.push_back(failing);
-            if (summary.faults.size() == most_faults) ends = true;
             if (progress && summary.seeds % 64 == 0 && !progress(summary.seeds)) ends = true;
         }
     };
@@ -446,8 +386,9 @@ TortureSummary torture(std::uint64_t first, std::uint64_t count, const std::func
     work();
     threads.clear();
     summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    std::sort(summary.faults.begin(), summary.faults.end(),
-              [](const TortureCase& a, const TortureCase& b) { return a.seed < b.seed; });
+    std::sort(summary.faults.begin(), summary.faults.end(), [](const TortureCase& a, const TortureCase& b) {
+        return std::tie(a.seed, a.training) < std::tie(b.seed, b.training);
+    });
     return summary;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/engine/rank_timeline.h"
+#include "core/engine/stage_copies.h"
 #include "core/engine/training.h"
 #include "core/engine/wall_clock.h"
 
@@ -54,7 +55,7 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
         network_.emplace(experiment_, problem_, schedule.plan, compute_, transport_, listener_, start);
     else if (!is_new_)
         execution_ = std::make_unique<PlanExecution>(experiment_, problem_, schedule, compute_, transport_);
-    replanner_ = ReplanController(experiment_.recovery.policy);
+    replanner_ = ReplanController(experiment_.recovery.policy, start.replanning_operations);
     if (!is_new_ && !network_) plan_ahead(everybody_.plan);
 }
 
@@ -194,21 +195,23 @@ void Trainer::conclude(Commit commit, bool together) {
     auto& timeline = ran.timeline;
     std::exception_ptr lost;
     DeviceReport devices;
+    auto copies = compute_.copy_hashes();
     if (const auto* wall = execution_ ? execution_->wall() : nullptr) {
         add_steps(schedule(), transport_.rank(), ran.sums, step_from_s_ - wall->origin_s(),
                   transport_.now_s() - wall->origin_s(), timeline.spans);
         try {
-            if (together) gather_spans(problem_, schedule().plan, transport_, timeline);
+            if (together) gather_ends(problem_, schedule().plan, transport_, timeline, copies);
             devices = read_devices(together);
         } catch (...) {
             if (!transport_.must_regroup()) throw;
             lost = std::current_exception();
         }
-        if (!together || lost) add_totals(schedule().plan, timeline);
+        if (!together || lost) copies.clear(), add_totals(schedule().plan, timeline);
         add_absent(everybody_, held_, absent_ranks(transport_), down_since_s, timeline);
     } else {
         devices = read_devices(false);
     }
+    require_equal_copies(experiment_, done_ - 1, copies);
     watch_.pause();
     if (listener_)
         listener_->iterated(

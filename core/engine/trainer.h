@@ -53,6 +53,10 @@ public:
     virtual void recovered(int iteration, double offset_s, const RecoveryReport& report) {
         static_cast<void>(iteration), static_cast<void>(offset_s), static_cast<void>(report);
     }
+    /// Before an iteration nodes came back at `at_s` of network time; it waits for what they fetch.
+    virtual void rejoined(int iteration, double at_s, const RejoinReport& report) {
+        static_cast<void>(iteration), static_cast<void>(at_s), static_cast<void>(report);
+    }
     /// Nothing was to be saved of what was done since a checkpoint: the training goes on from there, at `position`.
     virtual void went_back(const TrainingPosition& position, const Setback& setback) {
         static_cast<void>(position), static_cast<void>(setback);
@@ -117,9 +121,10 @@ struct TrainingStart {
     TrainingPosition position;
     bool validate_first = true;  ///< before the first step, where that was not done at this position
     CommitListener* commits = nullptr;
-    bool commit_first = false;         ///< the start is a commit point too
-    DeviceMeter* meter = nullptr;      ///< of this rank's GPUs: on every rank or on none; null: nobody reads any
-    const Planner* planner = nullptr;  ///< plans anew for those who are left after a loss; null: nobody does
+    bool commit_first = false;               ///< the start is a commit point too
+    DeviceMeter* meter = nullptr;            ///< of this rank's GPUs: on every rank or on none; null: nobody reads any
+    const Planner* planner = nullptr;        ///< plans anew for those who are left after a loss; null: nobody does
+    std::int64_t replanning_operations = 0;  ///< of each search for the rest of an iteration, as in ReplanRequest
 };
 
 /// Hears what ended a training before anything of it is taken down: the other ranks still listen.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -33,6 +34,8 @@ void VirtualClock::begin_iteration(int iteration, std::vector<Span>& spans) {
     running_.assign(at(problem_.nodes()), {});
     last_end_s_.assign(at(problem_.stages), -1.0);
     queue_.clear();
+    ghosts_.clear();
+    rests_ = refused_ = 0;
     passing_.clear();
     admitted_later_.clear();
     now_s_ = 0;
@@ -95,7 +98,8 @@ void VirtualClock::hand_over(int from_node, const NodeAction& send, double now_s
         .start_s = now_s,
         .end_s = now_s + measured_s.value_or(0),
         .bytes = (backward ? problem_.backward_bytes : problem_.forward_bytes) * problem_.relative_size(microbatch)};
-    Event arrival{.number = send.number, .node = send.to, .operation = send.operation, .from = from_node};
+    Event arrival{
+        .number = send.number, .node = send.to, .operation = send.operation, .from = from_node, .rest = rests_};
     if (!measured_s)
         return carry(lines_.message(from_node, send.to, backward, now_s, iteration_, microbatch), arrival, span);
     spans_->push_back(span);
@@ -135,7 +139,13 @@ VirtualClock::Event VirtualClock::pop() {
 
 void VirtualClock::settle(double until_s, std::uint64_t& next_number) {
     if (problem_.plan_reductions) start_reductions(next_number);
-    while (!queue_.empty() && (queue_.front().head || queue_.front().slot) && queue_.front().time_s <= until_s) {
+    const auto no_node_takes_part = [&](const Event& event) { return event.head || event.slot || is_refused(event); };
+    while (!queue_.empty() && no_node_takes_part(queue_.front()) && queue_.front().time_s <= until_s) {
+        if (is_refused(queue_.front())) {
+            pop_event();
+            ++refused_;
+            continue;
+        }
         const Event event = pop();
         if (event.head)
             enter_next_queue(*event.head, event.time_s);
@@ -201,9 +211,13 @@ double VirtualClock::next_s() const {
     return queue_.empty() ? std::numeric_limits<double>::infinity() : queue_.front().time_s;
 }
 
-void VirtualClock::lose(int node, double) {
+void VirtualClock::lose(int node, double, bool lives_on) {
     if (admission_) throw std::logic_error("what waits for a worker cannot be lost");
     lost_[at(node)] = 1;
+    if (lives_on)
+        std::copy_if(queue_.begin(), queue_.end(), std::back_inserter(ghosts_), [&](const Event& event) {
+            return event.rest && event.from == node && lost_[at(event.node)] == 0;
+        });
     std::erase_if(queue_,
                   [&](const Event& event) { return !event.head && (event.node == node || event.from == node); });
     std::make_heap(queue_.begin(), queue_.end(), std::greater<>{});
@@ -235,7 +249,7 @@ void VirtualClock::cut(const NetworkChange& line) {
 std::vector<PendingEvent> VirtualClock::pending() const {
     std::vector<PendingEvent> pending;
     for (const auto& event : queue_) {
-        if (event.slot) continue;
+        if (event.slot || (event.rest && *event.rest != rests_)) continue;
         const auto& running = running_[at(event.node)];
         const bool ends = event.kind == NodeInput::Kind::end;
         pending.push_back({event.kind, event.node, event.operation, event.time_s, event.number,
@@ -249,14 +263,21 @@ std::vector<double> VirtualClock::line_free_s() const {
 }
 
 void VirtualClock::go_on(const Replan& rest, const std::vector<PendingEvent>& events) {
+    // What was refused so far, and has not come, is refused when it comes.
+    std::copy_if(queue_.begin(), queue_.end(), std::back_inserter(ghosts_),
+                 [&](const Event& event) { return event.rest && *event.rest != rests_; });
     queue_.clear();
     passing_.clear();
+    ++rests_;
+    for (const Event& ghost : std::exchange(ghosts_, {})) push(ghost);
     stages_ = rest.residual_plan.stages;
     stage_of_ = rest.residual_plan.stage_of;
     last_end_s_ = rest.residual.stage_end_s;
     for (const auto& event : events) {
         if (event.kind == NodeInput::Kind::end) running_[at(event.node)].task.operation = event.operation;
-        push({event.time_s, event.number, event.kind, event.node, event.operation, event.from});
+        Event known{event.time_s, event.number, event.kind, event.node, event.operation, event.from};
+        if (event.from >= 0) known.rest = rests_;
+        push(known);
     }
     if (problem_.plan_reductions) begin_reductions_anew(rest);
     compute_.go_on(rest);

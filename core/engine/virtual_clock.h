@@ -52,6 +52,9 @@ public:
         admission_ = admission;
     }
 
+    /// Counts messages of nodes that all went on without, as nobody may: for tests of those who would find it.
+    void believe_everybody() { believes_everybody_ = true; }
+
     void begin_iteration(int iteration, std::vector<Span>& spans) override;
     void release(int node, const Operation& operation, std::uint64_t number) override;
     void start(const ComputeTask& task, const NodeAction& action, double now_s, Buffer input) override;
@@ -64,7 +67,8 @@ public:
     void settle(double until_s, std::uint64_t& next_number) override;
     void end_passages() override;
     double next_s() const override;
-    void lose(int node, double now_s) override;
+    void lose(int node, double now_s, bool lives_on) override;
+    int refused() const override { return refused_; }
     void slow(const Disturbance& disturbance) override;
     void cut(const NetworkChange& line) override;
     std::vector<PendingEvent> pending() const override;
@@ -85,6 +89,7 @@ private:
         std::optional<std::uint32_t> slot;  ///< of a planned reduction, whose part or sum arrives
         enum class Part { arrives, is_taken, leaves } part = Part::arrives;  ///< of that
         std::optional<std::size_t> head;  ///< of a transfer of passing_: at its next queue
+        std::optional<int> rest;          ///< message: what of the iteration was in force when it was handed over
         bool operator>(const Event& other) const {
             return time_s != other.time_s ? time_s > other.time_s : number > other.number;
         }
@@ -108,8 +113,10 @@ private:
 
     /// Puts the head into its first queue, and the arrival into the event queue once it is known.
     void carry(const ShapedTransfer& transfer, const Event& arrival, const Span& span);
+    bool is_refused(const Event& event) const { return event.rest && *event.rest != rests_ && !believes_everybody_; }
     bool reaches(const Event& arrival) const {
-        return lost_[at(arrival.node)] == 0 && !cut_.contains(line_of(arrival.from, arrival.node));
+        return lost_[at(arrival.from)] == 0 && lost_[at(arrival.node)] == 0 &&
+               !cut_.contains(line_of(arrival.from, arrival.node));
     }
     void enter_next_queue(std::size_t passing, double now_s);
     void run(const ComputeTask& task, const NodeAction& action, double now_s);
@@ -149,7 +156,11 @@ private:
     PerStage<std::vector<NodeIndex>> stages_;  ///< rings of the plan in force
     std::vector<Running> running_;             ///< of each node
     PerStage<double> last_end_s_;
-    std::vector<Event> queue_;  ///< a heap, earliest first
+    std::vector<Event> queue_;   ///< a heap, earliest first
+    std::vector<Event> ghosts_;  ///< messages of nodes that all go on without
+    int rests_ = 0;              ///< of the iteration: 0 the whole, k its k-th rest
+    int refused_ = 0;
+    bool believes_everybody_ = false;
     std::vector<Passing> passing_;
     std::vector<Span>* spans_ = nullptr;
     double now_s_ = 0;  ///< of the last event

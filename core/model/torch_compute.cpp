@@ -298,6 +298,17 @@ void TorchCompute::step(int iteration, const std::vector<StageSum>& sums) {
     } catch (const std::exception& error) {
         throw ComputeError(fmt::format("the optimizer's step on rank {}", self.rank), error.what());
     }
+    // The commit point: nobody will take another's place in this iteration any more.
+    for (auto& [microbatch, state] : self.microbatches)
+        for (auto& input : state.inputs) input = {};
+}
+
+double TorchCompute::kept_bytes() const {
+    double bytes = 0;
+    for (const auto& [microbatch, state] : implementation_->microbatches)
+        for (const auto& input : state.inputs)
+            if (input.values.defined()) bytes += static_cast<double>(input.values.nbytes());
+    return bytes;
 }
 
 torch::Tensor TorchCompute::Implementation::pass_on(torch::Tensor x, int from, int to, int rows,

@@ -53,6 +53,7 @@ public:
     PieceSums* piece_sums() override;
     RankLoss loss() const override;
     void step(int iteration, const std::vector<StageSum>& sums) override;
+    std::vector<CopyHash> copy_hashes() const override;
     ValidationResult validate(RankTransport& transport) override;
     std::vector<float> weights(int node) const override;
     StageState state(int node) const override;
@@ -68,6 +69,8 @@ public:
     std::vector<float> reduced_gradient(int stage) const;
     /// Most microbatches whose activations a node has held at once.
     int most_held(int node) const;
+    /// Inputs of steps that are kept here, or have not been used yet.
+    double kept_bytes() const;
     /// True when all copies here of every stage have the same weights and AdamW state to the bit.
     bool replicas_equal() const;
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // TorchCompute's weights, optimizer, gradients and what rounding left, as plain values: for checkpoints, for those who
 // come back, and for tests.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
 
 #include "core/model/torch_compute_state.h"
@@ -100,6 +105,29 @@ void TorchCompute::set_residuals(const RoundingResiduals& residuals) {
 
 std::vector<float> TorchCompute::reduced_gradient(int stage) const {
     return to_vector(implementation_->copies_of(stage).sum());
+}
+
+/// Beside each other: what is read is in memory, and one thread does not fill its lines.
+std::vector<CopyHash> TorchCompute::copy_hashes() const {
+    auto& self = *implementation_;
+    std::vector<CopyHash> copies;
+    for (std::size_t stage = 0; stage < self.schedule.plan.stages.size(); ++stage) {
+        const auto& ring = self.schedule.plan.stages[stage];
+        for (const int node : ring)
+            if (ring.size() > 1 && self.hosted(node) && !self.is_lost(node))
+                copies.push_back({static_cast<int>(stage), node});
+    }
+    self.graph.for_each(copies.size(), [&](std::size_t k) {
+        auto& node = self.node(copies[k].node);
+        std::array<std::uint64_t, 3> parts{};
+        const torch::Tensor tensors[] = {node.stage.weights(), node.m, node.v};
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const auto values = tensors[i].to(torch::kCPU).contiguous();
+            parts[i] = XXH3_64bits(values.data_ptr<float>(), static_cast<std::size_t>(values.nbytes()));
+        }
+        copies[k].hash = XXH3_64bits(parts.data(), sizeof parts);
+    });
+    return copies;
 }
 
 bool TorchCompute::replicas_equal() const {

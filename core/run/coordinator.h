@@ -75,6 +75,7 @@ struct RunProgress {
     std::function<void(const protocol::Validated&)> validated;
     std::function<void(const protocol::Iterated&)> iterated;
     std::function<void(const protocol::Recovered&)> recovered;
+    std::function<void(const protocol::Rejoined&)> rejoined;
     std::function<void(const protocol::WentBack&)> went_back;
     std::function<void(const protocol::Regrouped&)> regrouped;
     std::function<void(const PlanChange&)> plan_switched;

@@ -98,6 +98,13 @@ struct Writer {
                 {"abandoned", write(r.abandoned)},
                 {"links", r.links}};
     }
+    json operator()(const Rejoined& m) const {
+        return {{"type", "rejoined"},
+                {"iteration", m.iteration},
+                {"at_s", m.at_s},
+                {"nodes", m.report.nodes},
+                {"refetching_s", m.report.refetching_s}};
+    }
     json operator()(const Regrouped& m) const {
         const auto& r = m.report;
         return {{"type", "regrouped"},
@@ -203,6 +210,9 @@ Message read(const json& v) {
              count(v.at("redone_backwards")), count(v.at("lost_gradients")), count(v.at("dropped")),
              v.at("lost_work_s"), v.at("replanning_s"), v.at("changes").get<std::vector<std::string>>(),
              read_faults(v.at("abandoned")), v.at("links").get<std::vector<std::string>>()}};
+    if (type == "rejoined")
+        return Rejoined{
+            count(v.at("iteration")), v.at("at_s"), {v.at("nodes").get<std::vector<int>>(), v.at("refetching_s")}};
     if (type == "went back")
         return WentBack{
             {count(v.at("done")), v.at("validated"), v.at("network_s"), v.at("machine_s"), v.at("tokens"), {}},

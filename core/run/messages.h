@@ -86,6 +86,13 @@ struct Recovered {
     RecoveryReport report;
 };
 
+/// Nodes came back at `at_s` of network time, before an iteration.
+struct Rejoined {
+    int iteration = 0;
+    double at_s = 0;
+    RejoinReport report;
+};
+
 /// The training has gone back to a checkpoint, as TrainingListener::went_back says.
 struct WentBack {
     TrainingPosition position;  ///< without its members
@@ -144,7 +151,7 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, WentBack, Regrouped,
+using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, Rejoined, WentBack, Regrouped,
                              PlanSwitched, Paused, Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
 
 /// Coordinator to worker, while it trains: end after the iteration that runs.

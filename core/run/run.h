@@ -87,6 +87,7 @@ private:
 
     // run_losses.cpp
     void receive(const protocol::Recovered& m);
+    void receive(const protocol::Rejoined& m);
     void receive(const protocol::WentBack& m);
     void receive(const protocol::Regrouped& m);
     void require_node(int node) const;

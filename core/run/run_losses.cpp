@@ -27,6 +27,14 @@ void Run::receive(const protocol::Recovered& m) {
     if (progress_.recovered) progress_.recovered(m);
 }
 
+void Run::receive(const protocol::Rejoined& m) {
+    const auto& report = m.report;
+    for (const int node : report.nodes) require_node(node);
+    metric(m.iteration, "refetching_s", report.refetching_s, m.at_s + report.refetching_s, outcome_.info.machine_s, 0);
+    log_.info(fmt::format("iteration {}: {}", m.iteration + 1, describe(report, job_.problem)));
+    if (progress_.rejoined) progress_.rejoined(m);
+}
+
 void Run::receive(const protocol::WentBack& m) {
     const auto& to = m.position;
     recorder_.go_back(outcome_.run, {to.iterations_done, to.validated, to.machine_s});
@@ -56,6 +64,7 @@ void Run::receive(const protocol::Regrouped& m) {
     note("detection_s", report.detection_s);
     note("replanning_s", report.planning_s);
     note("recovery_s", report.total_s());
+    if (!report.nodes_joined.empty()) note("refetching_s", report.fetching_s);
     if (report.goes_on) {
         note("redone_operations", report.redone_forwards + report.redone_backwards);
         note("lost_gradients", report.lost_gradients);

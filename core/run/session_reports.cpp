@@ -33,6 +33,10 @@ void Spokesman::recovered(int iteration, double offset_s, const RecoveryReport& 
     link_.send(protocol::Recovered{iteration, offset_s, report});
 }
 
+void Spokesman::rejoined(int iteration, double at_s, const RejoinReport& report) {
+    link_.send(protocol::Rejoined{iteration, at_s, report});
+}
+
 void Spokesman::went_back(const TrainingPosition& position, const Setback& setback) {
     link_.send(protocol::WentBack{position, setback.lost_iterations, setback.lost_s, setback.why});
 }

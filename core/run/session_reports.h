@@ -28,6 +28,7 @@ public:
                    const ValidationResult& result) override;
     void iterated(const IterationReport& r) override;
     void recovered(int iteration, double offset_s, const RecoveryReport& report) override;
+    void rejoined(int iteration, double at_s, const RejoinReport& report) override;
     void went_back(const TrainingPosition& position, const Setback& setback) override;
     void regrouped(const RegroupReport& report) override;
     void plan_switched(int iteration, const Plan& plan, const std::string& why) override;

@@ -66,6 +66,18 @@ private Q_SLOTS:
         QCOMPARE(account_losses(metrics, 10).recovery_s, 6.0);
     }
 
+    /// Each return, under either clock; of one that was begun again the last counts as that iteration's.
+    void what_came_back_fetched() {
+        auto metrics = disturbed();
+        QVERIFY(refetches_of(metrics).empty());
+        QCOMPARE(account_losses(metrics, 10).refetching_s, 0.0);
+        for (const auto& one : {metric("refetching_s", 3, 0.5, 40.5), metric("refetching_s", 2, 0.25, 30),
+                                metric("refetching_s", 3, 0.75, 41.25)})
+            metrics.push_back(one);
+        QVERIFY(refetches_of(metrics) == (std::vector<Refetch>{{2, 0.25}, {3, 0.75}}));
+        QCOMPARE(account_losses(metrics, 10).refetching_s, 1.5);
+    }
+
     void time_between_iterations_is_lost() {
         using Why = LostTime::Why;
         const auto lost = lost_times_of(disturbed());

@@ -124,7 +124,8 @@ private Q_SLOTS:
     void books() {
         Plan plan;
         plan.stages = {{0, 1}, {2, 3}};
-        LedgerCompute ledger(5, plan);
+        const auto problem = network();
+        LedgerCompute ledger(problem, plan);
         const std::vector<StageSum> sums{{.tokens = 1}, {.tokens = 1}};
         ledger.step(0, sums);
         QCOMPARE(ledger.unequal_replica(), -1);

@@ -77,8 +77,28 @@ Plan plan_of(const Case& c) {
     return plan;
 }
 
-/// Ranks as threads of this process, nodes in turn.
-Trained train_ranks(const Case& c, const Experiment& experiment) {
+/// Changes a weight of a node of its rank before an iteration.
+class Flipping final : public TrainingController {
+public:
+    Flipping(const std::unique_ptr<TorchCompute>& compute, int node, int iteration)
+        : compute_(compute), node_(node), iterations_left_(iteration) {}
+    TrainingCommand next() override {
+        if (iterations_left_-- == 0) {
+            auto state = compute_->state(node_);
+            state.weights.back() += 1e-3f;
+            compute_->set_state(node_, state);
+        }
+        return {};
+    }
+
+private:
+    const std::unique_ptr<TorchCompute>& compute_;
+    int node_, iterations_left_;
+};
+
+/// Ranks as threads of this process, nodes in turn. `flipped`: a node of rank 0 whose weights change before the third
+/// iteration; then `fault` is what ends it.
+Trained train_ranks(const Case& c, const Experiment& experiment, int flipped = -1, std::string* fault = nullptr) {
     const auto problem = make_problem(experiment);
     std::vector<int> rank_of;
     for (int node = 0; node < problem.nodes(); ++node) rank_of.push_back(node % c.ranks);
@@ -95,8 +115,14 @@ Trained train_ranks(const Case& c, const Experiment& experiment) {
                 if (TorchCompute::needs_data(experiment, schedule, rank)) batches = make_batches(experiment);
                 auto& compute = trained.ranks[static_cast<std::size_t>(rank)];
                 compute = std::make_unique<TorchCompute>(experiment, schedule, rank, std::move(batches), 1);
-                train(experiment, problem, schedule, *compute, transport, rank == 0 ? &trained.heard : nullptr,
-                      nullptr);
+                Flipping flipping(trained.ranks.front(), flipped, flipped < 0 ? -1 : 2);
+                try {
+                    train(experiment, problem, schedule, *compute, transport, rank == 0 ? &trained.heard : nullptr,
+                          rank == 0 ? &flipping : nullptr, [&](std::exception_ptr) { transport.abort(); });
+                } catch (const std::exception& error) {
+                    if (fault == nullptr) throw;
+                    if (rank == 0) *fault = error.what();
+                }
             });
     }
     return trained;
@@ -136,6 +162,18 @@ private Q_SLOTS:
             for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
                 compare_stage(c, experiment, plan, static_cast<int>(stage), trained, whole);
         }
+    }
+
+    /// Copies on different ranks: rank 0 hears of every one.
+    void a_copy_that_differs_ends_the_run() {
+        const auto& c = cases()[0];
+        const auto experiment = experiment_of(c, 5);
+        std::string fault;
+        const auto trained = train_ranks(c, experiment, 2, &fault);
+        QCOMPARE(trained.heard.results.size(), std::size_t{2});
+        for (const auto& words : {std::string("stage 1"), std::string("differ after iteration 3"),
+                                  experiment.topology.nodes[2].id, experiment.topology.nodes[3].id})
+            QVERIFY2(fault.find(words) != std::string::npos, fault.c_str());
     }
 
 private:

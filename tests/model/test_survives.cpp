@@ -112,6 +112,25 @@ public:
     double down_s = 0, ended_s = 0;
 };
 
+/// Changes a weight of a node before an iteration, as a bit that flips in memory does.
+class Flipping final : public TrainingController {
+public:
+    Flipping(TorchCompute& compute, int node, int iteration)
+        : compute_(compute), node_(node), iterations_left_(iteration) {}
+    TrainingCommand next() override {
+        if (iterations_left_-- == 0) {
+            auto state = compute_.state(node_);
+            state.m.back() += 1e-7f;
+            compute_.set_state(node_, state);
+        }
+        return {};
+    }
+
+private:
+    TorchCompute& compute_;
+    int node_, iterations_left_;
+};
+
 /// Leaves out, and keeps the last answer.
 class Remembering final : public RecoveryController {
 public:
@@ -226,6 +245,46 @@ private Q_SLOTS:
         qInfo("%d recoveries, %d iterations begun again", disturbed.recoveries, disturbed.begun_again);
         QVERIFY(disturbed.recoveries > 300);
         QVERIFY(std::abs(disturbed.losses.back() / undisturbed.losses.back() - 1) <= 1e-4);
+    }
+
+    /// A copy that is no longer its stage's ends the run after the iteration in which it was changed, with failures of
+    /// the document and without; one node of several is enough.
+    void a_copy_that_differs_ends_the_run_data() {
+        QTest::addColumn<bool>("fails");
+        QTest::newRow("nothing fails") << false;
+        QTest::newRow("nodes are lost and come back") << true;
+    }
+    void a_copy_that_differs_ends_the_run() {
+        QFETCH(bool, fails);
+        auto experiment = experiment_for(0.25, false);
+        experiment.training.iterations = 6;
+        experiment.failures.clear();
+        if (fails)
+            experiment.failures.push_back({.kind = FailureKind::crash,
+                                           .target = std::string(any_target),
+                                           .probability_per_iteration = 0.9,
+                                           .rejoin_after_s = 0.01});
+        const auto problem = make_problem(experiment);
+        const auto plan = plan_of(experiment);
+        for (const bool flips : {false, true}) {
+            TorchCompute compute(experiment, plan, make_batches(experiment), 1, 2);
+            Heard heard;
+            LocalTransport alone;
+            const int node = plan.stages[1].back();
+            Flipping flipping(compute, node, flips ? 3 : -1);
+            std::string fault;
+            try {
+                skippipe::train(experiment, problem, one_rank_schedule(problem.nodes(), plan), compute, alone, &heard,
+                                &flipping);
+            } catch (const InputError& error) {
+                fault = to_string(error.faults().front());
+            }
+            if (!flips) QVERIFY2(fault.empty(), fault.c_str());
+            for (const auto& words : {std::string("stage 1"), std::string("differ after iteration 4"),
+                                      experiment.topology.nodes[skippipe::at(node)].id, std::string("resume")})
+                QVERIFY2(!flips || fault.find(words) != std::string::npos, fault.c_str());
+            QCOMPARE(heard.recoveries > 0, fails);
+        }
     }
 
     /// While a stage has no node its microbatches pass over it; validation is still that of the whole model, with the

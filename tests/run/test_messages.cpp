@@ -11,6 +11,8 @@
 #include "core/engine/build_id.h"
 #include "core/engine/moves.h"
 #include "core/engine/regroup.h"
+#include "core/engine/rest.h"
+#include "core/engine/stage_copies.h"
 #include "core/engine/state_transfer.h"
 #include "core/experiment/io.h"
 #include "core/run/coordinator.h"
@@ -35,6 +37,7 @@ std::vector<protocol::Message> one_of_each(const std::string& plan_json) {
             protocol::Validated{0, 0, 0, 0, {5.5, 8}},
             protocol::Iterated{0, 0, 1.5, 0.1, 64, {355, 64, 1.5, {64, 64}}, {span, span}, devices},
             protocol::Recovered{0, 0, recovery},
+            protocol::Rejoined{0, 1.5, {{1, 0}, 0.25}},
             protocol::WentBack{{1, true, 20, 1, 64, {}}, 2, 5, "nodes were lost"},
             protocol::Regrouped{regrouped},
             protocol::PlanSwitched{1, plan_json, "planned anew"},
@@ -161,6 +164,11 @@ private Q_SLOTS:
                                                  .plan_json = "{}",
                                                  .switches = 2,
                                                  .placement = "{}"});
+        const RankProgress far{PerRelease<int>{3, 0, 2}, std::vector<char>(3 * 5, 0), {{1, 2, false, true}}};
+        const auto progress = to_text(far);
+        const DeviceReport gpus{{{"host", "cuda:0", "Card", "GPU-a", {1}, 2, {0.5, 50, 80, 300, 1e9, -1}}}, "no more"};
+        const auto readings = to_json_text(gpus);
+        const auto copies = to_text(std::vector<CopyHash>{{0, 1, 12345}, {1, 2, ~0ull}});
         int read = 0, refused = 0;
         rounds([&](Rng rng) {
             const auto attempt = [&](const auto& decode) {
@@ -180,6 +188,16 @@ private Q_SLOTS:
                 attempt([&] { protocol::decode_command(changed(command, rng)); });
                 attempt([&] { agree({changed(position, rng), position}); });
                 attempt([&] { read_agreement(changed(agreement, rng)); });
+                attempt([&] {
+                    const auto told = read_progress(changed(progress, rng), 1, 3, 2);
+                    if (told.steps_done.size() != 3 || (!told.again.empty() && told.again.size() != 15))
+                        throw std::logic_error("a progress of another size is believed");
+                });
+                attempt([&] { read_device_report(changed(readings, rng)); });
+                attempt([&] {
+                    for (const auto& copy : read_copies(changed(copies, rng), job_.problem, 1))
+                        if (copy.node < 0 || copy.node >= job_.problem.nodes()) throw std::logic_error("no such node");
+                });
                 attempt([&] {  // whatever they are, they are looked through before anything is done with them
                     const auto read = read_moves(changed(moves, rng));
                     fault_of_moves(job_.problem, job_.plan.stages, job_.plan.stages, read);

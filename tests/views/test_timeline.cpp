@@ -71,6 +71,7 @@ std::shared_ptr<TimelineData> with_losses() {
                        .detection_s = 1.5,
                        .recovery_s = {},
                        .begun_again = true}});
+    rest->set_refetches({{3, 0.125}});
     return rest;
 }
 
@@ -341,6 +342,18 @@ private Q_SLOTS:
         for (const char* words : {"b lost since 20.5 s, not back yet", "The iteration was begun again"})
             QVERIFY2(b.contains(words), qPrintable(b));
         QVERIFY2(!b.contains("operations"), qPrintable(b));
+        QVERIFY2(a.contains("fetched again in 125 ms") && !b.contains("fetched"), qPrintable(a + b));
+        // Ranks met anew: in the same iteration, or before it was begun again.
+        Loss loss = data->losses().front();
+        loss.recovery_s = 6;
+        const QString goes_on = describe_loss(loss).join('\n').replace(QChar(0x2009), ' ');
+        for (const char* words : {"Training went on 6.00 s after", "5 operations run again", "2 gradients lost"})
+            QVERIFY2(goes_on.contains(words), qPrintable(goes_on));
+        loss.begun_again = true;
+        const QString again = describe_loss(loss).join('\n').replace(QChar(0x2009), ' ');
+        QVERIFY2(again.contains("The next iteration began 6.00 s after") && again.contains("begun again") &&
+                     !again.contains("operations") && !again.contains("gradient"),
+                 qPrintable(again));
         QCOMPARE(describe_gap(*data->gap_at(0, 19.5), "a", *data), describe_outage(*data->outage_at(0, 20), 0, *data));
     }
 

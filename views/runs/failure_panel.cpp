@@ -37,6 +37,8 @@ void FailurePanel::show_account(const LossAccount& account) {
         {tr("Until it was known"), duration(account.detection_s),
          tr("From each loss to when it was known, network time, added up")},
         {tr("Planning again"), duration(account.replanning_s), tr("Machine time, added up")},
+        {tr("Fetching weights again"), duration(account.refetching_s),
+         tr("What nodes that came back waited for weights and AdamW's state, added up")},
         {tr("Operations run again"), QString::number(account.redone_operations),
          tr("Forwards and backwards that lost nodes had done, and others did again")},
         {tr("Gradients lost"), QString::number(account.lost_gradients),

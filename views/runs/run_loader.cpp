@@ -183,6 +183,7 @@ std::shared_ptr<const RunData> RunLoader::snapshot() const {
     lanes->set_parts(std::move(parts));
     lanes->set_losses(losses_of(data_.metrics));
     lanes->set_lost_times(lost_times_of(data_.metrics));
+    lanes->set_refetches(refetches_of(data_.metrics));
     std::vector<IterationTime> iterations;
     for (const auto& [_, time] : iteration_times(data_.metrics)) iterations.push_back(time);
     lanes->set_iterations(std::move(iterations));

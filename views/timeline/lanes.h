@@ -107,6 +107,8 @@ public:
     /// When nodes were lost in the run, and what was done about it.
     void set_losses(std::vector<Loss> losses) { losses_ = std::move(losses); }
     const std::vector<Loss>& losses() const { return losses_; }
+    /// What nodes that came back fetched, by time.
+    void set_refetches(std::vector<Refetch> refetches) { refetches_ = std::move(refetches); }
     /// Iterations that came to their end, by time.
     void set_iterations(std::vector<IterationTime> iterations) { iterations_ = std::move(iterations); }
     const std::vector<IterationTime>& iterations() const { return iterations_; }
@@ -149,6 +151,8 @@ public:
     std::optional<Outage> outage_at(int lane, double time) const;
     /// The loss that began an outage; null: none is recorded.
     const Loss* loss_of(const Outage& outage) const;
+    /// What was fetched at its end; null: none is recorded.
+    const Refetch* refetch_of(const Outage& outage) const;
     /// The stretch that holds this time in which nothing ran that counts; null: there is none.
     const LostTime* lost_at(double time) const;
     const LaneSpan* work_at(int lane, double time) const;
@@ -198,6 +202,7 @@ private:
     std::size_t count_ = 0;
     std::vector<Loss> losses_;
     std::vector<LostTime> lost_times_;
+    std::vector<Refetch> refetches_;
     std::vector<IterationTime> iterations_;
     std::shared_ptr<const PlannedReductions> reductions_;
     std::int64_t least_row_ = std::numeric_limits<std::int64_t>::max(), most_row_ = -1;

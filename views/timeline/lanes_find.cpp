@@ -60,6 +60,13 @@ const Loss* TimelineData::loss_of(const Outage& outage) const {
     return found;
 }
 
+const Refetch* TimelineData::refetch_of(const Outage& outage) const {
+    const auto found = std::find_if(refetches_.begin(), refetches_.end(), [&](const Refetch& refetch) {
+        return refetch.iteration == outage.last_iteration + 1;
+    });
+    return found == refetches_.end() || outage.end_s >= extent_s_ ? nullptr : &*found;
+}
+
 const LostTime* TimelineData::lost_at(double time) const {
     for (const auto& lost : lost_times_)
         if (lost.begin_s <= time && time < lost.end_s) return &lost;

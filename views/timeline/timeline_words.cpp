@@ -78,10 +78,12 @@ QStringList describe_loss(const Loss& loss) {
     lines << (loss.replanning_s > 0 ? QObject::tr("Known %1 later, planned again in %2")
                                           .arg(duration(loss.detection_s), duration(loss.replanning_s))
                                     : QObject::tr("Known %1 later").arg(duration(loss.detection_s)));
-    if (loss.recovery_s) lines << QObject::tr("The next iteration began %1 after").arg(duration(*loss.recovery_s));
+    if (loss.recovery_s)
+        lines << (loss.begun_again ? QObject::tr("The next iteration began %1 after").arg(duration(*loss.recovery_s))
+                                   : QObject::tr("Training went on %1 after").arg(duration(*loss.recovery_s)));
     if (loss.begun_again) {
         lines << QObject::tr("The iteration was begun again");
-    } else if (!loss.recovery_s) {
+    } else {
         lines << count(loss.redone_operations, QObject::tr("1 operation run again"),
                        QObject::tr("%1 operations run again"));
         lines << (loss.lost_gradients > 0
@@ -158,6 +160,8 @@ QStringList describe_outage(const Outage& outage, int lane, const TimelineData& 
             : QObject::tr("%1 %2, back at %3")
                   .arg(name, outage_words(outage, data), moment(outage.end_s, outage.end_s - outage.start_s))};
     if (loss != nullptr) lines << describe_loss(*loss);
+    if (const Refetch* refetch = data.refetch_of(outage))
+        lines << QObject::tr("Weights and AdamW's state fetched again in %1").arg(duration(refetch->seconds));
     return lines;
 }
 
