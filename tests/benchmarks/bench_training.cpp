@@ -2,9 +2,9 @@
 // Training through the pipeline against the same LLaMA trained whole with plain LibTorch, against python3-torch,
 // against two processes, against the tensor work alone, and skipping against not skipping: one JSON line each, with
 // what this machine's matrix products and memory allow in the same run. Parts by name as arguments: two, one, engine,
-// skip, processes, python, and, at the sizes that people train, llama-15m and llama-42m; all without (the two large
-// ones with --long alone, on one core only with --one-core). What is compared alternates, so that a busy machine meets
-// both; ratios are medians of pairs, on one core of processor time.
+// skip, hashes, processes, python, and, at the sizes that people train, llama-15m and llama-42m; all without (the two
+// large ones with --long alone, on one core only with --one-core). What is compared alternates, so that a busy machine
+// meets both; ratios are medians of pairs, on one core of processor time.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -86,6 +86,15 @@ int main(int count, char** arguments) {
               fmt::format("paths save {:.1f} % of the operations; time falls by {:.2f} of that, goal 0.9", 100 * saved,
                           (1 - pair.ratio) / saved));
     }
+    if (wanted("hashes"))
+        for (const char* size : {"small", "llama-15m"}) {
+            const auto setup = setup_of(size);
+            Trained ours(setup, 1);
+            ours.train();
+            const auto pair = compare([&] { ours.train(); }, [&] { ours.hash(); }, processor_seconds);
+            print(fmt::format("copies hashed after a step, {}", size), 100 * pair.ratio, "% of processor time",
+                  "an iteration, ms", 1e3 * pair.first_s, pair.ratio, 1, "goal 1 %");
+        }
     if (wanted("processes")) bench_processes(two);
     if (wanted("python")) bench_against_python(two, small, 2, ceiling);
 }

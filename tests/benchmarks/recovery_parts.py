@@ -76,9 +76,9 @@ def one_kill(run, rank, rng, since):
     os.kill(run.worker(rank), signal.SIGKILL)
     told_s, told, since = run.wait_for(lambda one: rank in one.get("lost_ranks", []), since)
     over_s, _, since = run.wait_for(is_iteration, since)
-    _, _, since = run.wait_for(lambda one: rank in one.get("joined_ranks", []), since)
+    _, back, since = run.wait_for(lambda one: rank in one.get("joined_ranks", []), since)
     _, _, since = run.wait_for(is_iteration, since)
-    parts = {part: told[part] for part in PARTS}
+    parts = {part: told[part] for part in PARTS} | {"fetching_s, once it is back": back["fetching_s"]}
     return parts | {"until operations run": told_s - killed_s, "until the iteration is over": over_s - killed_s}, since
 
 

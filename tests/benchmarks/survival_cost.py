@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What it costs that nodes may be lost while none is: attempts, inputs that are kept, hashes.
+"""What it costs that nodes may be lost while none is: attempts, inputs that are kept. (Copies are hashed either way: see
+`bench_training hashes`.)
 
   tests/benchmarks/survival_cost.py BIN [--pairs 10] [--iterations 10]
 

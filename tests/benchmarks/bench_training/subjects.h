@@ -37,6 +37,8 @@ public:
     Trained(const Setup& setup, int workers, int skipped = 0);
     double tokens() const { return setup_.tokens(); }
     void train() { driver_.train(iteration_++); }
+    /// What a training does after every step beside that: all copies of each stage.
+    void hash() const { compute_.copy_hashes(); }
 
 private:
     Setup setup_;
