@@ -23,7 +23,7 @@ namespace skippipe {
 namespace {
 
 constexpr std::int64_t search_operations = 500;  // of a search that need not be good here
-constexpr int most_events = 2'000;                   // of a training that ends
+constexpr int most_events = 2'000;               // of a training that ends
 
 /// Any plan that comes to its end, with the nodes where the problem has them.
 class AnyPlan final : public Planner {

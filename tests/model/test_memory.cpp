@@ -178,16 +178,15 @@ private Q_SLOTS:
 
     void rises_as_predicted_data() {
         QTest::addColumn<QString>("training");
-        for (const char* training : {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "failures",
-                                     "ranks"})
+        for (const char* training :
+             {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "failures", "ranks"})
             QTest::newRow(training) << training;
     }
     void rises_as_predicted() {
         QFETCH(QString, training);
         const auto experiment = experiment_of(training.toStdString());
-        const double measured = risen_bytes_alone(training), predicted =
-                                                                          predicted_bytes(experiment,
-                                                                                          workers_of(experiment));
+        const double measured = risen_bytes_alone(training),
+                     predicted = predicted_bytes(experiment, workers_of(experiment));
         if (std::isnan(measured)) QSKIP("this system does not let a process forget its peak");
         qInfo("predicted %.1f MB, measured %.1f MB (%+.1f %%)", predicted / 1e6, measured / 1e6,
               100 * (measured / predicted - 1));
