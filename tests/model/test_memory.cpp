@@ -9,8 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <optional>
-#include <thread>
 
 #include <malloc.h>
 
@@ -20,7 +18,6 @@
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "core/model/torch_compat.h"
-#include "tests/engine/thread_transport.h"
 #include "tests/model/training_fixture.h"
 
 using namespace skippipe;
@@ -81,11 +78,7 @@ struct Run {
     int iteration = 0;
 };
 
-constexpr int workers = 2;  ///< and ranks have one each
-
-int workers_of(const Experiment& experiment) {
-    return experiment.execution.ranks > 1 ? experiment.execution.ranks : workers;
-}
+constexpr int workers = 2;
 
 double predicted_bytes(const Experiment& experiment, int threads) {
     return memory_together(memory_needed(experiment, make_problem(experiment), plan_of(experiment)), threads);
@@ -99,30 +92,7 @@ Experiment experiment_of(const std::string& training) {
     if (training == "failures")  // that do not happen, but might
         experiment.failures.push_back({.kind = FailureKind::crash, .target = "n0", .at_iteration = 1'000'000});
     if (training == "int8 messages") experiment.costs.wire = WireType::int8;
-    if (training == "ranks") {
-        experiment.execution = {
-            .clock = Clock::wall, .compute = Compute::torch, .transport = Transport::gloo, .ranks = stages};
-        experiment.pipeline.memory_microbatches = 1;  // by a real clock who fills up with more is chance
-        experiment.training.iterations = 3;
-    }
     return experiment;
-}
-
-/// Ranks as threads, a node each: what they keep of messages for who might be lost, and sums apart from gradients.
-void train_ranks(const Experiment& experiment) {
-    const auto problem = make_problem(experiment);
-    const auto schedule = make_schedule(problem, plan_of(experiment), {0, 1, 2}, stages);
-    Exchange exchange(stages);
-    std::vector<std::jthread> ranks;
-    for (int rank = 0; rank < stages; ++rank)
-        ranks.emplace_back([&, rank] {
-            ThreadTransport transport(exchange, schedule, rank);
-            std::optional<Batches> batches;
-            if (TorchCompute::needs_data(experiment, schedule, rank))
-                batches = make_batches(experiment, 11, text_bytes);
-            TorchCompute compute(experiment, schedule, rank, std::move(batches), 1);
-            train(experiment, problem, schedule, compute, transport, nullptr, nullptr);
-        });
 }
 
 /// Bytes that three iterations take at their peak over what the process had before; NaN where it cannot forget its
@@ -136,10 +106,6 @@ double risen_bytes(const Experiment& experiment) {
     malloc_trim(0);
     if (!forget_peak()) return NAN;
     const double before = status_bytes("VmRSS");
-    if (experiment.execution.ranks > 1) {
-        train_ranks(experiment);
-        return status_bytes("VmHWM") - before;
-    }
     Run run(experiment, workers);
     validate(run.compute);
     for (int i = 0; i < 3; ++i) run.iterate();
@@ -178,15 +144,13 @@ private Q_SLOTS:
 
     void rises_as_predicted_data() {
         QTest::addColumn<QString>("training");
-        for (const char* training :
-             {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "failures", "ranks"})
+        for (const char* training : {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "failures"})
             QTest::newRow(training) << training;
     }
     void rises_as_predicted() {
         QFETCH(QString, training);
         const auto experiment = experiment_of(training.toStdString());
-        const double measured = risen_bytes_alone(training),
-                     predicted = predicted_bytes(experiment, workers_of(experiment));
+        const double measured = risen_bytes_alone(training), predicted = predicted_bytes(experiment, workers);
         if (std::isnan(measured)) QSKIP("this system does not let a process forget its peak");
         qInfo("predicted %.1f MB, measured %.1f MB (%+.1f %%)", predicted / 1e6, measured / 1e6,
               100 * (measured / predicted - 1));
