@@ -57,7 +57,7 @@ bool GlooTransport::somebody_waits() const { return groups_->rendezvous().somebo
 double GlooTransport::clock_error_s() const { return groups_->clock().error_s(); }
 
 /// Not that of rank 0, which decides, nor of this one, nor where a rank says that it cannot go on.
-bool GlooTransport::lose(const Loss& loss) noexcept {
+bool GlooTransport::lose(const LostRank& loss) noexcept {
     if (!outlives_ || loss.rank == 0 || loss.rank == rank() || !loss.faults.empty()) return false;
     must_regroup_ = true;
     abort();

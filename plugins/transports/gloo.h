@@ -36,7 +36,7 @@ public:
     int ranks() const override;
     std::vector<int> members() const override;
     /// A rank is lost: true where this one is to go on without it, and has been told. From any thread.
-    bool lose(const Loss& loss) noexcept;
+    bool lose(const LostRank& loss) noexcept;
     void outlive_losses(bool outlives) override;
     bool must_regroup() const override { return must_regroup_; }
     bool somebody_waits() const override;

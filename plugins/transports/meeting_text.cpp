@@ -38,14 +38,14 @@ int meeting_of_beat(const std::string& beat) {
     return space == std::string::npos ? 0 : static_cast<int>(std::strtol(beat.c_str() + space, nullptr, 10));
 }
 
-std::string write(const Loss& loss) {
+std::string write(const LostRank& loss) {
     nlohmann::json json{{"rank", loss.rank}, {"how", loss.how}, {"unnoticed_s", loss.unnoticed_s}};
     if (!loss.faults.empty()) json["faults"] = write(loss.faults);
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Loss read_loss(const std::string& text, int world_size) {
-    Loss loss;
+LostRank read_loss(const std::string& text, int world_size) {
+    LostRank loss;
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) return loss;
     if (const auto rank = json.find("rank"); rank != json.end() && rank->is_number_integer())

@@ -18,9 +18,9 @@ std::string return_key(int rank);
 /// The last meeting, and why the run cannot go on.
 inline const std::string meeting_key = "meeting", failed_key = "failed";
 
-std::string write(const Loss& loss);
+std::string write(const LostRank& loss);
 /// Of what another rank wrote: rank -1 where the text is none, or names no rank.
-Loss read_loss(const std::string& text, int world_size);
+LostRank read_loss(const std::string& text, int world_size);
 std::string write(const Meeting& meeting);
 /// Number 0 where the text is none.
 Meeting read_meeting(const std::string& text, int world_size);

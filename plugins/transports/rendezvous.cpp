@@ -143,7 +143,7 @@ void Rendezvous::stop_threads() {
     if (store_watch_.joinable()) store_watch_.join();
 }
 
-void Rendezvous::lose(const Loss& loss) {
+void Rendezvous::lose(const LostRank& loss) {
     {
         const std::lock_guard lock(mutex_);
         const bool fatal = loss.rank == 0;  // nobody decides any more

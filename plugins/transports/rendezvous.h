@@ -19,7 +19,7 @@ namespace skippipe {
 class RunStore;
 
 /// What may end a run from outside.
-struct Loss {
+struct LostRank {
     int rank = -1;           ///< that is gone; -1: not known
     std::string how;         ///< "its connection broke", "silent for 5 s"
     Faults faults;           ///< what it said before it ended itself
@@ -30,7 +30,7 @@ struct Loss {
 struct Meeting {
     int number = 0;
     std::vector<int> members;  ///< ascending
-    Loss loss;                 ///< that led to it; rank -1: none
+    LostRank loss;             ///< that led to it; rank -1: none
 };
 
 /// Seconds between two beats of each of so many ranks, by which the store gets at most some 200 requests a second.
@@ -65,7 +65,7 @@ public:
     /// Beats from now on, and calls `lost` once a meeting, from a thread, when a rank is silent for `limit_s` (longer
     /// where many ranks share the store: five beats) or another rank lost it. Suspicion is a belief: a rank that is
     /// only stopped is named like one that is dead.
-    void watch(std::function<void(const Loss&)> lost, double limit_s);
+    void watch(std::function<void(const LostRank&)> lost, double limit_s);
     std::vector<int> members() const;
     /// After a loss, or to take in who has come back: rank 0 finds out who answers, and all agree. Every rank that is
     /// there calls it; one that has come back waits in it until it is taken in. Throws Aborted once `stop` is set,
@@ -90,7 +90,7 @@ public:
 private:
     struct Server;
     struct Suspicion {
-        Loss loss;
+        LostRank loss;
         double since_s = 0, until_s = 0;
     };
     void check_build(const std::string& build);
@@ -108,17 +108,17 @@ private:
     void listen(RunStore& store);
     void look_at(RunStore& store, int rank);
     void confirm_suspicion(RunStore& store);
-    void tell_all(RunStore& store, const Loss& loss);
+    void tell_all(RunStore& store, const LostRank& loss);
     bool pause(double seconds);
     void stop_threads();
-    void lose(const Loss& loss);
+    void lose(const LostRank& loss);
 
     LaunchEnvironment launch_;
     double patience_s_;
     int port_ = 0;
     std::unique_ptr<Server> server_;
     std::shared_ptr<RunStore> store_;
-    std::function<void(const Loss&)> lost_;
+    std::function<void(const LostRank&)> lost_;
     double beat_every_s_ = 0.2, limit_s_ = 5;
     bool came_back_ = false;
     mutable std::mutex mutex_;

@@ -30,7 +30,7 @@ double beat_interval_s(int world_size) {
     return std::max(0.2, requests_per_rank * world_size / most_per_s);
 }
 
-void Rendezvous::watch(std::function<void(const Loss&)> lost, double limit_s) {
+void Rendezvous::watch(std::function<void(const LostRank&)> lost, double limit_s) {
     lost_ = std::move(lost);
     beat_every_s_ = beat_interval_s(launch_.world_size);
     limit_s_ = std::max(limit_s, 5 * beat_every_s_);
@@ -122,7 +122,7 @@ void Rendezvous::look_at(RunStore& store, int rank) {
     }
     const double limit_s = now.empty() ? join_within_s : settled_ ? limit_s_ : std::min(limit_s_, answer_within_s());
     if (++heard.looks < looks_in_silence || steady_s() - heard.since_s <= limit_s) return;
-    const Loss loss{rank, fmt::format("it has been silent for {:.1f} s", limit_s), {}, steady_s() - heard.since_s};
+    const LostRank loss{rank, fmt::format("it has been silent for {:.1f} s", limit_s), {}, steady_s() - heard.since_s};
     tell_all(store, loss);
     lose(loss);
 }
@@ -157,7 +157,7 @@ std::vector<int> Rendezvous::returning() const {
 }
 
 /// The first to say so is right; that a rank cannot go on counts all the same.
-void Rendezvous::tell_all(RunStore& store, const Loss& loss) {
+void Rendezvous::tell_all(RunStore& store, const LostRank& loss) {
     int number = 0;
     {
         const std::lock_guard lock(mutex_);
@@ -170,7 +170,7 @@ void Rendezvous::tell_all(RunStore& store, const Loss& loss) {
 }
 
 void Rendezvous::confirm_suspicion(RunStore& store) {
-    std::vector<Loss> due;
+    std::vector<LostRank> due;
     {
         const std::lock_guard lock(mutex_);
         for (auto& suspicion : suspicions_) {

@@ -29,7 +29,7 @@ int rank_main(int rank, int port, const std::string& token) {
     const double begin_s = steady_s();
     double lost_at_s = 0;
     rendezvous.watch(
-        [&](const Loss& loss) {
+        [&](const LostRank& loss) {
             std::printf("lost %d: %s%s\n", loss.rank, loss.how.c_str(),
                         loss.faults.empty() ? "" : (", " + loss.faults.front().what).c_str());
             std::fflush(stdout);
@@ -77,7 +77,7 @@ int surviving_rank_main(int rank, int port, const std::string& token) {
     if (rank == 0) std::printf("port %d\n", rendezvous.port()), std::fflush(stdout);
     std::atomic<GlooTransport*> running = nullptr;
     rendezvous.watch(
-        [&](const Loss& loss) {
+        [&](const LostRank& loss) {
             auto* transport = running.load();
             if (!transport || !transport->lose(loss)) std::_Exit(7);
         },

@@ -203,8 +203,8 @@ private Q_SLOTS:
                      said.c_str());
         }
         // Rank 0 hears of it.
-        std::promise<Loss> lost;
-        first.watch([&](const Loss& loss) { lost.set_value(loss); }, 5);
+        std::promise<LostRank> lost;
+        first.watch([&](const LostRank& loss) { lost.set_value(loss); }, 5);
         const auto loss = lost.get_future().get();
         QCOMPARE(loss.rank, 1);
         QVERIFY(!loss.faults.empty() && loss.faults.front().what.find("another build") != std::string::npos);
