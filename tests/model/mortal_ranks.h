@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/engine/piece_sums.h"
+#include "tests/engine/forwarding_compute.h"
 #include "tests/engine/thread_transport.h"
 #include "tests/nccl/lanes_in_process.h"
 #include "tests/model/training_fixture.h"
@@ -57,12 +58,13 @@ private:
 };
 
 /// A back end that dies as told, and remembers what the others decided about those that did.
-class Mortal final : public ComputeBackend {
+class Mortal final : public ForwardingCompute {
 public:
     /// `stages`: whose gradients are remembered.
     Mortal(TorchCompute& inner, std::vector<int> stages, std::optional<Death> death, std::function<void()> die,
            std::function<void()> begins)
-        : inner_(inner),
+        : ForwardingCompute(inner),
+          inner_(inner),
           pieces_(*inner.piece_sums(),
                   [this] {
                       if (now_) pass(Death::In::piece, touched_++);
@@ -72,7 +74,6 @@ public:
           die_(std::move(die)),
           begins_(std::move(begins)) {}
 
-    void follow(const RankSchedule& schedule) override { inner_.follow(schedule); }
     void begin_iteration(int iteration) override {
         now_ = iteration == dies_in;
         operations_ = sums_ = touched_ = 0;
@@ -83,9 +84,6 @@ public:
         if (now_) pass(Death::In::operation, operations_++);
         inner_.submit(task, std::move(input), std::move(completed));
     }
-    std::size_t message_bytes(const Operation& operation) const override { return inner_.message_bytes(operation); }
-    Buffer take_message(const RankTransfer& transfer) override { return inner_.take_message(transfer); }
-    void wait() override { inner_.wait(); }
     void go_on(const Replan& rest) override {
         inner_.go_on(rest);
         rests.push_back(rest);
@@ -95,7 +93,6 @@ public:
         return inner_.reduce(stage, transport);
     }
     PieceSums* piece_sums() override { return &pieces_; }
-    RankLoss loss() const override { return inner_.loss(); }
     void step(int iteration, const std::vector<StageSum>& sums) override {
         if (now_) pass(Death::In::step, 0);
         inner_.step(iteration, sums);
@@ -104,18 +101,6 @@ public:
                    static_cast<double>(sums[static_cast<std::size_t>(stage)].tokens));
         if (iteration == dies_in)
             for (const int stage : stages_) gradients[stage] = inner_.reduced_gradient(stage);
-    }
-    ValidationResult validate(RankTransport& transport) override { return inner_.validate(transport); }
-    std::vector<float> weights(int node) const override { return inner_.weights(node); }
-    StageState state(int node) const override { return inner_.state(node); }
-    void set_state(int node, const StageState& state) override { inner_.set_state(node, state); }
-    RoundingResiduals residuals() const override { return inner_.residuals(); }
-    void set_residuals(const RoundingResiduals& residuals) override { inner_.set_residuals(residuals); }
-    void move(const RankSchedule& schedule, const std::vector<NodeMove>& moves, const FetchedStates& fetched) override {
-        inner_.move(schedule, moves, fetched);
-    }
-    void rebuild(int node, const std::vector<NeighbourWeights>& from, double learning_rate) override {
-        inner_.rebuild(node, from, learning_rate);
     }
 
     std::vector<Replan> rests;
