@@ -64,6 +64,14 @@ inline std::vector<int> free_ports(std::size_t count) {
     return ports;
 }
 
+/// What torchrun tells a process of its rank.
+inline QStringList torchrun_variables(int rank, int world, int port) {
+    const auto text = [](const char* name, int value) { return QString("%1=%2").arg(name).arg(value); };
+    return {text("RANK", rank),       text("WORLD_SIZE", world),
+            text("LOCAL_RANK", rank), text("LOCAL_WORLD_SIZE", world),
+            "MASTER_ADDR=127.0.0.1",  text("MASTER_PORT", port)};
+}
+
 /// What one program did.
 struct Process {
     std::unique_ptr<QProcess> process = std::make_unique<QProcess>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe run` under launchers that exist: torchrun's environment, the real mpirun and the real srun. And ranks that
 // are lost.
+#include "core/record/checkpoints.h"
 #include "tests/app/slurm_cluster.h"
 
 using namespace launched;
@@ -10,12 +11,6 @@ namespace {
 
 const QJsonObject gloo{{u"clock"_s, u"wall"_s}, {u"transport"_s, u"gloo"_s}, {u"ranks"_s, 2}};
 constexpr int forever = 1'000'000;  // iterations
-
-QStringList rank_variables(int rank, int world, int port) {
-    return {u"RANK=%1"_s.arg(rank),       u"WORLD_SIZE=%1"_s.arg(world),
-            u"LOCAL_RANK=%1"_s.arg(rank), u"LOCAL_WORLD_SIZE=%1"_s.arg(world),
-            u"MASTER_ADDR=127.0.0.1"_s,   u"MASTER_PORT=%1"_s.arg(port)};
-}
 
 /// mpirun refuses root, and more ranks than cores, unless told otherwise.
 QStringList mpirun(int ranks) {
@@ -80,8 +75,8 @@ private Q_SLOTS:
         const Scene scene;
         const int port = free_ports(1).front();
         const auto experiment = scene.tiny(u"tiny.json"_s, gloo);
-        auto second = scene.run(experiment, rank_variables(1, 2, port));  // may come first
-        auto first = scene.run(experiment, rank_variables(0, 2, port));
+        auto second = scene.run(experiment, torchrun_variables(1, 2, port));  // may come first
+        auto first = scene.run(experiment, torchrun_variables(0, 2, port));
         QVERIFY2(first.ended(60'000), first.text().constData());
         QVERIFY2(second.ended(20'000), second.text().constData());
         QVERIFY2(first.exit_code() == 0, first.text().constData());
@@ -177,8 +172,8 @@ private Q_SLOTS:
         const Scene scene;
         const int port = free_ports(1).front();
         const auto experiment = scene.tiny(u"tiny.json"_s, gloo, forever, true);
-        auto second = scene.run(experiment, rank_variables(1, 2, port));
-        auto first = scene.run(experiment, rank_variables(0, 2, port));
+        auto second = scene.run(experiment, torchrun_variables(1, 2, port));
+        auto first = scene.run(experiment, torchrun_variables(0, 2, port));
         QVERIFY2(rank_1_of(scene, "RANK=1") > 0, first.text().constData());
         first.process->kill();
         QVERIFY2(second.ended(20'000), second.text().constData());
@@ -187,6 +182,48 @@ private Q_SLOTS:
         QVERIFY(first.ended(1000));
         QVERIFY(scene.last_run()->state == skippipe::RunState::died);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 2000));
+    }
+
+    /// Both are killed; whoever started them starts them again to resume, and what comes has the same bits.
+    void a_run_is_resumed_under_a_launcher() {
+        const Scene scene;
+        const auto experiment = scene.tiny(u"tiny.json"_s, gloo, 300, true);
+        const QStringList run{u"run"_s, experiment, u"--checkpoint-every"_s, u"10"_s, u"--db"_s, scene.record()};
+        const QStringList resume{u"resume"_s, u"latest"_s, u"--db"_s, scene.record()};
+        const auto start_both = [&](const QStringList& what) {
+            const int port = free_ports(1).front();
+            return std::pair(scene.start(program, what, torchrun_variables(0, 2, port)),
+                             scene.start(program, what, torchrun_variables(1, 2, port)));
+        };
+        const auto end_well = [](std::pair<Process, Process>& both) {
+            QVERIFY2(both.first.ended(120'000), both.first.text().constData());
+            QVERIFY2(both.second.ended(20'000), both.second.text().constData());
+            QVERIFY2(both.first.exit_code() == 0, both.first.text().constData());
+            QVERIFY2(both.second.exit_code() == 0, both.second.text().constData());
+        };
+        auto undisturbed = start_both(run);
+        end_well(undisturbed);
+        const auto whole = scene.last_run()->id;
+        auto both = start_both(run);
+        QVERIFY(wait_until(
+            [&] {
+                const auto last = scene.last_run();
+                return last->id != whole && !skippipe::list_checkpoints(scene.record().toStdString(), last->id).empty();
+            },
+            60'000));
+        const auto killed = scene.last_run()->id;
+        both.first.process->kill();
+        both.second.process->kill();
+        QVERIFY(both.first.ended(10'000) && both.second.ended(10'000));
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+        QVERIFY(scene.last_run()->state == skippipe::RunState::died);
+        auto again = start_both(resume);
+        end_well(again);
+        QCOMPARE(scene.last_run()->id, killed);
+        QVERIFY(scene.last_run()->state == skippipe::RunState::finished);
+        QCOMPARE(scene.losses(killed).size(), std::size_t{300});
+        QVERIFY(scene.losses(killed) == scene.losses(whole));
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 
     void more_ranks_than_nodes() {
