@@ -497,6 +497,23 @@ private Q_SLOTS:
         QVERIFY(libraries.contains("libsqlite3"));
         for (const char* name : {"libtorch", "libc10", "libgloo"}) QVERIFY2(!libraries.contains(name), name);
     }
+
+    /// Deterministic disasters: what comes of each seed is the same again, and a fault would be the exit code.
+    void torture() {
+        const auto done = run({"torture", "--seeds", "50", "--json"});
+        QVERIFY2(done.exit_code == 0, done.error);
+        const auto told = done.object();
+        QCOMPARE(told["seeds"].toInt(), 50);
+        QVERIFY(told["recoveries"].toInt() > 25 && told["redone"].toInt() > 0);
+        QVERIFY2(told["faults"].isArray() && told["faults"].toArray().isEmpty(), done.out);
+        auto again = run({"torture", "--seeds", "50", "--json"}).object(), first = told;
+        again.remove("seconds"), first.remove("seconds");
+        QCOMPARE(again, first);
+        const auto one = run({"torture", "--seed", "7"});
+        QCOMPARE(one.exit_code, 0);
+        QVERIFY2(one.out.startsWith("seed 7: ") && one.out.contains("fine: "), one.out);
+        QCOMPARE(run({"torture", "--seeds", "0"}).exit_code, 2);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCommandLine)

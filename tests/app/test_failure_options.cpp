@@ -35,9 +35,11 @@ class TestFailureOptions : public QObject {
         return out.fileName();
     }
 
-    Output run(QStringList arguments) const {
+    Output run(QStringList arguments) const { return call("run", std::move(arguments)); }
+
+    Output call(const QString& verb, QStringList arguments) const {
         QProcess process;
-        arguments.prepend("run");
+        arguments.prepend(verb);
         process.start(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"), arguments << "--json"
                                                                               << "--db"
                                                                               << folder_.filePath("record.sqlite"));
@@ -80,6 +82,34 @@ private Q_SLOTS:
         for (const auto& failure : frozen.experiment.failures) texts << QString::fromStdString(failure_text(failure));
         QCOMPARE(texts,
                  QStringList({"slow-down:a@iteration=1x2+1s", "crash:c@1s+0.5s", "crash:any@0%", "crash:d@1.5s+0.5s"}));
+    }
+
+    /// A fork has those of the run it begins in, and its own.
+    void a_fork_has_failures_of_its_own() {
+        if (!QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker"))) QSKIP("skippipe-worker is not built");
+        auto done = run({experiment_, "--checkpoint-every", "3"});
+        QVERIFY2(done.exit_code == 0, done.error + done.out);
+        Reader reader(folder_.filePath("record.sqlite").toStdString());
+        const auto parent = QString::number(reader.runs().front().id);
+        const auto trace = write("fork.csv",
+                                 "node,down_s,up_s\n"
+                                 "d,0,100\n");
+        done = call("fork", {parent, "--at", "3", "--fail", "crash:c@iteration=4+1s", "--trace", trace});
+        QVERIFY2(done.exit_code == 0, done.error + done.out);
+        const auto made = reader.runs().front();
+        QVERIFY(QString::number(made.id) != parent);
+        const auto frozen = parse_experiment(reader.experiment_json(made.id));
+        QStringList texts;
+        for (const auto& failure : frozen.experiment.failures) texts << QString::fromStdString(failure_text(failure));
+        QCOMPARE(texts, QStringList({"slow-down:a@iteration=1x2+1s", "crash:c@iteration=4+1s", "crash:d@0s+100s"}));
+        double lost = 0;
+        for (const auto& metric : reader.metrics(made.id))
+            if (metric.name == "nodes_lost") lost += metric.value;
+        QVERIFY2(lost >= 1, "what the options say has happened");
+        const auto refused = call("fork", {parent, "--at", "3", "--fail", "crash:nobody@1s"});
+        QCOMPARE(refused.exit_code, 2);
+        QCOMPARE(refused.fault()["pointer"].toString(), QString("--fail"));
+        QVERIFY(reader.runs().front().id == made.id);
     }
 
     void what_cannot_fail_is_refused_before_anything_runs() {

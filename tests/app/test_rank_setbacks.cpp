@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ranks that are killed with all that some stage was, or where the document says so with any: the others wait for them,
 // all go back to a checkpoint, and do again what they did. Real programs, Gloo on loopback.
+#include <QStandardPaths>
+
 #include "tests/app/losing_ranks.h"
 
 using namespace launched;
@@ -75,6 +77,42 @@ private Q_SLOTS:
         QCOMPARE(got.size(), expected.size());
         for (std::size_t i = 0; i < 40; ++i) QVERIFY2(got[i] == expected[i], told);
         for (std::size_t i = 45; i < got.size(); ++i) QVERIFY2(got[i] < (expected[0] + expected[45]) / 2, told);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
+    /// No checkpoint can be written, and a rank is lost: the others go on, and the record lacks nothing.
+    void a_full_disk_and_a_kill() {
+        const Scene scene;
+        // Mounts that only this run sees.
+        const QString shell = QStandardPaths::findExecutable("unshare");
+        const auto on_a_small_disk = [&](const QStringList& command) {
+            return scene.start(shell,
+                               QStringList{"-rm", "sh", "-c", "mount -t tmpfs -o size=60k none \"$0\" && exec \"$@\"",
+                                           scene.path("checkpoints")} +
+                                   command);
+        };
+        QVERIFY(QDir().mkdir(scene.path("checkpoints")));
+        auto possible = on_a_small_disk({"true"});
+        if (shell.isEmpty() || !possible.ended(patient_ms) || possible.exit_code() != 0)
+            QSKIP("this system lets nobody mount a file system of its own");
+        const auto file = everywhere(scene, 120);
+        auto undisturbed = start(scene, {"run", file});
+        QVERIFY(undisturbed.ended(patient_ms));
+        const auto whole = scene.last_run()->id;
+        auto process = on_a_small_disk({program, "run", file, "--db", scene.record()});
+        QVERIFY(wait_until([&] { return process.text().contains("No space left"); }, patient_ms));
+        const auto run = scene.last_run()->id;
+        QVERIFY(run != whole);
+        QVERIFY(kill_rank(scene, 2));
+        QVERIFY(process.ended(patient_ms));
+        const auto told = process.text();
+        QVERIFY2(process.exit_code() == 0, told);
+        QVERIFY2(told.contains("the others go on") && told.contains("Make room there"), told);
+        QVERIFY(scene.last_run()->state == RunState::finished);
+        QVERIFY2(total(scene, run, "nodes_lost") >= stages, told);
+        const auto expected = scene.losses(whole), got = scene.losses(run);
+        QCOMPARE(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i) QVERIFY2(std::abs(got[i] / expected[i] - 1) < 1e-5, told);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 

@@ -264,6 +264,54 @@ int train_on_a_full_disk(const fs::path& place) try {
     return 1;
 }
 
+/// What the child of `a_folder_that_becomes_read_only` does, alike: nobody may write there once there is one
+/// checkpoint.
+int train_while_the_folder_becomes_read_only(const fs::path& place) try {
+    const auto checkpoints = place / "checkpoints";
+    fs::create_directory(checkpoints);
+    if (!mount_small_disk(checkpoints, "size=10m")) return cannot_mount;
+    auto job = job_of(place, experiment_of(1, 3, 12));
+    std::vector<std::string> warnings;
+    int written = 0;
+    bool is_read_only = false;
+    RunProgress progress;
+    progress.warned = [&](const Fault& fault) { warnings.push_back(to_string(fault)); };
+    progress.checkpointed = [&](const protocol::Checkpointed&) {
+        if (++written > 1) return;
+        const char* folder = checkpoints.c_str();
+        is_read_only = ::mount(folder, folder, nullptr, MS_BIND, nullptr) == 0 &&
+                       ::mount(nullptr, folder, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0;
+    };
+    const auto outcome = execute(job, progress);
+    if (!is_read_only) return cannot_mount;
+    if (outcome.state != RunState::finished) return 2;
+    if (written != 1 || warnings.size() != 1 || warnings[0].find("Read-only file system") == std::string::npos ||
+        warnings[0].find(checkpoints.string()) == std::string::npos ||
+        warnings[0].find("make the folder writable") == std::string::npos)
+        return 3;
+    int losses = 0;
+    for (const auto& metric : Reader(job.record).metrics(outcome.run)) losses += metric.name == "loss";
+    if (losses != 12 || bytes_of(job.save_weights).empty()) return 4;
+    const auto there = list_checkpoints(job.record, outcome.run);
+    if (there.size() != 1 || there[0].iterations_done != 3) return 5;
+    verify_checkpoint(there[0].folder, read_manifest(there[0].folder));
+    return 0;
+} catch (const std::exception& error) {
+    qWarning("%s", error.what());
+    return 1;
+}
+
+/// In a process of its own, whose mounts nobody else sees.
+void check_in_a_child(int (*train)(const fs::path&), const fs::path& place) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(train(place));
+    int status = 0;
+    QCOMPARE(::waitpid(child, &status, 0), child);
+    QVERIFY(WIFEXITED(status));
+    if (WEXITSTATUS(status) == cannot_mount) QSKIP("this system lets nobody mount a file system of its own");
+    QCOMPARE(WEXITSTATUS(status), 0);
+}
+
 }  // namespace
 
 class TestCheckpoint : public QObject {
@@ -540,15 +588,8 @@ private Q_SLOTS:
         QVERIFY(!store.trouble().remedy.empty());
     }
 
-    void a_full_disk_ends_no_training() {
-        const pid_t child = ::fork();
-        if (child == 0) ::_exit(train_on_a_full_disk(place_));
-        int status = 0;
-        QCOMPARE(::waitpid(child, &status, 0), child);
-        QVERIFY(WIFEXITED(status));
-        if (WEXITSTATUS(status) == cannot_mount) QSKIP("this system lets nobody mount a file system of its own");
-        QCOMPARE(WEXITSTATUS(status), 0);
-    }
+    void a_full_disk_ends_no_training() { check_in_a_child(train_on_a_full_disk, place_); }
+    void a_folder_that_becomes_read_only() { check_in_a_child(train_while_the_folder_becomes_read_only, place_); }
 };
 
 QTEST_GUILESS_MAIN(TestCheckpoint)
