@@ -11,6 +11,7 @@
 #include "app/cli/planning.h"
 #include "app/cli/resuming.h"
 #include "app/cli/train_job.h"
+#include "core/device/nccl_api.h"
 #include "core/experiment/io.h"
 #include "core/experiment/set_field.h"
 
@@ -107,7 +108,7 @@ void fork(const ForkOptions& options, Context& context) {
     RunJob job;
     job.experiment = changed(from, options);
     add_failures(job.experiment, options.failures);
-    check_executable(job.experiment);
+    if (job.experiment.execution.transport == Transport::nccl) nccl();  // is it there
     require_fit(old, job.experiment, was);
     if (job.experiment.training.iterations <= options.at)
         throw InputError(

@@ -69,6 +69,7 @@ void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKin
     job.calibrate = manifest.calibrate;
     job.stop_on = {stop_on.begin(), stop_on.end()};
     job.origin = RunOrigin{run.id, from.folder, manifest.position};
+    job.origin->reached = run.iterations_done;
     take_launched_ranks(job);
     if (!context.json)
         std::cout << fmt::format("run {} goes on after {} of {} iterations\n", run.id,

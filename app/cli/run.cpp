@@ -15,7 +15,6 @@
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
-#include "core/experiment/describe.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
@@ -24,37 +23,6 @@
 #include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {
-
-void check_executable(const Experiment& e) {
-    Faults faults;
-    const auto refuse = [&](const char* pointer, std::string what, const char* why, const char* remedy) {
-        faults.push_back({pointer, std::move(what), why, remedy});
-    };
-    const auto& how = e.execution;
-    if (how.transport == Transport::nccl && how.compute == Compute::cost)
-        refuse("/execution/transport", "NCCL, and nothing is computed", "NCCL carries messages between GPUs",
-               "Set it to \"gloo\", or execution.compute to \"torch\"");
-    else if (how.transport == Transport::nccl)
-        nccl();
-    if (how.ranks > 1 && how.clock == Clock::virtual_time)
-        refuse("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
-               "the drawn network's time passes in one process",
-               "Set execution.clock to \"wall\", or ranks to 1; execution.threads uses more cores");
-    if (how.ranks > 1 && how.clock == Clock::wall && how.transport == Transport::local)
-        refuse("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks),
-               "it joins the nodes of one process", "Set it to \"gloo\"");
-    for (std::size_t i = 0; how.clock == Clock::wall && i < e.failures.size(); ++i)
-        if (const auto kind = e.failures[i].kind; kind != FailureKind::crash && kind != FailureKind::stage_loss)
-            refuse(fmt::format("/failures/{}/kind", i).c_str(),
-                   fmt::format("{} under the wall clock", skippipe::name_of(kind)),
-                   "there a node is lost by killing its rank; links and speeds are this machine's",
-                   "Set execution.clock to \"virtual\", or use crash or stage-loss");
-    if (!e.failures.empty() && how.clock == Clock::wall && how.ranks == 1)
-        refuse("/failures", "failures under the wall clock, with one rank",
-               "a node is lost with its rank, and rank 0 decides for all",
-               "Set execution.clock to \"virtual\", or execution.ranks to 2 or more");
-    if (!faults.empty()) throw InputError(faults);
-}
 
 namespace {
 
@@ -67,17 +35,29 @@ struct RunOptions {
     std::vector<AlarmKind> stop_on;
 };
 
-/// Under a launcher the number of its processes counts.
-void take_launch(const std::optional<LaunchEnvironment>& launch, RunJob& job) {
-    if (!launch || launch->world_size == 1) return;
+/// How many ranks there are instead of the document's; 0: as many as it says. Under a launcher its processes count.
+int ranks_given(const RunOptions& options, const std::optional<LaunchEnvironment>& launch) {
+    if (!launch || launch->world_size == 1) return options.ranks;
     if (launch->master_port == 0)
         throw InputError("MASTER_PORT", "0", "the other ranks must know where rank 0 listens",
                          "Set it to the same free port on every rank");
-    job.launched = true;
-    if (job.experiment.execution.ranks != launch->world_size)
+    return launch->world_size;
+}
+
+/// Before the document is read: what it asks for must go together with them.
+nlohmann::ordered_json with_ranks(nlohmann::ordered_json document, int ranks) {
+    if (ranks > 0 && document.is_object())
+        if (auto& how = document["execution"]; how.is_null() || how.is_object()) how["ranks"] = ranks;
+    return document;
+}
+
+void tell_of_ranks(const std::optional<LaunchEnvironment>& launch, const nlohmann::ordered_json& document) {
+    if (!launch || launch->world_size == 1) return;
+    const nlohmann::ordered_json::json_pointer pointer("/execution/ranks");
+    const auto said = document.contains(pointer) ? document.at(pointer) : nlohmann::ordered_json(1);
+    if (said != launch->world_size)
         std::cerr << fmt::format("note: {} started {} ranks; execution.ranks was {}\n", launch->launcher,
-                                 launch->world_size, job.experiment.execution.ranks);
-    job.experiment.execution.ranks = launch->world_size;
+                                 launch->world_size, said.dump());
 }
 
 nlohmann::ordered_json read_json(const std::string& file) {
@@ -171,16 +151,17 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     if (is_plan && !options.model.empty())
         throw InputError("--model", "the plan carries its experiment's own model", "it was made for that",
                          "Run the experiment with --model instead");
-    job.experiment =
-        is_plan ? experiment_of(json["experiment"], "/experiment") : experiment_of(with_model(json, options.model), "");
+    const int ranks = ranks_given(options, launch);
+    job.launched = launch && launch->world_size > 1;
+    const auto document = is_plan ? json["experiment"] : with_model(json, options.model);
+    job.experiment = experiment_of(with_ranks(document, ranks), is_plan ? "/experiment" : "");
+    tell_of_ranks(launch, document);
     if (options.iterations >= 0) job.experiment.training.iterations = options.iterations;
     if (options.checkpoint_every >= 0) job.experiment.training.checkpoint_every = options.checkpoint_every;
     if (options.seed > 0) job.experiment.seed = options.seed;
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
-    if (options.ranks > 0) job.experiment.execution.ranks = options.ranks;
-    take_launch(launch, job);
     add_failures(job.experiment, options.failures);
-    check_executable(job.experiment);
+    if (job.experiment.execution.transport == Transport::nccl) nccl();  // is it there
     job.save_weights = writable(options.save_weights, job.experiment);
     job.calibrate = options.calibrate;
     job.stop_on = {options.stop_on.begin(), options.stop_on.end()};

@@ -7,9 +7,6 @@
 
 namespace skippipe::cli {
 
-/// What the document may ask for and this version cannot do is refused before anything starts: throws InputError.
-void check_executable(const Experiment& experiment);
-
 /// `--stop-on`: what ends a run after the iteration that has it.
 void add_stop_option(CLI::App& verb, std::vector<AlarmKind>& kinds);
 

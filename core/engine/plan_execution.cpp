@@ -2,6 +2,8 @@
 #include "core/engine/plan_execution.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "core/base/index.h"
 #include "core/engine/virtual_clock.h"
@@ -56,6 +58,22 @@ PlanExecution::PlanExecution(const Experiment& experiment, const Problem& proble
         events_ = std::move(wall);
     }
     driver_.emplace(drawn, schedule_, transport.rank(), *events_);
+}
+
+void PlanExecution::change_speeds(const std::vector<SpeedChange>& changes) {
+    wall_->change_speeds(changes);
+    if (!shaper_) return;
+    std::map<int, double> slower;
+    for (const int line : std::exchange(varying_, {})) shaper_->vary(line, 0, 0);
+    for (const auto& change : changes) {
+        if (!change.of_line) continue;
+        slower.try_emplace(change.index, 1).first->second *= change.factor;
+        if (change.deviation > 0) {
+            shaper_->vary(change.index, change.deviation, change.seed);
+            varying_.insert(change.index);
+        }
+    }
+    shaper_->slow(std::move(slower));
 }
 
 std::optional<Interrupted> PlanExecution::interrupt() {

@@ -7,6 +7,7 @@
 #include "core/engine/compute.h"
 #include "core/engine/driver.h"
 #include "core/engine/shaping.h"
+#include "core/engine/speed_failures.h"
 #include "core/experiment/document.h"
 
 namespace skippipe {
@@ -28,6 +29,8 @@ public:
     RankIteration run_rest(int iteration, const RestOfIteration& rest, Interrupted& before) {
         return driver_->run_rest(iteration, rest, before);
     }
+    /// By the wall clock: what is slower, or varies, from the next iteration on, or its rest.
+    void change_speeds(const std::vector<SpeedChange>& changes);
     /// Whether all ranks have begun the iteration, or the rest, that was to run last.
     bool begun() const { return driver_->begun(); }
     /// Ends what is under way of an iteration by the wall clock: what this rank has of it. Nothing where that cannot be
@@ -42,6 +45,7 @@ private:
     std::unique_ptr<LinkShaper> shaper_;
     std::unique_ptr<EventSource> events_;
     WallClock* wall_ = nullptr;
+    std::set<int> varying_;  ///< lines
     std::optional<Driver> driver_;
 };
 

@@ -70,10 +70,13 @@ double LinkShaper::factor(int from_node, int to_node, Message message, int itera
 ShapedTransfer LinkShaper::transfer(int from_node, int to_node, double line_s, double bytes, double times,
                                     double handed_over_s) const {
     const NodeIndex from(from_node), to(to_node);
+    const Hop& hop = problem_.hop(from, to);
+    const auto slower = slower_.find(hop.line);
+    const double line_times = slower == slower_.end() ? times : times * slower->second;
     ShapedTransfer transfer{.from_node = from_node,
                             .to_node = to_node,
-                            .latency_s = times * problem_.hop(from, to).latency_s,
-                            .line_s = times * line_s,
+                            .latency_s = line_times * hop.latency_s,
+                            .line_s = line_times * line_s,
                             .times = {.handed_over_s = handed_over_s}};
     if (!problem_.has_uplinks()) return transfer;
     const double up = problem_.up_bytes_per_s[from], down = problem_.down_bytes_per_s[to];

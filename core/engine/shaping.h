@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/planner/plan/problem.h"
@@ -78,6 +79,8 @@ public:
     std::vector<double> free_s() const { return own_.free_s(); }
     /// From now on transfers over the line vary, as with `jitter`; a deviation of 0: no longer.
     void vary(int line, double deviation, std::uint64_t seed);
+    /// From now on latency and occupancy of the line are so many times as long. Those that are not named are as drawn.
+    void slow(std::map<int, double> factors) { slower_ = std::move(factors); }
     /// A message whose head is at its first queue, but has not entered it.
     ShapedTransfer message(int from_node, int to_node, bool backward, double handed_over_s, int iteration,
                            int microbatch) const;
@@ -109,6 +112,7 @@ private:
     const Problem& problem_;
     Variation all_;
     std::map<int, Variation> lines_;  ///< that vary by themselves
+    std::map<int, double> slower_;    ///< lines, and how many times
     std::vector<bool> across_;
     std::unique_ptr<LineBook> shared_;
     LocalLineBook own_;

@@ -162,10 +162,25 @@ void Trainer::iterate() {
 }
 
 RankIteration Trainer::run_once() {
+    change_speeds();
     if (after_rest_) return under_way_.run_rest(done_, *execution_);
     under_way_.begin(schedule().plan);
     compute_.begin_iteration(done_);
     return execution_->run(done_);
+}
+
+void Trainer::change_speeds() {
+    if (!execution_->wall() || !has_speed_failures(experiment_)) return;
+    std::string told;
+    if (transport_.rank() == 0) {
+        if (!speeds_) speeds_.emplace(experiment_, problem_);
+        told = to_text(speeds_->in_force(done_, network_s_, schedule().plan.stages));
+    }
+    const auto changes = read_speed_changes(transport_.broadcast(told), problem_);
+    execution_->change_speeds(changes);
+    if (changes == slower_) return;
+    slower_ = changes;
+    if (listener_) listener_->speeds_changed(done_, slower_);
 }
 
 void Trainer::go_back(const Setback& setback) {

@@ -6,6 +6,7 @@
 
 #include "core/engine/device_readings.h"
 #include "core/engine/regroup.h"
+#include "core/engine/speed_failures.h"
 #include "core/engine/step.h"
 #include "core/engine/survival.h"
 #include "core/experiment/document.h"
@@ -60,6 +61,10 @@ public:
     /// Nothing was to be saved of what was done since a checkpoint: the training goes on from there, at `position`.
     virtual void went_back(const TrainingPosition& position, const Setback& setback) {
         static_cast<void>(position), static_cast<void>(setback);
+    }
+    /// Wall clock: from this iteration on this, and nothing else, is slower or varies by the document's failures.
+    virtual void speeds_changed(int iteration, const std::vector<SpeedChange>& changes) {
+        static_cast<void>(iteration), static_cast<void>(changes);
     }
     /// Ranks were lost or have come back, and the others went on.
     virtual void regrouped(const RegroupReport& report) { static_cast<void>(report); }

@@ -77,6 +77,8 @@ private:
 
     void iterate();
     RankIteration run_once();
+    /// Wall clock, every rank: what rank 0 says is slower in the iteration, or its rest, that runs next.
+    void change_speeds();
     void go_back(const Setback& setback);
     /// The iteration is over: `commit` is what all ranks gave. Where the others do not say what their nodes did
     /// (`together` false, or one is lost meanwhile), its timeline is that of this rank's.
@@ -119,6 +121,8 @@ private:
     TrainingController* controller_;
     RankSchedule everybody_;  ///< with every rank there: of the plan in force, or of the one that is when all are back
     std::optional<FailingNetwork> network_;  ///< where the drawn network has failures
+    std::optional<SpeedFailures> speeds_;    ///< under the wall clock, on rank 0
+    std::vector<SpeedChange> slower_;        ///< so told last
     ReplanController replanner_;
     const Planner* planner_;
     PlanAhead ahead_;     ///< under the wall clock, on rank 0

@@ -105,7 +105,7 @@ void WallClock::ended(const ComputeTask& task, const NodeAction& action, const T
         inbox_.put({.happened = {.node = task.node, .operation = task.operation}, .message = {}, .error = error});
     };
     if (end.error) return fail(end.error);
-    const double end_s = transport_.common_s(end.end_s);
+    const double end_s = transport_.common_s(stretched_end_s(task, end));
     inbox_.put({.happened = {.kind = NodeInput::Kind::end,
                              .node = task.node,
                              .operation = task.operation,
@@ -124,6 +124,13 @@ void WallClock::ended(const ComputeTask& task, const NodeAction& action, const T
             "sending what " + to_string(task.operation) + " on " + problem_.node_ids[at(task.node)] + " computed",
             error.what())));
     }
+}
+
+double WallClock::stretched_end_s(const ComputeTask& task, const TaskEnd& end) const {
+    const double more_s = (stretch_of(slower_, task.node, task.operation, iteration_) - 1) * (end.end_s - end.start_s);
+    if (more_s <= 0) return end.end_s;
+    std::this_thread::sleep_until(steady_point(end.end_s + more_s));
+    return std::max(end.end_s + more_s, steady_s());
 }
 
 /// To another rank, where the schedule has such a transfer.

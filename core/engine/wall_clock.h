@@ -14,6 +14,7 @@
 #include "core/engine/delay_queue.h"
 #include "core/engine/driver.h"
 #include "core/engine/rank_reducer.h"
+#include "core/engine/speed_failures.h"
 
 namespace skippipe {
 
@@ -79,6 +80,9 @@ public:
     void begin_rest(int iteration, double origin_s, std::vector<Span>& spans) override;
     std::optional<NodeEvent> happened(std::uint64_t& next_number) override;
 
+    /// What is slower, or varies, from the next iteration on, or its rest: operations of this rank's nodes.
+    void change_speeds(std::vector<SpeedChange> changes) { slower_ = std::move(changes); }
+
     /// Whether all ranks have begun the iteration, or the rest, and this one has not ended it.
     bool under_way() const { return under_way_; }
     /// Ends what is under way: aborts the transport and waits for what runs. False where something threw, so that
@@ -101,6 +105,8 @@ private:
     void send(int from_node, const Operation& operation, int to_node, double handed_over_s);
     NodeEvent taken(Event event, std::uint64_t& next_number);
     void ended(const ComputeTask& task, const NodeAction& action, const TaskEnd& end);
+    /// Of a node that is made slower: waits until it would have ended; that.
+    double stretched_end_s(const ComputeTask& task, const TaskEnd& end) const;
     void arrive_later(Delivery message);
     void record_transfer(const Delivery& message);
     double now_s() const { return transport_.now_s() - origin_s_; }
@@ -114,6 +120,7 @@ private:
     PerNode<StageIndex> stage_of_;
     std::map<TransferKey, RankTransfer> outgoing_;
     std::size_t operations_ = 0;  ///< on this rank, an iteration
+    std::vector<SpeedChange> slower_;
 
     int iteration_ = 0;
     double origin_s_ = 0;

@@ -89,6 +89,47 @@ void check_failure(Checker& check, std::size_t i) {
             "Give exactly one of \"at_s\", \"at_iteration\", \"probability_per_iteration\" and \"rate_per_hour\"");
 }
 
+/// What a real clock cannot make fail.
+void check_wall_failure(Checker& check, std::size_t i) {
+    const Failure& failure = check.experiment.failures[i];
+    const auto& how = check.experiment.execution;
+    const std::string pointer = fmt::format("/failures/{}/kind", i);
+    const auto under_wall = fmt::format("{} under the wall clock", name_of(failure.kind));
+    const bool of_link = failure.kind == FailureKind::link_degraded ||
+                         (failure.kind == FailureKind::jitter && is_line(check, failure.target));
+    if (failure.kind == FailureKind::link_cut)
+        check.error(pointer, under_wall, "there a rank that cannot be reached is taken for lost, with all its nodes",
+                    "Set execution.clock to \"virtual\", or let a node behind the link crash");
+    else if (of_link && !how.shape_links)
+        check.error(pointer, under_wall + ", and links are as quick as this machine's",
+                    "only links that are held to the drawn network can be made slower",
+                    "Set execution.shape_links to true, or execution.clock to \"virtual\"");
+    else if (how.ranks == 1 && (failure.kind == FailureKind::crash || failure.kind == FailureKind::stage_loss))
+        check.error(pointer, under_wall + ", with one rank", "a node is lost with its rank, and rank 0 decides for all",
+                    "Set execution.clock to \"virtual\", or execution.ranks to 2 or more");
+}
+
+/// What is asked for together and cannot be executed together.
+void check_execution(Checker& check) {
+    const auto& e = check.experiment;
+    const auto& how = e.execution;
+    for (const char* field : {"/execution/clock", "/execution/compute", "/execution/transport", "/execution/ranks",
+                              "/execution/shape_links"})
+        if (!check.sound(field)) return;
+    if (how.transport == Transport::nccl && how.compute == Compute::cost)
+        check.error("/execution/transport", "NCCL, and nothing is computed", "NCCL carries messages between GPUs",
+                    "Set it to \"gloo\", or execution.compute to \"torch\"");
+    if (how.ranks > 1 && how.clock == Clock::virtual_time)
+        check.error("/execution/ranks", fmt::format("{} ranks under the virtual clock", how.ranks),
+                    "the drawn network's time passes in one process",
+                    "Set execution.clock to \"wall\", or ranks to 1; execution.threads uses more cores");
+    if (how.ranks > 1 && how.clock == Clock::wall && how.transport == Transport::local)
+        check.error("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks),
+                    "it joins the nodes of one process", "Set it to \"gloo\"");
+    for (std::size_t i = 0; how.clock == Clock::wall && i < e.failures.size() && !check.full(); ++i)
+        if (check.sound(fmt::format("/failures/{}", i))) check_wall_failure(check, i);
+}
+
 /// What goes back to a checkpoint needs one.
 void check_checkpoints(Checker& check) {
     const auto& e = check.experiment;
@@ -180,6 +221,7 @@ void check_run(Checker& check) {
             fmt::format("every node would be taken for lost between two of them ({:g} s apart)", recovery.heartbeat_s),
             "Give at least twice heartbeat_s");
     for (std::size_t i = 0; i < check.experiment.failures.size() && !check.full(); ++i) check_failure(check, i);
+    check_execution(check);
     check_checkpoints(check);
     check_moves(check);
 }

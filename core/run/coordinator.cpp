@@ -15,7 +15,8 @@ Run::Run(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgr
       progress_(progress),
       recorder_(recorder),
       plan_(job.plan),
-      failures_(job.experiment, job.problem, job.plan.stages, assign_ranks(job.experiment, job.plan)) {
+      failures_(job.experiment, job.problem, job.plan.stages, assign_ranks(job.experiment, job.plan),
+                job.origin && !job.origin->fork ? job.origin->reached : -1) {
     if (job.origin && !job.origin->fork) outcome_.run = job.origin->run;
 }
 

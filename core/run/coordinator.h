@@ -26,6 +26,7 @@ struct RunOrigin {
     TrainingPosition position;
     bool fork = false;      ///< another run begins there; else that one goes on
     bool residuals = true;  ///< what int8 owes of messages is taken over: the plan is the one it was owed under
+    int reached = -1;       ///< iterations that the run had done when it ended, not a fork
 };
 
 /// What one run is: experiment, plan, and where things are.

@@ -29,11 +29,12 @@ NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem
 }
 
 RankFailures::RankFailures(const Experiment& experiment, const Problem& problem,
-                           PerStage<std::vector<NodeIndex>> stages, std::vector<int> rank_of)
+                           PerStage<std::vector<NodeIndex>> stages, std::vector<int> rank_of, int reached)
     : experiment_(experiment),
       schedule_(experiment, problem),
       stages_(std::move(stages)),
-      rank_of_(std::move(rank_of)) {}
+      rank_of_(std::move(rank_of)),
+      reached_(reached) {}
 
 void RankFailures::follow(const PerStage<std::vector<NodeIndex>>& stages) {
     const auto stays = [&](StageIndex stage, NodeIndex node) {
@@ -53,17 +54,21 @@ void RankFailures::begin_iteration(int iteration, double network_s, double expec
     // What was due in the iteration before happens now; of the others those by time are worked out anew.
     std::erase_if(due_, [&](const Due& due) { return !due.once && due.at > now; });
     for (auto& due : due_) due.at = std::min(due.at, now);
-    for (const auto& event : schedule_.of_iteration(iteration, network_s, expected_s, stages_)) {
-        const auto& failure = experiment_.failures[event.failure];
-        const auto& change = event.disturbance.change;
-        if (change.kind != NetworkChange::Kind::node_down) continue;
+    const auto add = [&](std::size_t of, double at_s, int node, int rank) {
+        const auto& failure = experiment_.failures[of];
         const bool once = failure.at_iteration || failure.probability_per_iteration;
-        if (once && happened_.contains({event.failure, iteration})) continue;
-        const auto in = std::chrono::duration<double>(event.disturbance.at_s);
-        const NodeLoss loss{change.node, rank_of_[at(change.node)],
-                            failure.rejoin_after_s.value_or(std::numeric_limits<double>::infinity())};
+        if (once && happened_.contains({of, iteration})) return;
+        const auto in = std::chrono::duration<double>(at_s);
+        const NodeLoss loss{node, rank, failure.rejoin_after_s.value_or(std::numeric_limits<double>::infinity())};
         due_.push_back({now + std::chrono::duration_cast<Clock::duration>(in), loss, once});
-    }
+    };
+    for (const auto& event : schedule_.of_iteration(iteration, network_s, expected_s, stages_))
+        if (const auto& change = event.disturbance.change; change.kind == NetworkChange::Kind::node_down)
+            add(event.failure, event.disturbance.at_s, change.node, rank_of_[at(change.node)]);
+    if (iteration > reached_)
+        for (const auto& loss : schedule_.coordinator_losses(iteration, network_s, expected_s))
+            add(loss.failure, loss.at_s, -1, 0);
+    std::stable_sort(due_.begin(), due_.end(), [](const Due& a, const Due& b) { return a.at < b.at; });
     for (std::size_t k = 0; k < experiment_.failures.size(); ++k) happened_.insert({k, iteration});
 }
 

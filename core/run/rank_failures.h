@@ -13,7 +13,7 @@ namespace skippipe {
 
 /// A node that is made to fail.
 struct NodeLoss {
-    int node = 0;
+    int node = 0;             ///< -1: the coordinator
     int rank = 0;             ///< that hosts it
     double back_after_s = 0;  ///< of the run's clock; infinite: never
 };
@@ -22,12 +22,14 @@ struct NodeLoss {
 /// run.
 NodeLoss loss_of_command(const std::string& payload_json, const Problem& problem, const std::vector<int>& rank_of);
 
-/// Nodes that the document's failures lose under the wall clock, by killing their ranks, when it is time.
+/// Nodes, or the coordinator, that the document's failures lose under the wall clock, by killing their ranks, when it
+/// is time.
 class RankFailures {
 public:
-    /// `rank_of`: by node. Experiment and problem outlive it.
+    /// `rank_of`: by node. `reached`: up to this iteration the run has come before, so that its coordinator is not lost
+    /// there once more; -1: it begins. Experiment and problem outlive it.
     RankFailures(const Experiment& experiment, const Problem& problem, PerStage<std::vector<NodeIndex>> stages,
-                 std::vector<int> rank_of);
+                 std::vector<int> rank_of, int reached = -1);
 
     const std::vector<int>& rank_of() const { return rank_of_; }
     /// A plan is in force. Where its nodes have changed their stages, those are what is lost with a stage from now on;
@@ -44,6 +46,7 @@ private:
     FailureSchedule schedule_;
     PerStage<std::vector<NodeIndex>> stages_;
     std::vector<int> rank_of_;
+    int reached_;
     struct Due {
         Clock::time_point at;
         NodeLoss loss;

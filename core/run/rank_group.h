@@ -32,6 +32,8 @@ public:
         static_cast<void>(rank), static_cast<void>(back_after_s);
         return false;
     }
+    /// Kills rank 0, and with it the run.
+    virtual void kill_first() {}
     /// Waits for rank 0's end, `patience_s` at most, then ends it; "" where it ended well, else how ("was killed by
     /// signal 9").
     virtual std::string wait(double patience_s) = 0;

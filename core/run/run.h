@@ -97,6 +97,7 @@ private:
     void obey(const Command& taken);
     void fail_node(const std::string& payload);
     void kill_rank_of(const NodeLoss& loss);
+    void lose_coordinator();
 
     const RunJob& job_;
     RankGroup& ranks_;

@@ -24,7 +24,10 @@ void Run::poll_commands() {
     if (started_) {
         recorder_.heartbeat(outcome_.run);
         for (const auto& command : recorder_.take_commands(outcome_.run)) obey(command);
-        for (const auto& loss : failures_.take_due()) kill_rank_of(loss);
+        for (const auto& loss : failures_.take_due()) {
+            if (ended_) break;
+            loss.node < 0 ? lose_coordinator() : kill_rank_of(loss);
+        }
     }
     if (progress_.interrupted && progress_.interrupted() && !stop_sent_) {
         log_.info("interrupted");
@@ -54,6 +57,15 @@ void Run::fail_node(const std::string& payload) {
         fault.severity = Fault::Severity::warning;
         warn(fault);
     }
+}
+
+/// Wall clock: rank 0 decides for all, and nobody takes its place.
+void Run::lose_coordinator() {
+    log_.info("the coordinator is made to fail: rank 0 is killed");
+    ranks_.kill_first();
+    fail({{"rank 0", "the coordinator is lost: rank 0 was killed",
+           "the document's failures say so, and nobody takes its place",
+           "`skippipe resume` goes on from the run's newest checkpoint"}});
 }
 
 /// Wall clock: a node is lost with its rank.

@@ -5,6 +5,9 @@
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "core/experiment/io.h"
 
@@ -42,6 +45,15 @@ void Spokesman::went_back(const TrainingPosition& position, const Setback& setba
 }
 
 void Spokesman::regrouped(const RegroupReport& report) { link_.send(protocol::Regrouped{report}); }
+
+void Spokesman::speeds_changed(int iteration, const std::vector<SpeedChange>& changes) {
+    std::string what;
+    for (const auto& change : changes) what += (what.empty() ? "" : ", ") + describe(change, problem_);
+    link_.send(protocol::Warned{{fmt::format("iteration {}", iteration + 1),
+                                 changes.empty() ? "nodes and links are as fast as before" : what,
+                                 "the document's failures say so", "", Fault::Severity::warning}});
+}
+
 void Spokesman::plan_switched(int iteration, const Plan& plan, const std::string& why) {
     link_.send(protocol::PlanSwitched{iteration, to_json(plan, problem_, nullptr).dump(), why});
 }

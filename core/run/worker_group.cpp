@@ -98,6 +98,8 @@ bool WorkerGroup::kill(int rank, double back_after_s) {
     return true;
 }
 
+void WorkerGroup::kill_first() { first_->signal(SIGKILL); }
+
 void WorkerGroup::start_again() {
     for (std::size_t i = 0; i < others_.size(); ++i) {
         auto& other = others_[i];

@@ -21,6 +21,7 @@ public:
     std::optional<Fault> lost_rank() override;
     void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) override;
     bool kill(int rank, double back_after_s) override;
+    void kill_first() override;
     std::string wait(double patience_s) override;
 
 private:

@@ -102,8 +102,88 @@ private Q_SLOTS:
         const auto out = told({"run", write("wall.json", document)}, 0);
         QVERIFY2(out.contains("\"lost_ranks\":[3]"), out);
         QVERIFY2(out.contains("\"joined_ranks\":[3]"), out);
-        document["failures"] = QJsonArray{QJsonObject{{"kind", "slow-down"}, {"target", "n9"}, {"at_iteration", 2}}};
-        QVERIFY(told({"run", write("slow.json", document)}, 2).contains("wall clock"));
+    }
+
+    /// What a real clock cannot make fail is named before anything starts, by whoever reads the document.
+    void what_no_real_clock_makes_fail() {
+        auto document = quick_start(3, {{"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}});
+        const auto refused = [&](const QJsonObject& failure, const char* remedy) {
+            auto whole = failure;
+            whole["at_iteration"] = 2;
+            document["failures"] = QJsonArray{whole};
+            for (const char* verb : {"validate", "run"}) {
+                const auto out = told({verb, write("refused.json", document)}, 2);
+                QVERIFY2(out.contains("under the wall clock") && out.contains(remedy), out);
+            }
+        };
+        refused({{"kind", "link-cut"}, {"target", "n1->n9"}}, "a node behind the link");
+        refused({{"kind", "link-degraded"}, {"target", "n1->n9"}}, "execution.shape_links");
+        refused({{"kind", "jitter"}, {"target", "n1->n9"}}, "execution.shape_links");
+        document["execution"] = QJsonObject{{"clock", "wall"}, {"compute", "cost"}};
+        refused({{"kind", "crash"}, {"target", "n9"}}, "execution.ranks");
+        // `--ranks` is part of the document by then.
+        document["failures"] = QJsonArray{};
+        document["execution"] = QJsonObject{{"clock", "wall"}, {"compute", "cost"}};
+        const auto alone = write("alone.json", document);
+        QVERIFY(told({"run", alone, "--ranks", "2"}, 2).contains("the local transport"));
+    }
+
+    /// A node of one rank and a link between two get slower, and are as fast again; losses are what they were.
+    void the_document_slows_nodes_and_links() {
+        const Scene scene;
+        const QJsonObject execution{
+            {"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}, {"shape_links", true}};
+        const auto file = scene.tiny("tiny.json", execution, 6, true);
+        auto calm = scene.run(file);
+        QVERIFY(calm.ended(120'000));
+        QVERIFY2(calm.exit_code() == 0, calm.text());
+        const auto whole = scene.last_run()->id;
+        auto slowed = scene.start(program, {"run", file, "--db", scene.record(), "--fail", "slow-down:c@iteration=2x3",
+                                            "--fail", "link-degraded:west->east@iteration=3x20+1ms"});
+        QVERIFY(slowed.ended(120'000));
+        const auto out = slowed.text();
+        QVERIFY2(slowed.exit_code() == 0, out);
+        QVERIFY2(out.contains("iteration 3: c takes 3 times as long") &&
+                     out.contains("iteration 4: c takes 3 times as long, the link west->east takes 20 times as long") &&
+                     out.count("takes 20 times as long") == 1,
+                 out);
+        const auto run = scene.last_run()->id;
+        QVERIFY(run != whole);
+        QVERIFY(scene.losses(run) == scene.losses(whole));
+        std::vector<double> seconds;
+        for (const auto& metric : Reader(scene.record().toStdString()).metrics(run))
+            if (metric.name == "iteration_s") seconds.push_back(metric.value);
+        QCOMPARE(seconds.size(), std::size_t{6});
+        QVERIFY2(seconds[3] >= 1, "a second a way from west to east, of which each path has one, there or back");
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+    }
+
+    /// Rank 0 is killed, the run ends and says how it goes on, and does not lose it there again.
+    void the_document_kills_the_coordinator() {
+        const Scene scene;
+        const QJsonObject execution{{"threads", 1}, {"clock", "wall"}, {"transport", "gloo"}, {"ranks", 2}};
+        const auto file = scene.tiny("tiny.json", execution, 300, true);
+        auto calm = scene.run(file);
+        QVERIFY(calm.ended(120'000));
+        QVERIFY2(calm.exit_code() == 0, calm.text());
+        const auto whole = scene.last_run()->id;
+        auto killed = scene.start(program, {"run", file, "--db", scene.record(), "--checkpoint-every", "5", "--fail",
+                                            "coordinator-loss@iteration=18"});
+        QVERIFY(killed.ended(120'000));
+        auto out = killed.text();
+        QVERIFY2(killed.exit_code() == 1, out);
+        QVERIFY2(out.contains("the coordinator is lost") && out.contains("skippipe resume"), out);
+        const auto run = *scene.last_run();
+        QVERIFY(run.id != whole && run.state == RunState::failed);
+        QVERIFY(run.iterations_done >= 18 && run.iterations_done < 300);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
+        auto resumed = scene.start(program, {"resume", "latest", "--db", scene.record()});
+        QVERIFY(resumed.ended(120'000));
+        out = resumed.text();
+        QVERIFY2(resumed.exit_code() == 0, out);
+        QCOMPARE(scene.last_run()->id, run.id);
+        QVERIFY(scene.losses(run.id) == scene.losses(whole));
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 };
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include <chrono>
 #include <cmath>
+#include <iterator>
+#include <set>
+#include <string>
 
 #include "core/experiment/io.h"
 #include "core/run/rank_failures.h"
@@ -62,6 +66,67 @@ private Q_SLOTS:
         failures.begin_iteration(2, 200, 10);
         QTest::qSleep(30);
         QVERIFY(failures.take_due().empty());
+    }
+
+    /// Once in an iteration that it is drawn for, and in each of those.
+    void by_chance() {
+        auto failures =
+            of({{.kind = FailureKind::crash, .target = "d", .probability_per_iteration = 0.25, .rejoin_after_s = 1}});
+        int happened = 0;
+        std::set<int> drawn, taken;
+        const FailureSchedule schedule(experiment_, problem_);
+        for (int i = 0; i <= 400; ++i) {
+            failures.begin_iteration(i, 10.0 * i, 1e6);
+            // What was due in the iteration before has come at its end.
+            const auto due = failures.take_due();
+            happened += static_cast<int>(due.size());
+            if (!due.empty()) taken.insert(i - 1);
+            for (const auto& loss : due) QVERIFY(loss.rank == 1 && loss.back_after_s == 1);
+            if (!schedule.of_iteration(i, 10.0 * i, 1e6, stages_).empty()) drawn.insert(i);
+        }
+        drawn.erase(400);
+        QCOMPARE(taken, drawn);
+        QCOMPARE(happened, static_cast<int>(drawn.size()));
+        QVERIFY(happened > 60 && happened < 140);
+    }
+
+    /// At the times that seed and rate fix, whichever iterations they fall into.
+    void at_a_rate() {
+        auto failures = of({{.kind = FailureKind::crash, .target = std::string(any_target), .rate_per_hour = 36'000}});
+        const FailureSchedule schedule(experiment_, problem_);
+        const auto begun = std::chrono::steady_clock::now();
+        const auto elapsed_s = [&] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+        };
+        std::vector<int> lost;
+        double last_s = 0;
+        for (int i = 0; last_s < 2; ++i) {
+            failures.begin_iteration(i, elapsed_s(), 0.02);
+            for (const double until_s = elapsed_s() + 0.02; elapsed_s() < until_s;) QTest::qSleep(2);
+            last_s = elapsed_s();
+            for (const auto& loss : failures.take_due()) lost.push_back(loss.node);
+        }
+        std::vector<int> expected;
+        for (const auto& event : schedule.of_iteration(0, 0, last_s, stages_))
+            if (event.disturbance.at_s <= last_s) expected.push_back(event.disturbance.change.node);
+        QVERIFY(expected.size() > 8 && expected.size() < 40 * last_s);
+        // Between two iterations, and at the very end, one may be counted on either side.
+        QVERIFY(std::abs(std::ssize(lost) - std::ssize(expected)) <= 2);
+    }
+
+    /// Rank 0 is lost, once: a run that goes on from before does not lose it there again.
+    void the_coordinator() {
+        const std::vector<Failure> lost{{.kind = FailureKind::coordinator_loss, .at_iteration = 3}};
+        auto failures = of(lost);
+        failures.begin_iteration(2, 10, 1e-9);
+        failures.begin_iteration(3, 20, 1e-9);
+        failures.begin_iteration(4, 30, 1e-9);
+        const auto due = failures.take_due();
+        QCOMPARE(due.size(), std::size_t{1});
+        QVERIFY(due[0].node == -1 && due[0].rank == 0);
+        RankFailures resumed(experiment_, problem_, stages_, {0, 0, 1, 1, 2}, 3);
+        for (int i = 1; i < 6; ++i) resumed.begin_iteration(i, 10.0 * i, 1e-9);
+        QVERIFY(resumed.take_due().empty());
     }
 
     void commands() {
