@@ -166,6 +166,38 @@ private Q_SLOTS:
         QVERIFY(waits(3) == (Waits{{0, 11.5, 2}}));
     }
 
+    /// What is idle while its node is down is so for that, and the rest of the gap for what it was; a node of no stage
+    /// that was down is idle then and at no other time.
+    void a_node_that_was_down() {
+        const auto one = examples::all()[0];
+        auto timeline = evaluate(one.problem, one.plan);
+        const auto before = explain_idle(one.problem, one.plan, timeline);
+        const auto gap = std::find_if(before.gaps.begin(), before.gaps.end(), [](const IdleGap& g) {
+            return g.node == 1 && g.cause == IdleCause::fill_drain && g.end_s - g.start_s > 1;
+        });
+        QVERIFY(gap != before.gaps.end());
+        const double from_s = gap->start_s + 0.25, to_s = gap->end_s - 0.5;
+        timeline.spans.push_back({SpanKind::down, 1, -1, 1, -1, 0, from_s, to_s, 0});
+        const auto after = explain_idle(one.problem, one.plan, timeline);
+        auto expected = of_node(before, 1);
+        expected["fill-drain"] -= to_s - from_s;
+        expected["node-down"] = to_s - from_s;
+        QCOMPARE(text(of_node(after, 1)), text(expected));
+        QCOMPARE(text(of_node(after, 0)), text(of_node(before, 0)));
+        const auto is_down = [](const IdleGap& g) { return g.cause == IdleCause::node_down; };
+        QCOMPARE(std::count_if(after.gaps.begin(), after.gaps.end(), is_down), std::ptrdiff_t{1});
+        const auto down = std::find_if(after.gaps.begin(), after.gaps.end(), is_down);
+        QVERIFY(down->node == 1 && down->start_s == from_s && down->end_s == to_s);
+        check_tiling(one.problem, one.plan, timeline);
+
+        const auto problem = examples::toy({"D", "A", "Spare"}, 2, 2, 1);
+        const Plan plan{.stages = {{0}, {1}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}}};
+        auto with_spare = evaluate(problem, plan);
+        QVERIFY(of_node(explain_idle(problem, plan, with_spare), 2).empty());
+        with_spare.spans.push_back({SpanKind::down, 2, -1, -1, -1, 0, 1, 3, 0});
+        QCOMPARE(text(of_node(explain_idle(problem, plan, with_spare), 2)), text({{"node-down", 2}}));
+    }
+
     void examples_tile() {
         for (const auto& example : examples::all())
             check_tiling(example.problem, example.plan, evaluate(example.problem, example.plan));

@@ -73,7 +73,10 @@ private Q_SLOTS:
             {.kind = FailureKind::slow_down, .target = "n2", .at_iteration = 7, .factor = 3});
         s.experiment.failures.push_back(
             {.kind = FailureKind::stage_loss, .target = "1", .probability_per_iteration = 0.25});
-        int crashes = 0, slow_downs = 0, losses = 0;
+        s.experiment.failures.push_back(
+            {.kind = FailureKind::crash, .target = std::string(any_data_node), .probability_per_iteration = 0.25});
+        int crashes = 0, slow_downs = 0, losses = 0, of_data = 0;
+        std::set<int> data_nodes;
         for (int i = 0; i < 400; ++i)
             for (const auto& event : s.events(i, 4.0 * i)) {
                 const auto& d = event.disturbance;
@@ -91,7 +94,14 @@ private Q_SLOTS:
                     QVERIFY(d.at_s >= 0 && d.at_s < 4);
                 }
                 losses += event.failure == 2 ? 1 : 0;
+                if (event.failure == 3) {
+                    ++of_data;
+                    data_nodes.insert(d.change.node);
+                    QVERIFY(d.change.kind == Kind::node_down);
+                }
             }
+        QVERIFY(of_data > 60 && of_data < 140);
+        QCOMPARE(data_nodes, std::set<int>(s.plan.stages[0].begin(), s.plan.stages[0].end()));
         QCOMPARE(crashes, 1);
         QCOMPARE(slow_downs, 1);
         const auto nodes = static_cast<int>(s.plan.stages[1].size());

@@ -22,6 +22,7 @@ struct Scene {
         experiment.execution.compute = Compute::cost;
         experiment.costs.all_reduce = AllReduceRule::charged;
         experiment.pipeline.plan_steps = 100'000;
+        experiment.recovery.move_nodes_s = 0;  // who is left stays, unless a test says otherwise
         problem = make_problem(experiment);
         plan = planner().plan(problem, {.seed = 1, .steps = 20'000});
     }
@@ -370,6 +371,37 @@ private Q_SLOTS:
         };
         QCOMPARE(arrivals(link.iterations[1]), arrivals(calm.iterations[1]));
         QVERIFY(std::abs(arrivals(link.iterations[3]) - arrivals(calm.iterations[3])) > 1e-6);
+    }
+
+    /// Messages over it take longer for as long as the document says, and the iterations with them.
+    void a_link_that_is_degraded() {
+        Scene s;
+        s.experiment.training.iterations = 10;
+        const auto calm = trained(s, nullptr);
+        const auto line_of = [&](const Span& span) { return s.problem.hop(span.node, span.to_node).line; };
+        const auto sent = std::find_if(calm.iterations[0].begin(), calm.iterations[0].end(),
+                                       [](const Span& span) { return span.kind == SpanKind::transfer_forward; });
+        QVERIFY(sent != calm.iterations[0].end());
+        // Of one kind, since each has its size.
+        const auto longest_s = [&](const std::vector<Span>& spans) {
+            double longest_s = 0;
+            for (const auto& span : spans)
+                if (span.kind == SpanKind::transfer_forward && line_of(span) == line_of(*sent))
+                    longest_s = std::max(longest_s, span.end_s - span.start_s);
+            return longest_s;
+        };
+        s.experiment.failures = {{.kind = FailureKind::link_degraded,
+                                  .target = s.problem.line_names[at(line_of(*sent))],
+                                  .at_s = calm.iterations_s[0] * 2.5,
+                                  .rejoin_after_s = calm.iterations_s[0] * 4,
+                                  .factor = 8}};
+        const auto degraded = trained(s, nullptr);
+        const double overhead_s = s.problem.overhead_s, calm_s = longest_s(calm.iterations[0]) - overhead_s;
+        QCOMPARE(longest_s(degraded.iterations[1]), longest_s(calm.iterations[1]));
+        QVERIFY(std::abs(longest_s(degraded.iterations[3]) - overhead_s - 8 * calm_s) < 1e-9);
+        QVERIFY(degraded.iterations_s[3] > calm.iterations_s[3]);
+        QCOMPARE(longest_s(degraded.iterations.back()), longest_s(calm.iterations.back()));
+        QCOMPARE(degraded.iterations_s.back(), calm.iterations_s.back());
     }
 };
 
