@@ -17,6 +17,15 @@
 namespace skippipe {
 namespace {
 
+using Placement = std::vector<std::vector<std::string>>;
+
+/// Who is placed by hand stays there.
+void place(Experiment& e, const Placement& placement) {
+    e.pipeline.placement = placement;
+    e.pipeline.stage_sizes.clear();  // they may contradict it
+    e.recovery.move_nodes_s = 0;
+}
+
 NodeLane lane_of_stage(int stage, const QString& figures) {
     return {stage, QObject::tr("Stage %1").arg(stage), figures, {}, true};
 }
@@ -110,7 +119,7 @@ void StageLanes::follow() {
 }
 
 void StageLanes::move(const std::string& node, int stage) {
-    std::vector<std::vector<std::string>> placement;
+    Placement placement;
     for (const auto& lane : view_->lanes())
         if (lane.key >= 0) placement.push_back(lane.nodes);
     for (auto& nodes : placement) std::erase(nodes, node);
@@ -123,23 +132,17 @@ void StageLanes::move(const std::string& node, int stage) {
                                .arg(bare - placement.begin()));
     document_.edit(stage < 0 ? tr("Take %1 out of its stage").arg(QString::fromStdString(node))
                              : tr("Place %1 in stage %2").arg(QString::fromStdString(node)).arg(stage),
-                   [&](Experiment& e) {
-                       e.pipeline.placement = placement;
-                       e.pipeline.stage_sizes.clear();  // they may contradict it
-                   });
+                   [&](Experiment& e) { place(e, placement); });
 }
 
 void StageLanes::fix_or_leave() {
     if (!document_.experiment().pipeline.placement.empty())
         return document_.edit(tr("Leave placement to the planner"),
                               [](Experiment& e) { e.pipeline.placement.clear(); });
-    std::vector<std::vector<std::string>> placement;
+    Placement placement;
     for (const auto& lane : view_->lanes())
         if (lane.key >= 0) placement.push_back(lane.nodes);
-    document_.edit(tr("Fix the placement"), [&](Experiment& e) {
-        e.pipeline.placement = placement;
-        e.pipeline.stage_sizes.clear();
-    });
+    document_.edit(tr("Fix the placement"), [&](Experiment& e) { place(e, placement); });
 }
 
 }  // namespace skippipe

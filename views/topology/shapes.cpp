@@ -16,10 +16,8 @@ constexpr double bits = 1.0 / 8;  // bytes a bit
 constexpr int nodes_a_region = 5;
 
 Experiment empty_experiment(const char* name, int nodes) {
-    Experiment e;
+    auto e = new_document();
     e.name = std::string(name) + ", " + std::to_string(nodes) + " nodes";
-    e.training.checkpoint_every = 20;
-    e.costs.all_reduce = AllReduceRule::planned;
     e.pipeline.stages = nodes >= 12 ? 6 : nodes >= 6 ? 3 : 2;
     return e;
 }
@@ -80,6 +78,14 @@ void scattered(Experiment& e, int nodes, std::uint64_t seed) {
 }
 
 }  // namespace
+
+Experiment new_document() {
+    Experiment e;
+    e.training.checkpoint_every = 20;
+    e.costs.all_reduce = AllReduceRule::planned;
+    e.recovery.move_nodes_s = 60;
+    return e;
+}
 
 Experiment make_shape(Shape shape, int nodes, std::uint64_t seed) {
     const int count = std::clamp(nodes, least_shape_nodes, most_nodes(shape));

@@ -13,6 +13,9 @@ inline constexpr int least_shape_nodes = 4;
 /// Most nodes of a shape: a ring has a link a pair.
 constexpr int most_nodes(Shape shape) { return shape == Shape::ring ? 40 : 500; }
 
+/// What every new document begins with, as the bundled ones do.
+Experiment new_document();
+
 /// A network of so many nodes (taken into least_shape_nodes..most_nodes), with stages that fit it:
 /// - ring: each pair linked, 10 ms a step round the ring, 1 Gbit/s;
 /// - star: home connections of 50 Mbit/s up and 250 Mbit/s down to one hub, 40 ms between any two;

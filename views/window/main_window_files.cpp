@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/experiment/io.h"
+#include "views/topology/shapes.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
@@ -69,10 +70,7 @@ bool MainWindow::show_opened(DocumentFile file, const Experiment& before) {
 
 void MainWindow::open_template(const QString& name) {
     if (name.isEmpty()) {
-        Experiment fresh;
-        fresh.training.checkpoint_every = 20;  // as the bundled ones
-        fresh.costs.all_reduce = AllReduceRule::planned;
-        document_.start_new(fresh);
+        document_.start_new(new_document());
         return;
     }
     QFile file(":/experiments/" + name + ".json");
