@@ -22,6 +22,8 @@ POLICIES = {
     "back to the last checkpoint": {"policy": "restart", "rebuild": "checkpoint"},
     "wait, then rebuild from neighbours": {"policy": "replay", "rebuild": "neighbours"},
     "skip online, rebuild from checkpoint": {"policy": "reroute", "rebuild": "checkpoint"},
+    "leave out what was lost, rebuild from neighbours": {"policy": "skip", "rebuild": "neighbours"},
+    "drop microbatches, rebuild from neighbours": {"policy": "drop", "rebuild": "neighbours"},
     "skip online, rebuild from neighbours": {"policy": "reroute", "rebuild": "neighbours"},
 }
 
@@ -64,6 +66,8 @@ def main():
     parser.add_argument("--all-reduce", choices=("charged", "planned"), default="charged",
                         help="the figures in docs/figures.md were measured with the charged ring")
     parser.add_argument("--keep", type=pathlib.Path, help="record to keep the runs in")
+    parser.add_argument("--policies", nargs="*", choices=list(POLICIES), default=list(POLICIES))
+    parser.add_argument("--rates", nargs="*", type=int, choices=RATES, default=RATES)
     options = parser.parse_args()
     base = json.loads((pathlib.Path(__file__).parents[2] / "resources/experiments/churn.json").read_text())
     base["training"]["iterations"] = options.iterations
@@ -80,10 +84,12 @@ def main():
             target = next(loss for iteration, _, loss in curve if iteration == options.target)
             calm[seed] = target, reached(curve, target)
             print(f"undisturbed, seed {seed}: loss {target:.4f} after {calm[seed][1] / 3600:.2f} h", flush=True)
-        print("| policy | " + " | ".join(f"{rate} %/h" for rate in RATES) + " |")
+        print("| policy | " + " | ".join(f"{rate} %/h" for rate in options.rates) + " |")
         for name, recovery in POLICIES.items():
+            if name not in options.policies:
+                continue
             cells = []
-            for rate in RATES:
+            for rate in options.rates:
                 times, lost, again = [], [], []
                 for seed in range(1, options.seeds + 1):
                     document = copy.deepcopy(base)
