@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <random>
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include "core/record/checkpoints.h"
 #include "tests/app/launched.h"
 
@@ -218,6 +220,93 @@ private Q_SLOTS:
         const auto text = without.text();
         QVERIFY2(text.contains("no checkpoint to go on from") && text.contains("training.checkpoint_every"), text);
         QVERIFY(scene.last_run()->state == RunState::died);
+    }
+
+    /// Another program holds the record: `resume` waits for it, and where that lasts too long it says so and leaves the
+    /// run as it is.
+    void a_locked_record() {
+        const Scene scene;
+        const Kind kind{"", 1, "fp32", "fp32", 100'000, 10};
+        auto process = start(scene, {"run", experiment(scene, kind)});
+        QVERIFY(wait_until([&] { return checkpoints(scene) > 0; }, patient_ms));
+        process.process->kill();
+        QVERIFY(process.ended(patient_ms));
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, patient_ms));
+        const auto before = *scene.last_run();
+        const auto losses = scene.losses(before.id);
+        SQLite::Database other(scene.record().toStdString(), SQLite::OPEN_READWRITE, 5000);
+        other.exec("BEGIN EXCLUSIVE");
+        auto refused = start(scene, {"resume", "latest"});
+        QVERIFY(refused.ended(patient_ms));
+        const auto text = refused.text();
+        QCOMPARE(refused.exit_code(), 2);
+        QVERIFY2(text.contains("another program keeps the record locked") && text.contains("then try again"), text);
+        QVERIFY(scene.last_run()->state == before.state);
+        QCOMPARE(scene.last_run()->iterations_done, before.iterations_done);
+        QVERIFY(scene.losses(before.id) == losses);
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, patient_ms));
+
+        auto resumed = start(scene, {"resume", "latest"});
+        const auto has_it_open = [&] {
+            const QDir open(QStringLiteral("/proc/%1/fd").arg(resumed.process->processId()));
+            for (const auto& one : open.entryInfoList(QDir::Files | QDir::System))
+                if (one.symLinkTarget() == scene.record()) return true;
+            return false;
+        };
+        QVERIFY2(wait_until(has_it_open, patient_ms), resumed.text());
+        other.exec("ROLLBACK");
+        QVERIFY2(wait_until([&] { return scene.last_run()->iterations_done > before.iterations_done + 5; }, patient_ms),
+                 resumed.text());
+        auto stop = start(scene, {"stop", "latest"});
+        QVERIFY(stop.ended(patient_ms));
+        QVERIFY(resumed.ended(patient_ms));
+        QCOMPARE(scene.last_run()->id, before.id);
+    }
+
+    /// With failures of the document, whose nodes may be away as it is killed: what is lost, when, and what comes of it
+    /// is the same.
+    void goes_on_with_failures_of_the_document() {
+        const Scene scene;
+        const Kind kind{"", 1, "fp32", "fp32", 300, 3};
+        const QStringList failures{"--fail",           "crash:any@20%+3s", "--fail",
+                                   "crash:d@50/h+20s", "--fail",           "slow-down:any@10%x3+2s"};
+        const auto file = experiment(scene, kind);
+        auto undisturbed = start(scene, QStringList{"run", file} + failures);
+        QVERIFY(undisturbed.ended(patient_ms));
+        QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());
+        const auto whole = scene.last_run()->id;
+        const auto costs = [&](skippipe::RunId run) {
+            std::vector<std::tuple<int, std::string, double>> all;
+            for (const auto& m : skippipe::Reader(scene.record().toStdString()).metrics(run))
+                if (is_of_losses(m.name) && m.name != "replanning_s")  // that is of the machine
+                    all.emplace_back(m.iteration, m.name, m.value);
+            return all;
+        };
+        QVERIFY2(costs(whole).size() > 20, "hardly anything was lost");
+        auto process = start(scene, QStringList{"run", file} + failures);
+        QVERIFY(wait_until([&] { return scene.last_run()->id != whole && checkpoints(scene) > 0; }, patient_ms));
+        const auto run = scene.last_run()->id;
+        int kills = 0;
+        for (int before = 0; kills < 3;) {
+            const auto over = [&] { return process.process->state() == QProcess::NotRunning; };
+            QVERIFY(wait_until([&] { return over() || scene.last_run()->iterations_done > before; }, patient_ms));
+            if (over()) break;
+            before = scene.last_run()->iterations_done;
+            process.process->kill();
+            QVERIFY(process.ended(patient_ms));
+            QVERIFY(wait_until([&] { return scene.alive().empty(); }, patient_ms));
+            if (scene.last_run()->state == RunState::finished) break;
+            ++kills;
+            process = start(scene, {"resume", QString::number(run)});
+            QVERIFY(wait_until([&] { return over() || scene.last_run()->state == RunState::running; }, patient_ms));
+        }
+        QVERIFY(process.ended(patient_ms));
+        QVERIFY2(process.exit_code() == 0, process.text());
+        QVERIFY2(kills > 0, "it was over before anything was killed");
+        QVERIFY(scene.last_run()->state == RunState::finished);
+        QVERIFY(results_of(scene, run, false) == results_of(scene, whole, false));
+        QVERIFY(costs(run) == costs(whole));
+        QCOMPARE(spans_of(scene, run), spans_of(scene, whole));
     }
 
     void a_fork_goes_on_with_other_settings() {
