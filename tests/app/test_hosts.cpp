@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/app/launched.h"
+#include "tests/app/losing_ranks.h"
 
 using namespace launched;
 using namespace Qt::StringLiterals;
@@ -67,7 +67,7 @@ private:
         for (const auto& tool : {u"unshare"_s, u"nsenter"_s, u"ip"_s, u"tc"_s})
             if (QStandardPaths::findExecutable(tool, {u"/usr/sbin"_s, u"/usr/bin"_s, u"/sbin"_s, u"/bin"_s}).isEmpty())
                 return tool + u" is not installed (packages util-linux, iproute2)"_s;
-        const QStringList net{u"--net"_s, u"sleep"_s, u"240"_s};
+        const QStringList net{u"--net"_s, u"sleep"_s, u"900"_s};
         holders_[0] = scene_.start(u"unshare"_s, QStringList{u"--user"_s, u"--map-root-user"_s} + net);
         if (!apart(holders_[0]))
             return u"this machine allows no network namespaces: "_s +
@@ -164,6 +164,53 @@ private Q_SLOTS:
         }
         check_finished(scene, 2);
         QVERIFY(wait_until([&] { return scene.alive().empty(); }, 5000));
+    }
+
+    /// The other host's rank is killed while both train, and started there again: this host goes on alone, and with it
+    /// once it is back, and losses are those of an undisturbed training.
+    void a_host_is_lost_and_comes_back() {
+        const Scene scene;
+        const auto experiment = laid_out(scene, {{0, 1}, {0, 1}, {0, 1}}, 100'000);
+        const auto trains = [&](int iterations, skippipe::RunId after) {
+            return wait_until(
+                [&] {
+                    const auto run = scene.last_run();
+                    return run && run->id != after && run->iterations_done >= iterations;
+                },
+                patient_ms);
+        };
+        const auto stop = [&](Process& process) {
+            auto asked = launched::start(scene, {u"stop"_s, u"latest"_s});
+            QVERIFY(asked.ended(patient_ms));
+            QVERIFY2(process.ended(patient_ms), process.text());
+            QVERIFY2(process.exit_code() == 0, process.text());
+        };
+        auto undisturbed = launched::start(scene, {u"run"_s, experiment});
+        QVERIFY2(trains(60, 0), undisturbed.text());
+        stop(undisturbed);
+        const auto whole = scene.last_run()->id;
+        {
+            const TwoHosts hosts(scene);
+            if (!hosts.why_not().isEmpty()) QSKIP(qPrintable(hosts.why_not()));
+            auto second = hosts.start(1, experiment, u"right"_s);
+            auto first = hosts.start(0, experiment, u"left"_s);
+            QVERIFY2(trains(5, whole), first.text());
+            QCOMPARE(::kill(static_cast<pid_t>(second.process->processId()), SIGKILL), 0);
+            QVERIFY(second.ended(patient_ms));
+            QVERIFY2(wait_until([&] { return first.text().contains("the others go on"); }, patient_ms), first.text());
+            auto again = hosts.start(1, experiment, u"right"_s);
+            QVERIFY2(wait_until([&] { return first.text().contains("rank 1 is back"); }, patient_ms), first.text());
+            QVERIFY2(trains(std::max(60, scene.last_run()->iterations_done) + 5, whole), first.text());
+            stop(first);
+            QVERIFY2(again.ended(patient_ms) && again.exit_code() == 0, again.text());
+        }
+        const auto run = scene.last_run()->id;
+        QCOMPARE(total(scene, run, "nodes_lost"), 3.0);
+        const auto expected = scene.losses(whole), got = scene.losses(run);
+        QVERIFY(expected.size() >= 60 && got.size() >= 65);
+        for (std::size_t i = 0; i < std::min(expected.size(), got.size()); ++i)
+            QVERIFY2(std::abs(got[i] / expected[i] - 1) < 1e-5, qPrintable(QString::number(i)));
+        QVERIFY(wait_until([&] { return scene.alive().empty(); }, 10'000));
     }
 
     /// The cable at 20 Mbit/s: every transfer takes what such a line takes, and the record says so.
