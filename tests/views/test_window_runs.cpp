@@ -18,6 +18,7 @@
 #include <QtTest>
 
 #include "core/experiment/io.h"
+#include "core/record/checkpoints.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
 #include "views/window/desktop_notes.h"
@@ -227,7 +228,7 @@ private Q_SLOTS:
         QVERIFY(window.document().experiment() == first);
     }
 
-    void a_killed_run_is_told_as_died_and_a_new_window_finds_runs() {
+    void a_killed_run_is_told_as_died_and_goes_on_by_its_button() {
         if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
         QTemporaryDir folder;
         QFile corpus(folder.filePath("corpus.txt"));
@@ -240,7 +241,9 @@ private Q_SLOTS:
         for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
         for (const char* to : {"node-2", "node-3"}) add_link(e, "node-1", to);
         add_link(e, "node-2", "node-3");
-        make_small(e, 100'000);
+        constexpr int iterations = 2000;
+        make_small(e, iterations);
+        e.training.checkpoint_every = 20;
         e.data.path = folder.filePath("corpus.txt").toStdString();
         window->document().start_new(e);
         QTRY_VERIFY_WITH_TIMEOUT(!window->plans().is_busy(), patient_ms);
@@ -253,9 +256,25 @@ private Q_SLOTS:
                                  patient_ms);
         const auto pid = static_cast<pid_t>(window->feed().running()->pid);
         QVERIFY(pid > 1);
+        QTRY_VERIFY_WITH_TIMEOUT(!list_checkpoints(record, run).empty(), patient_ms);
         QCOMPARE(::kill(pid, SIGKILL), 0);
         QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run)->state == RunState::died, patient_ms);
         QVERIFY(window->banner().text().contains("died"));
+        QVERIFY(window->feed().run(run)->iterations_done < iterations);
+
+        window->show_workspace(MainWindow::watch);
+        window->watch_page().show_run(run);
+        auto& resume = window->watch_page().resume_button();
+        QTRY_VERIFY2_WITH_TIMEOUT(resume.isEnabled(), qPrintable(resume.toolTip()), patient_ms);
+        resume.click();
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().running() != nullptr && window->feed().running()->id == run,
+                                 patient_ms);
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run)->state == RunState::finished, patient_ms);
+        QCOMPARE(window->feed().run(run)->iterations_done, iterations);
+        QVERIFY(Reader(record).runs().size() == 1);
+        int losses = 0;
+        for (const auto& metric : Reader(record).metrics(run)) losses += metric.name == "loss";
+        QCOMPARE(losses, iterations);
     }
 
     /// A run in which a node was lost in the second iteration and was back for the third, beside one without losses.
