@@ -42,6 +42,8 @@ CudaDriver open_driver() {
     library.find(driver.wait_event, "cuStreamWaitEvent");
     library.find(driver.allocate, "cuMemAllocAsync");
     library.find(driver.free, "cuMemFreeAsync");
+    library.find(driver.allocate_host, "cuMemAllocHost_v2");
+    library.find(driver.free_host, "cuMemFreeHost");
     library.find(driver.copy, "cuMemcpyAsync");
     if (const auto result = driver.init(0); result != cuda_success)
         throw InputError("device", "no GPU can be used", "the NVIDIA driver says: " + words(driver, result),

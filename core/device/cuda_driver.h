@@ -39,6 +39,8 @@ struct CudaDriver {
     CudaResult (*wait_event)(void* stream, void* event, unsigned flags);
     CudaResult (*allocate)(CudaAddress*, std::size_t bytes, void* stream);
     CudaResult (*free)(CudaAddress, void* stream);
+    CudaResult (*allocate_host)(void**, std::size_t bytes);
+    CudaResult (*free_host)(void*);
     CudaResult (*copy)(CudaAddress to, CudaAddress from, std::size_t bytes, void* stream);
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/fault.h"
 #include "core/device/cuda_driver.h"
 #include "core/device/gpus.h"
+#include "core/device/staging_pool.h"
 
 namespace skippipe {
 namespace {
@@ -66,7 +67,10 @@ private:
 class CudaQueue final : public DeviceQueue {
 public:
     CudaQueue(const CudaDriver& driver, const Gpu& gpu, CudaStream which)
-        : driver_(driver), name_(fmt::format("cuda:{} ({})", gpu.index, gpu.name)), identity_(gpu.uuid) {
+        : driver_(driver),
+          name_(fmt::format("cuda:{} ({})", gpu.index, gpu.name)),
+          identity_(gpu.uuid),
+          staging_(driver) {
         CudaDevice device = 0;
         require_cuda(driver_, driver_.device(&device, gpu.index), "find the GPU");
         require_cuda(driver_, driver_.retain_context(&context_, device), "use the GPU");
@@ -78,10 +82,10 @@ public:
     }
     /// The context is the process's.
     ~CudaQueue() override {
-        if (stream_ == nullptr) return;
         driver_.set_context(context_);
         driver_.synchronize_stream(stream_);
-        driver_.destroy_stream(stream_);
+        staging_.free_all();
+        if (stream_ != nullptr) driver_.destroy_stream(stream_);
     }
 
     const std::string& name() const override { return name_; }
@@ -93,6 +97,11 @@ public:
         return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
     }
     void free(std::byte* address) noexcept override { driver_.free(address_of(address), stream_); }
+    std::byte* allocate_host(std::size_t bytes) override {
+        make_current();
+        return staging_.take(bytes);
+    }
+    void free_host(std::byte* address) noexcept override { staging_.give(address); }
     void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
         if (bytes > 0) require_cuda(driver_, driver_.copy(address_of(to), address_of(from), bytes, stream_), "copy");
     }
@@ -128,6 +137,7 @@ private:
 
     const CudaDriver& driver_;
     std::string name_, identity_;
+    StagingPool staging_;
     void* context_ = nullptr;
     void* stream_ = nullptr;  ///< null: the standard one
     Reference reference_;

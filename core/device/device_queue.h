@@ -40,7 +40,12 @@ public:
     virtual std::byte* allocate(std::size_t bytes) = 0;
     /// Given back once what is queued here is done.
     virtual void free(std::byte* address) noexcept = 0;
-    /// Between any two kinds of memory.
+    /// Bytes of the host that the device reads and writes by itself (CUDA: page-locked); not cleared. From any thread.
+    virtual std::byte* allocate_host(std::size_t bytes) = 0;
+    /// Nothing that is queued may use it any more. From any thread.
+    virtual void free_host(std::byte* address) noexcept = 0;
+    /// Between any two kinds of memory. With memory of the host that is not from allocate_host() it may wait until all
+    /// that is queued is done: never where another rank may be waited for.
     virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
     /// An event behind all that is queued here.
     virtual EventPointer record() = 0;
@@ -53,26 +58,26 @@ public:
     virtual void* native() = 0;
 };
 
-/// Bytes of a device, given back in the order of their queue.
-class DeviceMemory {
+/// Bytes that a queue gave, and takes back with this.
+template <auto allocate, auto free>
+class QueueMemory {
 public:
-    DeviceMemory() = default;
-    DeviceMemory(std::shared_ptr<DeviceQueue> queue, std::size_t bytes)
-        : queue_(std::move(queue)), data_(queue_->allocate(bytes)), size_(bytes) {}
-    DeviceMemory(DeviceMemory&& other) noexcept
+    QueueMemory() = default;
+    QueueMemory(std::shared_ptr<DeviceQueue> queue, std::size_t bytes)
+        : queue_(std::move(queue)), data_((queue_.get()->*allocate)(bytes)), size_(bytes) {}
+    QueueMemory(QueueMemory&& other) noexcept
         : queue_(std::move(other.queue_)),
           data_(std::exchange(other.data_, nullptr)),
           size_(std::exchange(other.size_, 0)) {}
-    DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    QueueMemory& operator=(QueueMemory&& other) noexcept {
         std::swap(queue_, other.queue_);
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         return *this;
     }
-    ~DeviceMemory() {
-        if (data_ != nullptr) queue_->free(data_);
+    ~QueueMemory() {
+        if (data_ != nullptr) (queue_.get()->*free)(data_);
     }
-    /// Not to be read or written by the host.
     std::byte* data() const { return data_; }
     std::size_t size() const { return size_; }
 
@@ -81,5 +86,10 @@ private:
     std::byte* data_ = nullptr;
     std::size_t size_ = 0;
 };
+
+/// Bytes of a device, not to be read or written by the host; given back in the order of their queue.
+using DeviceMemory = QueueMemory<&DeviceQueue::allocate, &DeviceQueue::free>;
+/// Bytes of the host for copies to and from a device; given back at once.
+using StagingMemory = QueueMemory<&DeviceQueue::allocate_host, &DeviceQueue::free_host>;
 
 }  // namespace skippipe

@@ -33,17 +33,26 @@ public:
     Buffer(DeviceMemory memory, EventPointer ready)
         : memory_(std::move(memory)), ready_(std::move(ready)), size_(memory_.size() - envelope_bytes) {}
 
+    /// Of the host, for copies of a device: a message of envelope_bytes less than that.
+    explicit Buffer(StagingMemory memory) : staging_(std::move(memory)), size_(staging_.size() - envelope_bytes) {}
+
     MemoryKind kind() const { return memory_.data() == nullptr ? MemoryKind::host : MemoryKind::device; }
     /// Of a device's: nobody reads it before; never null there.
     const EventPointer& ready() const { return ready_; }
-    std::byte* data() { return kind() == MemoryKind::host ? data_.get() : memory_.data(); }
-    const std::byte* data() const { return kind() == MemoryKind::host ? data_.get() : memory_.data(); }
+    std::byte* data() { return address(); }
+    const std::byte* data() const { return address(); }
     std::size_t size() const { return size_; }
     /// envelope_bytes of them, right behind the message.
     std::byte* envelope() { return data() + size_; }
 
 private:
+    std::byte* address() const {
+        if (kind() == MemoryKind::device) return memory_.data();
+        return staging_.data() != nullptr ? staging_.data() : data_.get();
+    }
+
     std::unique_ptr<std::byte[]> data_;
+    StagingMemory staging_;
     DeviceMemory memory_;
     EventPointer ready_;
     std::size_t size_ = 0;

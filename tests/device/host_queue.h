@@ -54,6 +54,34 @@ private:
     double reached_s_ = 0;
 };
 
+/// Memory of all devices, and of the host that they copy by themselves.
+class KnownMemory {
+public:
+    static KnownMemory& all() {
+        static KnownMemory known;
+        return known;
+    }
+    void add(const std::byte* address, std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        sizes_[address] = bytes;
+    }
+    void remove(const std::byte* address) {
+        const std::lock_guard lock(mutex_);
+        sizes_.erase(address);
+    }
+    bool has(const std::byte* address) {
+        const std::lock_guard lock(mutex_);
+        const auto behind = sizes_.upper_bound(address);
+        if (behind == sizes_.begin()) return false;
+        const auto& [begin, bytes] = *std::prev(behind);
+        return address < begin + bytes;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<const std::byte*, std::size_t> sizes_;
+};
+
 struct HostQueueOptions {
     std::uint64_t seed = 1;
     int most_delay_us = 100;  ///< before each piece of work; some take twenty times as long
@@ -76,6 +104,8 @@ public:
         }
         changed_.notify_all();
         thread_.join();
+        for (const auto& [address, block] : memory_) KnownMemory::all().remove(address);
+        for (const auto& [address, block] : staging_) KnownMemory::all().remove(address);
     }
 
     const std::string& name() const override { return name_; }
@@ -84,9 +114,22 @@ public:
         auto memory = std::make_unique<std::byte[]>(bytes + 1);
         std::memset(memory.get(), unwritten, bytes);
         auto* address = memory.get();
+        KnownMemory::all().add(address, bytes + 1);
         const std::lock_guard lock(mutex_);
         memory_[address] = {std::move(memory), bytes, false};
         return address;
+    }
+    std::byte* allocate_host(std::size_t bytes) override {
+        auto memory = std::make_unique<std::byte[]>(bytes + 1);
+        auto* address = memory.get();
+        KnownMemory::all().add(address, bytes + 1);
+        const std::lock_guard lock(mutex_);
+        staging_[address] = {std::move(memory), bytes, false};
+        return address;
+    }
+    void free_host(std::byte* address) noexcept override {
+        const std::lock_guard lock(mutex_);
+        staging_.at(address).freed = true;
     }
     void free(std::byte* address) noexcept override {
         enqueue([this, address] {
@@ -96,8 +139,10 @@ public:
             block.freed = true;
         });
     }
+    /// As CUDA does, it waits where it cannot copy by itself.
     void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
         enqueue([to, from, bytes] { std::memcpy(to, from, bytes); });
+        if (!KnownMemory::all().has(to) || !KnownMemory::all().has(from)) record()->wait();
     }
     EventPointer record() override {
         auto event = std::make_shared<HostEvent>();
@@ -122,6 +167,8 @@ public:
         const std::lock_guard lock(mutex_);
         int written = 0;
         std::size_t kept = 0;
+        for (const auto& [address, block] : staging_)
+            if (!block.freed) kept += block.size;
         for (const auto& [address, block] : memory_) {
             if (!block.freed) kept += block.size;
             if (block.freed &&
@@ -164,7 +211,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::function<void()>> work_;
-    std::map<std::byte*, Block> memory_;
+    std::map<std::byte*, Block> memory_, staging_;
     bool stop_ = false;
     std::thread thread_;
 };

@@ -20,6 +20,9 @@ struct Asked {
     std::vector<void*> recorded_on;
     int events = 0;
     void* context = nullptr;
+    std::set<void*> locked;  ///< memory of the host
+    int times_locked = 0;
+    bool may_lock = true;
 } asked;
 
 CudaDriver driver_in_memory() {
@@ -50,6 +53,17 @@ CudaDriver driver_in_memory() {
     driver.record_event = [](void*, void* stream) { return asked.recorded_on.push_back(stream), cuda_success; };
     driver.query_event = [](void*) { return cuda_not_ready; };
     driver.synchronize_event = [](void*) { return cuda_success; };
+    driver.allocate_host = [](void** memory, std::size_t bytes) {
+        if (!asked.may_lock) return 2;
+        ++asked.times_locked;
+        *memory = new char[bytes];
+        return asked.locked.insert(*memory), cuda_success;
+    };
+    driver.free_host = [](void* memory) {
+        asked.locked.erase(memory);
+        delete[] static_cast<char*>(memory);
+        return cuda_success;
+    };
     driver.elapsed_ms = [](float* ms, void*, void*) { return *ms = 1500, cuda_success; };
     return driver;
 }
@@ -102,6 +116,26 @@ private Q_SLOTS:
         const double after_s = now_s();
         const double reached_s = queue->record()->reached_s();  // 1.5 s after the reference
         QVERIFY(reached_s >= before_s + 1.5 && reached_s <= after_s + 1.5);
+    }
+
+    /// Locked once, used again by whoever needs no more, given back with the queue, from any thread.
+    void memory_for_copies_is_used_again() {
+        const auto driver = driver_in_memory();
+        std::shared_ptr<DeviceQueue> queue = make_cuda_queue(driver, 0);
+        const auto* first = StagingMemory(queue, 5000).data();
+        {
+            const StagingMemory same(queue, 8000), other(queue, 8192), larger(queue, 8193);
+            QCOMPARE(same.data(), first);
+            QVERIFY(other.data() != first);
+            QCOMPARE(asked.times_locked, 3);
+        }
+        asked.may_lock = false;
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, StagingMemory(queue, 1 << 20));
+        QCOMPARE(asked.locked.size(), std::size_t{3});
+        asked.context = nullptr;
+        queue.reset();
+        QCOMPARE(asked.context, static_cast<void*>(&asked));
+        QVERIFY(asked.locked.empty());
     }
 
     void another_gpu_is_not_there() {

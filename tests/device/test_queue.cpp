@@ -2,6 +2,7 @@
 // The host device of the tests: what is queued runs later, in its order, and who does not wait is found out.
 #include <QTest>
 
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -23,8 +24,10 @@ struct Waits {
 std::vector<std::byte> there_and_back(std::uint64_t seed, Waits waits) {
     auto first = std::make_shared<HostQueue>("first", testing::HostQueueOptions{seed, 300});
     HostQueue second("second", {seed + 1000, 300});
-    const auto sent = filled(7);
-    auto came = filled(0);
+    const StagingMemory sent(first, bytes), came(first, bytes);
+    std::memset(sent.data(), 7, bytes);
+    std::memset(came.data(), 0, bytes);
+    const auto come = [&] { return std::vector<std::byte>(came.data(), came.data() + bytes); };
     std::vector<std::byte> seen;
     {
         const DeviceMemory memory(first, bytes);
@@ -34,10 +37,10 @@ std::vector<std::byte> there_and_back(std::uint64_t seed, Waits waits) {
         const auto done = second.record();
         if (waits.before_giving_back) first->wait(done);
         if (waits.at_the_end) done->wait();
-        seen = came;
+        seen = come();
     }
     for (HostQueue* queue : {first.get(), &second}) queue->record()->wait();  // what was not waited for, done here
-    return waits.before_giving_back ? seen : came;
+    return waits.before_giving_back ? seen : come();
 }
 
 int wrong_of_many(Waits waits) {
@@ -62,6 +65,25 @@ private Q_SLOTS:
         QVERIFY(wrong_of_many({.between_queues = false}) > 10);
         QVERIFY(wrong_of_many({.at_the_end = false}) > 30);
         QVERIFY(wrong_of_many({.at_the_end = false, .before_giving_back = false}) > 5);
+    }
+
+    /// As CUDA's: a copy waits for what is queued where the host's memory is any, and does not where it is the queue's.
+    void copies_wait_where_memory_is_not_the_queue_s() {
+        auto queue = std::make_shared<HostQueue>("one", testing::HostQueueOptions{3, 0});
+        const DeviceMemory memory(queue, bytes);
+        const StagingMemory staging(queue, bytes);
+        auto any = filled(1);
+        std::atomic<bool> may_end{false};
+        queue->enqueue([&] {
+            while (!may_end) std::this_thread::yield();
+        });
+        queue->copy(memory.data(), staging.data(), bytes);
+        queue->copy(staging.data(), memory.data(), bytes);
+        const auto done = queue->record();
+        QVERIFY(!done->done());
+        may_end = true;
+        queue->copy(any.data(), memory.data(), bytes);
+        QVERIFY(done->done());
     }
 
     void work_is_done_in_its_order() {

@@ -177,10 +177,11 @@ private Q_SLOTS:
                 // Slow, so that messages are handed over long before they are written.
                 auto own = std::make_shared<HostQueue>("work of " + rank.queue->identity(), HostQueueOptions{9, 3000});
                 HostQueue reads("reads of " + rank.queue->identity());
-                std::vector<std::vector<std::byte>> texts;  // that the queue copies later
+                std::vector<StagingMemory> texts;  // that the queue copies later
                 const auto message = [&](const RankTransfer& transfer) {
                     const auto size = size_of(transfer);
-                    texts.emplace_back(size, static_cast<std::byte>(transfer.number % 251));
+                    texts.emplace_back(own, size);
+                    std::memset(texts.back().data(), transfer.number % 251, size);
                     DeviceMemory memory(own, size + Buffer::envelope_bytes);
                     own->copy(memory.data(), texts.back().data(), size);
                     const double now_s = rank.transport.now_s();

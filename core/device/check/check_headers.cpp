@@ -139,6 +139,8 @@ static_assert(same<decltype(cuEventElapsedTime)>(cuda_table.elapsed_ms));
 static_assert(same<decltype(cuStreamWaitEvent)>(cuda_table.wait_event));
 static_assert(same<decltype(cuMemAllocAsync)>(cuda_table.allocate));
 static_assert(same<decltype(cuMemFreeAsync)>(cuda_table.free));
+static_assert(same<decltype(cuMemAllocHost_v2)>(cuda_table.allocate_host));
+static_assert(same<decltype(cuMemFreeHost)>(cuda_table.free_host));
 static_assert(same<decltype(cuMemcpyAsync)>(cuda_table.copy));
 static_assert(equal(cuda_success, CUDA_SUCCESS) && equal(cuda_not_ready, CUDA_ERROR_NOT_READY));
 constexpr unsigned non_blocking = CU_STREAM_NON_BLOCKING, timed = CU_EVENT_DEFAULT;

@@ -242,7 +242,7 @@ void Lane::sum(const std::vector<int>& ranks, int stage, std::span<float> values
 /// Outside of an iteration.
 void Lane::sum_now(Communicator& communicator, std::span<float> values) {
     const auto bytes = std::as_writable_bytes(values);
-    std::pair kept(Buffer(bytes.size()), DeviceMemory(queue_, bytes.size()));
+    std::pair kept(StagingMemory(queue_, bytes.size()), DeviceMemory(queue_, bytes.size()));
     auto& [host, device] = kept;
     std::memcpy(host.data(), bytes.data(), bytes.size());
     keeping(kept, [&] {

@@ -50,6 +50,11 @@ void LaneIteration::rest(bool moved) {
     pause_s_ = std::min(2 * pause_s_, longest_pause_s);
 }
 
+/// A copy to or from other memory of the host may wait for all that is queued, and so for a peer that is dead.
+Buffer LaneIteration::staged(std::size_t bytes) const {
+    return Buffer(StagingMemory(lane_.queue_, bytes + Buffer::envelope_bytes));
+}
+
 /// What NCCL gives up ends in the queue as well, without its bytes: each event is believed after a look at the errors.
 bool LaneIteration::finish_done() {
     std::size_t done = 0;
@@ -139,16 +144,18 @@ void LaneIteration::load(Flight& flight, Delivery message) {
     flight.message = std::move(message);
     auto& bytes = flight.message.bytes;
     if (bytes.kind() == MemoryKind::device) {
-        flight.host = Buffer(0);
+        flight.host = staged(0);
         write_envelope(flight.message, flight.host.envelope());
         queue_.wait(bytes.ready());
         queue_.copy(bytes.envelope(), flight.host.envelope(), Buffer::envelope_bytes);
         return;
     }
-    write_envelope(flight.message, bytes.envelope());
     const auto size = bytes.size() + Buffer::envelope_bytes;
+    flight.host = staged(bytes.size());
+    std::memcpy(flight.host.data(), bytes.data(), bytes.size());
+    write_envelope(flight.message, flight.host.envelope());
     flight.device = DeviceMemory(lane_.queue_, size);
-    queue_.copy(flight.device.data(), bytes.data(), size);
+    queue_.copy(flight.device.data(), flight.host.data(), size);
 }
 
 void LaneIteration::issue_receive(const LaneTask& task) {
@@ -158,7 +165,7 @@ void LaneIteration::issue_receive(const LaneTask& task) {
     flight.device = DeviceMemory(lane_.queue_, size);
     lane_.all_->receive(flight.device.data(), size, task.peer, queue_.native());
     const auto kept = lane_.options_.keeps_on_device ? message : 0;
-    flight.host = Buffer(message - kept);
+    flight.host = staged(message - kept);
     queue_.copy(flight.host.data(), flight.device.data() + kept, size - kept);
     flight.done = queue_.record();
 }
@@ -178,7 +185,7 @@ bool LaneIteration::issue_sum(const LaneTask& task) {
             ++next_;
             return true;
         }
-        flight.host = Buffer(asked->second.values.size_bytes());
+        flight.host = staged(asked->second.values.size_bytes());
         std::memcpy(flight.host.data(), asked->second.values.data(), flight.host.size());
     }
     flight.task = &task;

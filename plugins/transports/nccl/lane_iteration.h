@@ -21,12 +21,13 @@ private:
     /// A task in the queue.
     struct Flight {
         const LaneTask* task = nullptr;
-        Buffer host;          ///< what the host gives or gets
+        Buffer host;          ///< what the host gives or gets, where the device copies without anybody's waiting
         DeviceMemory device;  ///< the same on the device
         Delivery message;     ///< of a send, until it is done
         EventPointer done;
     };
 
+    Buffer staged(std::size_t bytes) const;
     bool finish_done();
     void finish(Flight& flight);
     bool issue();
