@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
+#include "core/planner/explain/queue_stops.h"
 #include "core/planner/explain/span_index.h"
 
 namespace skippipe {
@@ -32,15 +34,16 @@ public:
     Cutter(std::vector<IdleGap>& gaps, NodeIndex node, double start_s, double end_s)
         : gaps_(gaps), node_(node), at_(start_s), end_(end_s) {}
 
-    void until(double time_s, IdleCause cause, MicrobatchIndex microbatch = -1, NodeIndex other = -1) {
+    void until(double time_s, IdleCause cause, MicrobatchIndex microbatch = -1, NodeIndex other = -1,
+               int line = no_line) {
         const double to = std::min(time_s, end_);
         if (!(to > at_)) return;
         IdleGap* last = gaps_.empty() ? nullptr : &gaps_.back();
         if (last && last->node == node_ && last->end_s == at_ && last->cause == cause &&
-            last->microbatch == microbatch && last->other == other)
+            last->microbatch == microbatch && last->other == other && last->line == line)
             last->end_s = to;
         else
-            gaps_.push_back({node_, cause, at_, to, microbatch, other});
+            gaps_.push_back({node_, cause, at_, to, microbatch, other, line});
         at_ = to;
     }
     double at() const { return at_; }
@@ -145,21 +148,30 @@ void cut_gap(const SpanIndex& index, const Span& next, bool first, double at_s, 
     cut_held(index.memory_is_full(next.node, std::midpoint(at_s, next.start_s)), waiting, held);
 }
 
+/// The queue that a transfer left last; no_line where that is not known.
+int last_queue(const QueueStops& queues, const Span& transfer) {
+    const auto stops = queues.of(transfer);
+    return stops.empty() ? no_line : stops[queues.left_last(transfer, stops)].line;
+}
+
 /// Idle after the last operation, or all along: drain (or `unused`), all-reduce, step, and the barrier.
-void cut_tail(const SpanIndex& index, NodeIndex node, StageIndex stage, IdleCause otherwise, Cutter& cut) {
+void cut_tail(const SpanIndex& index, const QueueStops* queues, NodeIndex node, StageIndex stage, IdleCause otherwise,
+              Cutter& cut) {
     const auto [reduce_start, reduce_end] = index.all_reduce(stage, node);
     const auto [step_start, step_end] = index.step(stage, node);
     cut.until(reduce_start, otherwise);
     for (const Span* arrival : index.reduction_arrivals(node))
         if (arrival->stage == stage && arrival->end_s <= reduce_end)
-            cut.until(arrival->end_s, IdleCause::all_reduce, -1, arrival->node);
+            cut.until(arrival->end_s, IdleCause::all_reduce, -1, arrival->node,
+                      queues == nullptr ? no_line : last_queue(*queues, *arrival));
     cut.until(reduce_end, IdleCause::all_reduce);
     cut.until(step_start, otherwise);
     cut.until(step_end, IdleCause::optimizer);
     cut.until(cut.end(), otherwise);
 }
 
-void explain_node(const SpanIndex& index, NodeIndex node, StageIndex stage, IdleReport& report) {
+void explain_node(const SpanIndex& index, const QueueStops* queues, NodeIndex node, StageIndex stage,
+                  IdleReport& report) {
     const auto& busy = index.busy(node);
     const auto waiting = waiting_before(busy);
     double at = 0;
@@ -170,7 +182,7 @@ void explain_node(const SpanIndex& index, NodeIndex node, StageIndex stage, Idle
         at = std::max(at, busy[i]->end_s);
     }
     Cutter tail{report.gaps, node, at, index.end_s()};
-    cut_tail(index, node, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
+    cut_tail(index, queues, node, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
 }
 
 /// What lies within the time that a node was down has that for its cause.
@@ -210,7 +222,10 @@ std::string_view describe(IdleCause cause) {
 }
 
 IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline& timeline) {
-    const SpanIndex index{PlannedProblem(problem, plan.blocks).get(), timeline};
+    const PlannedProblem planned(problem, plan.blocks);
+    const SpanIndex index{planned.get(), timeline};
+    std::optional<QueueStops> queues;
+    if (problem.plan_reductions) queues.emplace(planned.get(), timeline);
     IdleReport report;
     report.node_seconds.resize(problem.node_ids.size());
     report.node_busy_s.resize(problem.node_ids.size());
@@ -220,7 +235,7 @@ IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline
         const StageIndex stage = stages[node];
         if (stage < 0) continue;
         ++used;
-        explain_node(index, node, stage, report);
+        explain_node(index, queues ? &*queues : nullptr, node, stage, report);
     }
     std::vector<char> left_out(problem.node_ids.size(), 0);
     for (const auto& span : timeline.spans)

@@ -37,7 +37,9 @@ struct IdleGap {
     double start_s = 0, end_s = 0;    ///< from the iteration's start
     MicrobatchIndex microbatch = -1;  ///< whose operation ended the wait, or was held (memory, order); -1: none
     NodeIndex other = -1;             ///< the node it waited for: of a planned reduction the replica whose part or sum
-                                      ///< came next, over the line from it; -1: none
+                                      ///< came next; -1: none
+    int line = no_line;               ///< of a planned reduction the queue that it left last (Problem::line_names): the
+                                      ///< line from there, or the uplink or downlink that held it longer
 };
 
 struct IdleReport {

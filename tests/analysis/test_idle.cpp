@@ -164,6 +164,24 @@ private Q_SLOTS:
         QVERIFY(waits(1) == (Waits{{7.5, 15.5, 2}}));
         QVERIFY(waits(2) == (Waits{{0, 9.5, 1}, {9.5, 13.5, 3}}));
         QVERIFY(waits(3) == (Waits{{0, 11.5, 2}}));
+        const auto lines = [&](const IdleReport& told, NodeIndex node) {
+            std::vector<std::string> names;
+            for (const auto& gap : told.gaps)
+                if (gap.node == node && gap.cause == IdleCause::all_reduce)
+                    names.push_back(problem.line_names[at(gap.line)]);
+            return names;
+        };
+        QCOMPARE(lines(report, 1), std::vector<std::string>{"B->A"});
+        QCOMPARE(lines(report, 2), (std::vector<std::string>{"A->B", "C->B"}));
+        // B sends at half a line's rate, A receives at a quarter, so slowly that it alone holds up what A waits for.
+        for (const char* what : {"uplink of ", "downlink of "})
+            for (const auto& id : problem.node_ids) problem.line_names.push_back(what + id);
+        problem.up_bytes_per_s = {INFINITY, INFINITY, 2, INFINITY};
+        problem.down_bytes_per_s = {INFINITY, 1, INFINITY, INFINITY};
+        const auto slower = explain_idle(problem, plan, evaluate(problem, plan));
+        QCOMPARE(lines(slower, 1), std::vector<std::string>{"downlink of A"});
+        QCOMPARE(lines(slower, 2), (std::vector<std::string>{"A->B", "C->B"}));
+        QCOMPARE(lines(slower, 3), std::vector<std::string>{"uplink of B"});
     }
 
     /// What is idle while its node is down is so for that, and the rest of the gap for what it was; a node of no stage

@@ -201,6 +201,14 @@ void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, 
 
 }  // namespace
 
+std::string Wait::ahead(const Problem& problem) const {
+    std::vector<std::string> words;
+    for (const MicrobatchIndex other : others) words.push_back(std::to_string(other));
+    for (const auto& [stage, sender] : reductions)
+        words.push_back(fmt::format("the gradient of stage {} from {}", int{stage}, problem.node_ids[sender]));
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::string_view to_string(WaitCause cause) {
     constexpr std::array<std::string_view, wait_causes> names{"link", "memory", "collision", "order"};
     return names.at(static_cast<std::size_t>(cause));

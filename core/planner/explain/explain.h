@@ -24,6 +24,13 @@ inline constexpr std::size_t wait_causes = 4;
 /// "link", "memory", "collision", "order".
 std::string_view to_string(WaitCause cause);
 
+/// A part or sum of a stage's gradient that went first over a line.
+struct ReductionAhead {
+    StageIndex stage = -1;
+    NodeIndex sender = -1;
+    bool operator==(const ReductionAhead&) const = default;
+};
+
 /// A stretch of waiting with one cause, seconds from the iteration's start.
 struct Wait {
     WaitCause cause = WaitCause::collision;
@@ -34,8 +41,12 @@ struct Wait {
     /// Microbatches that ran or were sent meanwhile; memory: whose release ended it; order: whose turn it was. In order
     /// of time, the first eight.
     std::vector<MicrobatchIndex> others;
+    /// Link only: of planned reductions what was sent meanwhile, likewise.
+    std::vector<ReductionAhead> reductions;
 
     double seconds() const { return end_s - start_s; }
+    /// What went first: "3, 4", "3, the gradient of stage 1 from Tokyo".
+    std::string ahead(const Problem& problem) const;
     bool operator==(const Wait&) const = default;
 };
 

@@ -88,7 +88,7 @@ private:
     const Span* add_transfer(const Span& arrived) {
         const Span* transfer = &arrived;
         auto stops = ways_.stops(*transfer);
-        std::size_t at_stop = left_last(*transfer, stops);
+        std::size_t at_stop = ways_.queues().left_last(*transfer, stops);
         const auto piece = [&](Kind kind, Start start) {
             const bool reduces = transfer->kind == SpanKind::transfer_reduction;
             return ChainPiece{.kind = reduces ? Kind::all_reduce : kind,
@@ -127,21 +127,6 @@ private:
         return static_cast<std::size_t>(
             std::find_if(stops.begin(), stops.end(), [&](const QueueStop& stop) { return stop.line == line; }) -
             stops.begin());
-    }
-
-    /// Of its queues the one whose service, and what was left of the way then, ended with its arrival.
-    std::size_t left_last(const Span& transfer, const std::vector<QueueStop>& stops) const {
-        const int line = ways_.line(transfer);
-        std::size_t last = 0;
-        double last_s = -1;
-        for (std::size_t k = 0; k < stops.size(); ++k) {
-            const bool arrives = k > 0 && stops[k - 1].line == line;  // at the receiver's downlink
-            const double there_s = stops[k].end_s + (arrives ? 0 : ways_.latency_s(transfer));
-            if (there_s < last_s) continue;
-            last_s = there_s;
-            last = k;
-        }
-        return last;
     }
 
     const Ways& ways_;

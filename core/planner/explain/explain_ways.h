@@ -5,17 +5,10 @@
 #include <vector>
 
 #include "core/planner/explain/explain.h"
+#include "core/planner/explain/queue_stops.h"
 #include "core/planner/explain/span_index.h"
 
 namespace skippipe {
-
-/// A transfer at one of the queues that it passes: its line, an uplink, a downlink (the numbers of
-/// Problem::line_names).
-struct QueueStop {
-    int line = no_line;
-    double head_s = 0, begin_s = 0, end_s = 0;  ///< its head comes, its service begins and ends
-    const Span* ahead = nullptr;                ///< what the queue served before it; null where there is none
-};
 
 /// Spans by microbatch and step: 0..p-1 forward, p loss, p+1..2p backward (I where split). Keeps pointers into the
 /// timeline.
@@ -43,21 +36,20 @@ public:
     /// The operation that its node ran last before this one; null where it is the first.
     const Span* previous_on_node(const Span& operation) const;
     /// The transfer that the line sent last before this one (`links: shared`); null where there is none.
-    const Span* previous_on_line(const Span& transfer) const;
-    int line(const Span& transfer) const { return problem_.hop(transfer.node, transfer.to_node).line; }
+    const Span* previous_on_line(const Span& transfer) const { return queues_.previous_on_line(transfer); }
+    int line(const Span& transfer) const { return queues_.line(transfer); }
+    const QueueStops& queues() const { return queues_; }
     /// Where reductions are planned, what let a node hand on its part or a sum, or have all sums, just then: its last
     /// operation, or a transfer that arrived; null at the start of the iteration.
     const Span* reduction_cause(NodeIndex node, double time_s) const;
     /// Seconds that the transfer occupies its line.
-    double occupied_s(const Span& transfer) const;
+    double occupied_s(const Span& transfer) const { return queues_.occupied_s(transfer); }
     /// Its queues, one after the other.
-    std::vector<QueueStop> stops(const Span& transfer) const;
+    std::vector<QueueStop> stops(const Span& transfer) const { return queues_.of(transfer); }
     /// That one of them.
     QueueStop at_queue(const Span& transfer, int line) const;
     /// Latency and overhead.
-    double latency_s(const Span& transfer) const {
-        return problem_.hop(transfer.node, transfer.to_node).latency_s + problem_.overhead_s;
-    }
+    double latency_s(const Span& transfer) const { return queues_.latency_s(transfer); }
 
     /// Between arrival and start of an operation, by cause.
     std::vector<Wait> node_waits(const Span& operation) const;
@@ -72,20 +64,17 @@ private:
     std::size_t slot(ReleaseIndex path, int step) const { return at(path) * at(steps()) + at(step); }
     Place place(const Span& span) const;
     void add(const Span& span);
-    void pass_uplinks(const Timeline& timeline);
-    double passed_s(const Span& transfer, double bytes_per_s) const;
     WaitCause cause_of(const Span& operation, const WaitInterval& interval) const;
 
     const Problem& problem_;
     const Plan& plan_;
     int length_;
     SpanIndex index_;
+    QueueStops queues_;
     std::unordered_map<MicrobatchIndex, ReleaseIndex> path_of_;
     std::vector<const Span*> operations_, transfers_;  ///< [path x steps]
     PerRelease<double> weight_gradient_s_;
-    std::vector<std::vector<const Span*>> on_line_;  ///< transfers of each line in the order it sends them
-    std::unordered_map<const Span*, std::vector<QueueStop>> stops_;  ///< where there are uplinks
-    PerNode<std::vector<const Span*>> reduction_arrivals_;           ///< transfers of planned reductions, by receiver
+    PerNode<std::vector<const Span*>> reduction_arrivals_;  ///< transfers of planned reductions, by receiver
 };
 
 std::vector<MicrobatchCosts> microbatch_costs(const Ways& ways, const Plan& plan);

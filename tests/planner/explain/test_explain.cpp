@@ -278,6 +278,28 @@ private Q_SLOTS:
         QCOMPARE(upgraded(problem, {Upgrade::Kind::link, -1, {down->line}}).down_bytes_per_s[2], 4.0);
     }
 
+    /// Stage 1 on A and B, which sum 12 bytes by halves; A's half for B takes the line that B's gradient takes to D
+    /// from 7.5 to 9 s, B's B ends at 8.5.
+    void a_reduction_goes_first() {
+        auto problem = examples::toy({"D", "A", "B"}, 2, 2, 2);
+        problem.shared_links = problem.plan_reductions = true;
+        problem.gradient_bytes = {0, 12};
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 4;
+        problem.hops[2 * 3 + 0].line = problem.hops[1 * 3 + 2].line;
+        const Plan plan{.stages = {{0}, {1, 2}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 2}}}};
+        check_sums(problem, plan, "a reduction goes first");
+        const auto why = explain(problem, plan, evaluate(problem, plan));
+        const auto& waits = why.microbatches[1].waits;
+        const auto queued =
+            std::find_if(waits.begin(), waits.end(), [](const Wait& wait) { return wait.cause == WaitCause::link; });
+        QVERIFY(queued != waits.end());
+        QCOMPARE(queued->start_s, 8.5);
+        QCOMPARE(queued->end_s, 9.0);
+        QVERIFY(queued->others.empty());
+        QCOMPARE(queued->reductions, (std::vector<ReductionAhead>{{1, 1}}));
+        QCOMPARE(queued->ahead(problem), std::string("the gradient of stage 1 from A"));
+    }
+
     void every_example_adds_up() {
         for (const auto& example : examples::all())
             if (example.complete) check_sums(example.problem, example.plan, example.name);
