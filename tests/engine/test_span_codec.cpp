@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/base/rng.h"
 #include "core/engine/span_codec.h"
@@ -23,7 +24,9 @@ std::vector<Span> one_of_each() {
             {SpanKind::transfer_forward, 0, 4, 2, 3, 1, 2, 3, 1e6},
             {SpanKind::transfer_backward, 4, 0, 0, 3, 1, 2, 3, 1e-3},
             {SpanKind::all_reduce, 2, -1, 1, -1, 1, 1, 9, 4e9},
-            {SpanKind::step, 2, -1, 1, -1, 9, 9, 10, 0}};
+            {SpanKind::step, 2, -1, 1, -1, 9, 9, 10, 0},
+            {SpanKind::down, 3, -1, 1, -1, 0, 2, 10, 0},
+            {SpanKind::transfer_reduction, 2, 4, 1, -1, 3, 4, 9, 5e8}};
 }
 
 bool refused(const std::string& message) {
@@ -45,6 +48,9 @@ private Q_SLOTS:
         QVERIFY(decode_spans(encode_spans({}), limits, 1).empty());
         const auto spans = one_of_each();
         QVERIFY(decode_spans(encode_spans(spans), limits, 1) == spans);
+        std::set<SpanKind> kinds;
+        for (const auto& span : spans) kinds.insert(span.kind);
+        QCOMPARE(kinds.size(), static_cast<std::size_t>(last_span_kind) + 1);
     }
 
     void what_cannot_be_is_refused_data() {
@@ -61,6 +67,8 @@ private Q_SLOTS:
         QTest::newRow("no stage") << 0 << 2 << -1.0;
         QTest::newRow("a microbatch too many") << 0 << 3 << 8.0;
         QTest::newRow("an all-reduce of a microbatch") << 7 << 3 << 0.0;
+        QTest::newRow("a gradient's part of a microbatch") << 10 << 3 << 0.0;
+        QTest::newRow("a gradient's part to nobody") << 10 << 1 << -1.0;
         QTest::newRow("ready at no time") << 0 << 4 << nan;
         QTest::newRow("starts at no time") << 0 << 5 << nan;
         QTest::newRow("ends never") << 0 << 6 << inf;
@@ -93,7 +101,7 @@ private Q_SLOTS:
         auto version = good, magic = good, kind = good, count = good;
         version[4] = 2;
         magic[0] = 'T';
-        kind[9] = 9;
+        kind[9] = 11;
         count[8] = '\x7f';  // two billion spans: not allocated
         for (const auto& bad : {version, magic, kind, count}) QVERIFY(refused(bad));
         QVERIFY(refused(encode_spans(std::vector<Span>(1001, one_of_each().front()))));

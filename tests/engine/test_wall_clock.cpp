@@ -175,6 +175,36 @@ private Q_SLOTS:
         }
     }
 
+    /// One rank has a node of each stage: A has done its part a quarter of a second before E ends, and hands it on.
+    void reductions_begin_beside_others_work() {
+        auto problem = examples::toy({"D", "E", "A", "B"}, 2, 2, 2);
+        problem.plan_reductions = true;
+        problem.gradient_bytes = {8, 8};
+        problem.balance_data_nodes = false;
+        problem.seconds_per_sample_per_block = {1, 40, 1, 1};
+        shrink(problem, 0.002);
+        const Plan plan{
+            .planner = "test", .stages = {{0, 1}, {2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 2}}, {1, {1, 3}}}};
+        for (const int ranks : {1, 2}) {
+            const auto schedule = make_schedule(
+                problem, plan, ranks == 1 ? std::vector<int>{0, 0, 0, 0} : std::vector<int>{0, 1, 1, 0}, ranks);
+            for (const auto& timeline : execute(problem, schedule, false, 2)) {
+                double first_handed_s = INFINITY, own_ends_s = 0, other_ends_s = 0;
+                for (const auto& span : timeline.spans) {
+                    if (span.kind == SpanKind::transfer_reduction && span.node == 2)
+                        first_handed_s = std::min(first_handed_s, span.ready_s);
+                    if (span.kind == SpanKind::backward && span.node == 2) own_ends_s = span.end_s;
+                    if (span.kind == SpanKind::backward && span.node == 1) other_ends_s = span.end_s;
+                }
+                QVERIFY(own_ends_s > 0 && first_handed_s >= own_ends_s);
+                QVERIFY2(
+                    first_handed_s < other_ends_s,
+                    qPrintable(
+                        QString("handed over at %1 s, the other ends at %2").arg(first_handed_s).arg(other_ends_s)));
+            }
+        }
+    }
+
     /// Weights do not travel: a plan with a node elsewhere ends the run with a fault.
     void no_node_moves_while_a_run_goes_on() {
         auto problem = examples::toy({"D", "A", "B"}, 3, 3, 2);
@@ -225,6 +255,32 @@ private Q_SLOTS:
                                                                      .arg(least_s)
                                                                      .arg(predicted_s)));
             }
+        }
+    }
+
+    /// Planned reductions whose replicas' uplinks are the narrowest, 10 ms a second: without them it would take 13.5 s.
+    void shaped_uplinks_take_the_drawn_time() {
+        auto problem = examples::toy({"D", "A", "B"}, 2, 2, 2);
+        problem.shared_links = problem.plan_reductions = true;
+        problem.gradient_bytes = {0, 12};
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 4;
+        problem.up_bytes_per_s = {INFINITY, 2, 2};
+        problem.down_bytes_per_s = {INFINITY, INFINITY, INFINITY};
+        for (const char* what : {"uplink of ", "downlink of "})
+            for (const auto& id : problem.node_ids) problem.line_names.push_back(what + id);
+        const Plan plan{
+            .planner = "test", .stages = {{0}, {1, 2}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 2}}}};
+        QCOMPARE(evaluate(problem, plan).iteration_s, 16.5);
+        shrink(problem, 0.01);
+        for (auto& rate : problem.up_bytes_per_s) rate /= 0.01;
+        for (const int ranks : {1, 2, 3}) {
+            const auto schedule = make_schedule(problem, plan, in_turn(plan, problem.nodes(), ranks), ranks);
+            double least_s = 1e9;
+            for (const auto& timeline : execute(problem, schedule, true, 3)) {
+                QVERIFY2(timeline.iteration_s > 0.999 * 0.165, qPrintable(QString::number(timeline.iteration_s)));
+                least_s = std::min(least_s, timeline.iteration_s);
+            }
+            QVERIFY2(least_s < 1.5 * 0.165, qPrintable(QString::number(least_s)));
         }
     }
 

@@ -108,6 +108,26 @@ private Q_SLOTS:
         QCOMPARE(reader.metrics(id, metrics[0].row).size(), std::size_t{1});
     }
 
+    /// Spans of every kind come back as they were.
+    void every_kind_of_span() {
+        std::vector<Span> spans;
+        for (int kind = 0; kind <= static_cast<int>(last_span_kind); ++kind) {
+            const auto of = static_cast<SpanKind>(kind);
+            const bool on_line = is_on_line(of), of_microbatch = is_compute(of) || is_transfer(of);
+            spans.push_back({of, 3, NodeIndex(on_line ? 4 : -1), 2, MicrobatchIndex(of_microbatch ? 1 : -1), 0.5, 1,
+                             2.25, on_line ? 1.5e6 : 0});
+        }
+        const auto file = fresh();
+        Recorder recorder{file};
+        const RunId id = recorder.begin(start_of("kinds"));
+        recorder.spans(id, 0, 0, spans);
+        QVERIFY(recorder.flush(patient));
+        std::vector<Span> read;
+        for (const auto& row : Reader{file}.spans(id)) read.push_back(row.span);
+        QVERIFY(read == spans);
+        QCOMPARE(std::string(to_string(read.back().kind)), std::string("transfer-reduction"));
+    }
+
     void what_is_given_is_written_without_being_asked_for() {
         const auto file = fresh();
         Recorder recorder{file};
