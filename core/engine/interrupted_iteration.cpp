@@ -72,7 +72,7 @@ std::optional<PlannedRest> InterruptedIteration::plan_rest(const Problem& proble
     }
     const auto agreed = transport.broadcast(found);
     if (agreed.empty()) return std::nullopt;
-    if (looks_on) rest = PlannedRest{{}, schedule_of_rest(everybody, met.members, nullptr)};
+    if (looks_on) rest = PlannedRest{{}, schedule_of_rest(problem, everybody, met.members, nullptr)};
     if (!rest || (!looks_on && agreed != found)) throw PeerFault(0, "goes on by another plan than this rank");
     return rest;
 }

@@ -240,7 +240,7 @@ PlannedRest rest_of(const Problem& problem, const RankSchedule& everybody, const
                 request.changes.push_back({.kind = NetworkChange::Kind::node_down, .node = node});
     PlannedRest rest{controller.recover(without_reductions(problem), plan, request), {}};
     rest.replan.plan.reductions.clear();
-    rest.schedule = schedule_of_rest(everybody, members, &rest.replan);
+    rest.schedule = schedule_of_rest(problem, everybody, members, &rest.replan);
     if (const auto why = find_deadlock(problem, rest.schedule, rest.replan))
         throw InputError("ranks", "the rest of the iteration comes to a deadlock: " + *why,
                          "every rank posts transfers in one order", "It begins again");

@@ -12,6 +12,7 @@
 #include "core/engine/costs.h"
 #include "core/engine/peer_text.h"
 #include "core/engine/transport.h"
+#include "core/planner/replan/rest_reductions.h"
 #include "core/planner/timeline/flat_plan.h"
 
 namespace skippipe {
@@ -179,36 +180,58 @@ std::vector<RankTransfer> transfers_of(const Replan& rest, const std::vector<int
 
 namespace {
 
-/// Every stage of several nodes is summed by the default pieces of those that are left, after all else: who looks on
-/// knows of nothing else.
-void reduce_after_rest(RankSchedule& schedule) {
+/// Of a tree's replicas but its root: those nearest to it first.
+std::vector<int> from_the_root(const std::vector<int>& parents, int root) {
+    std::vector<int> order{root};
+    for (std::size_t next = 0; next < order.size(); ++next)
+        for (int replica = 0; at(replica) < parents.size(); ++replica)
+            if (replica != root && parents[at(replica)] == order[next]) order.push_back(replica);
+    order.erase(order.begin());
+    return order;
+}
+
+/// Every stage of several nodes is summed by the pieces of those that are left, after all else: what follows from the
+/// plan and from who is there, for who looks on knows of nothing else.
+void reduce_after_rest(const Problem& problem, const RankSchedule& everybody, RankSchedule& schedule) {
     constexpr int first_number = 1 << 24;  // beyond those of messages, which not every rank knows
+    const PlannedProblem planned(problem, everybody.plan.blocks);
+    const auto had = pieces_of(planned.get(), everybody.plan);
     schedule.pieces.assign(schedule.plan.stages.size(), {});
     int number = first_number;
     std::uint32_t first_slot = 0;
     for (StageIndex stage = 0; at(stage) < schedule.plan.stages.size(); ++stage) {
         const auto& nodes = schedule.plan.stages[stage];
         if (nodes.size() < 2) continue;
-        schedule.pieces[stage] = default_pieces(static_cast<int>(nodes.size()));
-        const auto add = [&](NodeIndex from, std::size_t place, bool sum) {
-            const auto slot = (first_slot + static_cast<std::uint32_t>(place)) << 1 | (sum ? 1u : 0u);
-            if (schedule.rank_of[from] != schedule.rank_of[nodes[place]])
-                schedule.transfers.push_back({number, {}, from, nodes[place], static_cast<int>(slot)});
+        // As under the virtual clock a stage whose replicas are still those of the plan keeps its pieces.
+        const auto& had_nodes = everybody.plan.stages[stage];
+        schedule.pieces[stage] = nodes == had_nodes ? had[stage]
+                                                    : rest_pieces(planned.get(), stage, nodes, had[stage], had_nodes)
+                                                          .value_or(default_pieces(static_cast<int>(nodes.size())));
+        const auto add = [&](int from, int to, bool sum) {
+            const auto slot = (first_slot + static_cast<std::uint32_t>(to)) << 1 | (sum ? 1u : 0u);
+            if (schedule.rank_of[nodes[at(from)]] != schedule.rank_of[nodes[at(to)]])
+                schedule.transfers.push_back({number, {}, nodes[at(from)], nodes[at(to)], static_cast<int>(slot)});
             ++number;
         };
         for (const Piece& piece : schedule.pieces[stage]) {
-            for (std::size_t place = 0; place < nodes.size(); ++place)
-                if (place != at(piece.root)) add(nodes[place], at(piece.root), false);
-            for (std::size_t place = 0; place < nodes.size(); ++place)
-                if (place != at(piece.root)) add(nodes[at(piece.root)], place, true);
+            if (piece.form == PieceForm::exchange) {
+                visit_transfers(piece, static_cast<int>(nodes.size()), [&](int from, int to) { add(from, to, false); });
+            } else {
+                auto up = from_the_root(piece.up, piece.root);
+                std::reverse(up.begin(), up.end());
+                for (const int child : up) add(child, piece.up[at(child)], false);
+                for (const int child : from_the_root(piece.down, piece.root)) add(piece.down[at(child)], child, true);
+            }
             first_slot += static_cast<std::uint32_t>(nodes.size());
         }
     }
+    schedule.plan.reductions = schedule.pieces;
 }
 
 }  // namespace
 
-RankSchedule schedule_of_rest(const RankSchedule& everybody, const std::vector<int>& members, const Replan* rest) {
+RankSchedule schedule_of_rest(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& members,
+                              const Replan* rest) {
     RankSchedule schedule{.ranks = everybody.ranks, .plan = rest ? rest->plan : everybody.plan};
     schedule.rank_of = everybody.rank_of;
     schedule.transfer_order = everybody.transfer_order;
@@ -223,7 +246,7 @@ RankSchedule schedule_of_rest(const RankSchedule& everybody, const std::vector<i
     for (std::size_t node = 0; rest != nullptr && node < rest->order_left.size(); ++node)
         left[node] = rest->order_left[node].size();
     if (rest != nullptr) schedule.transfers = transfers_of(*rest, everybody.rank_of);
-    if (!everybody.pieces.empty()) reduce_after_rest(schedule);
+    if (!everybody.pieces.empty()) reduce_after_rest(problem, everybody, schedule);
     return schedule;
 }
 

@@ -44,7 +44,9 @@ IterationProgress join_progress(const Problem& problem, const Plan& plan, const 
 
 /// The rest as the members execute it; `everybody`: which nodes are whose. Those that have no part in it, because they
 /// have just come, take part in the sums of their stages: `rest` is null for them, who do not know it. Where reductions
-/// are planned, every stage is summed anew by the default pieces of its nodes that are there.
-RankSchedule schedule_of_rest(const RankSchedule& everybody, const std::vector<int>& members, const Replan* rest);
+/// are planned, every stage is summed anew, after all else, by the pieces that it would have under the virtual clock
+/// (core/planner/replan/rest_reductions.h).
+RankSchedule schedule_of_rest(const Problem& problem, const RankSchedule& everybody, const std::vector<int>& members,
+                              const Replan* rest);
 
 }  // namespace skippipe
