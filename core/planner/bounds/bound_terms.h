@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,10 +17,10 @@ namespace skippipe::bounds {
 
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-/// Seconds that summing gradients takes at least, and what proves it, for people; nothing: it is not said.
+/// Seconds that summing gradients takes at least, and what proves it, for people; empty: it is not said.
 struct Spread {
     double seconds = 0;
-    const char* which = nullptr;
+    std::string which = {};
 };
 
 /// What a node can send, or receive: the shortest latency, with the overhead, and the bandwidth of its k + 1 fastest
@@ -27,6 +28,8 @@ struct Spread {
 struct Sending {
     double latency_s = infinite;
     std::vector<double> bandwidth_bytes_per_s;
+    /// Of sending, of few nodes: latencies to all others over any of them, the nearest first; else empty.
+    std::vector<double> away_s = {};
 
     /// So many bytes take no less, over at most so many lines; infinite where there is none.
     double least_s(double bytes, std::size_t lines = static_cast<std::size_t>(-1)) const {
@@ -34,8 +37,9 @@ struct Sending {
         return latency_s + bytes / bandwidth_bytes_per_s[std::min(bandwidth_bytes_per_s.size(), lines) - 1];
     }
 };
-/// Of each node, to all others.
+/// Of each node, to all others; and from them.
 PerNode<Sending> sendings(const Problem& problem);
+PerNode<Sending> receivings(const Problem& problem);
 
 /// Shared figures of all bounds; where placement is free, whatever it could be at best.
 class Bounds {
@@ -58,11 +62,11 @@ private:
     Bounds with_data_nodes(int count) const;
 
     /// `sum`: what proves the time of the planned reduction that is part of it.
-    static void raise(LowerBound& bound, double seconds, const char* which, const char* sum = nullptr,
+    static void raise(LowerBound& bound, double seconds, const char* which, const std::string& sum = {},
                       NodeIndex node = -1) {
         if (!(seconds > bound.seconds && seconds < infinite)) return;
         bound = {seconds, which, node};
-        if (sum != nullptr) bound.which.append("; then the gradients: ").append(sum);
+        if (!sum.empty()) bound.which.append("; then the gradients: ").append(sum);
     }
 
     /// Of so many data nodes, before the step; what costs little to compute.
@@ -111,6 +115,8 @@ private:
 
     /// The same where reductions are planned: from the end of any of its nodes' last operation on (reduction_ways.h).
     Spread shortest_reduction(StageIndex stage, int r) const;
+    /// Where placement is free: to so many others.
+    Spread shortest_anywhere(double bytes, std::size_t others) const;
 
     /// Of each node, those that are the fastest for some number of bytes: by latency, each with more bandwidth than the
     /// one before.
@@ -162,8 +168,8 @@ private:
     double all_holds_s_ = 0, longest_hold_s_ = 0;
     /// Where an all-reduce takes time and placement is free.
     std::shared_ptr<const PerNode<std::vector<Edge>>> edges_;
-    /// Where reductions are planned and placement is free: of each node, to all others.
-    std::shared_ptr<const PerNode<Sending>> sendings_;
+    /// Where reductions are planned and placement is free: of each node, to and from all others.
+    std::shared_ptr<const PerNode<Sending>> sendings_, receivings_;
     std::shared_ptr<const Approaches> ways_;  ///< of paths of more than one node
     int data_nodes_ = -1;                     ///< as many are assumed
     Spread reduce_;                           ///< of stage 0 with them, at least

@@ -34,8 +34,10 @@ Bounds::Bounds(const Problem& problem, int length, const Totals& totals)
     if (length > 1) ways_ = std::make_shared<const Approaches>(problem, length - 1);
     if (problem.charge_all_reduce && problem.placement.empty())
         edges_ = std::make_shared<const PerNode<std::vector<Edge>>>(best_edges());
-    if (problem.plan_reductions && problem.placement.empty())
+    if (problem.plan_reductions && problem.placement.empty()) {
         sendings_ = std::make_shared<const PerNode<Sending>>(sendings(problem));
+        receivings_ = std::make_shared<const PerNode<Sending>>(receivings(problem));
+    }
 }
 
 LowerBound Bounds::best(double effort) const {
@@ -77,7 +79,7 @@ Bounds Bounds::with_data_nodes(int count) const {
 
 LowerBound Bounds::quick() const {
     LowerBound bound{0, "nothing"};
-    const auto offer = [&](double seconds, const char* which, const char* sum = nullptr, NodeIndex node = -1) {
+    const auto offer = [&](double seconds, const char* which, const std::string& sum = {}, NodeIndex node = -1) {
         raise(bound, seconds, which, sum, node);
     };
     const auto offer_data_nodes = [&](By by, const char* which) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <iterator>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/base/index.h"
@@ -16,14 +18,15 @@ namespace skippipe::bounds {
 
 namespace {
 
-constexpr const char* own_lines = "the lines from a replica";
+/// Of more nodes the ways over others are not looked at, which takes as long as their number to the third power.
+constexpr int most_ways = 128;
 
-/// From a node to others. Pairs that share a line carry no more than the fastest of them.
-Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex>& others) {
+/// From a node to others, or from them to it. Pairs that share a line carry no more than the fastest of them.
+Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex>& others, bool to_it) {
     Sending sends;
     std::map<int, double> rate_of_line;
     for (const NodeIndex other : others) {
-        const Hop& hop = problem.hop(node, other);
+        const Hop& hop = to_it ? problem.hop(other, node) : problem.hop(node, other);
         if (other == node || hop.line == no_line) continue;
         sends.latency_s = std::min(sends.latency_s, hop.latency_s + problem.overhead_s);
         double& rate = rate_of_line[hop.line];
@@ -34,8 +37,15 @@ Sending ways(const Problem& problem, NodeIndex node, const std::vector<NodeIndex
     std::sort(rates.begin(), rates.end(), std::greater<>());
     std::partial_sum(rates.begin(), rates.end(), rates.begin());
     if (problem.has_uplinks())
-        for (double& rate : rates) rate = std::min(rate, problem.up_bytes_per_s[node]);
+        for (double& rate : rates)
+            rate = std::min(rate, (to_it ? problem.down_bytes_per_s : problem.up_bytes_per_s)[node]);
     return sends;
+}
+
+std::vector<NodeIndex> all_nodes(const Problem& problem) {
+    std::vector<NodeIndex> all(at(problem.nodes()));
+    std::iota(all.begin(), all.end(), NodeIndex(0));
+    return all;
 }
 
 }  // namespace
@@ -61,11 +71,26 @@ double occupying_bytes(const Problem& problem, StageIndex stage) {
 }
 
 PerNode<Sending> sendings(const Problem& problem) {
-    std::vector<NodeIndex> all(at(problem.nodes()));
-    std::iota(all.begin(), all.end(), NodeIndex(0));
+    const auto all = all_nodes(problem);
     PerNode<Sending> sendings;
-    for (const NodeIndex node : all) sendings.push_back(ways(problem, node, all));
+    for (const NodeIndex node : all) sendings.push_back(ways(problem, node, all, false));
+    if (problem.nodes() > most_ways) return sendings;
+    const auto away_s = latencies_s(problem, all);
+    for (const NodeIndex node : all) {
+        const auto from = away_s.begin() + static_cast<std::ptrdiff_t>(at(node) * all.size());
+        auto& own_s = sendings[node].away_s;
+        own_s.assign(from, from + static_cast<std::ptrdiff_t>(all.size()));
+        own_s.erase(own_s.begin() + int{node});
+        std::sort(own_s.begin(), own_s.end());
+    }
     return sendings;
+}
+
+PerNode<Sending> receivings(const Problem& problem) {
+    const auto all = all_nodes(problem);
+    PerNode<Sending> receivings;
+    for (const NodeIndex node : all) receivings.push_back(ways(problem, node, all, true));
+    return receivings;
 }
 
 Spread Bounds::shortest_reduce(StageIndex stage, int r) const {
@@ -88,15 +113,39 @@ Spread Bounds::shortest_reduce(StageIndex stage, int r) const {
 Spread Bounds::shortest_reduction(StageIndex stage, int r) const {
     if (r <= 1) return {};
     const double bytes = occupying_bytes(problem_, stage);
+    if (sendings_) return shortest_anywhere(bytes, at(r) - 1);
     Spread least{infinite};
-    const auto lower = [&](const Spread& spread) {
-        if (spread.seconds < least.seconds) least = spread;
-    };
-    if (sendings_)
-        for (const Sending& sends : *sendings_) lower({sends.least_s(bytes, at(r) - 1), own_lines});
     if (!problem_.placement.empty())
-        for (const Spread& spread : spreads(problem_, problem_.placement[stage], bytes)) lower(spread);
+        for (const Spread& spread : spreads(problem_, problem_.placement[stage], bytes))
+            if (spread.seconds < least.seconds) least = spread;
     return least.seconds < infinite ? least : Spread{};
+}
+
+/// Whoever is last: its part leaves it over lines to no more others, the farthest of these is no nearer than as many,
+/// and the slowest to receive no quicker.
+Spread Bounds::shortest_anywhere(double bytes, std::size_t others) const {
+    std::vector<double> receive_s;
+    for (const Sending& receives : *receivings_) receive_s.push_back(receives.least_s(bytes, others));
+    auto sorted_s = receive_s;
+    std::sort(sorted_s.begin(), sorted_s.end());
+    double least_s = infinite;
+    const char* which = "";
+    for (NodeIndex node = 0; node < problem_.nodes(); ++node) {
+        const Sending& sends = (*sendings_)[node];
+        const auto itself = receive_s[at(node)] <= sorted_s[others - 1] ? 1 : 0;
+        const std::pair<double, const char*> ways[] = {
+            {sends.least_s(bytes, others), "the lines from a replica"},
+            {sends.away_s.empty()           ? 0
+             : sends.away_s.size() < others ? infinite
+                                            : sends.away_s[others - 1],
+             "the way to the farthest replica"},
+            {others - 1 + at(itself) < sorted_s.size() ? sorted_s[others - 1 + at(itself)] : infinite,
+             problem_.has_uplinks() ? "the lines to a replica, or its downlink" : "the lines to a replica"}};
+        const auto& longest = *std::max_element(std::begin(ways), std::end(ways),
+                                                [](const auto& a, const auto& b) { return a.first < b.first; });
+        if (longest.first < least_s) std::tie(least_s, which) = longest;
+    }
+    return least_s < infinite ? Spread{least_s, which} : Spread{};
 }
 
 PerNode<std::vector<Bounds::Edge>> Bounds::best_edges() const {

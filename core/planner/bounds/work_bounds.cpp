@@ -80,7 +80,7 @@ Spread Bounds::stage_work(StageIndex stage) const {
     if (stage == 0) return {work_s + reduce_.seconds, reduce_.which};
     const auto [head_s, tail_s] = around_s();
     const Spread reduce = shortest_reduce(stage, r);
-    return {head_s + work_s + std::max(tail_s, reduce.seconds), reduce.seconds > tail_s ? reduce.which : nullptr};
+    return {head_s + work_s + std::max(tail_s, reduce.seconds), reduce.seconds > tail_s ? reduce.which : std::string()};
 }
 
 double Bounds::places_s(double from_s) const {
