@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "core/engine/virtual_clock.h"
@@ -15,6 +16,7 @@
 #include "core/planner/timeline/executed_order.h"
 #include "tests/engine/thread_transport.h"
 #include "tests/model/training_fixture.h"
+#include "tests/nccl/lanes_in_process.h"
 #include "tests/planner/random_reductions.h"
 
 using namespace skippipe;
@@ -77,15 +79,16 @@ Trained train_virtually(const PerStage<Pieces>& reductions, WireType wire = Wire
     return trained;
 }
 
-/// Ranks as threads of this process, nodes in turn.
-Trained train_ranks(const PerStage<Pieces>& reductions, int ranks, bool shaped = false,
-                    WireType wire = WireType::fp32) {
+/// Ranks as threads of this process, nodes in turn; `lanes`: over a NCCL in memory.
+Trained train_ranks(const PerStage<Pieces>& reductions, int ranks, bool shaped = false, WireType wire = WireType::fp32,
+                    TransferOrder order = TransferOrder::pairs) {
     auto experiment = experiment_of(Clock::wall, ranks, wire);
     experiment.execution.shape_links = shaped;
     const auto problem = make_problem(experiment);
     std::vector<int> rank_of;
     for (int node = 0; node < problem.nodes(); ++node) rank_of.push_back(node % ranks);
-    const auto schedule = make_schedule(problem, plan_of(experiment, reductions), rank_of, ranks);
+    const auto schedule = make_schedule(problem, plan_of(experiment, reductions), rank_of, ranks, order);
+    const bool by_lanes = order == TransferOrder::lanes;
     if (const auto why = find_deadlock(problem, schedule)) throw std::runtime_error(*why);
     Trained trained;
     trained.weights.resize(rank_of.size());
@@ -95,9 +98,13 @@ Trained train_ranks(const PerStage<Pieces>& reductions, int ranks, bool shaped =
         std::vector<std::jthread> threads;
         for (int rank = 0; rank < ranks; ++rank)
             threads.emplace_back([&, rank] {
-                ThreadTransport many(exchange, schedule, rank);
+                ThreadTransport many(exchange, by_lanes ? without_transfers(schedule) : schedule, rank);
+                std::optional<NcclTransport> lane;
+                if (by_lanes) lane.emplace(many, fake_table(), queue_of(rank), schedule);
                 LocalTransport one;
-                RankTransport& transport = ranks == 1 ? static_cast<RankTransport&>(one) : many;
+                RankTransport& transport = by_lanes     ? static_cast<RankTransport&>(*lane)
+                                           : ranks == 1 ? static_cast<RankTransport&>(one)
+                                                        : many;
                 TorchCompute compute(experiment, schedule, rank, make_batches(experiment), 1);
                 train(experiment, problem, schedule, compute, transport, rank == 0 ? &trained.heard : nullptr, nullptr);
                 for (const int node : schedule.nodes_of(rank))
@@ -123,13 +130,20 @@ class TestRanksReduce : public QObject {
 private Q_SLOTS:
     void initTestCase() { use_one_thread(); }
 
+    void bits_are_the_virtual_clocks_data() {
+        QTest::addColumn<bool>("by_lanes");
+        QTest::newRow("by_pairs") << false;
+        QTest::newRow("by_lanes") << true;
+    }
     /// Trees, exchanges and the default; node 7 is visited by nobody and takes part.
     void bits_are_the_virtual_clocks() {
+        QFETCH(bool, by_lanes);
+        const auto order = by_lanes ? TransferOrder::lanes : TransferOrder::pairs;
         for (std::uint64_t seed = 0; seed < 6; ++seed) {
             const auto reductions = seed == 0 ? PerStage<Pieces>{} : pieces_of(seed);
             const auto expected = train_virtually(reductions);
-            for (const int ranks : {1, 2, 3, 5}) {
-                const auto trained = train_ranks(reductions, ranks);
+            for (const int ranks : by_lanes ? std::vector{2, 3} : std::vector{1, 2, 3, 5}) {
+                const auto trained = train_ranks(reductions, ranks, false, WireType::fp32, order);
                 const auto where = QString("seed %1, %2 ranks").arg(seed).arg(ranks);
                 QCOMPARE(trained.heard.results.size(), std::size_t(iterations));
                 for (int i = 0; i < iterations; ++i) {
