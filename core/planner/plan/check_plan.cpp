@@ -132,6 +132,21 @@ void check_causes(const Plan& plan, const Timeline& timeline, Violations& found)
         found.push_back({"structure", fmt::format("{} operations ran, the paths ask for {}", ran, expected)});
 }
 
+/// By the plan's pieces, or an equal share rooted at each replica, where a path visits the stage.
+void check_sums(const Problem& problem, const Plan& plan, const PerStage<char>& visited, const Timeline& timeline,
+                Violations& found) {
+    PerStage<Pieces> pieces(plan.stages.size());
+    for (StageIndex stage = 0; at(stage) < plan.stages.size(); ++stage) {
+        if (visited[stage] == 0) continue;
+        if (!plan.reductions.empty()) pieces[stage] = plan.reductions[stage];
+        if (pieces[stage].empty()) pieces[stage] = default_pieces(static_cast<int>(plan.stages[stage].size()));
+    }
+    PerNode<double> own_part_s(problem.node_ids.size(), 0);
+    for (const auto& span : timeline.spans)
+        if (is_compute(span.kind)) own_part_s[span.node] = std::max(own_part_s[span.node], span.end_s);
+    check_reduced(problem, plan.stages, pieces, own_part_s, timeline, found);
+}
+
 }  // namespace
 
 std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, const Timeline& timeline) {
@@ -148,7 +163,10 @@ std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, cons
         found.push_back({"deadlock", what});
     }
     check_causes(plan, timeline, found);
-    check_nodes(PlannedProblem(problem, plan.blocks).get(), plan, timeline, {}, Ran::everything, found);
+    const PlannedProblem planned(problem, plan.blocks);
+    check_nodes(planned.get(), plan, timeline, {}, Ran::everything, found);
+    if (problem.plan_reductions && timeline.complete)
+        check_sums(planned.get(), plan, visited_stages(plan, stage_of), timeline, found);
     return found;
 }
 

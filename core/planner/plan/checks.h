@@ -49,4 +49,11 @@ void check_disorder(const Problem& problem, const Plan& plan, const PerNode<Stag
 void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timeline,
                  const std::map<NodeIndex, int>& held_before, Ran ran, Violations& found);
 
+/// Planned reductions as they ran: every transfer of the pieces once, none handed over before its sender had its own
+/// part and those of its children, or the sum, and no step before the node's last sum. `pieces`: none for a stage that
+/// is not summed; `own_part_s`: when each node has its own part.
+void check_reduced(const Problem& problem, const PerStage<std::vector<NodeIndex>>& stages,
+                   const PerStage<Pieces>& pieces, const PerNode<double>& own_part_s, const Timeline& timeline,
+                   Violations& found);
+
 }  // namespace skippipe::validation

@@ -19,8 +19,8 @@ struct Violation {
 /// the planners and the evaluator.
 std::vector<Violation> check_structure(const Problem& problem, const Plan& plan);
 
-/// All of it: structure, CC1-CC3, and from the timeline (of evaluator or engine) TC1, TC2, order and freedom from
-/// deadlock.
+/// All of it: structure, CC1-CC3, and from the timeline (of evaluator or engine) TC1, TC2, order, freedom from deadlock
+/// and the transfers of planned reductions.
 std::vector<Violation> check_plan(const Problem& problem, const Plan& plan, const Timeline& timeline);
 
 }  // namespace skippipe

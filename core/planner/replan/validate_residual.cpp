@@ -146,6 +146,31 @@ private:
     std::map<NodeIndex, int> held_;
 };
 
+/// Any stage that was visited and has not reduced, or of which something runs still, sums in the rest; a part is there
+/// at its beginning at the earliest.
+void check_sums(const Problem& problem, const IterationProgress& progress, const Plan& after, const Timeline& rest,
+                Violations& found) {
+    PerNode<double> own_part_s(problem.node_ids.size(), progress.at_s);
+    PerNode<char> runs(problem.node_ids.size(), 0);
+    for (const auto& span : rest.spans) {
+        if (!is_compute(span.kind)) continue;
+        runs[span.node] = 1;
+        own_part_s[span.node] = std::max(own_part_s[span.node], span.end_s);
+    }
+    PerStage<Pieces> pieces(after.stages.size());
+    for (StageIndex s = 0; at(s) < after.stages.size(); ++s) {
+        const auto& nodes = after.stages[s];
+        const bool reduced = !progress.stage_stepped_s.empty() && progress.stage_stepped_s[s] >= 0,
+                   visited = progress.stage_end_s[s] >= 0;
+        if (std::none_of(nodes.begin(), nodes.end(), [&](NodeIndex node) { return runs[node] != 0; }) &&
+            (reduced || !visited))
+            continue;
+        if (!after.reductions.empty()) pieces[s] = after.reductions[s];
+        if (pieces[s].empty()) pieces[s] = default_pieces(static_cast<int>(nodes.size()));
+    }
+    check_reduced(problem, after.stages, pieces, own_part_s, rest, found);
+}
+
 }  // namespace
 
 std::vector<Violation> check_residual(const Problem& network, const Plan& before, const IterationProgress& progress,
@@ -197,6 +222,7 @@ std::vector<Violation> check_residual(const Problem& network, const Plan& before
     if (!rest.complete) found.push_back({"deadlock", "events run out before all operations ran"});
     const PlannedProblem planned(network, after.blocks);
     ResidualCheck(planned.get(), before, progress, lost, after, rest).run(found);
+    if (network.plan_reductions && rest.complete) check_sums(planned.get(), progress, after, rest, found);
     return found;
 }
 

@@ -3,7 +3,9 @@
 
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
+#include "tests/engine/random_plans.h"
 #include "tests/planner/examples.h"
+#include "tests/planner/random_reductions.h"
 
 using namespace skippipe;
 
@@ -121,6 +123,72 @@ private Q_SLOTS:
         const auto violations = check_plan(example.problem, example.plan, evaluate(example.problem, example.plan));
         QVERIFY(violations.front().what.find("A: F1 waits for memory") != std::string::npos);
         QVERIFY(violations.front().what.find("B: F0 waits for memory") != std::string::npos);
+    }
+
+    /// A timeline whose gradients are not summed as the plan says is told: what lacks, what is there twice, what is
+    /// handed over before it is there, and who steps too early.
+    void reads_the_reductions() {
+        auto problem = examples::toy({"D", "A", "B", "C"}, 2, 2, 3);
+        problem.shared_links = problem.plan_reductions = true;
+        problem.step_seconds = 0.25;
+        problem.gradient_bytes = {0, 12};
+        for (auto& hop : problem.hops) hop.bandwidth_bytes_per_s = 4;
+        Plan plan{.stages = {{0}, {1, 2, 3}}, .blocks = {1, 1}, .paths = {{0, {0, 1}}, {1, {0, 2}}, {2, {0, 3}}}};
+        // A hands its part to B, B both to C; the sum goes back the same way. Three quarters are exchanged in one
+        // round.
+        plan.reductions = {{},
+                           {{0.25, PieceForm::tree, 2, {1, 2, 2}, {1, 2, 2}}, {0.75, PieceForm::exchange, 0, {}, {}}}};
+        const auto told = [&](const std::function<void(std::vector<Span>&)>& change) {
+            auto timeline = evaluate(problem, plan);
+            change(timeline.spans);
+            const auto found = check_plan(problem, plan, timeline);
+            return found.empty() ? std::string() : found.front().rule + ": " + found.front().what;
+        };
+        const auto sent = [](std::vector<Span>& spans, NodeIndex from, NodeIndex to, double bytes) {
+            return &*std::find_if(spans.begin(), spans.end(), [&](const Span& span) {
+                return span.kind == SpanKind::transfer_reduction && span.node == from && span.to_node == to &&
+                       span.bytes == bytes;
+            });
+        };
+        QCOMPARE(told([](auto&) {}), std::string());
+        QVERIFY(told([&](auto& spans) {
+                    spans.erase(spans.begin() + (sent(spans, 1, 2, 3) - spans.data()));
+                }).find("0 transfers of 3 bytes from A to B, its pieces ask for 1") != std::string::npos);
+        QVERIFY(told([&](auto& spans) {
+                    spans.push_back(*sent(spans, 3, 1, 9));
+                }).find("2 transfers of 9 bytes from C to A") != std::string::npos);
+        QVERIFY(told([&](auto& spans) { sent(spans, 1, 2, 3)->bytes = 5; }).find("bytes from A to B") !=
+                std::string::npos);
+        QVERIFY(told([&](auto& spans) { sent(spans, 1, 2, 3)->ready_s -= 0.1; }).find("before it has them") !=
+                std::string::npos);  // its own part
+        QVERIFY(told([&](auto& spans) { sent(spans, 2, 3, 3)->ready_s -= 0.1; }).find("B hands 3 bytes to C") !=
+                std::string::npos);  // that of its child
+        QVERIFY(told([&](auto& spans) { sent(spans, 3, 2, 3)->ready_s -= 0.1; }).find("C hands 3 bytes to B") !=
+                std::string::npos);  // the sum
+        QVERIFY(told([&](auto& spans) {
+                    for (auto& span : spans)
+                        if (span.kind == SpanKind::step && span.node == 1) span.start_s -= 0.1;
+                }).find("A steps at") != std::string::npos);
+    }
+
+    /// What the evaluator makes of random pieces is by the rules.
+    void random_reductions_are_by_the_rules() {
+        int reduced = 0;
+        for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+            auto [problem, plan] = seed % 3 == 0 ? examples::uneven_plan(seed) : examples::random_plan(seed);
+            Rng rng(seed, 5);
+            problem.charge_all_reduce = false;
+            problem.plan_reductions = true;
+            if (problem.shared_links && seed % 2 == 0) problem = examples::with_uplinks(problem, rng);
+            if (seed % 5 != 0) plan.reductions = examples::random_reductions(plan, rng);
+            const auto timeline = evaluate(problem, plan);
+            if (!timeline.complete) continue;
+            for (const auto& violation : check_plan(problem, plan, timeline))
+                QVERIFY2(violation.what.find("reduction") == std::string::npos,
+                         (std::to_string(seed) + ": " + violation.what).c_str());
+            ++reduced;
+        }
+        QVERIFY(reduced > 150);
     }
 
     /// A timeline that breaks TC1 or TC2 is told, whoever made it.
