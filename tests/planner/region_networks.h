@@ -11,6 +11,7 @@ namespace skippipe::examples {
 struct RegionShape {
     int nodes = 60, stages = 6, microbatches = 180;
     bool shared_links = true;
+    double gradient_bytes = 0;  ///< of each stage; where there are any, reductions are planned
 };
 
 struct RegionNetwork {
@@ -20,7 +21,7 @@ struct RegionNetwork {
 
 /// Regions of about 25 nodes, 2 ms and 500 MB/s apart within each on a line a pair, 10 to 120 ms and 50 to 300 MB/s
 /// between two, on a line a pair of regions and direction; nodes of 4 to 12 ms a sample and block and M = 2 to 6; paths
-/// of two thirds of the stages, 4 samples of 1 MB, four blocks a stage. Reductions are free.
+/// of two thirds of the stages, 4 samples of 1 MB, four blocks a stage.
 inline RegionNetwork region_network(std::uint64_t seed, const RegionShape& shape) {
     Rng rng(seed, 0x2E6);
     RegionNetwork network;
@@ -31,7 +32,8 @@ inline RegionNetwork region_network(std::uint64_t seed, const RegionShape& shape
     problem.microbatches = shape.microbatches;
     problem.samples = 4;
     problem.blocks.assign(static_cast<std::size_t>(shape.stages), 4);
-    problem.gradient_bytes.assign(static_cast<std::size_t>(shape.stages), 0);
+    problem.gradient_bytes.assign(static_cast<std::size_t>(shape.stages), shape.gradient_bytes);
+    problem.plan_reductions = shape.gradient_bytes > 0;
     problem.forward_bytes = problem.backward_bytes = 4e6;
     problem.shared_links = shape.shared_links;
     problem.charge_all_reduce = false;

@@ -15,6 +15,8 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 /// How much dearer a queue is that carries as much as the fullest than an empty one: e to the power of this.
 constexpr double steepness = 5;
+/// Of more replicas so many are tried as the root of each piece, others from piece to piece.
+constexpr int most_roots_tried = 16;
 
 class Packer {
 public:
@@ -44,7 +46,8 @@ public:
             set_prices();
             double least = infinite;
             Piece best;
-            for (int root = 0; root < r_; ++root) {
+            const int apart = (r_ + most_roots_tried - 1) / most_roots_tried;
+            for (int root = k % apart; root < r_; root += apart) {
                 Piece piece = star_piece(r_, root, 1.0 / packing_.pieces);
                 const double cost = grow(root, false, piece.down) + grow(root, true, piece.up);
                 if (!(cost < least)) continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "core/base/index.h"
 #include "plugins/planners/common/network.h"
@@ -13,13 +14,20 @@ namespace skippipe::planners {
 
 namespace {
 
-/// In stages of more replicas so many roots are tried alone, and one exchange in a round is not.
+/// In stages of more replicas so many roots are tried alone.
 constexpr int most_roots = 16;
+/// Of a stage whose replicas are more than most_roots; a plan of more takes too long to look at.
+constexpr int most_transfers = 4096;
+/// Latencies that are so many times those below them divide the nodes into regions.
+constexpr double far_latency = 2.5;
 /// The shorter pieces are, the less what follows waits for them, and the longer it takes to look at a plan.
 constexpr int most_pieces_a_replica = 16;
 constexpr double worth_more_pieces = 0.99;
 /// Of so many nodes are remembered.
 constexpr std::size_t most_known = 20'000;
+
+/// Packed trees to begin with.
+int few_pieces(int replicas) { return replicas <= most_roots ? 2 * replicas : most_roots; }
 
 class Starts {
 public:
@@ -31,25 +39,119 @@ public:
           replicas_(static_cast<int>(nodes.size())) {}
 
     std::vector<Pieces> all() {
-        add(default_pieces(replicas_));
-        add(by_bandwidth());
-        if (replicas_ <= most_roots) add({Piece{.share = 1, .form = PieceForm::exchange}});
-        const int step = (replicas_ + most_roots - 1) / most_roots;
-        for (int root = 0; root < replicas_; root += step) {
+        const bool each_is_root = replicas_ <= most_roots || 2 * replicas_ * (replicas_ - 1) <= most_transfers;
+        if (each_is_root) {
+            add(default_pieces(replicas_));
+            add(by_bandwidth());
+            add({Piece{.share = 1, .form = PieceForm::exchange}});
+        }
+        for (const int root : roots()) {
             add({star_piece(replicas_, root, 1)});
             add({near_tree(root, 1)});
         }
-        Pieces near;
-        for (int root = 0; root < replicas_; ++root) near.push_back(near_tree(root, 1.0 / replicas_));
-        add(std::move(near));
-        add(ring());
-        if (replicas_ <= most_roots) add(packed_trees(problem_, nodes_, stage_, {.pieces = 2 * replicas_}));
+        add(to_each(each_is_root ? every() : roots(),
+                    [this](int root, double share) { return near_tree(root, share); }));
+        if (each_is_root) add(ring());
+        add_regions();
+        add(packed_trees(problem_, nodes_, stage_, {.pieces = few_pieces(replicas_)}));
         return std::move(starts_);
     }
 
 private:
     void add(Pieces pieces) {
         if (!pieces.empty() && has_reduction_lines(problem_, nodes_, pieces)) starts_.push_back(std::move(pieces));
+    }
+
+    std::vector<int> every() const {
+        std::vector<int> places(at(replicas_));
+        std::iota(places.begin(), places.end(), 0);
+        return places;
+    }
+    /// Of many replicas every second, every third, ...
+    std::vector<int> roots() const {
+        std::vector<int> places;
+        for (int root = 0; root < replicas_; root += (replicas_ + most_roots - 1) / most_roots) places.push_back(root);
+        return places;
+    }
+    template <class Tree>
+    static Pieces to_each(const std::vector<int>& roots, const Tree& tree) {
+        Pieces pieces;
+        for (const int root : roots) pieces.push_back(tree(root, 1.0 / static_cast<double>(roots.size())));
+        return pieces;
+    }
+
+    /// Region by region: members hand to one of theirs, those to the root, and back. As one piece to each root, and as
+    /// a piece to each of them, for which the regions hand on by one after the other of theirs.
+    void add_regions() {
+        const auto regions = regions_of_latency();
+        if (regions.empty()) return;
+        for (const int root : roots())
+            add({by_region(regions, root, 1, [&](const std::vector<int>& members) { return nearest(root, members); })});
+        std::size_t turn = 0;
+        add(to_each(roots(), [&](int root, double share) {
+            const auto next = [&](const std::vector<int>& members) { return members[turn % members.size()]; };
+            Piece piece = by_region(regions, root, share, next);
+            ++turn;
+            return piece;
+        }));
+    }
+
+    template <class Leader>
+    Piece by_region(const std::vector<std::vector<int>>& regions, int root, double share, const Leader& leader) const {
+        Piece piece = star_piece(replicas_, root, share);
+        for (const auto& members : regions) {
+            if (std::find(members.begin(), members.end(), root) != members.end()) continue;
+            const int first = leader(members);
+            for (const int member : members)
+                if (member != first) piece.up[at(member)] = piece.down[at(member)] = first;
+        }
+        return piece;
+    }
+
+    int nearest(int root, const std::vector<int>& members) const {
+        return *std::min_element(members.begin(), members.end(),
+                                 [&](int a, int b) { return seconds(root, a, bytes_) < seconds(root, b, bytes_); });
+    }
+
+    /// Replicas that latencies below the widest gap connect; none where there is no such gap, or one region or as many
+    /// as replicas.
+    std::vector<std::vector<int>> regions_of_latency() const {
+        std::vector<int> region = every();
+        std::vector<std::tuple<double, int, int>> joins = nearest_joins();
+        std::sort(joins.begin(), joins.end());
+        std::size_t near = 0;
+        double widest = far_latency;
+        for (std::size_t k = 1; k < joins.size(); ++k) {
+            const double ratio = std::get<0>(joins[k]) / std::max(std::get<0>(joins[k - 1]), 1e-9);
+            if (ratio > widest) widest = ratio, near = k;
+        }
+        for (std::size_t k = 0; k < near; ++k) {
+            const int from = region[at(std::get<1>(joins[k]))], to = region[at(std::get<2>(joins[k]))];
+            std::replace(region.begin(), region.end(), from, to);
+        }
+        std::vector<std::vector<int>> members(at(replicas_));
+        for (int k = 0; k < replicas_; ++k) members[at(region[at(k)])].push_back(k);
+        std::erase_if(members, [](const auto& some) { return some.empty(); });
+        return near == 0 ? std::vector<std::vector<int>>{} : members;
+    }
+
+    /// The latencies of a tree that joins all of them with the least (Prim), and what each joins.
+    std::vector<std::tuple<double, int, int>> nearest_joins() const {
+        std::vector<std::tuple<double, int, int>> joins;
+        std::vector<std::pair<double, int>> away(at(replicas_), {std::numeric_limits<double>::infinity(), 0});
+        std::vector<char> in(at(replicas_), 0);
+        for (int last = 0, left = replicas_ - 1;; --left) {
+            in[at(last)] = 1;
+            if (left == 0) return joins;
+            int next = -1;
+            for (int k = 0; k < replicas_; ++k) {
+                if (in[at(k)] != 0) continue;
+                away[at(k)] = std::min(away[at(k)], {seconds(last, k, 0), last});
+                if (next < 0 || away[at(k)] < away[at(next)]) next = k;
+            }
+            joins.emplace_back(away[at(next)].first, away[at(next)].second, next);
+            last = next;
+        }
     }
 
     /// Of so many bytes, there or back, whichever is slower.
@@ -169,10 +271,15 @@ Pieces ReductionChoice::shortest(const std::vector<NodeIndex>& nodes, StageIndex
         return true;
     };
     for (auto& start : reduction_starts(problem_, nodes, stage)) look(std::move(start));
-    if (replicas > most_roots) return best;
-    int pieces = 0;
-    for (const int times : {4, most_pieces_a_replica})
-        if (look(packed_trees(problem_, nodes, stage, {.pieces = times * replicas}))) pieces = times * replicas;
+    const int most =
+        replicas <= most_roots ? most_pieces_a_replica * replicas : std::max(1, most_transfers / (2 * (replicas - 1)));
+    int pieces = 0, tried = few_pieces(replicas);
+    for (const int wanted : {4 * replicas, most_pieces_a_replica * replicas}) {
+        const int count = std::min(wanted, most);
+        if (count <= tried) continue;
+        tried = count;
+        if (look(packed_trees(problem_, nodes, stage, {.pieces = count}))) pieces = count;
+    }
     if (pieces > 0)
         for (const double nearness : {0.3, 3.0})
             look(packed_trees(problem_, nodes, stage, {.pieces = pieces, .nearness = nearness}));

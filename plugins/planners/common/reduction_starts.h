@@ -10,9 +10,10 @@
 namespace skippipe::planners {
 
 /// Of a stage's nodes in their order: direct exchange by equal shares and by bandwidth, exchange in one round, a star
-/// to each root, trees of the nearest neighbours (what is near is summed first, so region by region) to each root and
-/// to all of them by equal shares, the best-ordered ring, and trees that share the lines (packed_trees.h). None that
-/// needs a line that is missing.
+/// to each root, trees of the nearest neighbours to each root and to all of them by equal shares, the best-ordered
+/// ring, region by region (where latencies tell regions: one of each region sums its own and hands on) to each root and
+/// to all of them, and trees that share the lines (packed_trees.h). None that needs a line that is missing. Of many
+/// replicas some are roots, and what would take thousands of transfers is left out.
 std::vector<Pieces> reduction_starts(const Problem& problem, const std::vector<NodeIndex>& nodes, StageIndex stage);
 
 /// Finds the shortest of them, for the same nodes once. Keeps a reference to the problem.

@@ -45,7 +45,8 @@ bool JointSearch::begin_timed() {
     check_solvable(problem_);
     try {
         StartSearch search(problem_, network_, request_.seed, 901);
-        timed_start_ = search.begin([&](double best_s) { return first_.go_on(0, best_s); });
+        timed_start_ =
+            search.begin([&](double best_s) { return first_.go_on(0, problem_.plan_reductions ? 0 : best_s); });
     } catch (const InputError&) {
         return false;  // the published method says what is missing
     }
@@ -100,7 +101,7 @@ double JointSearch::change_starts(std::vector<std::unique_ptr<StartSearch>>& cha
         const auto before = chain.tried();
         chain.run(changes, clock, [&](double fraction, double best_s) {
             const std::lock_guard lock(one_at_a_time);
-            return budget.go_on(fraction, std::min(best_s, best_s_));
+            return budget.go_on(fraction, problem_.plan_reductions ? best_s_ : std::min(best_s, best_s_));
         });
         const std::lock_guard lock(one_at_a_time);
         done_ += static_cast<std::int64_t>(static_cast<double>(chain.tried() - before) * change_steps);

@@ -65,6 +65,7 @@ struct RegionRuns {
     bool shared_links = true;
     bool placed = false;  ///< its search on the placement by hand as well
     bool bounds = false;
+    bool reductions = false;  ///< planned, of four blocks a stage
 };
 /// skippipe-joint on networks in regions, against a placement by hand with greedy paths.
 void regions(const PlannerRegistry& registry, const RegionRuns& runs);

@@ -72,13 +72,20 @@ void hidden(const Problem& problem, const Plan& plan, const std::string& name) {
     tell("share of the reductions that is hidden under the microbatches", timeline.iteration_s - problem.step_seconds);
     tell("ceiling: had these pieces the lines to themselves, with these ends of the nodes", sums_s(end_s));
     tell("ceiling: were in addition all parts there from the beginning", alone_s);
-    // Once the last data node is done its own part has still to go where all the others are.
-    const auto& data_nodes = plan.stages[StageIndex(0)];
-    const auto after_s = part_bounds_s(problem, data_nodes, 0);
+    // Once a node is done its own part has still to go where all the others are; and none of a stage begins before the
+    // first of its nodes is done.
     double least_end_s = 0;
-    for (std::size_t k = 0; k < data_nodes.size(); ++k)
-        least_end_s = std::max(least_end_s, end_s[data_nodes[k]] + after_s[k]);
-    tell("ceiling, proved: of any pieces with these ends of the data nodes", least_end_s);
+    for (StageIndex s = 0; at(s) < plan.stages.size(); ++s) {
+        const auto& nodes = plan.stages[s];
+        const auto after_s = part_bounds_s(problem, nodes, s);
+        double first_s = end_s[nodes.front()];
+        for (std::size_t k = 0; k < nodes.size(); ++k) {
+            first_s = std::min(first_s, end_s[nodes[k]]);
+            least_end_s = std::max(least_end_s, end_s[nodes[k]] + after_s[k]);
+        }
+        least_end_s = std::max(least_end_s, first_s + lone_reduction_bound_s(problem, nodes, s));
+    }
+    tell("ceiling, proved: of any pieces with these ends of the nodes", least_end_s);
     print({"what the reductions take alone, " + name, "s", alone_s, "microbatches", makespan_s, 1, "", 1});
 }
 

@@ -22,6 +22,9 @@ using namespace planners;
 
 namespace {
 
+/// Of four blocks 512 wide, as their messages of 512 positions are.
+constexpr double gradient_bytes = 5e7;
+
 /// Each region some of every stage, the nodes with the most memory the data nodes.
 Placement placed_by_hand(const examples::RegionNetwork& network) {
     const Problem& problem = network.problem;
@@ -47,8 +50,8 @@ Placement placed_by_hand(const examples::RegionNetwork& network) {
 
 /// Each microbatch goes, stage by stage, to the node with the least (visits + 1) / M, plus a weight times the latency
 /// from its last node and to its data node.
-PlanCandidate greedy_paths(const Problem& problem, const Placement& stages, double from_weight, double home_weight) {
-    auto candidate = make_candidate(problem, stages, problem.path_length);
+PlanCandidate greedy_paths(const Problem& problem, const Placement& stages, PlanCandidate candidate, double from_weight,
+                           double home_weight) {
     const auto sequences = balanced_sequences(problem, problem.path_length);
     PerNode<int> visits(at(problem.nodes()), 0);
     for (ReleaseIndex i = 0; i < problem.microbatches; ++i) {
@@ -70,12 +73,13 @@ PlanCandidate greedy_paths(const Problem& problem, const Placement& stages, doub
     return candidate;
 }
 
-/// The best of 20 weights.
+/// The best of 20 weights; where reductions are planned each stage has its shortest start.
 double by_hand_s(const Problem& problem, const Placement& stages) {
+    const auto placed = make_candidate(problem, stages, problem.path_length);
     double least_s = std::numeric_limits<double>::infinity();
     for (const double from : {0.0, 3.0, 10.0, 30.0, 100.0})
         for (const double home : {0.0, 3.0, 10.0, 30.0})
-            least_s = std::min(least_s, iteration_s(problem, greedy_paths(problem, stages, from, home)));
+            least_s = std::min(least_s, iteration_s(problem, greedy_paths(problem, stages, placed, from, home)));
     return least_s;
 }
 
@@ -125,14 +129,15 @@ void regions(const PlannerRegistry& registry, const RegionRuns& runs) {
                                               {1000, 10, 5000}})
         for (std::uint64_t seed = runs.first_seed; seed < runs.first_seed + runs.seeds; ++seed) {
             if (shape.nodes < runs.fewest_nodes || shape.nodes > runs.most_nodes) continue;
-            auto network =
-                examples::region_network(seed, {shape.nodes, shape.stages, shape.microbatches, runs.shared_links});
+            auto network = examples::region_network(seed, {shape.nodes, shape.stages, shape.microbatches,
+                                                           runs.shared_links, runs.reductions ? gradient_bytes : 0});
             Problem& problem = network.problem;
             const auto stages = placed_by_hand(network);
             const double by_hand = by_hand_s(problem, stages);
             const auto name =
-                fmt::format("{} nodes in regions, {} stages, {} microbatches, {} lines, seed {}", shape.nodes,
-                            shape.stages, shape.microbatches, runs.shared_links ? "shared" : "unlimited", seed);
+                fmt::format("{} nodes in regions, {} stages, {} microbatches, {} lines{}, seed {}", shape.nodes,
+                            shape.stages, shape.microbatches, runs.shared_links ? "shared" : "unlimited",
+                            runs.reductions ? ", planned reductions" : "", seed);
             if (runs.bounds)
                 print({"bound, " + name, "s", lower_bound(problem, problem.path_length).seconds, "by hand", by_hand, 1,
                        "bound", 1});

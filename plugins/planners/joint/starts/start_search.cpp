@@ -42,7 +42,11 @@ StartSearch::StartSearch(const Problem& problem, const Network& network, std::ui
       rng_(seed, stream),
       groups_(near_groups(problem, network)),
       counts_(data_node_counts()),
-      paths_(problem, network, groups_) {}
+      paths_(problem, network, groups_) {
+    if (!problem.plan_reductions) return;
+    without_reductions_ = problem;
+    without_reductions_->plan_reductions = false;
+}
 
 /// The stages that paths visit first hold microbatches for longest: `towards_first` gives them so much more.
 PerStage<int> StartSearch::sizes_with(int data_nodes, double towards_first) const {
@@ -112,7 +116,8 @@ const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(dou
 void StartSearch::time(TimedStart& start, double cutoff_s) {
     ++tried_;
     const double end_s = paths_.fill(start.candidate, start.weights, cutoff_s);
-    start.seconds = std::isfinite(end_s) ? iteration_s(problem_, start.candidate) : end_s;
+    const Problem& problem = without_reductions_ ? *without_reductions_ : problem_;
+    start.seconds = std::isfinite(end_s) ? iteration_s(problem, start.candidate) : end_s;
     start.rank_s = start.seconds + mean_share * paths_.mean_end_s(start.candidate.stages[0]);
 }
 

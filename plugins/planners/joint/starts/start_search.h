@@ -16,7 +16,7 @@ namespace skippipe::planners::joint {
 struct TimedStart {
     PlanCandidate candidate;
     PathWeights weights;
-    double seconds = 0;  ///< of its iteration
+    double seconds = 0;  ///< of its iteration, without planned reductions
     double rank_s = 0;   ///< what is minimised
     double waiting = 1;  ///< what its placement was made with, if by roles
 };
@@ -57,6 +57,7 @@ private:
     TimedStart unfilled(const Placement& placement, double waiting = 1) const;
 
     const Problem& problem_;
+    std::optional<Problem> without_reductions_;  ///< where they are planned: these starts have no pieces
     const Network& network_;
     Rng rng_;
     std::vector<int> groups_;
