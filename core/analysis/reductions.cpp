@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "core/experiment/model_size.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 
@@ -209,7 +210,8 @@ std::vector<StageReduction> reductions_of(const Problem& problem, const Plan& pl
     return all;
 }
 
-std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan& plan, const Timeline& timeline) {
+std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan& plan, const Timeline& timeline,
+                                              std::optional<WireType> wire) {
     std::vector<ReductionWhatIf> found;
     const PlannedProblem planned(problem, plan.blocks);
     bool any = false;
@@ -220,6 +222,14 @@ std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan
     const AllReduceRule now = problem.plan_reductions     ? AllReduceRule::planned
                               : problem.charge_all_reduce ? AllReduceRule::charged
                                                           : AllReduceRule::free;
+    const auto add = [&](const ReductionWhatIf& what, const Problem& other, const Plan& same) {
+        if (!check_structure(other, same).empty()) return;
+        const Timeline there = evaluate(other, same);
+        auto& answer = found.emplace_back(what);
+        answer.complete = there.complete;
+        answer.iteration_s = there.iteration_s;
+        answer.change = there.iteration_s / timeline.iteration_s - 1;
+    };
     const auto try_rule = [&](AllReduceRule rule, PieceForm pieces) {
         Problem other = problem;
         other.plan_reductions = rule == AllReduceRule::planned;
@@ -229,14 +239,17 @@ std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan
         if (pieces == PieceForm::exchange)
             for (const auto& replicas : plan.stages)
                 same.reductions.push_back(replicas.size() > 1 ? Pieces{{1, PieceForm::exchange, 0, {}, {}}} : Pieces{});
-        if (!check_structure(other, same).empty()) return;
-        const Timeline there = evaluate(other, same);
-        found.push_back(
-            {rule, pieces, there.complete, there.iteration_s, there.iteration_s / timeline.iteration_s - 1});
+        add({.rule = rule, .pieces = pieces}, other, same);
     };
     for (const PieceForm pieces : {PieceForm::tree, PieceForm::exchange}) try_rule(AllReduceRule::planned, pieces);
     for (const AllReduceRule rule : {AllReduceRule::charged, AllReduceRule::free})
         if (rule != now) try_rule(rule, PieceForm::tree);
+    for (const WireType other : {WireType::fp32, WireType::bf16, WireType::int8}) {
+        if (!wire || !problem.plan_reductions || other == *wire) continue;
+        Problem fewer = problem;
+        for (double& bytes : fewer.gradient_bytes) bytes *= gradient_value_bytes(other) / gradient_value_bytes(*wire);
+        add({.rule = now, .wire = other}, fewer, plan);
+    }
     return found;
 }
 

@@ -38,15 +38,20 @@ struct ReductionWhatIf {
     /// Where they are planned: every stage's pieces; trees: by direct exchange in two rounds, an equal share rooted at
     /// each replica.
     PieceForm pieces = PieceForm::tree;
+    /// Where given: by the plan's own pieces, parts and sums travel as this type, which is not exact.
+    std::optional<WireType> wire = {};
     bool complete = true;  ///< false: the plan would not come to its end
     double iteration_s = 0;
     double change = 0;  ///< against the plan as it is, as a share of it
 };
 
 /// Of the two other rules and of planned reductions with plain pieces, in two rounds and in one, which a search may
-/// better; where lines have what these need. None where no stage has a second replica or a gradient. `timeline`: of the
-/// plan as it is, complete. Not for a hop matrix, which has no bandwidth.
-std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan& plan, const Timeline& timeline);
+/// better; where lines have what these need. Where reductions are planned also of the other types that gradients may
+/// travel as; `wire`: what they do now, nothing where their bytes do not follow from it. None where no stage has a
+/// second replica or a gradient. `timeline`: of the plan as it is, complete. Not for a hop matrix, which has no
+/// bandwidth.
+std::vector<ReductionWhatIf> other_reductions(const Problem& problem, const Plan& plan, const Timeline& timeline,
+                                              std::optional<WireType> wire = {});
 
 /// A transfer of a planned reduction, as it was timed. Seconds from any instant, the same for all.
 struct ReductionTransfer {

@@ -164,6 +164,16 @@ private Q_SLOTS:
         QVERIFY(plain[0].change > 0);
         QCOMPARE(plain[1].change, 0.0);
         QVERIFY(plain[2].rule == AllReduceRule::charged && plain[2].iteration_s == 13.75);
+        // Half of the bytes, and a quarter and a bit, by the plan's own pieces: B has A's part at 14.5 s, and A the sum
+        // at 21.5 s; of half the bytes 4 s sooner, and then 3 s more.
+        problem.gradient_bytes[1] = 24;
+        plan.reductions = {{}, {star_piece(2, 1, 1)}};
+        const auto rounded = other_reductions(problem, plan, evaluate(problem, plan), WireType::fp32);
+        QCOMPARE(rounded.size(), std::size_t{6});
+        QVERIFY(rounded[4].wire == WireType::bf16 && rounded[5].wire == WireType::int8 && !rounded[3].wire);
+        QCOMPARE(rounded[4].iteration_s, 15.75);
+        QVERIFY(rounded[5].iteration_s < rounded[4].iteration_s && rounded[4].change < 0);
+        QCOMPARE(other_reductions(problem, plan, evaluate(problem, plan), WireType::int8)[4].wire, WireType::fp32);
         Problem without = problem;
         without.gradient_bytes = {0, 0};
         QVERIFY(other_reductions(without, plan, evaluate(without, plan)).empty());
