@@ -80,7 +80,7 @@ private:
     }
 
     std::string nodes() const {
-        std::vector<std::vector<std::string>> rows{{"node", "stage", "on the chain", "share", "2 x faster"}};
+        std::vector<std::vector<std::string>> rows{{"node", "stage", "on the chain", "share", "twice as fast"}};
         for (std::size_t i = 0; i < std::min(why_.nodes.size(), most_rows); ++i) {
             const auto& n = why_.nodes[i];
             rows.push_back({node(n.node), std::to_string(stage_of_[static_cast<std::size_t>(n.node)]),
@@ -90,8 +90,8 @@ private:
     }
 
     std::string links() const {
-        std::vector<std::vector<std::string>> rows{
-            {"link", "queue", "latency", "bytes", "all-reduce", "share", "2 x faster", "latency / 2", "bandwidth x 2"}};
+        std::vector<std::vector<std::string>> rows{{"link", "queue", "latency", "bytes", "all-reduce", "share",
+                                                    "twice as fast", "latency / 2", "bandwidth x 2"}};
         for (std::size_t i = 0; i < std::min(why_.links.size(), most_rows); ++i) {
             const auto& l = why_.links[i];
             rows.push_back({l.name, seconds(l.queue_s), seconds(l.latency_s), seconds(l.transfer_s),
@@ -138,7 +138,7 @@ private:
 
     std::string what_ifs() const {
         std::string text =
-            "One unit more, with the same placement and paths (in the order they ran, or by dispatch where that is "
+            "If this were faster (placement and paths kept; in the order they ran, or by dispatch where that is "
             "shorter):\n";
         std::vector<std::vector<std::string>> rows;
         for (const auto& what_if : why_.what_ifs)

@@ -96,7 +96,7 @@ std::string fault_of_moves(const Problem& network, const PerStage<std::vector<No
         if (from < 0 || from >= network.nodes() || !holds(before, to, from))
             return fmt::format("node {} gets stage {} from node {}, which has it not", node, to, from);
         if (!network.reachable(NodeIndex(from), NodeIndex(node)))
-            return fmt::format("no line from node {} to node {}", from, node);
+            return network.unlinked_words(NodeIndex(from), NodeIndex(node));
     }
     return {};
 }

@@ -69,7 +69,7 @@ public:
         check_.error(pointer_of(i), fmt::format("a second link from {} to {}", in_quotes(from), in_quotes(to)),
                      fmt::format("{} has drawn that direction already, and each has one line",
                                  pointer_of(drawn_.at({from, to}))),
-                     "Remove one of them, or set \"both_ways\" to false");
+                     "Remove one of them, or switch off Both ways (both_ways)");
     }
 
 private:

@@ -64,12 +64,14 @@ void check_blocks(Checker& check) {
     if (pipeline.plan_blocks && !check.experiment.costs.gradient_bytes.empty())
         check.error("/costs/gradient_bytes", "they are given, and the blocks of the stages are to be planned",
                     "the bytes of a gradient follow from its stage's blocks",
-                    "Leave them out, or set \"plan_blocks\" to false");
+                    "Leave them out, or switch off Planner chooses blocks (plan_blocks)");
     if (pipeline.blocks_per_stage.empty()) {
         if (blocks % pipeline.stages != 0 && !pipeline.plan_blocks)
-            check.error("/model/blocks", fmt::format("{} blocks over {} stages", blocks, pipeline.stages),
-                        "every stage holds the same number of whole blocks",
-                        "Make it a multiple, give \"blocks_per_stage\", or let the planner choose (\"plan_blocks\")");
+            check.error(
+                "/model/blocks", fmt::format("{} blocks over {} stages", blocks, pipeline.stages),
+                "every stage holds the same number of whole blocks",
+                "Make it a multiple, fill in Blocks per stage (blocks_per_stage), or switch on Planner chooses blocks "
+                "(plan_blocks)");
         return;
     }
     if (pipeline.blocks_per_stage.size() == static_cast<std::size_t>(pipeline.stages) &&
@@ -131,12 +133,13 @@ void check_balance(Checker& check) {
     else if (!pipeline.stage_sizes.empty())
         data_nodes = pipeline.stage_sizes.front();
     if (data_nodes > 0 && pipeline.microbatches % data_nodes != 0)
-        check.error("/pipeline/microbatches",
-                    fmt::format("{} microbatches on {} data nodes", pipeline.microbatches, data_nodes),
-                    "every data node, a node of stage 0, starts the same number (CC1)",
-                    fmt::format("Make it {}, or another multiple of {}, give stage 0 another number of nodes, or set "
-                                "\"balance_data_nodes\" to false",
-                                (pipeline.microbatches / data_nodes + 1) * data_nodes, data_nodes));
+        check.error(
+            "/pipeline/microbatches",
+            fmt::format("{} microbatches on {} data nodes", pipeline.microbatches, data_nodes),
+            "every data node, a node of stage 0, starts the same number (CC1)",
+            fmt::format("Make it {}, or another multiple of {}, give stage 0 another number of nodes, or switch "
+                        "off Balance data nodes (balance_data_nodes)",
+                        (pipeline.microbatches / data_nodes + 1) * data_nodes, data_nodes));
 }
 
 void check_memory(Checker& check) {
@@ -153,8 +156,10 @@ void check_memory(Checker& check) {
             pointer, fmt::format("{} B hold no microbatch", number_text(node.memory_bytes.value_or(0))),
             "weights, gradients and optimizer state of the largest stage and the activations of one microbatch must "
             "fit (TC1)",
-            fmt::format("Give it {} B or more, make stages or microbatches smaller, or set \"memory_microbatches\"",
-                        number_text(std::ceil(memory_for_one(experiment)))));
+            fmt::format(
+                "Give it {} B or more, make stages or microbatches smaller, or fill in its Microbatches in memory "
+                "(memory_microbatches)",
+                number_text(std::ceil(memory_for_one(experiment)))));
     }
 }
 
@@ -189,9 +194,10 @@ void check_placement(Checker& check) {
             pipeline.stage_sizes.size() == pipeline.placement.size() && check.sound("/pipeline/stage_sizes");
         if (!stage.empty() && both && check.sound(at_stage) &&
             stage.size() != static_cast<std::size_t>(pipeline.stage_sizes[s]))
-            check.error(at_stage,
-                        fmt::format("{} nodes, but \"stage_sizes\" says {}", stage.size(), pipeline.stage_sizes[s]),
-                        "the two contradict each other", "Change one of them, or leave \"stage_sizes\" out");
+            check.error(
+                at_stage,
+                fmt::format("{} nodes, but Stage sizes (stage_sizes) says {}", stage.size(), pipeline.stage_sizes[s]),
+                "the two contradict each other", "Change one of them, or empty Stage sizes");
         for (std::size_t i = 0; i < stage.size(); ++i) {
             const std::string pointer = fmt::format("{}/{}", at_stage, i);
             if (!check.sound(pointer)) continue;

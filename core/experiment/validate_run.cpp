@@ -84,9 +84,9 @@ void check_failure(Checker& check, std::size_t i) {
     const int triggers = failure.at_s.has_value() + failure.at_iteration.has_value() +
                          failure.probability_per_iteration.has_value() + failure.rate_per_hour.has_value();
     if (triggers != 1 && check.sound(pointer))
-        check.error(
-            pointer, fmt::format("{} of its four triggers are given", triggers), "one says when it happens",
-            "Give exactly one of \"at_s\", \"at_iteration\", \"probability_per_iteration\" and \"rate_per_hour\"");
+        check.error(pointer, fmt::format("{} of its four triggers are given", triggers), "one says when it happens",
+                    "Fill in one alone: Network time (at_s), Iteration (at_iteration), Chance an iteration "
+                    "(probability_per_iteration) or Rate per hour (rate_per_hour)");
 }
 
 /// What a real clock cannot make fail.
@@ -192,11 +192,11 @@ void check_data(Checker& check) {
         check.error("/data/path", "no file is named", fmt::format("the source {} reads your own files", name),
                     "Name a file or a folder of them");
     if (own && !data.path.empty() && !data.files.empty())
-        check.error("/data/files", "\"path\" is given as well", "one of them says what is read",
-                    "Move the path into \"files\", or leave one of them out");
+        check.error("/data/files", "Path (path) is given as well", "one of them says what is read",
+                    "Move the path into Files (files), or leave one of them out");
     if (!own && !data.files.empty())
         check.error("/data/files", fmt::format("the source {} reads no files", name), "it is a text installed by apt",
-                    "Set \"source\" to \"text\", \"jsonl\" or \"tokens\", or leave the files out");
+                    "Set Source (source) to text, jsonl or tokens, or leave the files out");
     for (std::size_t i = 0; i < data.files.size() && !check.full(); ++i)
         if (data.files[i].path.empty())
             check.error(fmt::format("/data/files/{}/path", i), "it is empty", "it says what is read",

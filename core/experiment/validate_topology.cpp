@@ -70,7 +70,7 @@ void check_nodes(Checker& check) {
             const auto meant = closest(node.region, ids);
             check.error(member("nodes", i, "/region"), fmt::format("there is no region {}", in_quotes(node.region)),
                         "its links are those of its region",
-                        meant.empty() ? std::string("Add the region, or leave \"region\" out")
+                        meant.empty() ? std::string("Add the region, or leave Region empty")
                                       : fmt::format("Did you mean {}? Otherwise add the region", in_quotes(meant)));
         }
         if (!device_is_known(node.device) && check.sound(member("nodes", i, "/device")))

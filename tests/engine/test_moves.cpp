@@ -93,7 +93,7 @@ private Q_SLOTS:
         QTest::newRow("to another stage") << 5 << "node 1 gets stage 0 for nothing";
         QTest::newRow("one that stays") << 6 << "node 2 stays in stage 1 and moves";
         QTest::newRow("one that is to be left out") << 7 << "node 3 keeps stage 1";
-        QTest::newRow("no line") << 8 << "no line from node 2 to node 1";
+        QTest::newRow("no line") << 8 << "n2 is not linked to n1, only n1 to n2";
         QTest::newRow("a stage that there is not") << 9 << "node 1 moves to stage 2";
         QTest::newRow("one that there is not") << 11 << "node 5 moves, of 5";
     }

@@ -145,7 +145,7 @@ private Q_SLOTS:
         SAYS(error(e), "/pipeline/stage_sizes", "sum up to 5, but there are 4 nodes", "add nodes");
         e = sample_;
         e.model.blocks = 5;
-        SAYS(error(e), "/model/blocks", "5 blocks over 2 stages", "blocks_per_stage");
+        SAYS(error(e), "/model/blocks", "5 blocks over 2 stages", "Blocks per stage (blocks_per_stage)");
     }
 
     void more_stages_than_nodes() {
@@ -172,12 +172,12 @@ private Q_SLOTS:
         auto e = sample_;
         e.topology.links.clear();
         e.pipeline.stage_sizes = {1, 3};
-        SAYS(error(e), "/topology/links", "no line from", "2 groups", "a, b | c, d", "Draw a link");
+        SAYS(error(e), "/topology/links", "are not linked", "2 groups", "a, b | c, d", "Draw a link");
         e.pipeline.placement = {{"a", "b"}, {"c", "d"}};
         e.pipeline.stage_sizes.clear();
-        SAYS(error(e), "no line from", "2 groups", "Draw a link");
+        SAYS(error(e), "are not linked", "2 groups", "Draw a link");
         e.topology.links.push_back({.from = "west", .to = "east", .both_ways = false});
-        SAYS(error(e), "no line from", "2 groups", "both ways");
+        SAYS(error(e), "is not linked to", "only", "2 groups", "both ways");
         e.topology.links.back().both_ways = true;
         QCOMPARE(error(e), std::string());
     }

@@ -67,7 +67,7 @@ private Q_SLOTS:
         const std::vector<RunData> runs{run_of(1, 3e12, 2e6), run_of(2, 2e12, 1e6)};
         QCOMPARE(plain(equal_words(runs, 1, "validation_loss", WorkAxis::block_flops)),
                  QStringLiteral("Equal block FLOPs. At 4.00 TFLOP, where run 2 ends: run 1 3.67, run 2 3.00. To reach "
-                                "3.00, run 2 needs 0.667 × what run 1 needs."));
+                                "3.00, run 2 needs 0.667 × run 1's block FLOPs."));
         QVERIFY(plain(equal_words(runs, 1, "validation_loss", WorkAxis::network_time))
                     .startsWith("Equal network time. At 20.0 s: run 1 3.00, run 2 3.00."));
         QCOMPARE(equal_words(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));

@@ -97,8 +97,8 @@ QString equal_words(const std::vector<RunData>& runs, RunId baseline, const std:
         const auto& run = view.runs[i];
         if (run.value) values << QStringLiteral("%1 %2").arg(run_name(runs[i]), three_digits(*run.value));
         if (run.share && i != base)
-            reached << QObject::tr("%1 needs %2 × what %3 needs")
-                           .arg(run_name(runs[i]), three_digits(*run.share), run_name(runs[base]));
+            reached << QObject::tr("%1 needs %2 × %3's %4")
+                           .arg(run_name(runs[i]), three_digits(*run.share), run_name(runs[base]), words(describe(x)));
     }
     text += ' ' + (x == WorkAxis::iteration ? QObject::tr("At iteration %1").arg(at) : QObject::tr("At %1").arg(at));
     if (view.shortest) text += QObject::tr(", where %1 ends").arg(run_name(runs[*view.shortest]));

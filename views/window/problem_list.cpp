@@ -79,12 +79,14 @@ void ProblemList::show_faults(const Faults& faults) {
     clear();
     for (const auto& fault : faults) {
         const bool error = fault.severity == Fault::Severity::error;
-        QString text = subject_words(fault.pointer) + QString::fromStdString(fault.what);
+        const QString subject = subject_words(fault.pointer);
+        QString text = subject + QString::fromStdString(fault.what);
         if (!fault.why.empty()) text += "; " + QString::fromStdString(fault.why);
         if (!fault.remedy.empty()) text += ". " + QString::fromStdString(fault.remedy);
         auto* item = new QListWidgetItem(text, this);
         item->setForeground(error ? theme().bad : theme().warning);
-        item->setToolTip((error ? tr("Error at %1") : tr("Warning at %1")).arg(QString::fromStdString(fault.pointer)));
+        item->setToolTip(subject.isEmpty() ? (error ? tr("Error") : tr("Warning"))
+                                           : (error ? tr("Error in %1") : tr("Warning of %1")).arg(subject.chopped(2)));
         item->setData(Qt::UserRole, QString::fromStdString(fault.pointer));
     }
 }

@@ -43,7 +43,7 @@ public:
     std::string name(const std::vector<int>& lines) const {
         std::string name = problem_.line_names[at(lines.front())];
         if (const auto arrow = name.find("->"); arrow != std::string::npos)
-            name.replace(arrow, 2, lines.size() > 1 ? " <-> " : " -> ");
+            name.replace(arrow, 2, lines.size() > 1 ? " ↔ " : " → ");
         return name;
     }
 
@@ -235,10 +235,10 @@ double MicrobatchCosts::waiting_s() const { return std::accumulate(waits_s.begin
 std::string WhatIf::words() const {
     switch (upgrade.kind) {
         case Upgrade::Kind::node_speed:
-        case Upgrade::Kind::link: return name + " 2 x faster";
+        case Upgrade::Kind::link: return name + " twice as fast";
         case Upgrade::Kind::node_memory: return name + " memory M + 1";
-        case Upgrade::Kind::link_latency: return name + " half latency";
-        case Upgrade::Kind::link_bandwidth: return name + " 2 x bandwidth";
+        case Upgrade::Kind::link_latency: return name + " at half the latency";
+        case Upgrade::Kind::link_bandwidth: return name + " at twice the bandwidth";
     }
     return name;
 }

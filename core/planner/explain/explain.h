@@ -112,7 +112,7 @@ struct NodeShare {
 /// A link as it is drawn: both its lines where there are two, each shared by all pairs of its regions.
 struct LinkShare {
     std::vector<int> lines;
-    std::string name;  ///< "Oregon <-> LA", or "Oregon -> LA" where there is one direction only
+    std::string name;  ///< "Oregon ↔ LA", or "Oregon → LA" where there is one direction only
     double queue_s = 0, latency_s = 0, transfer_s = 0;
     double all_reduce_s = 0;  ///< where it holds the slowest edge of the ring that ends the iteration, or planned
                               ///< transfers that do
@@ -152,7 +152,7 @@ struct WhatIf {
         0;              ///< iteration_s less that of the plan as it is; positive where faster parts make a worse order
     double change = 0;  ///< change_s as a share of the iteration as it is
 
-    /// "Oregon <-> LA 2 x faster", "n7 memory M + 1".
+    /// "Oregon ↔ LA twice as fast", "n7 memory M + 1".
     std::string words() const;
     bool operator==(const WhatIf&) const = default;
 };
@@ -178,7 +178,7 @@ struct Explanation {
     double compute_s() const;
     /// Queue, latency and transfer over all links.
     double links_s() const;
-    /// "critical node n7 (19.4 %), critical link Oregon <-> LA (12.8 %); Oregon <-> LA 2 x faster: iteration -4.00 %"
+    /// "critical node n7 (19.4 %), critical link Oregon ↔ LA (12.8 %); Oregon ↔ LA twice as fast: iteration -4.00 %"
     std::string summary(const Problem& problem) const;
     bool operator==(const Explanation&) const = default;
 };

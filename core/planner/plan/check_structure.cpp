@@ -75,10 +75,9 @@ void check_path(const Problem& problem, const Path& path, const PerNode<StageInd
     const std::size_t length = path.nodes.size();
     for (std::size_t hop = 0; length > 1 && hop < length; ++hop) {
         const NodeIndex from = path.nodes[hop], to = path.nodes[(hop + 1) % length];
-        if (!problem.reachable(from, to))
-            say("reach", fmt::format("no line from {} to {}", id(problem, from), id(problem, to)));
+        if (!problem.reachable(from, to)) say("reach", problem.unlinked_words(from, to));
         if (!problem.reachable(to, from))
-            say("reach", fmt::format("no line from {} to {}, for the gradient", id(problem, to), id(problem, from)));
+            say("reach", problem.unlinked_words(to, from) + ": the gradient cannot go back");
     }
 }
 
@@ -126,8 +125,8 @@ void check_rings(const Problem& problem, const Plan& plan, const PerNode<StageIn
         for (std::size_t i = 0; visited[stage] != 0 && ring.size() > 1 && i < ring.size(); ++i) {
             const NodeIndex from = ring[i], to = ring[(i + 1) % ring.size()];
             if (!problem.reachable(from, to))
-                found.push_back({"reach", fmt::format("all-reduce of stage {}: no line from {} to {}", stage,
-                                                      id(problem, from), id(problem, to))});
+                found.push_back(
+                    {"reach", fmt::format("all-reduce of stage {}: {}", stage, problem.unlinked_words(from, to))});
         }
     }
 }
@@ -163,8 +162,7 @@ void check_reductions(const Problem& problem, const Plan& plan, const PerStage<c
                     missing.insert({from, to});
             });
         for (const auto& [from, to] : missing)
-            say(stage, "reach",
-                fmt::format("no line from {} to {}", id(problem, nodes[at(from)]), id(problem, nodes[at(to)])));
+            say(stage, "reach", problem.unlinked_words(nodes[at(from)], nodes[at(to)]));
     }
 }
 

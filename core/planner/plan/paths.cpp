@@ -131,8 +131,9 @@ int passing_needed(Problem problem, int length) {
                     problem.visits_cap(length)),
         fmt::format("a hop may pass over at most {} stages (CC3), and {} microbatches must use the stages evenly (CC2)",
                     problem.constraints.max_passed_over, problem.microbatches),
-        fmt::format("{}ower the skip ratio, or set \"uniform_execution\" to false",
-                    needed < 0 ? std::string("L") : fmt::format("Raise \"max_passed_over\" to {}, l", needed)));
+        fmt::format(
+            "{}ower the skip ratio, or switch off Uniform execution (uniform_execution)",
+            needed < 0 ? std::string("L") : fmt::format("Raise Max passed over (max_passed_over) to {}, l", needed)));
 }
 
 }  // namespace

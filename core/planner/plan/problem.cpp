@@ -117,6 +117,12 @@ void Problem::set_blocks(const PerStage<int>& chosen) {
         if (memory_bytes[n] > 0) memory[n] = stage_bytes.microbatches(memory_bytes[n], blocks);
 }
 
+std::string Problem::unlinked_words(NodeIndex from, NodeIndex to) const {
+    return reachable(to, from) ? fmt::format("{} is not linked to {}, only {} to {}", node_ids[from], node_ids[to],
+                                             node_ids[to], node_ids[from])
+                               : fmt::format("{} and {} are not linked", node_ids[from], node_ids[to]);
+}
+
 int Problem::visits_cap(int length) const { return uniform_cap(microbatches, length, stages); }
 
 PerStage<int> Problem::default_stage_sizes() const {
@@ -128,12 +134,13 @@ PerStage<int> Problem::default_stage_sizes() const {
     const auto divides = [&](int data_nodes) { return !balance_data_nodes || microbatches % data_nodes == 0; };
     if (stages == 1) {
         if (divides(nodes())) return {nodes()};
-        throw InputError(
-            "/pipeline/microbatches", fmt::format("{} microbatches on {} data nodes", microbatches, nodes()),
-            "every data node starts the same number (CC1), and with one stage all are data nodes",
-            fmt::format(
-                "Make it {}, or another multiple of {}, give \"stage_sizes\", or set \"balance_data_nodes\" to false",
-                (microbatches / nodes() + 1) * nodes(), nodes()));
+        throw InputError("/pipeline/microbatches",
+                         fmt::format("{} microbatches on {} data nodes", microbatches, nodes()),
+                         "every data node starts the same number (CC1), and with one stage all are data nodes",
+                         fmt::format("Make it {}, or another multiple of {}, fill in Stage sizes (stage_sizes), or "
+                                     "switch off Balance data nodes "
+                                     "(balance_data_nodes)",
+                                     (microbatches / nodes() + 1) * nodes(), nodes()));
     }
     int best = 1;  // one data node always divides
     for (int data_nodes = 2; data_nodes <= nodes() - (stages - 1); ++data_nodes)

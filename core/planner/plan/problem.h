@@ -66,6 +66,9 @@ struct Problem {
     }
     bool reachable(NodeIndex from, NodeIndex to) const { return hop(from, to).line != no_line; }
 
+    /// "A and B are not linked", or that only the other way is there; for a pair that is not reachable.
+    std::string unlinked_words(NodeIndex from, NodeIndex to) const;
+
     double samples_of(MicrobatchIndex microbatch) const {
         return sizes.empty() ? samples : sizes[at(microbatch) % sizes.size()];
     }

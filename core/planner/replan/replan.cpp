@@ -23,10 +23,8 @@ void check(const Problem& problem, const std::vector<NetworkChange>& changes) {
             (line && (change.to < 0 || change.to >= problem.nodes())))
             throw InputError("replan", "a change names a node that does not exist", "", "Name nodes of the experiment");
         if (line && !problem.reachable(change.node, change.to))
-            throw InputError("replan",
-                             fmt::format("there is no line from {} to {}", problem.node_ids[change.node],
-                                         problem.node_ids[change.to]),
-                             "", "Name two nodes between which messages go");
+            throw InputError("replan", problem.unlinked_words(change.node, change.to), "",
+                             "Name two nodes between which messages go");
         if (change.slows() && !(change.factor > 0 && std::isfinite(change.factor)))
             throw InputError("replan", fmt::format("a factor of {:g}", change.factor),
                              "it says how many times slower, in seconds for a second", "Give a number above 0");
@@ -67,8 +65,7 @@ void check_rings(const ReplanState& state) {
             const NodeIndex from = ring[k], to = ring[(k + 1) % ring.size()];
             if (state.network().reachable(from, to)) continue;
             throw InputError(
-                "replan",
-                fmt::format("all-reduce of stage {}: no line from {} to {}", s, state.name(from), state.name(to)),
+                "replan", fmt::format("all-reduce of stage {}: {}", s, state.network().unlinked_words(from, to)),
                 "its ring closes over the nodes that are left", "Draw that link, or let the two nodes leave together");
         }
     }

@@ -19,7 +19,7 @@ void check_solvable(const Problem& problem) {
                 fmt::format("/topology/nodes/{}", n),
                 fmt::format("node {} holds {} microbatches", problem.node_ids[n], problem.memory[n]),
                 "a node must hold at least one while it works on it (TC1)",
-                "Give it more memory, make stages or microbatches smaller, or set \"memory\" to \"ignore\"");
+                "Give it more memory, make stages or microbatches smaller, or set Memory (memory) to ignore");
 }
 
 namespace {
@@ -64,8 +64,7 @@ std::string islands_text(const Problem& problem) {
 void check_reach(const Problem& problem, const PlanCandidate& candidate) {
     const auto need = [&](NodeIndex from, NodeIndex to) {
         if (from == to || problem.reachable(from, to)) return;
-        throw InputError("/topology/links",
-                         fmt::format("no line from {} to {}", problem.node_ids[from], problem.node_ids[to]),
+        throw InputError("/topology/links", problem.unlinked_words(from, to),
                          "no paths were found that avoid this pair; messages go along one link, there and back" +
                              islands_text(problem),
                          "Draw a link between them (both ways), or change placement or stage sizes");

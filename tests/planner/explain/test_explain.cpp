@@ -147,15 +147,15 @@ private Q_SLOTS:
         QCOMPARE(why.nodes.size(), std::size_t{2});
         QVERIFY((why.nodes[0] == NodeShare{1, 5.0}) && (why.nodes[1] == NodeShare{0, 3.5}));
         QCOMPARE(why.links.size(), std::size_t{1});
-        QCOMPARE(why.links[0].name, std::string("D <-> A"));
+        QCOMPARE(why.links[0].name, std::string("D ↔ A"));
         QCOMPARE(why.links[0].latency_s, 4.0);
         QVERIFY(why.chain[0].start == ChainPiece::Start::release);
         QVERIFY(why.chain.back().start == ChainPiece::Start::input);
         QVERIFY(why.chain[why.chain.size() - 3].start == ChainPiece::Start::node);
         // Latencies of 0.5 s: F1 starts on A at 2.5, B0 ends there at 6.5 and B1 at 8.5.
-        QVERIFY(near(find(why, Upgrade::Kind::link, "D <-> A")->change_s, -2));
-        QVERIFY(near(find(why, Upgrade::Kind::link_latency, "D <-> A")->change_s, -2));
-        QVERIFY(near(find(why, Upgrade::Kind::link_bandwidth, "D <-> A")->change_s, 0));
+        QVERIFY(near(find(why, Upgrade::Kind::link, "D ↔ A")->change_s, -2));
+        QVERIFY(near(find(why, Upgrade::Kind::link_latency, "D ↔ A")->change_s, -2));
+        QVERIFY(near(find(why, Upgrade::Kind::link_bandwidth, "D ↔ A")->change_s, 0));
         QVERIFY2(why.summary(examples::collision().problem).starts_with("critical node A"),
                  why.summary(examples::collision().problem).c_str());
     }
@@ -216,11 +216,11 @@ private Q_SLOTS:
         const auto why = explained(examples::all_reduce());
         QCOMPARE(why.all_reduce_s, 12.0);
         QCOMPARE(why.step_s, 0.25);
-        QCOMPARE(why.links[0].name, std::string("B <-> C"));
+        QCOMPARE(why.links[0].name, std::string("B ↔ C"));
         QCOMPARE(why.links[0].all_reduce_s, 12.0);
         QVERIFY((why.nodes[0] == NodeShare{0, 3.5}) && (why.nodes[1] == NodeShare{3, 3.0}));
         // The edge falls from 3 s to 1.5, the other two stay at 2: 4 rounds of 2 instead of 3.
-        QVERIFY(near(find(why, Upgrade::Kind::link, "B <-> C")->change_s, -4));
+        QVERIFY(near(find(why, Upgrade::Kind::link, "B ↔ C")->change_s, -4));
         QVERIFY(near(why.what_ifs.front().change_s, -4));
     }
 
