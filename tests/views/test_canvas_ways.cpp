@@ -9,8 +9,10 @@
 #include "tests/views/mouse.h"
 #include "views/document/document.h"
 #include "views/topology/edits.h"
+#include "views/topology/graphviz_layout.h"
 #include "views/topology/layouts.h"
 #include "views/topology/view.h"
+#include "views/topology/world_map.h"
 
 using namespace skippipe;
 
@@ -266,6 +268,65 @@ private Q_SLOTS:
         const auto tidy = tidy_layout(two);
         QVERIFY(tidy[0].x < tidy[2].x && nearest(tidy) >= least_distance);
         QVERIFY(nearest(stage_layout({0, 0, 1, 2, 2, 2, -1, -1})) >= least_distance);
+    }
+
+    /// A copy keeps its name as far as it is free, else the name's stem.
+    void copies_keep_the_stem_of_their_names() {
+        Experiment e = two_regions();
+        rename(e, "node-1", "london");
+        rename(e, "node-3", "t4-7");
+        const std::string text = copy_text(e, {.nodes = {"london", "node-2", "t4-7"}});
+        QCOMPARE(paste_text(e, text, {40, 40}).nodes, (std::set<std::string>{"london-2", "node-1", "t4-1"}));
+        QCOMPARE(paste_text(e, text, {40, 40}).nodes, (std::set<std::string>{"london-3", "node-3", "t4-2"}));
+        Experiment other;
+        QCOMPARE(paste_text(other, text, {}).nodes, (std::set<std::string>{"london", "node-2", "t4-7"}));
+        QVERIFY2(other.topology.nodes[0].region.empty(), "its region stayed behind");
+        Experiment regions = two_regions();
+        rename(regions, "region-1", "Iowa");
+        QCOMPARE(paste_text(regions, copy_text(regions, {.regions = {"Iowa"}}), {}).regions,
+                 std::set<std::string>{"Iowa-2"});
+    }
+
+    /// Two that Graphviz puts on one spot do not blow up the whole.
+    void places_are_moved_apart_and_no_further() {
+        std::vector<Point> places{{0, 0}, {0, 0}, {100, 0}, {130, 0}, {500, 500}};
+        move_apart(places, 70);
+        QVERIFY(nearest(places) >= 70);
+        QVERIFY(places[0].x == 0 && places[2].x == 100 && places[4].x == 500);
+        QVERIFY2(std::hypot(places[1].x, places[1].y) < 90 && std::hypot(places[3].x - 130, places[3].y) < 90,
+                 "as near as there is room");
+        // A star of twins: each pair has the same links, and so the same place.
+        Experiment e;
+        for (int i = 0; i < 40; ++i) add_node(e, {});
+        for (int i = 2; i <= 40; ++i) add_link(e, "node-1", "node-" + std::to_string(i));
+        const auto drawn = graphviz_layout(e.topology);
+        QVERIFY(nearest(drawn) >= least_distance);
+        double widest = 0;
+        for (const Point a : drawn) widest = std::max({widest, std::abs(a.x), std::abs(a.y)});
+        QVERIFY2(widest < 6'000, qPrintable(QString::number(widest)));
+    }
+
+    void no_layout_of_a_bundled_experiment_covers_a_node_data() {
+        QTest::addColumn<QString>("file");
+        const std::filesystem::path folder = SKIPPIPE_SOURCE_DIR "/resources/experiments";
+        for (const auto& file : std::filesystem::directory_iterator(folder))
+            QTest::newRow(file.path().stem().c_str()) << QString::fromStdString(file.path().string());
+    }
+    void no_layout_of_a_bundled_experiment_covers_a_node() {
+        QFETCH(QString, file);
+        const Experiment e = load_experiment(file.toStdString()).experiment;
+        std::vector<int> stages;
+        for (std::size_t i = 0; i < e.topology.nodes.size(); ++i)
+            stages.push_back(static_cast<int>(i) % (e.pipeline.stages + 1) - 1);
+        const std::pair<const char*, std::vector<Point>> layouts[] = {{"tidy", tidy_layout(e)},
+                                                                      {"circle", circle_layout(e)},
+                                                                      {"map", map_layout(e, place_on_map).places},
+                                                                      {"stage", stage_layout(stages)},
+                                                                      {"graphviz", graphviz_layout(e.topology)}};
+        for (const auto& [name, places] : layouts) {
+            QCOMPARE(places.size(), e.topology.nodes.size());
+            QVERIFY2(nearest(places) >= least_distance, qPrintable(QString("%1: %2").arg(name).arg(nearest(places))));
+        }
     }
 
     void no_bundled_experiment_hides_a_node() {

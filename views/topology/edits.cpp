@@ -16,6 +16,11 @@ bool is_taken(const Experiment& e, const std::string& id) {
            std::any_of(e.topology.regions.begin(), e.topology.regions.end(), same);
 }
 
+bool is_region(const Experiment& e, const std::string& id) {
+    return std::any_of(e.topology.regions.begin(), e.topology.regions.end(),
+                       [&](const Region& region) { return region.id == id; });
+}
+
 /// The rows and columns of the hop matrix follow the nodes: without one of them it no longer fits.
 void drop_from_matrix(Topology& t, std::size_t index) {
     if (index >= t.hop_matrix_s.size()) return;
@@ -30,6 +35,22 @@ std::string free_id(const Experiment& experiment, const std::string& stem) {
     for (int n = 1;; ++n)
         if (const std::string id = stem + "-" + std::to_string(n); !is_taken(experiment, id)) return id;
 }
+
+namespace {
+
+/// The same name where it is free; else with the first free number: "london-2" beside "london".
+std::string id_of_copy(const Experiment& experiment, const std::string& id) {
+    if (id.empty()) return free_id(experiment, "node");
+    if (!is_taken(experiment, id)) return id;
+    const auto dash = id.rfind('-');
+    const bool numbered = dash != std::string::npos && dash > 0 && dash + 1 < id.size() &&
+                          id.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+    const std::string stem = numbered ? id.substr(0, dash) : id;
+    for (int n = is_taken(experiment, stem) ? 2 : 1;; ++n)
+        if (std::string name = stem + "-" + std::to_string(n); !is_taken(experiment, name)) return name;
+}
+
+}  // namespace
 
 std::string add_node(Experiment& experiment, Point at, const std::string& region) {
     Node node;
@@ -144,14 +165,17 @@ Selection paste_text(Experiment& experiment, std::string_view text, Point offset
     Selection added;
     std::map<std::string, std::string> names;
     for (Region region : part.regions) {
-        names[region.id] = free_id(experiment, "region");
+        names[region.id] = id_of_copy(experiment, region.id);
         region = {names[region.id], region.x + offset.x, region.y + offset.y};
         experiment.topology.regions.push_back(region);
         added.regions.insert(region.id);
     }
     for (Node node : part.nodes) {
-        node.id = names[node.id] = free_id(experiment, "node");
-        if (const auto region = names.find(node.region); region != names.end()) node.region = region->second;
+        node.id = names[node.id] = id_of_copy(experiment, node.id);
+        if (const auto region = names.find(node.region); region != names.end())
+            node.region = region->second;
+        else if (!is_region(experiment, node.region))
+            node.region.clear();  // it stays behind in the other document
         node.x += offset.x;
         node.y += offset.y;
         experiment.topology.nodes.push_back(node);

@@ -29,8 +29,8 @@ void rename(Experiment& experiment, const std::string& from, const std::string& 
 void move_nodes(Experiment& experiment, const std::vector<std::pair<std::string, Point>>& places);
 /// Selected nodes and regions, with the links between them, as JSON text.
 std::string copy_text(const Experiment& experiment, const Selection& selection);
-/// Adds what `copy_text` gave, under new names, moved by `offset`; returns what was added. Empty where the text is
-/// something else.
+/// Adds what `copy_text` gave, moved by `offset`, under names that are free: "london-2" where there is a "london".
+/// Returns what was added. Empty where the text is something else.
 Selection paste_text(Experiment& experiment, std::string_view text, Point offset);
 
 /// Whether a link leads from one to the other.

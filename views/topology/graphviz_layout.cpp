@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t most_for_neato = 80;  ///< its stress takes time with the square of the nodes
 constexpr double region_length = 0.4, most_length = 4;
+constexpr double apart = 1.2;        ///< times the least distance, which rounding takes nothing of
+constexpr double most_blown_up = 3;  ///< by two that are nearer to each other than others are
 
 /// Graphviz' interface takes texts that it does not change as char*.
 char* text(const char* constant) {
@@ -58,13 +60,25 @@ private:
     Agraph_t* graph_;
 };
 
-double nearest_two(std::vector<Point> places) {
-    std::sort(places.begin(), places.end(), [](Point a, Point b) { return a.x < b.x; });
-    double least = std::numeric_limits<double>::infinity();
+/// From each place to its nearest other, in rising order.
+std::vector<double> nearest_distances(const std::vector<Point>& places) {
+    std::vector<double> nearest(places.size(), std::numeric_limits<double>::infinity());
     for (std::size_t i = 0; i < places.size(); ++i)
-        for (std::size_t j = i + 1; j < places.size() && places[j].x - places[i].x < least; ++j)
-            least = std::min(least, std::hypot(places[i].x - places[j].x, places[i].y - places[j].y));
-    return least;
+        for (std::size_t j = 0; j < i; ++j) {
+            const double apart = std::hypot(places[i].x - places[j].x, places[i].y - places[j].y);
+            nearest[i] = std::min(nearest[i], apart), nearest[j] = std::min(nearest[j], apart);
+        }
+    std::sort(nearest.begin(), nearest.end());
+    return nearest;
+}
+
+/// So that nothing lies on anything else, whatever Graphviz' units. Two that it puts on one spot do not blow up all
+/// the others: they are moved apart afterwards.
+double scale_of(const std::vector<Point>& places) {
+    if (places.size() < 2) return 1;
+    const auto nearest = nearest_distances(places);
+    const double usual = nearest[nearest.size() / 2], least = std::max(nearest.front(), usual / most_blown_up);
+    return least > 0 ? apart * least_distance / least : 1;
 }
 
 }  // namespace
@@ -84,9 +98,10 @@ std::vector<Point> graphviz_layout(const Topology& t) {
         if (from != ends.end() && to != ends.end()) graph.edge(from->second, to->second, length_of(link.latency_s));
     }
     auto places = graph.lay_out(vertices);
-    // Whatever its units: nothing lies on anything else.
-    const double scale = places.size() < 2 ? 1 : 1.2 * least_distance / std::max(nearest_two(places), 1e-3);
-    for (auto& place : places) place = {std::round(scale * place.x), std::round(scale * place.y)};
+    const double scale = scale_of(places);
+    for (auto& place : places) place = {scale * place.x, scale * place.y};
+    move_apart(places, apart * least_distance);
+    for (auto& place : places) place = {std::round(place.x), std::round(place.y)};
     return places;
 }
 

@@ -220,6 +220,31 @@ void keep_places(Experiment& experiment) {
         experiment.topology.nodes[i].x = places[i].x, experiment.topology.nodes[i].y = places[i].y;
 }
 
+void move_apart(std::vector<Point>& places, double least) {
+    constexpr double step = 8;
+    constexpr int directions = 24;
+    std::vector<Point> taken;
+    std::vector<std::size_t> movers;
+    const auto is_taken = [&](Point at) {
+        return std::any_of(taken.begin(), taken.end(),
+                           [&](Point other) { return std::hypot(other.x - at.x, other.y - at.y) < least; });
+    };
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        if (is_taken(places[i]))
+            movers.push_back(i);
+        else
+            taken.push_back(places[i]);
+    }
+    for (const std::size_t mover : movers) {
+        const Point wanted = places[mover];
+        for (int i = 0; is_taken(places[mover]); ++i) {
+            const double away = step * (1 + i / directions), angle = 2 * std::numbers::pi * i / directions;
+            places[mover] = {wanted.x + away * std::cos(angle), wanted.y + away * std::sin(angle)};
+        }
+        taken.push_back(places[mover]);
+    }
+}
+
 void align(std::vector<Point>& places, Align to) {
     if (places.empty()) return;
     const bool across = to == Align::left || to == Align::centre || to == Align::right;

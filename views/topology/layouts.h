@@ -39,6 +39,9 @@ struct MapLayout {
 MapLayout map_layout(const Experiment& experiment,
                      const std::function<std::optional<Point>(const std::string&)>& place_of);
 
+/// Moves places that are nearer than `least` to one before them to the nearest spot that is not; the others stay.
+void move_apart(std::vector<Point>& places, double least);
+
 enum class Align { left, centre, right, top, middle, bottom };
 /// The same places in one line.
 void align(std::vector<Point>& places, Align to);
