@@ -423,7 +423,25 @@ void first_answer() {
           "15 ms are waited for the next edit", edits);
 }
 
+/// What an edit of a large network takes of the window's thread, planning beside it left out.
+void window_edits() {
+    const QTemporaryDir folder;
+    PlannerRegistry planners;
+    register_planners(planners);
+    MainWindow window(planners, folder.filePath("record.sqlite").toStdString());
+    window.resize(1280, 800);
+    window.show();
+    Experiment e = large_experiment(500, 2'000);
+    e.pipeline.plan_steps = 1;
+    window.document().start_new(e);
+    run_events(500);
+    print_frames("an edit of 500 nodes and 2000 links in the whole window", 33, [&](int i) {
+        window.document().edit("edit", [&](Experiment& x) { x.topology.links[7].latency_s = 0.01 + 1e-4 * i; });
+    });
+}
+
 void canvases() {
+    window_edits();
     canvas_frames(200, 800, false, 8);
     canvas_frames(500, 2'000, false, 16.7);
     canvas_frames(500, 2'000, true, 16.7);

@@ -13,6 +13,7 @@
 #include "core/experiment/io.h"
 #include "core/experiment/validate.h"
 #include "plugins/planners/all.h"
+#include "tests/views/window_experiments.h"
 #include "views/theme/theme.h"
 #include "views/topology/devices.h"
 #include "views/topology/edits.h"
@@ -59,6 +60,11 @@ class TestDesignWays : public QObject {
         made->resize(1280, 800);
         made->show();
         return made;
+    }
+
+    static MatrixPanel& see_matrix(MainWindow& w) {
+        see_tab(w.design_page().matrix());
+        return w.design_page().matrix();
     }
 
 private Q_SLOTS:
@@ -202,7 +208,7 @@ private Q_SLOTS:
         auto w = window();
         const Experiment e = six_in_two_regions();
         w->document().start_new(e);
-        auto& panel = w->design_page().matrix();
+        auto& panel = see_matrix(*w);
         auto& model = panel.model();
         QCOMPARE(model.rowCount(), 2);  // regions are what is linked
         QString told;
@@ -236,7 +242,7 @@ private Q_SLOTS:
     void the_matrix_has_uplinks_and_downlinks() {
         auto w = window();
         w->document().start_new(six_in_two_regions());
-        auto& panel = w->design_page().matrix();
+        auto& panel = see_matrix(*w);
         auto& model = panel.model();
         auto* shows = panel.findChild<QComboBox*>("matrix_shows");
         shows->setCurrentIndex(shows->findText("Uplink and downlink"));
@@ -269,7 +275,7 @@ private Q_SLOTS:
     void a_mistaken_unit_stands_out() {
         auto w = window();
         w->open_template("authors-20");
-        auto& model = w->design_page().matrix().model();
+        auto& model = see_matrix(*w).model();
         QCOMPARE(model.shows(), MatrixShows::hop);
         QVERIFY2(!model.outliers().empty() && model.outliers().size() <= 8,
                  qPrintable(QString::number(model.outliers().size())));
@@ -284,8 +290,6 @@ private Q_SLOTS:
                      (std::set<std::string>{"London", "NL"}));
         QVERIFY(w->design_page().matrix().words().text().contains("far from all others"));
         const QModelIndex far = model.outliers().front();
-        w->show();
-        w->design_page().findChild<QTabWidget*>()->setCurrentWidget(&w->design_page().matrix());
         auto& table = w->design_page().matrix().table();
         table.scrollTo(far);
         const QImage seen = table.viewport()->grab().toImage();
@@ -357,6 +361,129 @@ private Q_SLOTS:
         QCOMPARE(questions[0].values.size(), std::size_t{5});
     }
 
+    /// A row a quantity: asked at values around the present one, which is put in and takes effect.
+    void what_can_be_asked_data() {
+        QTest::addColumn<QString>("words");
+        QTest::addColumn<int>("selected");
+        QTest::addColumn<double>("now");
+        QTest::newRow("skip ratio") << "Skip ratio" << 0 << 0.0;
+        QTest::newRow("speed") << "Seconds a sample and block of node-1" << 1 << Node{}.seconds_per_sample_per_block;
+        QTest::newRow("memory") << "Microbatches in memory of node-1" << 1 << 3.0;
+        QTest::newRow("uplink") << "Uplink of node-1" << 1 << 5e6;
+        QTest::newRow("downlink without a limit") << "Downlink of node-1" << 1 << 0.0;
+        QTest::newRow("bandwidth") << "Bandwidth of region-1 ↔ region-2" << 2 << 1.25e8;
+        QTest::newRow("latency") << "Latency of region-1 ↔ region-2" << 2 << 0.05;
+        QTest::newRow("bandwidth inside") << "Bandwidth inside region-1" << 3 << WithinRegion{}.bandwidth_bytes_per_s;
+        QTest::newRow("latency inside") << "Latency inside region-1" << 3 << 0.002;
+    }
+    void what_can_be_asked() {
+        QFETCH(QString, words);
+        QFETCH(int, selected);
+        QFETCH(double, now);
+        Experiment e = six_in_two_regions();
+        e.topology.nodes[0].up_bytes_per_s = 5e6;
+        e.topology.within_region.latency_s = 0.002;
+        const Selection selections[] = {
+            {}, {.nodes = {"node-1"}}, {.links = {{"region-1", "region-2"}}}, {.regions = {"region-1"}}};
+        const auto all = what_if_questions(e, selections[selected]);
+        const auto question =
+            std::find_if(all.begin(), all.end(), [&](const WhatIfQuestion& q) { return q.words == words; });
+        QVERIFY(question != all.end());
+        QCOMPARE(question->now, now);
+        QVERIFY(std::is_sorted(question->values.begin(), question->values.end()) && question->values.size() >= 2);
+        const bool has_now = std::count(question->values.begin(), question->values.end(), now) == 1;
+        QCOMPARE(has_now, now > 0 || words == "Skip ratio");
+        for (const double value : question->values) {
+            Experiment other = e;
+            question->set(other, value);
+            QVERIFY2(first_error(validate(other)) == nullptr, qPrintable(QString::number(value)));
+            if (value == question->values.back()) QVERIFY(experiment_hash(other) != experiment_hash(e));
+        }
+    }
+
+    /// Of many microbatches not each number is asked; what the plan's blocks let a node hold is now.
+    void much_memory_is_asked_about_too() {
+        Experiment e = six_in_two_regions();
+        e.pipeline.microbatches = 100;
+        e.topology.nodes[0].memory_microbatches = 40;
+        const auto memory = [&](const HeldMicrobatches& held) {
+            for (const auto& question : what_if_questions(e, {.nodes = {"node-1"}}, held))
+                if (question.words.startsWith("Microbatches in memory")) return question;
+            return WhatIfQuestion{};
+        };
+        const auto far = memory({});
+        QCOMPARE(far.now, 40.0);
+        QVERIFY(far.values.size() < 20 && far.values.front() == 1 && far.values.back() == 80 &&
+                std::count(far.values.begin(), far.values.end(), 40.0) == 1);
+        QCOMPARE(memory({{"node-1", 7}}).now, 7.0);
+        QCOMPARE(memory({{"node-1", 7}}).values.size(), std::size_t{11});
+        e.topology.nodes[0].memory_microbatches = 500;
+        QCOMPARE(memory({}).now, 100.0);  // no more than there are
+    }
+
+    void time_stands_against_price() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.prices.node_hour = 2;
+        e.prices.gigabyte = 1;
+        w->document().start_new(e);
+        auto& page = w->design_page().planners();
+        w->design_page().bottom().setCurrentWidget(&page);
+        QVERIFY2(!page.plot().isVisible(), "nothing was planned");
+        QTest::mouseClick(&page.button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), design_patience_ms);
+        QVERIFY(page.plot().isVisible());
+        const auto& plans = page.plot().plans();
+        QVERIFY(plans.size() >= 3 && plans.front().is_front);
+        for (const auto& a : plans) {
+            const bool is_beaten = std::any_of(plans.begin(), plans.end(), [&](const PricedPlan& b) {
+                return b.iteration_s <= a.iteration_s && b.price <= a.price &&
+                       (b.iteration_s < a.iteration_s || b.price < a.price);
+            });
+            QVERIFY2(a.is_front != is_beaten, qPrintable(a.name));
+            QVERIFY(page.plot().rect().contains(page.plot().place(a).toPoint()));
+        }
+        const PricedPlan last = plans.back();
+        QTest::mouseClick(&page.plot(), Qt::LeftButton, {}, page.plot().place(last).toPoint());
+        QVERIFY(page.table().item(last.row, 0)->text().contains("in use") ||
+                page.plot().place(plans[plans.size() - 2]).toPoint() == page.plot().place(last).toPoint());
+        QVERIFY(page.plot().grab().toImage().pixelColor(page.plot().place(plans.front()).toPoint()) == theme().accent);
+    }
+
+    /// The plan before is gone on from where the nodes that it uses are still there, by their names.
+    void a_plan_is_carried_over_to_other_nodes() {
+        Experiment e = six_in_two_regions();
+        const auto before = make_plan(e, *planners_.find("skippipe"), request_for(e));
+        QVERIFY(before->has_plan);
+        e.pipeline.planner = "skippipe";
+        Experiment more = e;
+        add_node(more, {900, 0}, "region-2");
+        std::rotate(more.topology.nodes.begin(), more.topology.nodes.end() - 1, more.topology.nodes.end());
+        const auto carried = carry_over(more, *before);
+        QVERIFY2(carried != nullptr, "one node more, and all others stand elsewhere in the list");
+        QCOMPARE(carried->problem.node_ids[carried->plan.stages[0][0]],
+                 before->problem.node_ids[before->plan.stages[0][0]]);
+        Experiment renamed = e;
+        rename(renamed, "node-2", "berlin");
+        const auto same = carry_over(renamed, *before);
+        QVERIFY(same != nullptr && same->score.iteration_seconds == before->score.iteration_seconds);
+        Experiment fewer = e;
+        remove_selected(fewer, {.nodes = {before->problem.node_ids[before->plan.stages[1][0]]}});
+        QVERIFY2(carry_over(fewer, *before) == nullptr, "it used that one");
+
+        auto w = window();
+        w->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, design_patience_ms);
+        w->document().edit("more", [](Experiment& x) { add_node(x, {900, 0}, "region-2"); });
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, design_patience_ms);
+        QVERIFY(w->plans().previous_iteration_s() > 0);
+        const auto& plan = w->plans().ready()->plan;
+        const auto used = w->plans().ready()->problem.node_ids[plan.stages[1][0]];
+        w->document().edit("fewer", [&](Experiment& x) { remove_selected(x, {.nodes = {used}}); });
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, design_patience_ms);
+        QVERIFY2(w->plans().previous_iteration_s() == 0, "nothing that the new plan could be held against");
+    }
+
     void an_action_and_a_node_are_found_by_words() {
         auto w = window();
         w->document().start_new(six_in_two_regions());
@@ -408,9 +535,8 @@ private Q_SLOTS:
                 if (b->text() == words && !b->isHidden()) return b;
             return nullptr;
         };
-        auto* stages = button("Use 6 stages");
-        QVERIFY(stages != nullptr);
-        stages->click();
+        QTRY_VERIFY(button("Use 6 stages") != nullptr && button("Use 6 stages")->isEnabled());
+        button("Use 6 stages")->click();
         QCOMPARE(w->document().experiment().pipeline.stages, 6);
         QVERIFY(first_error(w->document().faults()) == nullptr);
 
@@ -440,9 +566,21 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), design_patience_ms);
         QVERIFY(!w->plans().outcome()->has_plan);
         QVERIFY2(timeline.data() != nullptr && !timeline.isEnabled(), "pale");
+        auto& canvas = w->design_page().canvas();
+        auto& lanes = w->design_page().stages().view();
+        const auto* node = canvas.scene_model().node("node-1");
+        QVERIFY2(node->pale && node->stage >= 0, "so are the stages on the canvas");
+        QVERIFY(canvas.scene_model().tip_for(canvas.scene_model().node("node-1")).contains("in the plan before"));
+        QVERIFY(lanes.lanes().size() == 3 && !lanes.isEnabled());
+        const auto colour = [&] {
+            const QImage seen = canvas.viewport()->grab().toImage();
+            return seen.pixelColor(canvas.mapFromScene(node->pos() + QPointF(-12, 8)));
+        };
+        QTRY_VERIFY(contrast(colour(), theme().stage(node->stage)) > 1.2);
         QVERIFY(w->design_page().figures().toolTip().contains("the plan before"));
         w->document().undo_stack().undo();
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr && timeline.isEnabled(), design_patience_ms);
+        QVERIFY(!canvas.scene_model().node("node-1")->pale && lanes.isEnabled());
         w->document().start_new({});
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), design_patience_ms);
         QVERIFY2(timeline.data() == nullptr, "another document's plan is none of this one's");

@@ -60,6 +60,8 @@ private Q_SLOTS:
         selection.select({.links = {{"node-1", "berlin"}}});
         auto* latency = inspector.widget()->findChild<QLineEdit*>("latency_s");
         QVERIFY(latency != nullptr);
+        const auto* rate = inspector.widget()->findChild<QLabel*>("bandwidth_words");
+        QVERIFY(rate != nullptr && rate->text() == QString("1.00\u2009Gbit/s"));
         type(latency, "0.25");
         QCOMPARE(document.experiment().topology.links[0].latency_s, 0.25);
         document.edit("Elsewhere", [](Experiment& changed) { changed.topology.links[0].latency_s = 0.5; });

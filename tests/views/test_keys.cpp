@@ -85,7 +85,7 @@ private Q_SLOTS:
             choose(QKeySequence(Qt::Key_T));
             QCOMPARE(table.item(row, 2)->text(), QKeySequence(Qt::Key_T).toString(QKeySequence::NativeText));
             QCOMPARE(action_of(window.design_page().canvas(), "Tidy up")->shortcut(), QKeySequence(Qt::Key_T));
-            const int fixed = row_of(table, "Whole run");
+            const int fixed = row_of(table, "Sums of an area");
             QVERIFY2(fixed >= 0 && !(table.item(fixed, 2)->flags() & Qt::ItemIsEditable), "a view's own");
             sheet->close();
         }

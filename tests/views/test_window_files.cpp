@@ -151,6 +151,29 @@ private Q_SLOTS:
         QCOMPARE(window.document().experiment().failures.front().target, std::string("node-2"));
         QVERIFY2(window.design_page().isVisible(), "what was added is in sight");
 
+        // A table is what its head row says; networks of other programs come in as well.
+        const QUrl links = write("links.csv", "from,to,latency_s\nnode-1,node-2,0.25\n"),
+                   tabs = write("links.tsv", "From\tTo\tlatency_ms\nnode-1\tnode-3\t125\n"),
+                   graph = write("more.graphml",
+                                 "<graphml><graph edgedefault=\"undirected\"><node id=\"osaka\"/>"
+                                 "<node id=\"node-1\"/><edge source=\"osaka\" target=\"node-1\"/>"
+                                 "</graph></graphml>"),
+                   odd = write("odd.csv", "a,b\n1,2\n");
+        const auto latency_s = [&](const std::string& to) {
+            for (const auto& link : window.document().experiment().topology.links)
+                if (link.from == "node-1" && link.to == to) return link.latency_s;
+            return -1.0;
+        };
+        QVERIFY(drop({links}));
+        QTRY_COMPARE(latency_s("node-2"), 0.25);
+        QVERIFY(drop({tabs}));
+        QTRY_COMPARE(latency_s("node-3"), 0.125);
+        QVERIFY(drop({graph}));
+        QTRY_COMPARE(window.document().experiment().topology.nodes.back().id, std::string("osaka"));
+        QVERIFY(drop({odd}));
+        QTRY_VERIFY2(window.banner().text().contains("from,to,latency_s"), qPrintable(window.banner().text()));
+        QCOMPARE(window.document().experiment().failures.size(), std::size_t{1});
+
         const auto answer = [](QMessageBox::StandardButton button) {
             auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
             if (box == nullptr) return false;

@@ -64,6 +64,52 @@ private Q_SLOTS:
         QDBusConnection::disconnectFromPeer("notes");
     }
 
+    /// Unsaved work is safe before anything is started of it, not a moment later.
+    void work_is_kept_before_a_launch() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        Experiment e = three_linked_nodes();
+        e.execution.compute = Compute::cost;
+        window.document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        window.document().edit("rename", [](Experiment& x) { x.name = "unsaved"; });
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        const auto files = [&](const char* in) { return QDir(folder.filePath(in)).entryList({"*.json"}, QDir::Files); };
+        for (const auto& old : files("recovery")) QFile::remove(folder.filePath("recovery/" + old));
+        window.document().edit("rename", [](Experiment& x) { x.name = "unsaved still"; });
+        window.launch();
+        QTRY_VERIFY_WITH_TIMEOUT(!files("launched").isEmpty(), patient_ms);
+        QCOMPARE(files("recovery").size(), 1);
+        QFile kept(folder.filePath("recovery/" + files("recovery").front()));
+        QVERIFY(kept.open(QIODevice::ReadOnly) && kept.readAll().contains("unsaved still"));
+        QTRY_VERIFY_WITH_TIMEOUT(window.why_not_launch().isEmpty(), patient_ms);  // it is over
+    }
+
+    /// W7: what computes nothing is called a simulation.
+    void the_status_tells_a_simulation() {
+        RunInfo run;
+        run.id = 3, run.planner = "gpipe", run.iterations = 4;
+        QCOMPARE(run_words(run, true), QString("Simulation 3, gpipe: iteration 0 of 4"));
+        QCOMPARE(run_words(run), QString("Run 3, gpipe: iteration 0 of 4"));
+    }
+
+    /// W1: what the command line refuses is said in its words, not as the JSON that is for programs.
+    void a_run_that_cannot_start_says_why() {
+        if (!worker_is_built()) QSKIP("skippipe and its worker are not built");
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        Experiment e = three_linked_nodes();
+        e.data.source = DataSource::text;
+        e.data.path = "/nowhere/at/all.txt";
+        window.document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        window.launch();
+        QTRY_VERIFY_WITH_TIMEOUT(window.banner().text().contains("did not start"), patient_ms);
+        QVERIFY2(window.banner().text().contains("/nowhere/at/all.txt") && !window.banner().text().contains('{'),
+                 qPrintable(window.banner().text()));
+        QVERIFY2(window.why_not_launch().isEmpty(), "nothing is being started any more");
+    }
+
     /// What was chosen is kept, and given to every run that is launched.
     void runs_stop_by_themselves_as_chosen() {
         QTemporaryDir folder;

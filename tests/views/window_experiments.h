@@ -4,6 +4,7 @@
 #include <string>
 
 #include <QFile>
+#include <QTabWidget>
 #include <QtTest>
 
 #include "core/experiment/document.h"
@@ -29,6 +30,14 @@ inline void draw_link(TopologyView& canvas, const std::string& from, const std::
     QTest::mousePress(canvas.viewport(), Qt::LeftButton, {}, a);
     QTest::mouseMove(canvas.viewport(), b);
     QTest::mouseRelease(canvas.viewport(), Qt::LeftButton, {}, b);
+}
+
+/// Brings a page of some tabs to the front.
+inline QTabWidget& see_tab(QWidget& page) {
+    QWidget* tabs = page.parentWidget();
+    while (qobject_cast<QTabWidget*>(tabs) == nullptr) tabs = tabs->parentWidget();
+    static_cast<QTabWidget*>(tabs)->setCurrentWidget(&page);
+    return *static_cast<QTabWidget*>(tabs);
 }
 
 /// Small enough to train in seconds.

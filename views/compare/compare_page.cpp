@@ -77,6 +77,7 @@ ComparePage::ComparePage(RunFeed& feed, const Document& document, const PlannerR
 
     auto* scroll = new QScrollArea;
     scroll->setWidgetResizable(true);
+    scroll->setAccessibleName(tr("Timelines of the runs"));
     stack_rows_->setContentsMargins(0, 0, 0, 0);
     stack_rows_->setSpacing(0);
     scroll->setWidget(stack_);

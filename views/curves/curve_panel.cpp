@@ -57,6 +57,7 @@ CurvePanel::CurvePanel(QWidget* parent)
     column->addWidget(empty_, 1);
     grid_->setContentsMargins(0, 0, 0, 0);
     grid_->setSpacing(0);
+    scroll_->setAccessibleName(tr("Charts"));
     scroll_->setWidget(grid_widget_);
     scroll_->setWidgetResizable(true);
     scroll_->setFrameShape(QFrame::NoFrame);

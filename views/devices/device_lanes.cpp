@@ -81,6 +81,7 @@ DeviceLanes::DeviceLanes(Document& document, SelectionModel& selection, GpuSourc
     auto* scroll = new QScrollArea;
     scroll->setWidget(view_);
     scroll->setWidgetResizable(true);
+    scroll->setFocusPolicy(Qt::NoFocus);  // the lanes have the keys
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* column = seamless_column(this);

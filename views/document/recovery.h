@@ -24,9 +24,9 @@ struct FoundWork {
     Experiment experiment;
 };
 
-/// Keeps unsaved work in a file of its own (never the user's), a moment after each edit, and removes it when the
-/// document is saved or `discard` is called: a window that closes as wished does. Whatever else ends the window leaves
-/// the work to be found. `files` does what touches the disk.
+/// Keeps unsaved work in a file of its own (never the user's), a moment after each edit and before each launch,
+/// and removes it when the document is saved or `discard` is called: a window that closes as wished does. Whatever else
+/// ends the window leaves the work to be found. `files` does what touches the disk.
 class DocumentRecovery : public QObject {
     Q_OBJECT
 public:

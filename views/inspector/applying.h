@@ -6,15 +6,24 @@
 
 #include <QString>
 
+#include "core/base/fault.h"
 #include "core/experiment/document.h"
 
 namespace skippipe {
 
-/// What decides which fields apply: with another value other rows are shown.
-QString applying_key(const Experiment& e);
-/// Fields without a meaning for the values beside them, by their keys.
-std::set<std::string> hidden_data_fields(const Experiment& e);
-std::set<std::string> hidden_node_fields(const Experiment& e);
+/// A part of the experiment that has a form.
+enum class FormPart { pipeline, constraints, training, data, costs, recovery, execution, node };
+
+/// Fields of that part without a meaning for the values beside them, by their keys. One that a fault speaks of stays,
+/// to be corrected.
+std::set<std::string> hidden_fields(FormPart part, const Experiment& e, const Faults& faults);
+/// Whether nodes of one region pass the common switch: there are regions, and no matrix of hops replaces it.
+bool has_switch(const Experiment& e);
+/// What decides which rows are shown: with another value the form is built anew.
+QString applying_key(const Experiment& e, const Faults& faults);
+
+/// What a rule for planners means as it is set, in a sentence, by the key of its field; empty: it has none.
+QString constraint_words(const std::string& key, const Experiment& e);
 /// What a node's memory has to hold, and how many microbatches it does; of an experiment without errors.
 QString memory_words(const Experiment& e, const Node& node);
 

@@ -25,6 +25,11 @@ QString without_unit(QString key) {
     return key;
 }
 
+/// "Samples per microbatch" needs no "samples" after it.
+bool says_unit(const QString& label, const QString& unit) {
+    return unit.size() > 2 ? label.contains(unit, Qt::CaseInsensitive) : label.endsWith(unit, Qt::CaseInsensitive);
+}
+
 void mark(QWidget* editor, bool faulty) {
     editor->setProperty("faulty", faulty);
     editor->style()->unpolish(editor);
@@ -50,6 +55,9 @@ QString label_of(const char* key) {
         {"microbatch_samples", "Samples per microbatch"},
         {"microbatch_sizes", "Samples, microbatch by microbatch"},
         {"memory_microbatches", "Microbatches in memory"},
+        {"memory_bytes", "Memory"},
+        {"up_bytes_per_s", "Uplink"},
+        {"down_bytes_per_s", "Downlink"},
         {"seeds", "Number of seeds"},
         {"at_s", "Network time"},
         {"at_iteration", "Iteration, from 0"},
@@ -72,7 +80,7 @@ FormRows::FormRows(QWidget* parent) : QWidget(parent), rows_(new QFormLayout(thi
 
 QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     QString text = label_of(key);
-    if (*info.unit != 0 && !text.endsWith(QString::fromUtf8(info.unit), Qt::CaseInsensitive))
+    if (const auto unit = QString::fromUtf8(info.unit); !unit.isEmpty() && !says_unit(text, unit))
         text += QStringLiteral(" <span style='color:%1'>%2</span>")
                     .arg(theme().text_2.name(), QString::fromUtf8(info.unit));
     auto* label = new QLabel(text);
@@ -80,10 +88,10 @@ QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     label->setMinimumHeight(size::row);
     label->setFixedWidth(128);
     label->setWordWrap(true);
-    label->setWordWrap(true);
     label->setBuddy(editor);
     editor->setAccessibleName(label_of(key));
     editor->setAccessibleDescription(QString::fromUtf8(info.doc));
+    editor->setProperty(help_property, tip_of(info));
     editor->setObjectName(QString::fromUtf8(key));
     return label;
 }
@@ -105,6 +113,7 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
         editor = box;
         connect(box, &QComboBox::activated, this, [line] { Q_EMIT line->editingFinished(); });
     }
+    line->setAccessibleName(label_of(key));
     // The index first: while it is another's, the box puts that one's text back at times.
     if (auto* box = qobject_cast<QComboBox*>(editor)) box->setCurrentIndex(box->findText(value));
     line->setText(value);

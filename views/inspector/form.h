@@ -42,6 +42,8 @@ public:
     void show_mixed(const char* key);
     /// Words under the row of that field, or under all rows.
     void add_note(QWidget* note, const std::string& below = {});
+    /// Property of an editor: what its field means and may be, in words.
+    static constexpr const char* help_property = "help";
     /// The editor of a field; null where it has none.
     QWidget* editor(const std::string& key) const;
 

@@ -44,7 +44,19 @@ QStringList region_names(const Experiment& e) {
 
 Inspector::Inspector(Document& document, SelectionModel& selection, FailureEditor& failures,
                      const PlannerRegistry& planners, QWidget* parent)
-    : QScrollArea(parent), document_(document), selection_(selection), failures_(failures), planners_(planners) {
+    : QScrollArea(parent),
+      document_(document),
+      selection_(selection),
+      failures_(failures),
+      planners_(planners),
+      help_(new QLabel(this)) {
+    help_->setObjectName("field_help");
+    help_->setProperty("role", "small");
+    help_->setWordWrap(true);
+    help_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    help_->setContentsMargins(size::wide_gap, size::gap, size::wide_gap, size::gap);
+    help_->hide();
+    connect(qApp, &QApplication::focusChanged, this, [this](const QWidget*, const QWidget* now) { show_help(now); });
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFrameShape(QFrame::NoFrame);
@@ -52,6 +64,10 @@ Inspector::Inspector(Document& document, SelectionModel& selection, FailureEdito
     connect(&selection, &SelectionModel::changed, this, &Inspector::follow);
     connect(&document, &Document::changed, this, &Inspector::follow);
     rebuild();
+}
+
+Inspector::~Inspector() {
+    disconnect(qApp, nullptr, this, nullptr);  // fields that go lose the keys
 }
 
 QString Inspector::key_of_selection() const {
@@ -65,7 +81,7 @@ QString Inspector::key_of_selection() const {
     }
     const auto things = s.nodes.size() + s.links.size() + s.regions.size();
     QString key = things == 0 ? QStringLiteral("experiment/%1").arg(document_.experiment().failures.size()) +
-                                    applying_key(document_.experiment())
+                                    applying_key(document_.experiment(), document_.faults())
                   : things > 1 ? QStringLiteral("many")
                                : QString{};
     if (things > 1) {
@@ -74,6 +90,7 @@ QString Inspector::key_of_selection() const {
         for (const auto& link : s.links) key += "/l:" + QString::fromStdString(link.from + "->" + link.to);
     }
     if (things == 1 && !s.nodes.empty()) key = "node/" + QString::fromStdString(*s.nodes.begin());
+    if (!s.nodes.empty()) key += '/' + applying_key(document_.experiment(), document_.faults());
     if (things == 1 && !s.regions.empty()) key = "region/" + QString::fromStdString(*s.regions.begin());
     if (things == 1 && !s.links.empty())
         key = "link/" + QString::fromStdString(s.links.begin()->from + "->" + s.links.begin()->to);
@@ -123,6 +140,41 @@ void Inspector::rebuild() {
         if (auto* again = content->findChild<QWidget*>(field)) again->setFocus();
 }
 
+std::set<std::string> Inspector::hidden(FormPart part, std::set<std::string> besides) const {
+    besides.merge(hidden_fields(part, document_.experiment(), document_.faults()));
+    return besides;
+}
+
+void Inspector::show_stages(std::map<std::string, ServedStage> stages) {
+    if (stages == stages_) return;
+    stages_ = std::move(stages);
+    Q_EMIT stages_shown();
+}
+
+/// Of a field alone: what else has the keys speaks for itself.
+void Inspector::show_help(const QWidget* focused) {
+    const bool is_ours = focused != nullptr && widget() != nullptr && widget()->isAncestorOf(focused);
+    QString words;
+    for (const QWidget* at = focused; is_ours && at != widget() && words.isEmpty(); at = at->parentWidget())
+        words = at->property(FormRows::help_property).toString();
+    help_->setText(words);
+    place_help();
+    if (!words.isEmpty()) ensureWidgetVisible(const_cast<QWidget*>(focused), 0, size::gap);
+}
+
+void Inspector::place_help() {
+    const bool has = !help_->text().isEmpty();
+    const int high = has ? help_->heightForWidth(width()) : 0;
+    setViewportMargins(0, 0, 0, high);
+    help_->setGeometry(0, height() - high, width(), high);
+    help_->setVisible(has);
+}
+
+void Inspector::resizeEvent(QResizeEvent* event) {
+    QScrollArea::resizeEvent(event);
+    place_help();
+}
+
 void Inspector::enter() {
     if (auto* first = widget()->findChild<QComboBox*>()) return first->setFocus();
     if (auto* first = widget()->findChild<QLineEdit*>()) first->setFocus();
@@ -154,17 +206,8 @@ void Inspector::show_node(const std::string& id) {
     auto* form =
         new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
                        [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
-                       hidden_node_fields(document_.experiment()), {{"region", region_names}});
-    auto* words = words_label({}, "small");
-    words->setObjectName("memory_words");
-    const auto say = [this, id, words] {
-        const Experiment& e = document_.experiment();
-        const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
-        words->setText(node == nullptr || has_errors(document_.faults()) ? QString{} : memory_words(e, *node));
-    };
-    connect(&document_, &Document::changed, words, say);
-    say();
-    form->add_note(words, "memory_bytes");
+                       hidden(FormPart::node), {{"region", region_names}});
+    show_memory(*form, id);
     form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
@@ -172,6 +215,37 @@ void Inspector::show_node(const std::string& id) {
             this, [this, now = after.id] { selection_.select({.nodes = {now}}); }, Qt::QueuedConnection);
     };
     column_->addWidget(form);
+}
+
+void Inspector::show_memory(FormRows& form, const std::string& id) {
+    auto* panel = new QWidget;
+    auto* column = new QVBoxLayout(panel);
+    column->setContentsMargins(0, 0, 0, size::gap);
+    column->setSpacing(size::unit);
+    auto* bar = new MemoryBar;
+    auto* words = words_label({}, "small");
+    words->setObjectName("memory_words");
+    auto* holds = words_label({}, "small");
+    holds->setObjectName("memory_holds");
+    column->addWidget(words);
+    column->addWidget(bar);
+    column->addWidget(holds);
+    const auto say = [this, id, panel, bar, words, holds] {
+        const Experiment& e = document_.experiment();
+        const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
+        const bool can_say = node != nullptr && !has_errors(document_.faults());
+        panel->setVisible(can_say);
+        if (!can_say) return;
+        const auto stage = stages_.find(id);
+        const auto need = memory_need(e, *node, stage == stages_.end() ? std::nullopt : std::optional(stage->second));
+        bar->show_need(need);
+        words->setText(memory_need_words(need));
+        holds->setText(memory_words(e, *node));
+    };
+    connect(&document_, &Document::changed, panel, say);
+    connect(this, &Inspector::stages_shown, panel, say);
+    form.add_note(panel, "memory_bytes");
+    say();
 }
 
 void Inspector::show_region(const std::string& id) {
@@ -191,13 +265,22 @@ void Inspector::show_region(const std::string& id) {
 
 void Inspector::show_link(const LinkKey& key) {
     column_->addWidget(words_label(tr("Link"), "heading"));
-    column_->addWidget(new Form<Link>(
-        document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
-        [key](auto& e) {
-            return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
-        },
-        {"from", "to"}));
-    column_->insertWidget(1, words_label(QString::fromStdString(key.from + " to " + key.to), "secondary"));
+    column_->addWidget(words_label(QString::fromStdString(key.from + " to " + key.to), "secondary"));
+    const auto locate = [key](auto& e) {
+        return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
+    };
+    auto* form = new Form<Link>(document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
+                                locate, {"from", "to"});
+    auto* words = words_label({}, "small");  // the field has the exact number of bytes
+    words->setObjectName("bandwidth_words");
+    const auto say = [this, locate, words] {
+        if (const auto* link = locate(document_.experiment()))
+            words->setText(quantity(8 * link->bandwidth_bytes_per_s, "bit/s"));
+    };
+    connect(&document_, &Document::changed, words, say);
+    say();
+    form->add_note(words, "bandwidth_bytes_per_s");
+    column_->addWidget(form);
 }
 
 void Inspector::show_many() {
@@ -222,7 +305,8 @@ void Inspector::show_many() {
         const auto nodes = [s, all_of](auto& e) {
             return all_of(e.topology.nodes, [&](const Node& n) { return s.nodes.count(n.id) > 0; });
         };
-        section(tr("Nodes"), new Form<Node>(document_, "nodes", nodes, {"id", "x", "y"}, {{"region", region_names}}));
+        section(tr("Nodes"),
+                new Form<Node>(document_, "nodes", nodes, hidden(FormPart::node, {"id"}), {{"region", region_names}}));
     }
     if (!s.links.empty()) {
         const auto links = [s, all_of](auto& e) {
@@ -240,8 +324,8 @@ void Inspector::show_experiment() {
         for (const auto& planner : planners_.all()) names << QString::fromStdString(planner->name());
         return names;
     };
-    auto* pipeline =
-        new Form<Pipeline>(document_, "pipeline", [](auto& e) { return &e.pipeline; }, {}, {{"planner", planners}});
+    auto* pipeline = new Form<Pipeline>(document_, "pipeline", [](auto& e) { return &e.pipeline; },
+                                        hidden(FormPart::pipeline), {{"planner", planners}});
     auto* words = words_label({}, "small");
     words->setObjectName("skip_words");
     const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
@@ -254,33 +338,43 @@ void Inspector::show_experiment() {
             box->setItemData(box->findText(QString::fromStdString(planner->name())),
                              QString::fromStdString(planner->description()), Qt::ToolTipRole);
     section(tr("Pipeline"), pipeline);
-    section(tr("Rules for planners"),
-            new Form<Constraints>(
-                document_, "constraints", [](auto& e) { return &e.pipeline.constraints; },
-                document_.experiment().pipeline.constraints.bounded_disorder
-                    ? std::set<std::string>{}
-                    : std::set<std::string>{"max_swaps", "max_swap_distance", "max_passed_over"}),
-            false);
+    show_constraints();
     show_model();
-    section(tr("Training"), new Form<Training>(document_, "training", [](auto& e) { return &e.training; }), false);
+    section(tr("Training"),
+            new Form<Training>(
+                document_, "training", [](auto& e) { return &e.training; }, hidden(FormPart::training)),
+            false);
     if (document_.experiment().execution.compute != Compute::cost)  // else nothing is read
         section(tr("Data"),
                 new Form<DataSpec>(
-                    document_, "data", [](auto& e) { return &e.data; }, hidden_data_fields(document_.experiment())),
+                    document_, "data", [](auto& e) { return &e.data; }, hidden(FormPart::data)),
                 false);
     show_costs();
-    section(tr("Inside a region"),
-            new Form<WithinRegion>(document_, "within_region", [](auto& e) { return &e.topology.within_region; }),
-            false);
+    if (has_switch(document_.experiment()))
+        section(tr("Inside a region"),
+                new Form<WithinRegion>(document_, "within_region", [](auto& e) { return &e.topology.within_region; }),
+                false);
     section(tr("Execution"),
             new Form<Execution>(
-                document_, "execution", [](auto& e) { return &e.execution; },
-                document_.experiment().execution.clock == Clock::wall
-                    ? std::set<std::string>{}
-                    : std::set<std::string>{"shape_links", "link_jitter"}),
+                document_, "execution", [](auto& e) { return &e.execution; }, hidden(FormPart::execution)),
             false);
     section(tr("Prices"), new Form<Prices>(document_, "prices", [](auto& e) { return &e.prices; }), false);
     show_failures();
+}
+
+/// Each rule with what it means as it is set.
+void Inspector::show_constraints() {
+    auto* form = new Form<Constraints>(
+        document_, "constraints", [](auto& e) { return &e.pipeline.constraints; }, hidden(FormPart::constraints));
+    for (const char* key : {"uniform_execution", "bounded_disorder", "memory"}) {
+        auto* words = words_label({}, "small");
+        words->setObjectName(QString::fromUtf8(key) + "_words");
+        const auto say = [this, words, key] { words->setText(constraint_words(key, document_.experiment())); };
+        connect(&document_, &Document::changed, words, say);
+        say();
+        form->add_note(words, key);
+    }
+    section(tr("Rules for planners"), form, false);
 }
 
 /// A step is a stage that each microbatch skips: every place of it is a path length.
@@ -310,7 +404,8 @@ QWidget* Inspector::skip_slider() {
 }
 
 void Inspector::show_costs() {
-    auto* form = new Form<Costs>(document_, "costs", [](auto& e) { return &e.costs; });
+    auto* form = new Form<Costs>(
+        document_, "costs", [](auto& e) { return &e.costs; }, hidden(FormPart::costs));
     auto* words = words_label({}, "small");
     words->setObjectName("all_reduce_words");
     const auto say = [this, words] { words->setText(all_reduce_words(document_.experiment())); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <map>
+#include <set>
 
 #include <QLabel>
 #include <QScrollArea>
@@ -10,8 +11,12 @@
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/failures/failure_editor.h"
+#include "views/inspector/applying.h"
+#include "views/inspector/memory_bar.h"
 
 namespace skippipe {
+
+class FormRows;
 
 /// Properties of what is selected; of the experiment where nothing is.
 class Inspector : public QScrollArea {
@@ -19,8 +24,19 @@ class Inspector : public QScrollArea {
 public:
     Inspector(Document& document, SelectionModel& selection, FailureEditor& failures, const PlannerRegistry& planners,
               QWidget* parent = nullptr);
+    ~Inspector() override;
     /// Puts the cursor into the first property that is shown.
     void enter();
+    /// The stage that each node serves in the plan that is shown.
+    void show_stages(std::map<std::string, ServedStage> stages);
+    /// What the field that has the keys means and may be, at the lower edge.
+    const QLabel& help() const { return *help_; }
+
+Q_SIGNALS:
+    void stages_shown();
+
+protected:
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void rebuild();
@@ -34,7 +50,12 @@ private:
     void show_failure(std::size_t index);
     void show_recovery();
     QWidget* skip_slider();
+    void show_memory(FormRows& form, const std::string& id);
+    void show_help(const QWidget* focused);
+    void place_help();
+    std::set<std::string> hidden(FormPart part, std::set<std::string> besides = {}) const;
     void show_costs();
+    void show_constraints();
     void show_model();
     QWidget* section(const QString& title, QWidget* content, bool open = true);
     QString key_of_selection() const;
@@ -46,6 +67,8 @@ private:
     QVBoxLayout* column_ = nullptr;
     QString shown_;
     std::map<QString, bool> open_;  ///< sections that were opened or closed
+    std::map<std::string, ServedStage> stages_;
+    QLabel* help_;
 };
 
 /// What a skip ratio really drops: "4 of 6 stages a microbatch: drops 33.3 % of them", or why it cannot be.

@@ -146,7 +146,9 @@ void Inspector::show_failures() {
 }
 
 void Inspector::show_recovery() {
-    section(tr("Recovery"), new Form<Recovery>(document_, "recovery", [](auto& e) { return &e.recovery; }),
+    section(tr("Recovery"),
+            new Form<Recovery>(
+                document_, "recovery", [](auto& e) { return &e.recovery; }, hidden(FormPart::recovery)),
             !document_.experiment().failures.empty());
 }
 

@@ -43,12 +43,6 @@ public:
 }  // namespace
 
 MatrixModel::MatrixModel(Document& document, QObject* parent) : QAbstractTableModel(parent), document_(document) {
-    connect(&document, &Document::changed, this, &MatrixModel::follow);
-    follow();
-}
-
-void MatrixModel::show(MatrixShows shows) {
-    shows_ = shows;
     follow();
 }
 
@@ -65,9 +59,7 @@ void MatrixModel::follow() {
     if (!same) beginResetModel();
     rows_ = std::move(rows);
     columns_ = std::move(columns);
-    values_.clear();
-    for (const auto& row : rows_)
-        for (const auto& column : columns_) values_.push_back(matrix_value(e, row, column, shows_).value_or(-1));
+    values_ = matrix_values(e, rows_, columns_, shows_);
     // What a region has within is another thing than what leads out of it.
     std::vector<double> between = values_;
     for (std::size_t i = 0; i < between.size(); ++i)
@@ -248,11 +240,14 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
         [this] { model_->clear_cells(table_->selectionModel()->selectedIndexes()); });
     table_->setContextMenuPolicy(Qt::ActionsContextMenu);
     connect(shows_, &QComboBox::activated, this, [this] {
-        model_->show(static_cast<MatrixShows>(shows_->currentData().toInt()));
+        model_->choose(static_cast<MatrixShows>(shows_->currentData().toInt()));
         follow();
     });
     connect(model_, &MatrixModel::refused, this, &MatrixPanel::told);
-    connect(&document, &Document::changed, this, &MatrixPanel::follow);
+    connect(&document, &Document::changed, this, [this] {
+        // Every pair of a large network is much to work out for who looks elsewhere.
+        if (isVisible()) follow();
+    });
     connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& now) {
         if (!now.isValid() || !isVisible()) return;
         const std::string &a = model_->row_end(now.row()).id, &b = model_->column_end(now.column()).id;
@@ -277,7 +272,13 @@ void MatrixPanel::paste() {
     model_->put_text(QGuiApplication::clipboard()->text(), first);
 }
 
+void MatrixPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    follow();
+}
+
 void MatrixPanel::follow() {
+    model_->follow();
     const bool hops = model_->shows() == MatrixShows::hop;
     shows_->setVisible(!hops);
     shows_->setCurrentIndex(std::max(0, shows_->findData(static_cast<int>(model_->shows()))));

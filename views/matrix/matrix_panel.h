@@ -30,8 +30,11 @@ public:
     Qt::ItemFlags flags(const QModelIndex& index) const override;
     bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
-    void show(MatrixShows shows);
+    /// What it shows from the next `follow` on.
+    void choose(MatrixShows shows) { shows_ = shows; }
     MatrixShows shows() const { return shows_; }
+    /// Takes the document's values as they are now.
+    void follow();
     const MatrixEnd& row_end(int row) const { return rows_[static_cast<std::size_t>(row)]; }
     const MatrixEnd& column_end(int column) const { return columns_[static_cast<std::size_t>(column)]; }
     /// What a cell is of, in words.
@@ -49,7 +52,6 @@ Q_SIGNALS:
     void refused(const QString& why);
 
 private:
-    void follow();
     double value(int row, int column) const;
     /// What is joined with itself.
     bool is_within(int row, int column) const { return shows_ != MatrixShows::connection && row == column; }
@@ -63,7 +65,8 @@ private:
     double least_ = 0, most_ = 0;
 };
 
-/// Latency, bandwidth or hop times of every pair, or nodes' own connections, to read, edit, copy and paste.
+/// Latency, bandwidth or hop times of every pair, or nodes' own connections, to read, edit, copy and paste. It follows
+/// the document while it is seen.
 class MatrixPanel : public QWidget {
     Q_OBJECT
 public:
@@ -80,6 +83,9 @@ public:
 
 Q_SIGNALS:
     void told(const QString& what);
+
+protected:
+    void showEvent(QShowEvent*) override;
 
 private:
     void follow();

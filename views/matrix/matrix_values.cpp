@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 namespace skippipe {
 namespace {
@@ -76,23 +77,61 @@ std::vector<MatrixEnd> matrix_columns(const Experiment& experiment, MatrixShows 
     return {{uplink, false}, {downlink, false}};
 }
 
-std::optional<double> matrix_value(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to,
-                                   MatrixShows shows) {
+namespace {
+
+std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<MatrixEnd>& ends) {
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (std::size_t i = 0; i < ends.size(); ++i) places.emplace(ends[i].id, i);
+    return places;
+}
+
+/// A link's own direction goes before another's way back; the first of several holds.
+void put_links(std::vector<double>& values, const Topology& t, const std::vector<MatrixEnd>& ends, MatrixShows shows) {
+    const auto places = places_of(ends);
+    const auto value_of = [&](const Link& link) {
+        return shows == MatrixShows::latency ? link.latency_s : link.bandwidth_bytes_per_s;
+    };
+    const auto put = [&](const std::string& from, const std::string& to, double value) {
+        const auto row = places.find(from), column = places.find(to);
+        if (row == places.end() || column == places.end()) return;
+        if (double& cell = values[row->second * ends.size() + column->second]; cell < 0) cell = value;
+    };
+    for (const auto& link : t.links) put(link.from, link.to, value_of(link));
+    for (const auto& link : t.links)
+        if (link.both_ways) put(link.to, link.from, value_of(link));
+    const double within =
+        shows == MatrixShows::latency ? t.within_region.latency_s : t.within_region.bandwidth_bytes_per_s;
+    for (const auto& end : ends)
+        if (end.is_region) put(end.id, end.id, within);
+}
+
+}  // namespace
+
+std::vector<double> matrix_values(const Experiment& experiment, const std::vector<MatrixEnd>& rows,
+                                  const std::vector<MatrixEnd>& columns, MatrixShows shows) {
     const Topology& t = experiment.topology;
-    if (shows == MatrixShows::connection) {
-        const auto node = index_of(t, from.id);
-        return node ? limit_of(t.nodes[*node], to) : std::nullopt;
+    std::vector<double> values(rows.size() * columns.size(), -1);
+    if (shows == MatrixShows::latency || shows == MatrixShows::bandwidth) {
+        put_links(values, t, rows, shows);
+        return values;
     }
-    if (shows == MatrixShows::hop) {
-        const auto a = index_of(t, from.id), b = index_of(t, to.id);
-        if (!a || !b || a == b || *a >= t.hop_matrix_s.size() || *b >= t.hop_matrix_s[*a].size()) return {};
-        return t.hop_matrix_s[*a][*b];
-    }
-    if (const auto* link = link_between(t.links, from.id, to.id))
-        return shows == MatrixShows::latency ? link->latency_s : link->bandwidth_bytes_per_s;
-    if (from == to && from.is_region)
-        return shows == MatrixShows::latency ? t.within_region.latency_s : t.within_region.bandwidth_bytes_per_s;
-    return {};
+    std::unordered_map<std::string_view, std::size_t> nodes;
+    for (std::size_t i = 0; i < t.nodes.size(); ++i) nodes.emplace(t.nodes[i].id, i);
+    for (std::size_t r = 0; r < rows.size(); ++r)
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            double& cell = values[r * columns.size() + c];
+            const auto a = nodes.find(rows[r].id);
+            if (a == nodes.end()) continue;
+            if (shows == MatrixShows::connection) {
+                cell = limit_of(t.nodes[a->second], columns[c]).value_or(-1);
+                continue;
+            }
+            const auto b = nodes.find(columns[c].id);
+            if (b == nodes.end() || a == b || a->second >= t.hop_matrix_s.size()) continue;
+            const auto& hops = t.hop_matrix_s[a->second];
+            if (b->second < hops.size()) cell = hops[b->second];
+        }
+    return values;
 }
 
 namespace {

@@ -30,10 +30,11 @@ std::vector<MatrixEnd> matrix_ends(const Experiment& experiment);
 std::vector<MatrixEnd> matrix_rows(const Experiment& experiment, MatrixShows shows);
 /// The ends, or, of connections, the uplink and the downlink.
 std::vector<MatrixEnd> matrix_columns(const Experiment& experiment, MatrixShows shows);
-/// Latency in s, bandwidth in B/s, or hop in s; nothing where the two are not linked. Between a region's own nodes: its
-/// own link, else the common switch. Of connections B/s; nothing where there is no limit.
-std::optional<double> matrix_value(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to,
-                                   MatrixShows shows);
+/// Of `matrix_rows` and `matrix_columns`, row by row: latency in s, bandwidth in B/s, or hop in s; negative where the
+/// two are not linked. Between a region's own nodes: its own link, else the common switch. Of connections B/s; negative
+/// where there is no limit.
+std::vector<double> matrix_values(const Experiment& experiment, const std::vector<MatrixEnd>& rows,
+                                  const std::vector<MatrixEnd>& columns, MatrixShows shows);
 /// Unit and limits of a cell.
 Info matrix_info(MatrixShows shows);
 /// Puts a value in, with a link where there is none; nothing: removes the link, or the connection's limit. Returns why

@@ -126,6 +126,7 @@ void NodeLaneView::paint_chip(QPainter& painter, const Chip& chip, QPoint by) co
 void NodeLaneView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
+    if (!isEnabled()) painter.setOpacity(0.5);
     for (std::size_t i = 0; i < lanes_.size(); ++i) paint_lane(painter, i);
     const Chip* held = nullptr;
     for (const auto& chip : chips_) {

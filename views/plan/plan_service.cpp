@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
+#include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "core/experiment/io.h"
@@ -86,12 +89,45 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
     return none;
 }
 
+std::optional<Plan> renumbered(const Plan& plan, const std::vector<std::string>& before,
+                               const std::vector<std::string>& now) {
+    if (before == now) return plan;
+    std::unordered_map<std::string_view, int> places;
+    for (std::size_t i = 0; i < now.size(); ++i) places.emplace(now[i], static_cast<int>(i));
+    const std::set<std::string_view> known(before.begin(), before.end());
+    std::vector<int> to(before.size(), -1);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        if (const auto place = places.find(before[i]); place != places.end())
+            to[i] = place->second;
+        else if (before.size() == now.size() && !known.contains(now[i]))
+            to[i] = static_cast<int>(i);  // it has another name
+    }
+    bool is_whole = true;
+    const auto follow = [&](NodeIndex& node) {
+        const int place = at(node) < to.size() ? to[at(node)] : -1;
+        is_whole = is_whole && place >= 0;
+        node = NodeIndex(place);
+    };
+    Plan moved = plan;
+    for (auto& stage : moved.stages)
+        for (auto& node : stage) follow(node);
+    for (auto& path : moved.paths)
+        for (auto& node : path.nodes) follow(node);
+    if (!is_whole) return std::nullopt;
+    if (!plan.order.empty()) {
+        moved.order.assign(now.size(), std::vector<Operation>{});
+        for (std::size_t i = 0; i < plan.order.size(); ++i)
+            if (i < to.size() && to[i] >= 0) moved.order[static_cast<std::size_t>(to[i])] = plan.order[i];
+    }
+    return moved;
+}
+
 std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before) try {
     auto problem = make_problem(experiment);
-    if (!before.has_plan || problem.node_ids != before.problem.node_ids ||
-        before.plan.planner != experiment.pipeline.planner || !check_structure(problem, before.plan).empty())
-        return nullptr;
-    auto outcome = outcome_of(std::move(problem), before.plan, Bounding::left_out);
+    if (!before.has_plan || before.plan.planner != experiment.pipeline.planner) return nullptr;
+    auto plan = renumbered(before.plan, before.problem.node_ids, problem.node_ids);
+    if (!plan || !check_structure(problem, *plan).empty()) return nullptr;
+    auto outcome = outcome_of(std::move(problem), std::move(*plan), Bounding::left_out);
     return check_plan(outcome->problem, outcome->plan, outcome->timeline).empty() ? outcome : nullptr;
 } catch (const std::exception&) {
     return nullptr;  // planning says what is wrong
@@ -141,8 +177,13 @@ void PlanService::schedule() {
 void PlanService::start() {
     const Experiment experiment = document_.experiment();
     const int serial = serial_;
-    if (outcome_ && outcome_->has_plan && outcome_->refined)
-        previous_s_ = compare_ ? outcome_->score.iteration_seconds : 0;
+    if (outcome_ && outcome_->has_plan && outcome_->refined) {
+        std::vector<std::string> ids;
+        for (const auto& node : experiment.topology.nodes) ids.push_back(node.id);
+        // Without nodes that it used it cannot be gone on from: how long it took says nothing about the edit alone.
+        const bool holds = renumbered(outcome_->plan, outcome_->problem.node_ids, ids).has_value();
+        previous_s_ = compare_ && holds ? outcome_->score.iteration_seconds : 0;
+    }
     const auto before = std::exchange(compare_, true) ? outcome_ : nullptr;
     const Planner* planner = planners_.find(experiment.pipeline.planner);
     if (planner == nullptr || has_errors(document_.faults())) {

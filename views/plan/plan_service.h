@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stop_token>
 
 #include <QObject>
@@ -46,7 +47,7 @@ public:
     const PlannerRegistry& planners() const { return planners_; }
     /// The newest answer; null before the first.
     std::shared_ptr<const PlanOutcome> outcome() const { return outcome_; }
-    /// Iteration time of the last plan before the edit that led to this one; 0: none.
+    /// Iteration time of the last plan before the edit that led to this one; 0: none, or one of nodes that are gone.
     double previous_iteration_s() const { return previous_s_; }
     /// Why outcome() takes as long as it does; null until it is worked out, after the plan itself is shown.
     std::shared_ptr<const Explanation> explanation() const { return explanation_; }
@@ -91,8 +92,12 @@ PlanRequest request_for(const Experiment& experiment);
 /// Plans an experiment here and now. Never throws: faults say why there is no plan; none of both once it was to stop.
 std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request,
                                        Bounding bounding = Bounding::worked_out);
-/// The same for a plan that is there already, of another state of the experiment with the same nodes; null where it is
-/// none of this one.
+/// The plan in the numbers of `now`, the ids of the nodes; nothing where one that it uses is gone. Of as many nodes one
+/// with a new id is the one that stood there.
+std::optional<Plan> renumbered(const Plan& plan, const std::vector<std::string>& before,
+                               const std::vector<std::string>& now);
+/// The same for a plan that is there already, of another state of the experiment, whose nodes may have come, or gone
+/// where it used none of them; null where it is none of this one.
 std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before);
 /// Why a plan that was found takes as long as it does; null where it has no end (deadlock), or where `stop` asked for
 /// an end.

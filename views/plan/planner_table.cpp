@@ -35,6 +35,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
       document_(document),
       planners_(planners),
       table_(new QTableWidget(0, 7)),
+      plot_(new PricePlot),
       button_(new QPushButton),
       words_(new ElidedLabel) {
     pool_.setMaxThreadCount(1);
@@ -55,7 +56,12 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     row->addWidget(words_, 1);
     auto* column = seamless_column(this);
     column->addLayout(row);
-    column->addWidget(table_, 1);
+    auto* both = new QHBoxLayout;
+    both->setSpacing(0);
+    both->addWidget(table_, 3);
+    both->addWidget(plot_, 2);
+    plot_->hide();
+    column->addLayout(both, 1);
     connect(button_, &QPushButton::clicked, this, [this] { busy_ ? stop() : start(); });
     connect(&document, &Document::changed, this, &PlannerTable::follow);
     const auto choose = [this](int chosen) {
@@ -66,6 +72,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     };
     connect(table_, &QTableWidget::cellClicked, this, choose);
     connect(table_, &QTableWidget::cellActivated, this, choose);
+    connect(plot_, &PricePlot::row_clicked, this, choose);
     show_names();
     show_words();
 }
@@ -208,6 +215,13 @@ void PlannerTable::mark_best() {
     for (int r = 0; r < table_->rowCount(); ++r)
         if (const double s = table_->item(r, iteration_column)->data(Qt::UserRole).toDouble(); s > 0)
             least = least == 0 ? s : std::min(least, s);
+    std::vector<PricedPlan> priced;
+    for (int r = 0; r < table_->rowCount(); ++r)
+        if (const auto& row = rows[static_cast<std::size_t>(r)]; row[0] && row[1])
+            priced.push_back({r, table_->item(r, planner_column)->data(Qt::UserRole).toString(), *row[0], *row[1],
+                              front[static_cast<std::size_t>(r)]});
+    plot_->setVisible(priced.size() > 1);
+    plot_->show_plans(std::move(priced));
     for (int r = 0; r < table_->rowCount(); ++r) {
         auto* cell = table_->item(r, iteration_column);
         const bool best = least > 0 && cell->data(Qt::UserRole).toDouble() == least;

@@ -10,6 +10,7 @@
 #include <QWidget>
 
 #include "core/planner/planner.h"
+#include "views/plan/price_plot.h"
 
 namespace skippipe {
 
@@ -37,6 +38,8 @@ public:
     bool is_busy() const { return busy_; }
     QTableWidget& table() { return *table_; }
     QPushButton& button() { return *button_; }
+    /// Time against price, where the experiment has prices.
+    PricePlot& plot() { return *plot_; }
 
 private:
     void follow();
@@ -48,6 +51,7 @@ private:
     Document& document_;
     const PlannerRegistry& planners_;
     QTableWidget* table_;
+    PricePlot* plot_;
     QPushButton* button_;
     QLabel* words_;
     QThreadPool pool_;

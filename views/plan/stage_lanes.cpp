@@ -58,6 +58,7 @@ StageLanes::StageLanes(Document& document, SelectionModel& selection, QWidget* p
     auto* scroll = new QScrollArea;
     scroll->setWidget(view_);
     scroll->setWidgetResizable(true);
+    scroll->setFocusPolicy(Qt::NoFocus);  // the lanes have the keys
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* column = seamless_column(this);
@@ -69,7 +70,8 @@ StageLanes::StageLanes(Document& document, SelectionModel& selection, QWidget* p
     follow();
 }
 
-void StageLanes::show_plan(const PlanOutcome* outcome) {
+void StageLanes::show_plan(const PlanOutcome* outcome, bool pale) {
+    is_pale_ = pale;
     planned_.clear();
     if (outcome != nullptr) {
         const auto& plan = outcome->plan;
@@ -96,6 +98,7 @@ void StageLanes::show_plan(const PlanOutcome* outcome) {
 void StageLanes::follow() {
     const Experiment& e = document_.experiment();
     const bool fixed = !e.pipeline.placement.empty();
+    const bool is_old = is_pale_ && !fixed;
     std::vector<NodeLane> lanes = planned_;
     if (fixed) {
         lanes.resize(e.pipeline.placement.size());
@@ -105,17 +108,19 @@ void StageLanes::follow() {
             lanes[s].nodes = e.pipeline.placement[s];
         }
     }
-    add_rest(lanes, e);
+    if (!is_old) add_rest(lanes, e);
+    view_->setEnabled(!is_old);
     view_->show_lanes(std::move(lanes));
     const bool empty = view_->lanes().empty();
-    words_->setText(empty ? tr("A lane a stage appears here once there is a plan")
+    words_->setText(empty    ? tr("A lane a stage appears here once there is a plan")
+                    : is_old ? tr("Pale, the plan before: there is none of the experiment as it is now")
                     : fixed
                         ? tr("Placed by hand: the planner chooses paths and orders alone. Drag a node to another stage")
                         : tr("Placed by the planner. Drag a node to another stage to place all by hand"));
     button_->setText(fixed ? tr("Leave to the planner") : tr("Fix this placement"));
     button_->setToolTip(fixed ? tr("The planner chooses which node serves which stage again")
                               : tr("Every plan from now on has these nodes in these stages"));
-    button_->setEnabled(!empty);
+    button_->setEnabled(!empty && !is_old);
 }
 
 void StageLanes::move(const std::string& node, int stage) {

@@ -20,8 +20,9 @@ class StageLanes : public QWidget {
     Q_OBJECT
 public:
     StageLanes(Document& document, SelectionModel& selection, QWidget* parent = nullptr);
-    /// Null: there is no plan; what was placed by hand is shown all the same.
-    void show_plan(const PlanOutcome* outcome);
+    /// Null: there is no plan; what was placed by hand is shown all the same. `pale`: of another state of the document,
+    /// only to be looked at.
+    void show_plan(const PlanOutcome* outcome, bool pale = false);
     NodeLaneView& view() { return *view_; }
     QPushButton& button() { return *button_; }
 
@@ -38,6 +39,7 @@ private:
     QLabel* words_;
     QPushButton* button_;
     std::vector<NodeLane> planned_;
+    bool is_pale_ = false;
 };
 
 }  // namespace skippipe

@@ -207,12 +207,21 @@ void WhatIfPanel::showEvent(QShowEvent* event) {
     follow();
 }
 
+void WhatIfPanel::show_held(HeldMicrobatches held) {
+    held_ = std::move(held);
+    const auto asked = what_if_questions(document_.experiment(), selection_.now(), held_);
+    const bool is_same = std::equal(
+        asked.begin(), asked.end(), all_.begin(), all_.end(),
+        [](const auto& a, const auto& b) { return a.words == b.words && a.now == b.now && a.values == b.values; });
+    if (!is_same) follow();
+}
+
 /// Who looks elsewhere asks nothing.
 void WhatIfPanel::follow() {
     stop();
     if (!isVisible()) return;
     const QString before = box_->currentText();
-    all_ = what_if_questions(document_.experiment(), selection_.now());
+    all_ = what_if_questions(document_.experiment(), selection_.now(), held_);
     const QSignalBlocker quiet(box_);
     box_->clear();
     for (const auto& question : all_) box_->addItem(question.words);

@@ -57,6 +57,8 @@ public:
     WhatIfPanel(Document& document, SelectionModel& selection, const PlannerRegistry& planners,
                 QWidget* parent = nullptr);
     ~WhatIfPanel() override;
+    /// What nodes hold in the plan that is shown from now on.
+    void show_held(HeldMicrobatches held);
     QComboBox& questions() { return *box_; }
     WhatIfCurve& curve() { return *curve_; }
     QPushButton& use_button() { return *use_; }
@@ -83,6 +85,7 @@ private:
     QThreadPool pool_;
     std::stop_source stop_;
     std::vector<WhatIfQuestion> all_;
+    HeldMicrobatches held_;
     std::vector<double> seconds_;
     int serial_ = 0;
     bool busy_ = false;

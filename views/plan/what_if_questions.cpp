@@ -13,12 +13,18 @@ namespace skippipe {
 namespace {
 
 constexpr double factors[] = {0.125, 0.25, 0.5, 1, 2, 4, 8};
-constexpr int most_skip_values = 24, memory_beyond = 4;
+constexpr int most_skip_values = 24, memory_beyond = 4, most_one_by_one = 12;
+constexpr double usual_connection_bytes_per_s = 1.25e8;  ///< of a node without a limit: 1 Gbit/s
 
 std::vector<double> around(double now) {
     std::vector<double> values;
     for (const double factor : factors) values.push_back(now * factor);
     return values;
+}
+
+bool has_nodes_inside(const Experiment& e, const std::string& region) {
+    return e.topology.hop_matrix_s.empty() && std::count_if(e.topology.nodes.begin(), e.topology.nodes.end(),
+                                                            [&](const Node& n) { return n.region == region; }) > 1;
 }
 
 WhatIfQuestion about_skipping(const Experiment& e) {
@@ -32,7 +38,23 @@ WhatIfQuestion about_skipping(const Experiment& e) {
     return question;
 }
 
-void ask_of_node(std::vector<WhatIfQuestion>& all, const Experiment& e, const std::string& id) {
+/// Up to a few more than it holds, one by one; of many about twice as many each time.
+std::vector<double> memory_values(int holds, int most) {
+    std::vector<double> values;
+    if (holds <= most_one_by_one) {
+        for (int m = 1; m <= holds + memory_beyond; ++m) values.push_back(m);
+        return values;
+    }
+    for (int m = 1; m < std::min(2 * holds, most); m = std::max(m + 1, m * 3 / 2)) values.push_back(m);
+    values.push_back(holds);
+    values.push_back(std::min(2 * holds, std::max(holds, most)));
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+void ask_of_node(std::vector<WhatIfQuestion>& all, const Experiment& e, const std::string& id,
+                 const HeldMicrobatches& held) {
     const auto node =
         std::find_if(e.topology.nodes.begin(), e.topology.nodes.end(), [&](const Node& n) { return n.id == id; });
     if (node == e.topology.nodes.end()) return;
@@ -46,15 +68,47 @@ void ask_of_node(std::vector<WhatIfQuestion>& all, const Experiment& e, const st
     all.push_back({QObject::tr("Seconds a sample and block of %1").arg(name), "s", node->seconds_per_sample_per_block,
                    around(node->seconds_per_sample_per_block),
                    change([](Node& n, double value) { n.seconds_per_sample_per_block = value; }), true});
-    const int holds = std::min(memory_limit(e, *node), e.pipeline.microbatches);
-    WhatIfQuestion memory{QObject::tr("Microbatches in memory of %1").arg(name),
-                          "",
-                          static_cast<double>(holds),
-                          {},
-                          change([](Node& n, double value) { n.memory_microbatches = static_cast<int>(value); }),
-                          false};
-    for (int m = 1; m <= std::min(holds + memory_beyond, 12 + memory_beyond); ++m) memory.values.push_back(m);
-    if (holds >= 1 && holds <= 12) all.push_back(std::move(memory));
+    const auto planned = held.find(id);
+    const int holds =
+        std::min(planned == held.end() ? memory_limit(e, *node) : planned->second, e.pipeline.microbatches);
+    if (holds >= 1 && e.pipeline.constraints.memory == MemoryRule::enforce)
+        all.push_back({QObject::tr("Microbatches in memory of %1").arg(name), "", static_cast<double>(holds),
+                       memory_values(holds, e.pipeline.microbatches),
+                       change([](Node& n, double value) { n.memory_microbatches = static_cast<int>(value); }),
+                       holds > most_one_by_one});
+    if (!e.topology.hop_matrix_s.empty() || e.costs.links != LinkRule::shared) return;
+    const auto connection = [&](const QString& words, std::optional<double> now, std::optional<double> Node::*limit) {
+        all.push_back({words.arg(name), "B/s", now.value_or(0), around(now.value_or(usual_connection_bytes_per_s)),
+                       change([limit](Node& n, double value) { n.*limit = value; }), true});
+    };
+    connection(QObject::tr("Uplink of %1"), node->up_bytes_per_s, &Node::up_bytes_per_s);
+    connection(QObject::tr("Downlink of %1"), node->down_bytes_per_s, &Node::down_bytes_per_s);
+}
+
+/// A link of the region to itself takes the common switch's place in it alone.
+void ask_of_region(std::vector<WhatIfQuestion>& all, const Experiment& e, const std::string& id) {
+    if (!has_nodes_inside(e, id)) return;
+    const auto inside = [id](const Experiment& x) {
+        for (const auto& link : x.topology.links)
+            if (link.from == id && link.to == id) return link;
+        return Link{id, id, x.topology.within_region.latency_s, x.topology.within_region.bandwidth_bytes_per_s, true};
+    };
+    const auto change = [id, inside](auto put) {
+        return [id, inside, put](Experiment& x, double value) {
+            Link changed = inside(x);
+            put(changed, value);
+            std::erase_if(x.topology.links, [&](const Link& link) { return link.from == id && link.to == id; });
+            x.topology.links.push_back(changed);
+        };
+    };
+    const QString name = QString::fromStdString(id);
+    const Link now = inside(e);
+    all.push_back({QObject::tr("Bandwidth inside %1").arg(name), "B/s", now.bandwidth_bytes_per_s,
+                   around(now.bandwidth_bytes_per_s),
+                   change([](Link& l, double value) { l.bandwidth_bytes_per_s = value; }), true});
+    if (now.latency_s > 0)
+        all.push_back({QObject::tr("Latency inside %1").arg(name), "s", now.latency_s, around(now.latency_s),
+                       change([](Link& l, double value) { l.latency_s = value; }), true});
 }
 
 void ask_of_link(std::vector<WhatIfQuestion>& all, const Experiment& e, const LinkKey& key) {
@@ -79,10 +133,12 @@ void ask_of_link(std::vector<WhatIfQuestion>& all, const Experiment& e, const Li
 
 }  // namespace
 
-std::vector<WhatIfQuestion> what_if_questions(const Experiment& experiment, const Selection& selection) {
+std::vector<WhatIfQuestion> what_if_questions(const Experiment& experiment, const Selection& selection,
+                                              const HeldMicrobatches& held) {
     std::vector<WhatIfQuestion> all;
-    if (selection.nodes.size() == 1) ask_of_node(all, experiment, *selection.nodes.begin());
+    if (selection.nodes.size() == 1) ask_of_node(all, experiment, *selection.nodes.begin(), held);
     if (selection.links.size() == 1) ask_of_link(all, experiment, *selection.links.begin());
+    if (selection.regions.size() == 1) ask_of_region(all, experiment, *selection.regions.begin());
     if (experiment.pipeline.stages >= 2) all.insert(all.begin(), about_skipping(experiment));
     return all;
 }

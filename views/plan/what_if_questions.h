@@ -2,6 +2,8 @@
 // What can be asked of an experiment without editing it, as values: no widget.
 #pragma once
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <QString>
@@ -22,8 +24,12 @@ struct WhatIfQuestion {
     bool logarithmic = false;  ///< of its axis
 };
 
-/// The skip ratio first; then speed and memory of the one node, bandwidth and latency of the one link, that is
-/// selected.
-std::vector<WhatIfQuestion> what_if_questions(const Experiment& experiment, const Selection& selection);
+/// Microbatches that a node may hold in the plan that is shown, by its id: the blocks of its stages decide.
+using HeldMicrobatches = std::map<std::string, int>;
+
+/// The skip ratio first; then speed, memory and connection of the one node, bandwidth and latency of the one link, or
+/// those inside the one region, that is selected. `held`: empty where no plan is shown.
+std::vector<WhatIfQuestion> what_if_questions(const Experiment& experiment, const Selection& selection,
+                                              const HeldMicrobatches& held = {});
 
 }  // namespace skippipe

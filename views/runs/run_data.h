@@ -39,4 +39,7 @@ struct RunData {
     std::vector<std::pair<double, double>> unread;  ///< network time whose spans are not in `lanes`: nobody asked yet
 };
 
+/// Nothing was computed: times alone.
+inline bool is_simulation(const RunData& run) { return run.experiment.execution.compute == Compute::cost; }
+
 }  // namespace skippipe

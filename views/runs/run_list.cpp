@@ -75,6 +75,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     words_->setToolTip(tr("Archived runs are listed where the filter says \"archived\", or from a run's menu"));
     words_->setClearButtonEnabled(true);
     words_->setObjectName("run_filter");
+    words_->setAccessibleName(tr("Filter of runs"));
     tags_->setPlaceholderText(tr("Tags, separated by commas"));
     tags_->setAccessibleName(tr("Tags"));
     tags_->setObjectName("run_tags");

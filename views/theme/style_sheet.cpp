@@ -17,6 +17,7 @@ QLabel { background: transparent; }
 QLabel[role="title"] { font-size: 16px; font-weight: 600; }
 QLabel[role="heading"] { font-size: 13px; font-weight: 600; color: @text; }
 QLabel[role="small"] { font-size: 11px; color: @text2; }
+QLabel#field_help { background: @surface2; border-top: 1px solid @line; }
 QLabel[role="secondary"] { color: @text2; }
 QLabel[role="bad"] { color: @bad; }
 QLabel[role="good"] { color: @good; }
@@ -55,6 +56,14 @@ QCheckBox { spacing: 8px; min-height: 26px; }
 QCheckBox::indicator { width: 12px; height: 12px; border: 1px solid @text2; border-radius: 2px; background: @surface; padding: 1px; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
 QCheckBox:focus { color: @accent; }
+QCheckBox::indicator:focus { border: 1px solid @accent; }
+QSlider::groove:horizontal { background: @line; height: 4px; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: @accent; height: 4px; border-radius: 2px; }
+QSlider::handle:horizontal { background: @surface; border: 1px solid @text2; width: 12px; height: 12px; margin: -5px 0;
+  border-radius: 7px; }
+QSlider::handle:horizontal:hover { border: 1px solid @accent; }
+QSlider::handle:horizontal:focus { background: @accent; border: 1px solid @text; }
+QSlider::sub-page:horizontal:disabled { background: @line; }
 QCheckBox:disabled { color: @text2; }
 
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
@@ -65,8 +74,10 @@ QAbstractScrollArea { border: 0; }
 QPlainTextEdit { border: 1px solid @line; }
 QPlainTextEdit:focus { border: 1px solid @accent; }
 QPlainTextEdit:disabled { background: @surface2; }
-QTableView, QTreeView, QListView { background: @surface; alternate-background-color: @surface; color: @text; border: 0;
+QTableView, QTreeView, QListView { background: @surface; alternate-background-color: @surface; color: @text;
+  border: 1px solid @surface;
   gridline-color: @line; selection-background-color: @selected; selection-color: @text; }
+QTableView:focus, QTreeView:focus, QListView:focus { border: 1px solid @accent; }
 QTableView::item, QTreeView::item, QListView::item { padding: 0 8px; border: 0; }
 QTableView::item:selected, QTreeView::item:selected, QListView::item:selected { background: @selected; color: @text; }
 QHeaderView { background: @surface2; }
@@ -78,6 +89,7 @@ QTabBar { background: transparent; qproperty-drawBase: 0; }
 QTabBar::tab { background: transparent; color: @text2; border: 0; border-bottom: 2px solid transparent; padding: 5px 12px 4px 12px; }
 QTabBar::tab:hover { color: @text; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
+QTabBar::tab:selected:focus { color: @accent; background: @selected; }
 QTabWidget::pane { border: 0; border-top: 1px solid @line; }
 
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }

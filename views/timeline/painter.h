@@ -4,7 +4,7 @@
 
 namespace skippipe {
 
-inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_height = 44, compact_lane_height = 18;
+inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_height = 44, compact_lane_height = 28;
 inline constexpr double lane_height = usual_lane_height;
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;

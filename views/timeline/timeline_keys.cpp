@@ -63,6 +63,16 @@ void TimelineView::step_bookmark(int step) {
     zoom_.show(*best - width / 2, *best + width / 2);
 }
 
+void TimelineView::focusInEvent(QFocusEvent* event) {
+    ImGuiHost::focusInEvent(event);
+    request_frame();  // with its frame
+}
+
+void TimelineView::focusOutEvent(QFocusEvent* event) {
+    ImGuiHost::focusOutEvent(event);
+    request_frame();
+}
+
 void TimelineView::keyPressEvent(QKeyEvent* event) {
     if (!data_ || (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) {
         ImGuiHost::keyPressEvent(event);

@@ -174,7 +174,9 @@ LaneStack TimelineView::stack() const {
     const int count = layout_.count();
     const double top = bands().top();
     double tall = lane_height_;
-    if (compact_) tall = count > 0 ? std::clamp((height() - top) / count, 4.0, compact_lane_height) : lane_height;
+    // Lanes that are too many for their names scroll.
+    if (compact_)
+        tall = count > 0 ? std::clamp((height() - top) / count, least_named_lane, compact_lane_height) : lane_height;
     return {top, tall, scroll_, count, layout_.pinned()};
 }
 
@@ -201,6 +203,9 @@ void TimelineView::draw(ImDrawList& list) {
     }
     handle_mouse();
     TimelinePainter(*this, atlas(), list).draw();
+    if (hasFocus())
+        list.AddRect({0, 0}, {static_cast<float>(width()), static_cast<float>(height())}, packed(theme().accent), 0, 0,
+                     2);
     const auto& io = ImGui::GetIO();
     if (ImGui::IsWindowHovered() && drag_ == Drag::none && !panning_) hover(io.MousePos.x, io.MousePos.y);
 }

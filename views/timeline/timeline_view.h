@@ -98,6 +98,8 @@ Q_SIGNALS:
 protected:
     void draw(ImDrawList& list) override;
     void keyPressEvent(QKeyEvent*) override;
+    void focusInEvent(QFocusEvent*) override;
+    void focusOutEvent(QFocusEvent*) override;
 
 private:
     friend class TimelinePainter;

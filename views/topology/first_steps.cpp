@@ -26,8 +26,9 @@ QString next_step(const Experiment& experiment) {
 
 void draw_first_steps(QPainter& painter, QSize room) {
     const std::pair<QString, QString> steps[] = {
-        {QObject::tr("Put machines here"), QObject::tr("Double-click, press N, or drag a device from the left")},
-        {QObject::tr("Link them"), QObject::tr("Drag from a node's rim to another; Ctrl+A, then L, links all")},
+        {QObject::tr("Put machines here"),
+         QObject::tr("N adds a node, R a region for the next ones; or drag a device in")},
+        {QObject::tr("Link them"), QObject::tr("Ctrl+A, then L, links all; or drag from a node's rim to another")},
         {QObject::tr("Read the plan below"), QObject::tr("Stages and skip ratio are at the right; then Launch")}};
     const Theme& t = theme();
     const int height = steps_top + 3 * step_height + step_height / 2;

@@ -14,7 +14,7 @@
 namespace skippipe {
 namespace {
 
-constexpr double badge_radius = 7;
+constexpr double badge_radius = 7, pale_share = 0.35;
 constexpr double label_room = 70;
 constexpr double handle_radius = 4.5;
 constexpr double folded_radius_px = 24;
@@ -117,7 +117,10 @@ QPointF NodeItem::seen_at() const { return region != nullptr && region->is_folde
 
 void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    const QColor fill = down ? mix(t.surface, t.text_2, 0.3) : stage >= 0 ? t.stage(stage) : t.surface_2;
+    const QColor fill = down        ? mix(t.surface, t.text_2, 0.3)
+                        : stage < 0 ? t.surface_2
+                        : pale      ? mix(t.surface, t.stage(stage), pale_share)
+                                    : t.stage(stage);
     painter->setPen(isSelected() || link_target ? QPen(t.accent, 3)
                     : down                      ? QPen(t.text_2, 1.5)
                                                 : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));

@@ -40,6 +40,7 @@ public:
 
     int stage = -1;
     bool left_out = false;         ///< a plan exists and does not use it
+    bool pale = false;             ///< the stage is that of a plan of another state of the document
     int fault_level = 0;           ///< 0 none, 1 warning, 2 error
     bool down = false;             ///< lost, at the time that is shown
     bool fails = false;            ///< failures of the document happen to it
@@ -68,6 +69,7 @@ public:
     void follow_ends();
 
     const LinkKey& key() const { return key_; }
+    bool both_ways() const { return both_ways_; }
     QPointF middle() const { return line_.center(); }
     int fault_level = 0;
     double width = 1;       ///< pixels, by its bandwidth

@@ -182,6 +182,7 @@ void TopologyScene::show_faults() {
         for (const auto& id : subject.regions)
             if (const auto it = regions_.find(id); it != regions_.end())
                 it->second->fault_level = std::max(it->second->fault_level, level);
+        if (subject.links.empty()) continue;
         for (auto* link : links_)
             if (subject.links.count(link->key())) link->fault_level = std::max(link->fault_level, level);
     }
@@ -198,11 +199,11 @@ void TopologyScene::show_failures() {
         targets.insert((failure.kind == FailureKind::stage_loss ? "stage " : "") + failure.target);
     for (auto& [id, item] : nodes_)
         item->fails = targets.contains(id) || targets.contains("stage " + std::to_string(item->stage));
-    for (auto* link : links_)
-        for (const auto& drawn : e.topology.links)
-            if (drawn.from == link->key().from && drawn.to == link->key().to)
-                link->fails = targets.contains(drawn.from + "->" + drawn.to) ||
-                              (drawn.both_ways && targets.contains(drawn.to + "->" + drawn.from));
+    for (auto* link : links_) {
+        const auto& [from, to] = link->key();
+        link->fails = !targets.empty() &&
+                      (targets.contains(from + "->" + to) || (link->both_ways() && targets.contains(to + "->" + from)));
+    }
     update();
 }
 
@@ -230,7 +231,8 @@ Selection TopologyScene::subject_at(QPointF place) const {
     return {};
 }
 
-void TopologyScene::show_plan(const Plan* plan, const std::vector<std::string>& ids) {
+void TopologyScene::show_plan(const Plan* plan, const std::vector<std::string>& ids, bool pale) {
+    is_pale_ = pale;
     stages_.clear();
     paths_ = plan != nullptr ? plan->paths : std::vector<Path>{};
     plan_ids_ = ids;
@@ -248,6 +250,7 @@ void TopologyScene::show_stages() {
         const auto it = stages_.find(id);
         item->stage = it == stages_.end() ? -1 : it->second;
         item->left_out = has_plan_ && item->stage < 0;
+        item->pale = is_pale_;
     }
     show_way();
     show_reduction();
@@ -370,8 +373,8 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
                 lines << tr("%1 a sample and block").arg(duration(n.seconds_per_sample_per_block));
             }
         if (const auto stage = stages_.find(id); stage != stages_.end())
-            lines << tr("stage %1").arg(stage->second);
-        else if (has_plan_)
+            lines << (is_pale_ ? tr("stage %1 in the plan before") : tr("stage %1")).arg(stage->second);
+        else if (has_plan_ && !is_pale_)
             lines << tr("left out of the plan");
         if (const auto down = down_.find(id); down != down_.end()) lines << down->second;
         lines << failure_lines(failures_of_node(e, id, static_cast<NodeItem*>(item)->stage));

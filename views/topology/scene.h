@@ -26,8 +26,9 @@ public:
     TopologyScene(Document& document, SelectionModel& selection, bool editable, QObject* parent = nullptr);
     ~TopologyScene() override;
 
-    /// Stage colours and the way of the selected microbatch come from this plan; `ids` names its nodes.
-    void show_plan(const Plan* plan, const std::vector<std::string>& ids);
+    /// Stage colours and the way of the selected microbatch come from this plan; `ids` names its nodes. `pale`: it is
+    /// one of another state of the document.
+    void show_plan(const Plan* plan, const std::vector<std::string>& ids, bool pale = false);
     /// How each stage of that plan sums its gradient; that of the selected stage is drawn.
     void show_reductions(std::vector<StageReduction> reductions);
     /// What goes on in the network; a stage's reduction or a microbatch's way is drawn instead where one is selected.
@@ -135,7 +136,7 @@ private:
     std::map<std::string, QString> down_;
     std::vector<Path> paths_;
     std::vector<std::string> plan_ids_;
-    bool has_plan_ = false;
+    bool has_plan_ = false, is_pale_ = false;
     std::set<std::string> folded_;  ///< regions, by hand
     double zoom_ = 1;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -299,7 +300,31 @@ void TopologyView::keyReleaseEvent(QKeyEvent* event) {
     QGraphicsView::keyReleaseEvent(event);
 }
 
+/// Tab goes from node to node, and beyond the last one on to the next view.
+bool TopologyView::focusNextPrevChild(bool next) {
+    const auto& nodes = document_.experiment().topology.nodes;
+    const auto& selected = selection_.now().nodes;
+    auto at = nodes.end();
+    for (auto node = nodes.begin(); node != nodes.end(); ++node)
+        if (selected.contains(node->id) && (at == nodes.end() || next)) at = node;
+    if (at == nodes.end() && next && !nodes.empty())
+        at = nodes.begin();
+    else if (at == nodes.end() || (next ? std::next(at) == nodes.end() : at == nodes.begin()))
+        return QGraphicsView::focusNextPrevChild(next);
+    else
+        std::advance(at, next ? 1 : -1);
+    selection_.select({.nodes = {at->id}});
+    reveal_selection();
+    return true;
+}
+
+void TopologyView::focusInEvent(QFocusEvent* event) {
+    QGraphicsView::focusInEvent(event);
+    viewport()->update();
+}
+
 void TopologyView::focusOutEvent(QFocusEvent* event) {
+    viewport()->update();
     space_held_ = false;
     QGraphicsView::focusOutEvent(event);
 }
@@ -327,6 +352,15 @@ void TopologyView::drawBackground(QPainter* painter, const QRectF& seen) {
 }
 
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
+    if (hasFocus()) {
+        painter->save();
+        painter->resetTransform();
+        painter->setPen(QPen(theme().accent, 1));
+        painter->setBrush(Qt::NoBrush);
+        painter->setRenderHint(QPainter::Antialiasing, false);
+        painter->drawRect(viewport()->rect().adjusted(0, 0, -1, -1));
+        painter->restore();
+    }
     if (scene_.is_editable()) draw_next_step(painter);
     if (!document_.experiment().topology.nodes.empty()) return draw_reduction_words(painter);
     painter->resetTransform();

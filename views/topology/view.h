@@ -36,6 +36,7 @@ public:
     /// Adds a node to the region that is selected or that the selected nodes stand in, beside them; else at the middle
     /// of what is seen. Selects it.
     void add_node_here();
+    /// Adds a region beside all others; selected nodes that stand in none go into it.
     void add_region_here();
     /// Adds a node that is such a device.
     void add_device_here(const Device& device);
@@ -79,7 +80,9 @@ protected:
     void mouseReleaseEvent(QMouseEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
     void keyReleaseEvent(QKeyEvent*) override;
+    void focusInEvent(QFocusEvent*) override;
     void focusOutEvent(QFocusEvent*) override;
+    bool focusNextPrevChild(bool next) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dragMoveEvent(QDragMoveEvent*) override;
     void dropEvent(QDropEvent*) override;
@@ -97,6 +100,8 @@ private:
     void add_node_in(Point at, const std::string& region, const Device* device);
     std::string region_of_selection() const;
     Point free_place() const;
+    Point free_region_place() const;
+    void add_region_of(const std::set<std::string>& nodes);
     void add_copy(const std::string& text, const QString& what);
     bool place_selected(const QString& what, const std::function<void(std::vector<Point>&)>& change,
                         const QString& merge = {});

@@ -2,6 +2,8 @@
 // What the canvas's actions do to the document.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
 
 #include <QAction>
 #include <QClipboard>
@@ -20,7 +22,7 @@
 
 namespace skippipe {
 namespace {
-constexpr double copy_offset = 40;
+constexpr double copy_offset = 40, region_room = 240;
 }  // namespace
 
 void TopologyView::make_actions() {
@@ -129,16 +131,55 @@ void TopologyView::dropEvent(QDropEvent* event) {
     setFocus();
 }
 
-void TopologyView::add_region_here() {
+/// The first spot on a widening ring round the middle of what is seen that has room for a region beside all others;
+/// one in sight, if there is any.
+Point TopologyView::free_region_place() const {
+    const Experiment& e = document_.experiment();
     const QPointF middle = mapToScene(viewport()->rect().center());
+    const QRectF seen = mapToScene(viewport()->rect()).boundingRect().adjusted(60, 60, -60, -60);
+    const auto nodes = node_places(e);
+    const auto is_free = [&](QPointF at) {
+        const auto is_far = [&](double from, const auto& place) {
+            return std::hypot(place.x - at.x(), place.y - at.y()) >= from;
+        };
+        return std::all_of(nodes.begin(), nodes.end(), [&](Point p) { return is_far(region_room, p); }) &&
+               std::all_of(e.topology.regions.begin(), e.topology.regions.end(),
+                           [&](const Region& r) { return is_far(region_room, r); });
+    };
+    std::optional<QPointF> best;
+    for (int ring = 0; ring < 40; ++ring)
+        for (int step = 0; step < std::max(1, 8 * ring); ++step) {
+            const double angle = 6.283185307179586 * step / std::max(1, 8 * ring);
+            const QPointF at = middle + ring * region_room / 2 * QPointF(std::cos(angle), std::sin(angle));
+            if (!is_free(at)) continue;
+            if (seen.contains(at)) return {std::round(at.x()), std::round(at.y())};
+            if (!best) best = at;
+        }
+    const QPointF at = best.value_or(middle);
+    return {std::round(at.x()), std::round(at.y())};
+}
+
+/// Selected nodes that stand in a region stay there: who makes a second region after the nodes of the first has these
+/// selected.
+void TopologyView::add_region_here() {
+    std::set<std::string> into;
+    for (const auto& node : document_.experiment().topology.nodes)
+        if (node.region.empty() && selection_.now().nodes.count(node.id)) into.insert(node.id);
+    add_region_of(into);
+}
+
+void TopologyView::add_region_of(const std::set<std::string>& nodes) {
+    const Point at = free_region_place();
     Selection added;
     document_.edit(tr("Add region"), [&](Experiment& e) {
-        const std::string id = add_region(e, {std::round(middle.x()), std::round(middle.y())});
+        keep_places(e);
+        const std::string id = add_region(e, at);
         for (auto& node : e.topology.nodes)
-            if (selection_.now().nodes.count(node.id)) node.region = id;
+            if (nodes.count(node.id)) node.region = id;
         added.regions.insert(id);
     });
     selection_.select(added);
+    reveal_selection();
 }
 
 void TopologyView::link_selected() {
@@ -162,7 +203,7 @@ void TopologyView::fold_selected() {
 }
 
 void TopologyView::group_selected() {
-    if (!selection_.now().nodes.empty()) add_region_here();
+    if (!selection_.now().nodes.empty()) add_region_of(std::set<std::string>(selection_.now().nodes));
 }
 
 void TopologyView::copy() {

@@ -122,13 +122,28 @@ void DesignPage::show_critical() {
 void DesignPage::show_plan() {
     const auto outcome = plans_.outcome();
     plan_->show_plan();
-    if (!outcome || !outcome->has_plan) {
-        canvas_->scene_model().show_plan(nullptr, {});
-        stages_->show_plan(nullptr);
+    const bool is_pale = !outcome || !outcome->has_plan;
+    auto& scene = canvas_->scene_model();
+    if (const PlanOutcome* shown = is_pale ? plan_->last_plan() : outcome.get(); shown != nullptr) {
+        scene.show_plan(&shown->plan, shown->problem.node_ids, is_pale);
+        scene.show_reductions(reductions_of(shown->problem, shown->plan));
+        stages_->show_plan(shown, is_pale);
+        std::map<std::string, ServedStage> served;
+        for (std::size_t s = 0; !is_pale && s < shown->plan.stages.size(); ++s)
+            for (const NodeIndex node : shown->plan.stages[s])
+                served[shown->problem.node_ids[node]] = {static_cast<int>(s), shown->plan.blocks[s]};
+        inspector_->show_stages(std::move(served));
+        HeldMicrobatches held;
+        if (!is_pale && shown->refined) {
+            const PlannedProblem planned(shown->problem, shown->plan.blocks);
+            for (std::size_t n = 0; n < planned.get().memory.size(); ++n)
+                held[shown->problem.node_ids[n]] = planned.get().memory[n];
+        }
+        if (shown->refined) what_if_->show_held(std::move(held));
     } else {
-        canvas_->scene_model().show_plan(&outcome->plan, outcome->problem.node_ids);
-        canvas_->scene_model().show_reductions(reductions_of(outcome->problem, outcome->plan));
-        stages_->show_plan(outcome.get());
+        scene.show_plan(nullptr, {});
+        stages_->show_plan(nullptr);
+        inspector_->show_stages({});
     }
     show_problems();
 }

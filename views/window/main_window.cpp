@@ -79,9 +79,11 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(bar_, &TopBar::resume_requested, this, [this] { ask_pause(false); });
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) {
         if (may_lose_document()) open_template(name);
+        design_->canvas().setFocus();  // where its keys count
     });
     connect(design_, &DesignPage::shape_requested, this, [this](Shape shape, int nodes, quint64 seed) {
         if (may_lose_document()) document_.start_new(make_shape(shape, nodes, seed));
+        design_->canvas().setFocus();
     });
     connect(&compare_->list(), &RunList::watch_requested, this, [this](qint64 run) {
         watch_->show_run(run);

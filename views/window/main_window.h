@@ -25,6 +25,7 @@
 #include "views/window/command_palette.h"
 #include "views/window/design_page.h"
 #include "views/window/key_bindings.h"
+#include "views/window/view_keys.h"
 #include "views/window/top_bar.h"
 #include "views/window/watch_page.h"
 
@@ -54,6 +55,7 @@ public:
     WatchPage& watch_page() { return *watch_; }
     ComparePage& compare_page() { return *compare_; }
     TopBar& bar() { return *bar_; }
+    KeyBindings& keys() { return keys_; }
     Banner& banner() { return *banner_; }
 
     void show_workspace(Workspace workspace);
@@ -155,7 +157,7 @@ private:
     SelectionModel selection_;
     PlanService plans_;
     RunFeed feed_;
-    FileReader document_reader_, recent_reader_;
+    FileReader document_reader_, recent_reader_, drop_reader_;
     std::filesystem::path opening_;  ///< is being read; empty: none
     FileWorker files_;               ///< those of the window itself, beside the record
     DocumentRecovery recovery_;
@@ -177,12 +179,13 @@ private:
     bool launch_when_planned_ = false;
     QString settings_file_;
     KeyBindings keys_;
+    std::unique_ptr<ViewKeys> view_keys_;
     ThemeChoice theme_ = ThemeChoice::system;
     std::array<QAction*, 3> theme_actions_{};
     std::array<QAction*, 2> stop_actions_{};
 };
 
-/// What runs and how long it still takes: the status bar's words.
-QString run_words(const RunInfo& run);
+/// What runs and how long it still takes: the status bar's words. What computes nothing is a simulation.
+QString run_words(const RunInfo& run, bool is_simulated = false);
 
 }  // namespace skippipe

@@ -12,53 +12,6 @@
 #include "views/window/main_window.h"
 
 namespace skippipe {
-namespace {
-
-/// Keys that the timeline handles itself, for the sheet.
-constexpr std::pair<const char*, const char*> timeline_keys[] = {
-    {"Zoom in, out", "W, S"},
-    {"Pan left, right", "A, D"},
-    {"Zoom at the cursor", "Ctrl+Wheel"},
-    {"Pan in time", "Shift+Wheel"},
-    {"Scroll lanes", "Wheel"},
-    {"Centre the selection, again: fit it", "F"},
-    {"Whole run", "Home"},
-    {"Previous, next in the lane", ", ."},
-    {"Previous, next hop of the microbatch", "[ ]"},
-    {"To what it waited for, and back", "Enter, Backspace"},
-    {"Pin the lane above the others, or let it go", "P"},
-    {"The network at a moment", "Drag on the axis"},
-    {"Set or remove a bookmark", "B"},
-    {"Previous, next bookmark", "PgUp, PgDn"},
-    {"Find", "Ctrl+F"},
-    {"Collapse or open a group", "Click its head"},
-    {"Move what is in sight", "Drag in the overview"},
-    {"One iteration", "Click its number"},
-    {"Sums of an area", "Drag"},
-    {"Clear the selection", "Esc"}};
-
-/// And those of the axis of failures.
-constexpr std::pair<const char*, const char*> failure_keys[] = {
-    {"Add a crash", "Click, Ins"},
-    {"Previous, next failure", "Up, Down"},
-    {"Earlier, later; ten steps", "Left, Right; Shift"},
-    {"To any instant, not on a step", "Alt+Drag"},
-    {"Its properties", "Enter, Double-click"},
-    {"Remove it", "Del"},
-    {"Clear the selection", "Esc"},
-    {"Zoom at the cursor; whole training", "Ctrl+Wheel; Home"}};
-
-/// And those of the canvas beside its actions.
-constexpr std::pair<const char*, const char*> canvas_keys[] = {
-    {"Nudge; further; by a point", "Arrows; Shift; Alt"},
-    {"Add a node there", "Double-click"},
-    {"Draw a link; on emptiness: to a new node", "Drag a rim or a ring"},
-    {"Not on the grid", "Alt+Drag"},
-    {"Move the camera", "Space+Drag, Middle drag"},
-    {"Zoom at the cursor", "Wheel"}};
-
-}  // namespace
-
 QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequence& keys,
                                 const std::function<void()>& run) {
     auto* action = menu.addAction(text);
@@ -181,9 +134,7 @@ void MainWindow::show_command_palette(Finds finds) {
 void MainWindow::show_cheat_sheet() {
     auto* sheet = new KeySheet(keys_, this);
     sheet->setAttribute(Qt::WA_DeleteOnClose);
-    for (const auto& [what, keys] : canvas_keys) sheet->add_fixed(tr("Canvas"), tr(what), keys);
-    for (const auto& [what, keys] : timeline_keys) sheet->add_fixed(tr("Timeline"), tr(what), keys);
-    for (const auto& [what, keys] : failure_keys) sheet->add_fixed(tr("Failures"), tr(what), keys);
+    for (const auto& gesture : ViewKeys::gestures()) sheet->add_fixed(tr(gesture.where), tr(gesture.what), gesture.by);
     sheet->show();
 }
 
@@ -191,6 +142,7 @@ void MainWindow::gather_keys() {
     for (auto* action : actions())
         if (!action->text().isEmpty() && action->menu() == nullptr) keys_.add(action, {});
     for (auto* action : design_->canvas().actions()) keys_.add(action, tr("Canvas"));
+    view_keys_ = std::make_unique<ViewKeys>(keys_);
 }
 
 }  // namespace skippipe

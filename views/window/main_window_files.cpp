@@ -9,9 +9,12 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QTimer>
 
+#include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "core/experiment/io.h"
@@ -168,8 +171,24 @@ std::optional<std::filesystem::path> wanted_file(const QMimeData& dragged) {
     const auto urls = dragged.urls();
     if (urls.size() != 1 || !urls.front().isLocalFile()) return std::nullopt;
     const QString ending = QFileInfo(urls.front().toLocalFile()).suffix().toLower();
-    if (ending != "json" && ending != "csv") return std::nullopt;
+    if (!QStringList{"json", "csv", "tsv", "graphml"}.contains(ending)) return std::nullopt;
     return urls.front().toLocalFile().toStdString();
+}
+
+enum class Table { trace, network, other };
+
+/// What a table is of, by its head row: it may be far away, so that no window waits for it.
+Table table_of(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    std::string line;
+    while (std::getline(in, line) && (line.find_first_not_of(" \t\r") == std::string::npos || line[0] == '#')) {}
+    const QString head = QString::fromStdString(line).toLower();
+    const QStringList columns = head.split(QRegularExpression("[,;\t]"));
+    const auto has = [&](const char* name) {
+        return std::any_of(columns.begin(), columns.end(),
+                           [&](const QString& column) { return column.trimmed().remove('"') == QLatin1String(name); });
+    };
+    return has("down_s") ? Table::trace : has("from") && has("to") ? Table::network : Table::other;
 }
 
 }  // namespace
@@ -186,14 +205,24 @@ void MainWindow::dropEvent(QDropEvent* event) {
     QTimer::singleShot(0, this, [this, dropped = *file] { take(dropped); });
 }
 
-/// A trace of failures, or an experiment.
+/// A trace of failures, links of a network, or an experiment.
 void MainWindow::take(const std::filesystem::path& dropped) {
-    if (QString::fromStdString(dropped.extension().string()).toLower() == ".csv") {
-        show_workspace(design);
-        design_->failures().import_trace(dropped);
-    } else if (may_lose_document()) {
-        open(dropped);
+    const QString ending = QString::fromStdString(dropped.extension().string()).toLower();
+    if (ending == ".json") {
+        if (may_lose_document()) open(dropped);
+        return;
     }
+    show_workspace(design);
+    if (ending == ".graphml") return design_->matrix().import_network(dropped);
+    const auto kind = std::make_shared<Table>(Table::other);
+    drop_reader_.read([kind, dropped] { *kind = table_of(dropped); },
+                      [this, kind, dropped](const QString&) {
+                          if (*kind == Table::trace) return design_->failures().import_trace(dropped);
+                          if (*kind == Table::network) return design_->matrix().import_network(dropped);
+                          banner_->show_message(tr("%1 begins with no head row that is known: a trace of failures has "
+                                                   "node,down_s,up_s, links have from,to,latency_s")
+                                                    .arg(QString::fromStdString(dropped.filename().string())));
+                      });
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -18,8 +18,9 @@ std::string first_reason(const std::vector<ImportedRun>& runs) {
 
 }  // namespace
 
-QString run_words(const RunInfo& run) {
-    QString words = QObject::tr("Run %1, %2: iteration %3 of %4")
+QString run_words(const RunInfo& run, bool is_simulated) {
+    QString words = (is_simulated ? QObject::tr("Simulation %1, %2: iteration %3 of %4")
+                                  : QObject::tr("Run %1, %2: iteration %3 of %4"))
                         .arg(run.id)
                         .arg(QString::fromStdString(run.planner))
                         .arg(run.iterations_done)
@@ -57,7 +58,8 @@ void MainWindow::follow_runs() {
     if (run != nullptr) {
         progress_->setMaximum(std::max(run->iterations, 1));
         progress_->setValue(run->iterations_done);
-        status_->setText(run_words(*run));
+        const auto known = feed_.data(run->id);
+        status_->setText(run_words(*run, known != nullptr && is_simulation(*known)));
     } else if (prober_.is_measuring()) {
         progress_->setMaximum(0);
         status_->setText(tr("Measuring what this machine makes of the experiment: plans, then some seconds of work"));
@@ -138,6 +140,7 @@ void MainWindow::launch() {
         follow_runs();
         return;
     }
+    recovery_.write();
     launcher_.launch(document_, plans_.ready());
 }
 

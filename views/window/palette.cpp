@@ -61,9 +61,17 @@ Palette::Palette(const Document& document, TopologyView& canvas, QWidget* parent
     add_heading(tr("Add"));
     auto* node = add_button(tr("Node"), tr("A machine that holds one stage (N, or double-click the canvas)"));
     node->setObjectName("add_node");
-    connect(node, &QPushButton::clicked, &canvas, &TopologyView::add_node_here);
-    connect(add_button(tr("Region"), tr("A place whose nodes share links; takes the selected nodes in (R)")),
-            &QPushButton::clicked, &canvas, &TopologyView::add_region_here);
+    auto* region =
+        add_button(tr("Region"), tr("A place whose nodes share links; takes selected nodes in that stand in none (R)"));
+    // The canvas has the keys then: N makes the next node.
+    connect(node, &QPushButton::clicked, &canvas, [&canvas] {
+        canvas.add_node_here();
+        canvas.setFocus();
+    });
+    connect(region, &QPushButton::clicked, &canvas, [&canvas] {
+        canvas.add_region_here();
+        canvas.setFocus();
+    });
     add_devices();
     add_heading(tr("Start from"));
     add_templates();

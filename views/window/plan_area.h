@@ -21,6 +21,8 @@ public:
     TimelineView& timeline() { return *timeline_; }
     FailureAxis& axis() { return *axis_; }
     const FigureLine& figures() const { return *figures_; }
+    /// The newest of the document that is a plan; null: there was none.
+    const PlanOutcome* last_plan() const { return last_.get(); }
     /// The plan as the service has it now; where there is none, the last one of the document, pale.
     void show_plan();
     /// What would mend the first fault, where there is no plan; null: nothing is wrong.

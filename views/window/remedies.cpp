@@ -96,7 +96,7 @@ void add_for_pipeline(std::vector<Remedy>& all, const Experiment& e) {
 
 }  // namespace
 
-std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment) {
+std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment, const std::stop_token& stop) {
     std::vector<Remedy> all;
     add_for_things(all, fault, experiment);
     // The list of nodes or links as a whole: what is missing between them.
@@ -124,7 +124,8 @@ std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experimen
     bool has_stages = false;
     for (auto& remedy : all) {
         const bool is_stages = remedy.words.startsWith(QObject::tr("Use %1 stages").section("%1", 0, 0));
-        if (found.size() == most_remedies || (is_stages && has_stages)) continue;
+        if (found.size() == most_remedies || stop.stop_requested()) break;
+        if (is_stages && has_stages) continue;
         if (!mends(remedy, fault, experiment, errors)) continue;
         has_stages = has_stages || is_stages;
         found.push_back(std::move(remedy));
@@ -135,6 +136,7 @@ std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experimen
 RemedyBar::RemedyBar(Document& document, QWidget* parent)
     : QWidget(parent), document_(document), words_(new QLabel(tr("Mend it:"))), row_(new QHBoxLayout(this)) {
     setObjectName("remedies");
+    pool_.setMaxThreadCount(1);
     row_->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
     words_->setProperty("role", "secondary");
     row_->addWidget(words_);
@@ -142,13 +144,39 @@ RemedyBar::RemedyBar(Document& document, QWidget* parent)
     hide();
 }
 
+RemedyBar::~RemedyBar() {
+    stop_.request_stop();
+    pool_.waitForDone();
+}
+
 void RemedyBar::show_for(const Fault* fault) {
+    const Experiment& now = document_.experiment();
+    if (fault == nullptr ? !fault_ : fault_ == *fault && of_ == now) return;
+    stop_.request_stop();
+    stop_ = std::stop_source{};
+    ++serial_;
+    fault_ = fault == nullptr ? std::nullopt : std::optional(*fault);
+    if (!fault_) return show_remedies({});
+    of_ = now;
+    // What mended the experiment before the edit may mend another now.
+    for (auto* button : findChildren<QPushButton*>()) button->setEnabled(false);
+    pool_.start([this, serial = serial_, wrong = *fault, experiment = now, stop = stop_.get_token()] {
+        auto remedies = remedies_for(wrong, experiment, stop);
+        QMetaObject::invokeMethod(
+            this,
+            [this, serial, remedies = std::move(remedies)] {
+                if (serial == serial_) show_remedies(remedies);
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
     for (auto* old : findChildren<QPushButton*>()) {
         row_->removeWidget(old);
-        old->hide();
+        old->setParent(nullptr);
         old->deleteLater();  // it may be what was pressed
     }
-    const auto remedies = fault == nullptr ? std::vector<Remedy>{} : remedies_for(*fault, document_.experiment());
     setVisible(!remedies.empty());
     int place = 1;
     for (const auto& remedy : remedies) {

@@ -2,10 +2,13 @@
 // What the window can do about a fault. The edits are functions on the experiment; the bar offers them as buttons.
 #pragma once
 #include <functional>
+#include <optional>
+#include <stop_token>
 #include <vector>
 
 #include <QLabel>
 #include <QString>
+#include <QThreadPool>
 #include <QWidget>
 
 #include "core/base/fault.h"
@@ -24,20 +27,29 @@ struct Remedy {
 };
 
 /// Edits after which that fault of the experiment is gone and no other error has come, the least first; each was tried
-/// on a copy. At most three.
-std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment);
+/// on a copy. At most three; those found so far once `stop` asks for an end. Any thread may call it.
+std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment, const std::stop_token& stop = {});
 
-/// Buttons that mend one fault; nothing where the window knows no edit that would.
+/// Buttons that mend one fault; nothing where the window knows no edit that would. What mends is found out beside the
+/// window's thread: every candidate is a whole validation.
 class RemedyBar : public QWidget {
     Q_OBJECT
 public:
     explicit RemedyBar(Document& document, QWidget* parent = nullptr);
+    ~RemedyBar() override;
     void show_for(const Fault* fault);
 
 private:
+    void show_remedies(const std::vector<Remedy>& remedies);
+
     Document& document_;
     QLabel* words_;
     QHBoxLayout* row_;
+    QThreadPool pool_;
+    std::stop_source stop_;
+    std::optional<Fault> fault_;  ///< that is shown, or looked into
+    Experiment of_;               ///< the experiment that has it
+    int serial_ = 0;
 };
 
 }  // namespace skippipe

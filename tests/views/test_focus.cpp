@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who works without a mouse: what has the keys is seen, what takes them has a name, and keys of views are as their user
+// chose.
+#include <QAccessible>
+#include <QCheckBox>
+#include <QListWidget>
+#include <QSlider>
+#include <QTabBar>
+#include <QTableWidget>
+#include <QTemporaryDir>
+#include <QTreeWidget>
+#include <QtTest>
+
+#include "plugins/planners/all.h"
+#include "tests/views/window_experiments.h"
+#include "views/theme/theme.h"
+#include "views/window/main_window.h"
+
+using namespace skippipe;
+
+namespace {
+
+QWidget* made(const QString& kind) {
+    if (kind == "check box") return new QCheckBox("Check");
+    if (kind == "tabs") {
+        auto* bar = new QTabBar;
+        bar->addTab("One");
+        bar->addTab("Two");
+        return bar;
+    }
+    if (kind == "list") {
+        auto* list = new QListWidget;
+        list->addItem("One");
+        return list;
+    }
+    if (kind == "table") return new QTableWidget(2, 2);
+    if (kind == "tree") return new QTreeWidget;
+    if (kind == "slider") return new QSlider(Qt::Horizontal);
+    if (kind == "button") return new QPushButton("Button");
+    return new QLineEdit("Text");
+}
+
+QString words_of(const QWidget* widget) {
+    QStringList way;  // to whoever made it
+    for (; widget != nullptr && way.size() < 4; widget = widget->parentWidget())
+        way << QString("%1 \"%2\"").arg(widget->metaObject()->className(), widget->objectName());
+    return way.join(" in ");
+}
+
+}  // namespace
+
+class TestFocus : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+
+private Q_SLOTS:
+    void initTestCase() {
+        register_planners(planners_);
+        apply_theme(*qApp, false);
+    }
+
+    void what_has_the_keys_is_seen_data() {
+        QTest::addColumn<QString>("kind");
+        for (const char* kind : {"check box", "tabs", "list", "table", "tree", "slider", "button", "line"})
+            QTest::newRow(kind) << kind;
+    }
+    void what_has_the_keys_is_seen() {
+        QFETCH(QString, kind);
+        QWidget window;
+        auto* column = new QVBoxLayout(&window);
+        QWidget *one = made(kind), *other = made(kind);
+        column->addWidget(one);
+        column->addWidget(other);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        other->setFocus();
+        const QImage without = one->grab().toImage();
+        one->setFocus();
+        QVERIFY(one->hasFocus());
+        QVERIFY(one->grab().toImage() != without);
+    }
+
+    void canvas_and_timelines_have_a_frame() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new(three_linked_nodes());
+        window.show();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        auto& page = window.design_page();
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        for (QWidget* view : {static_cast<QWidget*>(&page.canvas()), static_cast<QWidget*>(&page.plan_timeline()),
+                              static_cast<QWidget*>(&page.failure_axis())}) {
+            window.bar().findChild<QComboBox*>("planner")->setFocus();
+            const auto corner = [&] { return view->grab().toImage().pixelColor(0, view->height() / 2); };
+            QTRY_VERIFY(corner() != theme().accent);
+            view->setFocus();
+            QTRY_COMPARE(corner(), theme().accent);
+        }
+    }
+
+    void what_takes_the_keys_has_a_name() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("quick-start");
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        QStringList nameless;
+        int looked_at = 0;
+        const auto look = [&] {
+            for (auto* widget : window.findChildren<QWidget*>()) {
+                if (!widget->isVisible() || widget->focusPolicy() == Qt::NoFocus) continue;
+                if (widget->focusProxy() != nullptr) continue;         // another has the keys
+                if (widget->objectName().startsWith("qt_")) continue;  // parts of a widget that has one
+                const auto* face = QAccessible::queryAccessibleInterface(widget);
+                ++looked_at;
+                if (face == nullptr || face->text(QAccessible::Name).trimmed().isEmpty()) nameless << words_of(widget);
+            }
+        };
+        for (const auto workspace : {MainWindow::design, MainWindow::watch, MainWindow::compare}) {
+            window.show_workspace(workspace);
+            look();
+            for (auto* tabs : window.findChildren<QTabWidget*>())
+                for (int tab = tabs->count(); tabs->isVisible() && tab-- > 0;) {
+                    tabs->setCurrentIndex(tab);
+                    look();
+                }
+        }
+        for (auto* section : window.findChild<Inspector*>()->findChildren<QToolButton*>())
+            if (section->isCheckable()) section->setChecked(true);
+        window.show_workspace(MainWindow::design);
+        look();
+        for (const Selection& chosen :
+             {Selection{.nodes = {"n0"}}, Selection{.nodes = {"n0", "n1"}},
+              Selection{.regions = {window.document().experiment().topology.regions[0].id}}}) {
+            window.selection().select(chosen);
+            look();
+        }
+        nameless.removeDuplicates();
+        QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join(", ")));
+        QVERIFY(looked_at > 100);
+    }
+
+    void keys_of_views_are_as_chosen() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new(three_linked_nodes());
+        window.show();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
+        const auto action = [&](const QString& scope, const QString& words) {
+            for (const auto& binding : window.keys().all())
+                if (binding.scope == scope && binding.action->text() == words) return binding.action.data();
+            return static_cast<QAction*>(nullptr);
+        };
+        auto& canvas = window.design_page().canvas();
+        canvas.setFocus();
+        window.selection().select({.nodes = {"node-1"}});
+        const auto x = [&] { return window.document().experiment().topology.nodes[0].x; };
+        auto* right = action("Canvas", "Nudge right");
+        QVERIFY(right != nullptr);
+        QTest::keyClick(&canvas, Qt::Key_Right);
+        QCOMPARE(x(), grid);
+        QCOMPARE(window.keys().set(right, QKeySequence(Qt::Key_J)), QString());
+        QTest::keyClick(&canvas, Qt::Key_Right);
+        QCOMPARE(x(), grid);  // no longer
+        QTest::keyClick(&canvas, Qt::Key_J);
+        QCOMPARE(x(), 2 * grid);
+        QTest::keyClick(&canvas, Qt::Key_J, Qt::ShiftModifier);
+        QCOMPARE(x(), 7 * grid);
+        QVERIFY2(!window.keys().set(right, QKeySequence(Qt::Key_N)).isEmpty(), "the canvas has that for a node");
+        window.keys().reset();
+        QTest::keyClick(&canvas, Qt::Key_Right);
+        QCOMPARE(x(), 8 * grid);
+
+        auto& axis = window.design_page().failure_axis();
+        axis.setFocus();
+        QCOMPARE(window.keys().set(action("Failures", "Add a crash"), QKeySequence(Qt::Key_C)), QString());
+        QTest::keyClick(&axis, Qt::Key_C);
+        QCOMPARE(window.document().experiment().failures.size(), std::size_t{1});
+        QVERIFY(action("Timeline", "Zoom in") != nullptr);
+    }
+};
+
+QTEST_MAIN(TestFocus)
+#include "test_focus.moc"

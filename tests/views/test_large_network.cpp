@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A large network in the whole window: an edit does not wait for views that nobody looks at.
+#include <ctime>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "core/base/rng.h"
+#include "plugins/planners/all.h"
+#include "tests/views/window_experiments.h"
+#include "views/topology/edits.h"
+#include "views/window/main_window.h"
+
+using namespace skippipe;
+
+namespace {
+
+constexpr int nodes = 500, links = 2'000;
+/// Of this thread, so that others do not count. With a linear search of the links for each pair it was some seconds.
+constexpr double most_edit_s = 0.25;
+
+double thread_s() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Experiment large_network() {
+    Experiment e;
+    e.pipeline.stages = 6;
+    e.pipeline.plan_steps = 1;
+    for (int i = 0; i < nodes; ++i) {
+        e.topology.nodes.push_back({.id = "n" + std::to_string(i)});
+        e.topology.nodes.back().x = 100 * (i % 25), e.topology.nodes.back().y = 100 * (i / 25);
+    }
+    for (int i = 0; i < links; ++i) {
+        const int from = i % nodes, to = (from + 1 + i / nodes * 7) % nodes;
+        e.topology.links.push_back({"n" + std::to_string(from), "n" + std::to_string(to), 0.01, 1e8, true});
+    }
+    return e;
+}
+
+}  // namespace
+
+class TestLargeNetwork : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(planners_); }
+
+    void an_edit_is_quick() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new(large_network());
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        double least_s = 1e9;
+        for (int i = 0; i < 3; ++i) {
+            const double begin_s = thread_s();
+            window.document().edit("edit", [](Experiment& e) { e.topology.links[7].latency_s *= 1.1; });
+            least_s = std::min(least_s, thread_s() - begin_s);
+        }
+        QVERIFY2(least_s < most_edit_s, qPrintable(QString("%1 s").arg(least_s)));
+    }
+
+    /// One that is looked at follows, in time that a person can wait for.
+    void the_matrix_follows_when_it_is_seen() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new(large_network());
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        auto& matrix = window.design_page().matrix();
+        window.document().edit("edit", [](Experiment& e) { e.topology.links[7].latency_s = 0.5; });
+        const double begin_s = thread_s();
+        see_tab(matrix);
+        QVERIFY2(thread_s() - begin_s < 4 * most_edit_s, qPrintable(QString("%1 s").arg(thread_s() - begin_s)));
+        QCOMPARE(matrix.model().rowCount(), nodes);
+        const auto place = [&](const char* id) {
+            for (int row = 0; row < nodes; ++row)
+                if (matrix.model().row_end(row).id == id) return row;
+            return -1;
+        };
+        const auto shown = [&] {
+            return matrix.model().data(matrix.model().index(place("n8"), place("n7")), Qt::DisplayRole).toString();
+        };
+        QCOMPARE(shown(), QString("500\u2009ms"));  // the way back of a link both ways
+        window.document().edit("edit", [](Experiment& e) { e.topology.links[7].latency_s = 0.25; });
+        QCOMPARE(shown(), QString("250\u2009ms"));
+    }
+};
+
+QTEST_MAIN(TestLargeNetwork)
+#include "test_large_network.moc"

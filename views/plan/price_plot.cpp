@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/plan/price_plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double room_left = 64, room_below = 34, room_right = 88, pointed_at_px = 10, dot_radius = 4;
+
+}  // namespace
+
+PricePlot::PricePlot(QWidget* parent) : QWidget(parent) {
+    setObjectName("price_plot");
+    setAccessibleName(tr("Iteration time against price"));
+    setMouseTracking(true);
+    setMinimumSize(220, 90);
+}
+
+void PricePlot::show_plans(std::vector<PricedPlan> plans) {
+    plans_ = std::move(plans);
+    std::sort(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) { return a.iteration_s < b.iteration_s; });
+    update();
+}
+
+/// With room on both sides, so that no point lies on an axis.
+PricePlot::Extent PricePlot::times() const {
+    if (plans_.empty()) return {};
+    const double low = plans_.front().iteration_s, high = plans_.back().iteration_s;
+    const double room = high > low ? 0.06 * (high - low) : 0.1 * high;
+    return {low - room, high + room};
+}
+
+PricePlot::Extent PricePlot::prices() const {
+    if (plans_.empty()) return {};
+    const auto [low, high] = std::minmax_element(plans_.begin(), plans_.end(),
+                                                 [](const auto& a, const auto& b) { return a.price < b.price; });
+    const double room = high->price > low->price ? 0.1 * (high->price - low->price) : std::max(1e-9, 0.1 * high->price);
+    return {low->price - room, high->price + room};
+}
+
+QRectF PricePlot::field() const { return QRectF(rect()).adjusted(room_left, size::gap, -room_right, -room_below); }
+
+QPointF PricePlot::place(const PricedPlan& plan) const {
+    const auto share = [](const Extent& in, double value) { return (value - in.low) / (in.high - in.low); };
+    const QRectF in = field();
+    return {in.left() + share(times(), plan.iteration_s) * in.width(),
+            in.bottom() - share(prices(), plan.price) * in.height()};
+}
+
+void PricePlot::paintEvent(QPaintEvent*) {
+    const Theme& t = theme();
+    QPainter painter(this);
+    painter.fillRect(rect(), t.surface);
+    if (plans_.empty()) return;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(small_font());
+    const QRectF in = field();
+    painter.setPen(QPen(t.line, 1));
+    painter.drawLine(in.bottomLeft(), in.bottomRight());
+    painter.drawLine(in.bottomLeft(), in.topLeft());
+    painter.setPen(t.text_2);
+    const auto ends = [&](double value, double x) {
+        painter.drawText(QRectF(x - 40, in.bottom() + 2, 80, 14), Qt::AlignCenter, duration(value));
+    };
+    ends(plans_.front().iteration_s, place(plans_.front()).x());
+    if (place(plans_.back()).x() - place(plans_.front()).x() > 70)
+        ends(plans_.back().iteration_s, place(plans_.back()).x());
+    painter.drawText(QRectF(in.left(), in.bottom() + 16, in.width(), 14), Qt::AlignCenter, tr("Iteration"));
+    double low = plans_.front().price, high = low;
+    for (const auto& plan : plans_) low = std::min(low, plan.price), high = std::max(high, plan.price);
+    const auto level = [&](double price) {
+        PricedPlan at = plans_.front();
+        at.price = price;
+        painter.drawText(QRectF(0, place(at).y() - 7, room_left - 6, 14), Qt::AlignRight | Qt::AlignVCenter,
+                         three_digits(price));
+    };
+    level(low);
+    if (high > low) level(high);
+    painter.save();
+    painter.translate(2, in.center().y());
+    painter.rotate(-90);
+    painter.drawText(QRectF(-in.height() / 2, 0, in.height(), 14), Qt::AlignCenter, tr("Price"));
+    painter.restore();
+    QPolygonF front;
+    for (const auto& plan : plans_)
+        if (plan.is_front) front << place(plan);
+    painter.setPen(QPen(mix(t.surface, t.accent, 0.5), 1.5));
+    painter.drawPolyline(front);
+    for (const auto& plan : plans_) {
+        const QPointF at = place(plan);
+        painter.setPen(QPen(plan.is_front ? t.accent : t.text_2, 1.5));
+        painter.setBrush(plan.is_front ? t.accent : t.surface);
+        painter.drawEllipse(at, dot_radius, dot_radius);
+        if (!plan.is_front) continue;
+        painter.setPen(t.text);
+        const QRectF words(at.x() + dot_radius + 3, at.y() - 8, width() - at.x() - dot_radius - 3, 16);
+        painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(plan.name, Qt::ElideRight, static_cast<int>(words.width())));
+    }
+}
+
+const PricedPlan* PricePlot::plan_at(QPointF at) const {
+    const PricedPlan* nearest = nullptr;
+    double least = pointed_at_px;
+    for (const auto& plan : plans_) {
+        const QPointF away = place(plan) - at;
+        if (const double far = std::hypot(away.x(), away.y()); far < least) least = far, nearest = &plan;
+    }
+    return nearest;
+}
+
+void PricePlot::mousePressEvent(QMouseEvent* event) {
+    if (const auto* plan = plan_at(event->position())) Q_EMIT row_clicked(plan->row);
+}
+
+void PricePlot::mouseMoveEvent(QMouseEvent* event) {
+    const auto* plan = plan_at(event->position());
+    setCursor(plan != nullptr ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    if (plan == nullptr) return QToolTip::hideText();
+    QToolTip::showText(event->globalPosition().toPoint(),
+                       tr("%1: %2, price %3").arg(plan->name, duration(plan->iteration_s), three_digits(plan->price)) +
+                           (plan->is_front ? tr("\nNo other is as short and as cheap") : QString{}),
+                       this);
+}
+
+}  // namespace skippipe
