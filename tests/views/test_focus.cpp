@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who works without a mouse: what has the keys is seen, what takes them has a name, and keys of views are as their user
-// chose.
-#include <QAccessible>
+// Who works without a mouse: what has the keys is seen, and keys of views are as their user chose.
 #include <QCheckBox>
 #include <QListWidget>
 #include <QSlider>
@@ -38,13 +36,6 @@ QWidget* made(const QString& kind) {
     if (kind == "slider") return new QSlider(Qt::Horizontal);
     if (kind == "button") return new QPushButton("Button");
     return new QLineEdit("Text");
-}
-
-QString words_of(const QWidget* widget) {
-    QStringList way;  // to whoever made it
-    for (; widget != nullptr && way.size() < 4; widget = widget->parentWidget())
-        way << QString("%1 \"%2\"").arg(widget->metaObject()->className(), widget->objectName());
-    return way.join(" in ");
 }
 
 }  // namespace
@@ -96,48 +87,6 @@ private Q_SLOTS:
             view->setFocus();
             QTRY_COMPARE(corner(), theme().accent);
         }
-    }
-
-    void what_takes_the_keys_has_a_name() {
-        QTemporaryDir folder;
-        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
-        window.open_template("quick-start");
-        window.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&window));
-        QStringList nameless;
-        int looked_at = 0;
-        const auto look = [&] {
-            for (auto* widget : window.findChildren<QWidget*>()) {
-                if (!widget->isVisible() || widget->focusPolicy() == Qt::NoFocus) continue;
-                if (widget->focusProxy() != nullptr) continue;         // another has the keys
-                if (widget->objectName().startsWith("qt_")) continue;  // parts of a widget that has one
-                const auto* face = QAccessible::queryAccessibleInterface(widget);
-                ++looked_at;
-                if (face == nullptr || face->text(QAccessible::Name).trimmed().isEmpty()) nameless << words_of(widget);
-            }
-        };
-        for (const auto workspace : {MainWindow::design, MainWindow::watch, MainWindow::compare}) {
-            window.show_workspace(workspace);
-            look();
-            for (auto* tabs : window.findChildren<QTabWidget*>())
-                for (int tab = tabs->count(); tabs->isVisible() && tab-- > 0;) {
-                    tabs->setCurrentIndex(tab);
-                    look();
-                }
-        }
-        for (auto* section : window.findChild<Inspector*>()->findChildren<QToolButton*>())
-            if (section->isCheckable()) section->setChecked(true);
-        window.show_workspace(MainWindow::design);
-        look();
-        for (const Selection& chosen :
-             {Selection{.nodes = {"n0"}}, Selection{.nodes = {"n0", "n1"}},
-              Selection{.regions = {window.document().experiment().topology.regions[0].id}}}) {
-            window.selection().select(chosen);
-            look();
-        }
-        nameless.removeDuplicates();
-        QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join(", ")));
-        QVERIFY(looked_at > 100);
     }
 
     void keys_of_views_are_as_chosen() {
