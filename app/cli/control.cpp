@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// stop, pause, resume, fail: commands to a run that goes on, left in its record as the window leaves them. A run that
-// does not go on any more is resumed from a checkpoint.
+// stop, pause, resume, extend, fail: commands to a run that goes on, left in its record as the window leaves them. A
+// run that does not go on any more is resumed from a checkpoint.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -83,6 +83,27 @@ void control(Context& context, const Control& what, const ControlOptions& option
     tell(context, *opened, run.id, what.name, "{}", what.taken);
 }
 
+struct Extension {
+    std::string run;
+    int iterations = 0;
+    std::vector<AlarmKind> stop_on;
+};
+
+/// One that goes on is told; any other goes on from its newest checkpoint.
+void extend(Context& context, const Extension& options) {
+    std::optional<Reader> opened(std::in_place, context.record);
+    const auto run = find_run(*opened, options.run);
+    if (options.iterations <= run.iterations)
+        throw InputError("--iterations", fmt::format("run {} has {} of them already", run.id, run.iterations),
+                         "it is the number of iterations in all", fmt::format("Name more than {}", run.iterations));
+    if (run.state == RunState::running)
+        return tell(context, *opened, run.id, "extend",
+                    nlohmann::ordered_json{{"iterations", options.iterations}}.dump(),
+                    fmt::format("goes on to {} iterations", options.iterations));
+    opened.reset();
+    resume_run(context, run, options.stop_on, options.iterations);
+}
+
 struct NodeLoss {
     std::string run, node;
     std::optional<double> back_after_s;
@@ -113,6 +134,17 @@ void add_control(CLI::App& app, Context& context) {
         if (what.name == std::string_view("resume")) add_stop_option(*verb, options->stop_on);
         verb->callback([options, &what, &context] { control(context, what, *options); });
     }
+    auto more = std::make_shared<Extension>();
+    auto* longer = add_verb(app, context, "extend",
+                            "Train a run for more iterations: one that goes on, or one that ended, from its newest "
+                            "checkpoint; to the bit as if it had been begun with them",
+                            "  skippipe extend latest --iterations 500");
+    longer->add_option("RUN", more->run, "Run number or `latest`")->required();
+    longer->add_option("--iterations", more->iterations, "In all, those done included")
+        ->required()
+        ->check(CLI::Range(1, 1'000'000'000));
+    add_stop_option(*longer, more->stop_on);
+    longer->callback([more, &context] { extend(context, *more); });
     auto loss = std::make_shared<NodeLoss>();
     auto* verb = add_verb(app, context, "fail", "Make a node of a run fail: it is lost, and the others go on",
                           "  skippipe fail latest node-3 --back-after 60\n  skippipe fail 3 node-3");

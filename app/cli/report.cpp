@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe report`: runs as a page that stands alone.
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -19,7 +22,18 @@ struct PageOptions {
     bool no_timelines = false;
 };
 
+/// The name's ending says the format: this program writes HTML; PDF needs the window's fonts, and is made there.
+void require_html(const std::string& output) {
+    auto ending = std::filesystem::path(output).extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (ending != ".pdf") return;
+    throw InputError("--output", output + " would be HTML under a name that says PDF",
+                     "this program writes the page as HTML",
+                     "Name it .html and print it from a browser, or export the report as PDF in the window");
+}
+
 void write_report(const PageOptions& options, Context& context) {
+    require_html(options.output);
     Reader reader(context.record);
     std::vector<ReportRun> runs;
     for (const auto& name : options.runs) {
@@ -52,11 +66,12 @@ void add_report(CLI::App& app, Context& context) {
                           "  skippipe report 1 2 3 -o skip.html --question \"Does leaving stages out pay?\"\n"
                           "  skippipe report latest -o run.html");
     verb->add_option("RUN", options->runs, "Run numbers; the first is the baseline")->required()->expected(1, 100);
-    verb->add_option("-o,--output", options->output, "File to write")->required();
+    verb->add_option("-o,--output", options->output, "File to write, .html")->required();
     verb->add_option("--title", options->title, "Its title; default: the experiment's name");
     verb->add_option("--question", options->question, "What the runs were made to answer");
     verb->add_option("--over", options->over, "What losses are drawn and compared over")
-        ->check(CLI::IsMember({"iteration", "tokens", "microbatches", "flops", "network-time", "machine-time"}))
+        ->check(
+            CLI::IsMember({"iteration", "tokens", "microbatches", "flops", "network-time", "machine-time", "money"}))
         ->capture_default_str();
     verb->add_flag("--no-timelines", options->no_timelines, "Leave the timelines out");
     verb->callback([options, &context] { write_report(*options, context); });

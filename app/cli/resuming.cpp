@@ -43,12 +43,14 @@ void take_launched_ranks(RunJob& job) {
     job.launched = true;
 }
 
-void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKind>& stop_on) {
+void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKind>& stop_on, int iterations) {
     become_worker_if_launched();
-    if (run.state == RunState::finished)
-        throw InputError("RUN", fmt::format("run {} has finished", run.id), "nothing is left to train",
-                         fmt::format("`skippipe fork {} --at {} --set training.iterations=N` trains on", run.id,
-                                     run.iterations_done));
+    if (run.state == RunState::finished && iterations == 0)
+        throw InputError(
+            "RUN", fmt::format("run {} has finished", run.id), "nothing is left to train",
+            fmt::format("`skippipe extend {0} --iterations N` trains on; `skippipe fork {0} --at {1}` does "
+                        "so as another run",
+                        run.id, run.iterations_done));
     Faults passed_over;
     const auto from =
         newest_checkpoint(context.record, run, Reader(context.record).experiment_json(run.id), passed_over);
@@ -60,6 +62,7 @@ void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKin
                false);
     RunJob job;
     job.experiment = experiment_of(from);
+    job.experiment.training.iterations = iterations > 0 ? iterations : run.iterations;
     job.problem = make_problem(job.experiment);
     job.plan = plan_of(from, job.problem);
     job.record = context.record;
@@ -70,6 +73,7 @@ void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKin
     job.stop_on = {stop_on.begin(), stop_on.end()};
     job.origin = RunOrigin{run.id, from.folder, manifest.position};
     job.origin->reached = run.iterations_done;
+    job.origin->extends = iterations > 0;
     take_launched_ranks(job);
     if (!context.json)
         std::cout << fmt::format("run {} goes on after {} of {} iterations\n", run.id,

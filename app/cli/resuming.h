@@ -8,9 +8,9 @@
 
 namespace skippipe::cli {
 
-/// Trains on from the newest checkpoint of a run that ended before its last iteration, as that run. Throws InputError
-/// where it cannot go on.
-void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKind>& stop_on);
+/// Trains on from the newest checkpoint of a run that ended, as that run, until `iterations` are done; 0: those it was
+/// begun with or extended to. Throws InputError where it cannot go on.
+void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKind>& stop_on, int iterations = 0);
 
 /// The experiment of a checkpoint. Throws InputError where this program cannot understand it.
 Experiment experiment_of(const FoundCheckpoint& from);

@@ -76,6 +76,11 @@ public:
             self->clear();
             std::cout << (paused ? "paused: `skippipe resume` lets it go on\n" : "goes on\n") << std::flush;
         };
+        progress.extended = [self](int iterations) {
+            self->clear();
+            self->iterations_ = iterations;
+            std::cout << fmt::format("extended to {} iterations\n", iterations) << std::flush;
+        };
         progress.warned = [self](const Fault& fault) {
             self->clear();
             report({fault}, false);
@@ -193,6 +198,7 @@ RunProgress json_progress() {
         print_line(
             {{"checkpoint", m.iterations_done}, {"bytes", m.bytes}, {"held_s", m.held_s}, {"seconds", m.seconds}});
     };
+    progress.extended = [](int iterations) { print_line({{"extended_to", iterations}}); };
     progress.paused = [](bool paused) { print_line({{"paused", paused}}); };
     progress.warned = [](const Fault& fault) { print_line({{"warning", to_json(Faults{fault}).front()}}); };
     return progress;

@@ -109,6 +109,8 @@ void show(Context& context, const std::string& name) {
     row("planner", run.planner);
     row("seed", std::to_string(run.seed));
     row("iterations", fmt::format("{} of {}", run.iterations_done, run.iterations));
+    if (const int kept = reader.kept_iterations(run.id); kept < run.iterations_done)
+        row("spans", fmt::format("of {} of {} iterations kept", kept, run.iterations_done));
     row("predicted iteration time (network)", fmt::format("{:.3f} s", run.predicted_iteration_s));
     row("executed iteration time (network)", number(run.iteration_s, "{:.3f} s"));
     row("machine time", format_seconds(run.machine_s));
@@ -173,7 +175,7 @@ Compared read_compared(Reader& reader, const std::vector<std::string>& names) {
         auto& iteration = all.iterations.emplace_back();
         try {
             const auto frozen = read_frozen(reader, run.id);
-            iteration = account_plan(frozen.experiment.model, frozen.problem, frozen.plan);
+            iteration = account_plan(frozen.experiment, frozen.problem, frozen.plan);
         } catch (const InputError& error) {
             std::cerr << "note: no accounting for run " << run.id << ": " << error.what() << '\n';
         }
@@ -362,9 +364,9 @@ void add_runs(CLI::App& app, Context& context) {
     auto at = std::make_shared<std::string>();
     compared
         ->add_option("--at", *at,
-                     "Losses where all runs had spent the same: microbatches, flops (of the blocks), network-time or "
-                     "machine-time")
-        ->check(CLI::IsMember({"microbatches", "flops", "network-time", "machine-time"}));
+                     "Losses where all runs had spent the same: microbatches, flops (of the blocks), network-time, "
+                     "machine-time or money (of the experiment's prices)")
+        ->check(CLI::IsMember({"microbatches", "flops", "network-time", "machine-time", "money"}));
     compared->callback([names, at, &context] { compare(context, *names, *at); });
 }
 

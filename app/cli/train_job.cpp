@@ -42,7 +42,7 @@ nlohmann::ordered_json summary(const RunOutcome& outcome) {
 void print_summary(const RunJob& job, const RunOutcome& outcome) {
     const auto& info = outcome.info;
     std::cout << fmt::format("\nrun {} {}: {} of {} iterations\n", outcome.run, to_string(outcome.state),
-                             info.iterations_done, job.experiment.training.iterations);
+                             info.iterations_done, info.iterations);
     std::vector<std::vector<std::string>> rows;
     const auto row = [&](const std::string& name, const std::string& value) { rows.push_back({name, value}); };
     if (info.iteration_s)
@@ -97,13 +97,13 @@ void note_origin(const RunJob& job, RunId run) {
 void add_stop_option(CLI::App& verb, std::vector<AlarmKind>& kinds) {
     std::map<std::string, AlarmKind> names;
     for (const auto& [kind, name] : alarm_names) names.emplace(name, kind);
-    verb.add_option(
-            "--stop-on", kinds,
-            "Stop after an iteration with a spike (a loss or gradient far above those before) or where the disk "
-            "has too little room for what is to be written; default: warn, and go on")
+    verb.add_option("--stop-on", kinds,
+                    "Stop after an iteration with a spike (a loss or gradient far above those before), where the disk "
+                    "has too little room for what is to be written, or where the worker says nothing for 5 s; default: "
+                    "warn, and go on")
         ->transform(CLI::CheckedTransformer(names))
         ->delimiter(',')
-        ->option_text("spike,disk");
+        ->option_text("spike,disk,silence");
 }
 
 bool train_job(RunJob& job, Context& context) {

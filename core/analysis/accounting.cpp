@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/analysis/price.h"
 #include "core/experiment/counts.h"
 #include "core/experiment/model_size.h"
 #include "core/planner/plan/validator.h"
@@ -131,6 +132,15 @@ std::optional<Accounting> account_plan(const ModelSpec& model, const Problem& pr
     return account_iteration(model, problem, plan, timeline);
 }
 
+std::optional<Accounting> account_plan(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    if (!check_structure(problem, plan).empty()) return std::nullopt;
+    const auto timeline = evaluate(problem, plan);
+    if (!timeline.complete) return std::nullopt;
+    auto one = account_iteration(experiment.model, problem, plan, timeline);
+    if (has_prices(experiment)) one.money = price_of(experiment, problem, plan, timeline).total();
+    return one;
+}
+
 Accounting account_run(const Accounting& iteration, const RunInfo& run) {
     Accounting all = iteration;
     const auto n = static_cast<std::int64_t>(run.iterations_done);
@@ -145,6 +155,7 @@ Accounting account_run(const Accounting& iteration, const RunInfo& run) {
     all.network_s = times * run.iteration_s.value_or(iteration.network_s);
     all.idle_node_s = all.used_nodes * all.network_s - all.busy_node_s;
     all.machine_s = run.machine_s;
+    if (all.money) *all.money *= times;
     return all;
 }
 
@@ -167,28 +178,30 @@ nlohmann::ordered_json bytes_by_line(const Accounting& accounting) {
 }
 
 nlohmann::ordered_json to_json(const Accounting& a) {
-    return {{"iterations", a.iterations},
-            {"microbatches", a.microbatches},
-            {"samples", a.samples},
-            {"tokens", a.tokens},
-            {"block_executions", a.block_executions},
-            {"forward_block_flops", a.forward_block_flops},
-            {"backward_block_flops", a.backward_block_flops},
-            {"block_flops", a.block_flops()},
-            {"head_flops", a.head_flops},
-            {"transfer_bytes", a.transfer_bytes},
-            {"all_reduce_bytes", a.all_reduce_bytes},
-            {"bytes", a.bytes()},
-            {"nodes", a.nodes},
-            {"used_nodes", a.used_nodes},
-            {"working_nodes", a.working_nodes},
-            {"busy_node_seconds", a.busy_node_s},
-            {"idle_node_seconds", a.idle_node_s},
-            {"network_seconds", a.network_s},
-            {"machine_seconds", a.machine_s},
-            {"busiest_line",
-             a.busiest_line() ? nlohmann::ordered_json(a.busiest_line()->name) : nlohmann::ordered_json(nullptr)},
-            {"bytes_by_line", bytes_by_line(a)}};
+    nlohmann::ordered_json json{{"iterations", a.iterations},
+                                {"microbatches", a.microbatches},
+                                {"samples", a.samples},
+                                {"tokens", a.tokens},
+                                {"block_executions", a.block_executions},
+                                {"forward_block_flops", a.forward_block_flops},
+                                {"backward_block_flops", a.backward_block_flops},
+                                {"block_flops", a.block_flops()},
+                                {"head_flops", a.head_flops},
+                                {"transfer_bytes", a.transfer_bytes},
+                                {"all_reduce_bytes", a.all_reduce_bytes},
+                                {"bytes", a.bytes()},
+                                {"nodes", a.nodes},
+                                {"used_nodes", a.used_nodes},
+                                {"working_nodes", a.working_nodes},
+                                {"busy_node_seconds", a.busy_node_s},
+                                {"idle_node_seconds", a.idle_node_s},
+                                {"network_seconds", a.network_s},
+                                {"machine_seconds", a.machine_s},
+                                {"busiest_line", a.busiest_line() ? nlohmann::ordered_json(a.busiest_line()->name)
+                                                                  : nlohmann::ordered_json(nullptr)},
+                                {"bytes_by_line", bytes_by_line(a)}};
+    if (a.money) json["money"] = *a.money;
+    return json;
 }
 
 }  // namespace skippipe

@@ -51,7 +51,8 @@ struct Accounting {
     int working_nodes = 0;                            ///< that a path visits: the others only keep their weights equal
     double busy_node_s = 0, idle_node_s = 0;          ///< of the used nodes, network time
     double network_s = 0;
-    double machine_s = 0;  ///< 0 for a plan that was not run
+    double machine_s = 0;         ///< 0 for a plan that was not run
+    std::optional<double> money;  ///< nodes and traffic, in the money of the experiment's prices; absent: it has none
 
     double block_flops() const { return forward_block_flops + backward_block_flops; }
     double bytes() const { return transfer_bytes + all_reduce_bytes; }
@@ -66,6 +67,8 @@ Accounting account_iteration(const ModelSpec& model, const Problem& problem, con
 
 /// The same from the experiment alone: evaluates the plan. Nothing where it has no structure or comes to a deadlock.
 std::optional<Accounting> account_plan(const ModelSpec& model, const Problem& problem, const Plan& plan);
+/// With what it costs in money, where the experiment has prices.
+std::optional<Accounting> account_plan(const Experiment& experiment, const Problem& problem, const Plan& plan);
 
 /// As many iterations as the run did; its own network time where it was recorded, and machine time.
 Accounting account_run(const Accounting& iteration, const RunInfo& run);

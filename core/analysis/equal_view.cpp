@@ -23,7 +23,8 @@ constexpr std::array axes{AxisWords{WorkAxis::iteration, "iteration", "iteration
                           AxisWords{WorkAxis::microbatches, "microbatches", "microbatches"},
                           AxisWords{WorkAxis::block_flops, "flops", "block FLOPs"},
                           AxisWords{WorkAxis::network_time, "network-time", "network time"},
-                          AxisWords{WorkAxis::machine_time, "machine-time", "machine time"}};
+                          AxisWords{WorkAxis::machine_time, "machine-time", "machine time"},
+                          AxisWords{WorkAxis::money, "money", "money"}};
 
 /// Iterations that were over when it was measured: a validation carries that count, all else the iteration's own
 /// number, from 0.
@@ -39,6 +40,7 @@ double work_at(const Metric& metric, WorkAxis axis, const Accounting* iteration)
         case WorkAxis::block_flops: return iterations_over(metric) * iteration->block_flops();
         case WorkAxis::network_time: return metric.network_s;
         case WorkAxis::machine_time: return metric.machine_s;
+        case WorkAxis::money: return iterations_over(metric) * *iteration->money;
     }
     return 0;
 }
@@ -82,6 +84,7 @@ std::string format_work(double x, WorkAxis axis) {
     if (axis == WorkAxis::network_time || axis == WorkAxis::machine_time) return format_seconds(x);
     return axis == WorkAxis::block_flops ? format_si(x, "FLOP")
            : axis == WorkAxis::tokens    ? format_si(x, "")
+           : axis == WorkAxis::money     ? fmt::format("{:.3g}", x)
                                          : fmt::format("{:.0f}", x);
 }
 
@@ -89,6 +92,7 @@ std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const s
                                      const Accounting* iteration) {
     std::vector<CurvePoint> points;
     if (iteration == nullptr && (axis == WorkAxis::microbatches || axis == WorkAxis::block_flops)) return points;
+    if (axis == WorkAxis::money && (iteration == nullptr || !iteration->money)) return points;
     for (const auto& metric : metrics)
         if (metric.name == name && std::isfinite(metric.value))
             points.push_back({work_at(metric, axis, iteration), metric.value});

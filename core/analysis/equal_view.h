@@ -11,10 +11,10 @@
 namespace skippipe {
 
 /// What a curve runs over. `iteration` is the metric's own number; the others are what was spent when it was measured.
-enum class WorkAxis { iteration, tokens, microbatches, block_flops, network_time, machine_time };
+enum class WorkAxis { iteration, tokens, microbatches, block_flops, network_time, machine_time, money };
 
-/// Those that `compare --at` knows: "microbatches", "flops", "network-time", "machine-time"; "iteration" and "tokens"
-/// beside them.
+/// Those that `compare --at` knows: "microbatches", "flops", "network-time", "machine-time", "money"; "iteration"
+/// and "tokens" beside them.
 std::string_view to_string(WorkAxis axis);
 /// Nothing where there is no axis of that name.
 std::optional<WorkAxis> work_axis(std::string_view name);
@@ -29,7 +29,8 @@ struct CurvePoint {
 };
 
 /// The metric of that name over the axis, in the order of x; values that are no numbers are left out. `iteration` gives
-/// microbatches and FLOPs of one iteration; with nullptr those two axes have no points. Losses of iteration i stand
+/// microbatches, FLOPs and money of one iteration; with nullptr those axes have no points, without prices money has
+/// none. Losses of iteration i stand
 /// where that iteration ended, validations where they were made.
 std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis,
                                      const Accounting* iteration = nullptr);

@@ -20,7 +20,7 @@ ReportRun read_report_run(Reader& reader, const RunInfo& info, bool with_timelin
                   fmt::format("skippipe run run-{}.json", id)};
     try {
         auto frozen = read_frozen(reader, id);
-        run.iteration = account_plan(frozen.experiment.model, frozen.problem, frozen.plan);
+        run.iteration = account_plan(frozen.experiment, frozen.problem, frozen.plan);
         run.problem = std::move(frozen.problem);
         run.plan = std::move(frozen.plan);
         if (with_timeline) run.spans = reader.spans(id, 0);

@@ -68,6 +68,7 @@ struct Agreement {
     int waits_for = -1;  ///< a stage that has no node left: all wait until it has, without a plan
     bool validation_due = false;
     int validated_at = -1, committed_at = -1;
+    int iterations = 0;  ///< to be done: more than the document says where the training was extended
     std::string plan_json;
     /// Of the iteration under way, which is to go on: what of it is in force (RankPosition::rests), else not_begun.
     int rests = RankPosition::not_begun;

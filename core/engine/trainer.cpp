@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/trainer.h"
 
+#include <algorithm>
+#include <charconv>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "core/base/index.h"
@@ -40,6 +43,7 @@ Trainer::Trainer(const Experiment& experiment, const Problem& problem, const Ran
       watch_(start.position.machine_s),
       network_s_(start.position.network_s),
       tokens_(start.position.tokens),
+      iterations_(experiment.training.iterations),
       done_(start.position.iterations_done),
       committed_at_(start.commit_first ? -1 : done_),
       validated_at_(start.position.validated ? done_ : -1),
@@ -88,10 +92,18 @@ void Trainer::advance() {
     if (validation_due_) validate();
     if (network_) network_->commit(position());
     if (committed_at_ != done_) commit(false);
-    if (done_ < experiment_.training.iterations && go_on()) return waits_for_ < 0 ? iterate() : void();
+    if (done_ >= iterations_) hear_extension();
+    if (done_ < iterations_ && go_on()) return waits_for_ < 0 ? iterate() : void();
     commit(true);
     validate();
     over_ = true;
+}
+
+void Trainer::hear_extension() {
+    const auto told = transport_.broadcast(controller_ ? std::to_string(controller_->iterations()) : std::string{});
+    int iterations = 0;
+    std::from_chars(told.data(), told.data() + told.size(), iterations);
+    iterations_ = std::max(iterations_, iterations);
 }
 
 bool Trainer::go_on() {

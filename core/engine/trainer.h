@@ -94,6 +94,9 @@ public:
     virtual TrainingCommand next() = 0;
     /// Ranks that are lost, or will be at once, and that nobody starts again. Does not wait.
     virtual std::vector<int> never_back() { return {}; }
+    /// To be done in all, where that was raised since the start; else 0. Asked before the last one would be over. Does
+    /// not wait.
+    virtual int iterations() { return 0; }
 };
 
 /// Hears on every rank, between two iterations and at the same ones, that the training could go on from here: nothing

@@ -112,6 +112,7 @@ Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::
         agreement.validation_due = validation_due_;
         agreement.validated_at = validated_at_;
         agreement.committed_at = committed_at_;
+        agreement.iterations = iterations_;
         agreement.at_s = transport_.now_s() - agreement.origin_s;
         ahead_.give_up();
         if (agreement.waits_for < 0) {
@@ -128,6 +129,7 @@ Agreement Trainer::agree_with_all(const Regrouping& met, const std::vector<std::
     validation_due_ = agreement.validation_due;
     validated_at_ = agreement.validated_at;
     committed_at_ = agreement.committed_at;
+    iterations_ = std::max(iterations_, agreement.iterations);
     return agreement;
 }
 

@@ -53,6 +53,8 @@ private:
     void advance();
     /// Rank 0 tells the others: to stop, to take in who has come back, to go over to a plan, or nothing.
     bool go_on();
+    /// All ranks, where none is left to do: the training may have been extended meanwhile.
+    void hear_extension();
     /// All ranks. Nobody goes over to it until all know it, and have what their nodes need where they go.
     void switch_plan(const std::string& plan_json);
     /// To what all know: from here on it is done. The plan.
@@ -144,6 +146,7 @@ private:
     Stopwatch watch_;
     double network_s_;
     std::int64_t tokens_;
+    int iterations_;                          ///< to be done in all
     int done_, committed_at_, validated_at_;  ///< iterations
     bool validation_due_, over_ = false;
 

@@ -82,6 +82,10 @@ constexpr auto names_of(Compute*) {
 constexpr auto names_of(ProductType*) {
     return std::to_array<EnumName<ProductType>>({{ProductType::fp32, "fp32"}, {ProductType::bf16, "bf16"}});
 }
+constexpr auto names_of(KeepSpans*) {
+    return std::to_array<EnumName<KeepSpans>>(
+        {{KeepSpans::all, "all"}, {KeepSpans::newest, "newest"}, {KeepSpans::every, "every"}});
+}
 constexpr auto names_of(Transport*) {
     return std::to_array<EnumName<Transport>>(
         {{Transport::local, "local"}, {Transport::gloo, "gloo"}, {Transport::nccl, "nccl"}});
@@ -451,6 +455,11 @@ void describe(V& v, T& e) {
       Info{.doc = "Wall clock: transfers take the drawn links' latency and bandwidth, queueing included"});
     v("link_jitter", e.link_jitter,
       Info{.doc = "Of shaped links: standard deviation of a transfer's time, as a share of it", .min = 0, .max = 10});
+    v("keep_spans", e.keep_spans,
+      Info{.doc = "Iterations whose spans the record keeps, for timelines and idle times. all; newest: the last "
+                  "keep_spans_of; every: one in keep_spans_of, and the two newest. Losses and times are always kept"});
+    v("keep_spans_of", e.keep_spans_of,
+      Info{.doc = "What keep_spans counts; unused for `all`", .unit = "iterations", .min = 2, .max = 1e9});
 }
 
 template <class V, PartOf<Prices> T>

@@ -209,6 +209,8 @@ enum class Clock { virtual_time, wall };
 enum class Compute { torch, cost };
 enum class Transport { local, gloo, nccl };
 enum class ProductType { fp32, bf16 };
+/// Of which iterations the record keeps spans.
+enum class KeepSpans { all, newest, every };
 
 struct Execution {
     Clock clock = Clock::virtual_time;
@@ -219,6 +221,8 @@ struct Execution {
     int threads = 0;           ///< workers of a rank; 0: this machine's cores, shared by its ranks
     bool shape_links = false;  ///< wall clock: transfers take the drawn links' time, queueing included
     double link_jitter = 0;    ///< of shaped links: standard deviation of a transfer's time, as a share of it
+    KeepSpans keep_spans = KeepSpans::all;
+    int keep_spans_of = 100;  ///< newest: so many iterations; every: each one of so many, and the two newest
     bool operator==(const Execution&) const = default;
 };
 

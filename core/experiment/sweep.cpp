@@ -129,6 +129,8 @@ SweepPoint make_point(Json document, const Settings& settings) {
 Json what_trains(Experiment experiment) {
     experiment.name = experiment.description = {};
     for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
+    experiment.execution.keep_spans = {};  // what is kept of a run changes nothing in it
+    experiment.execution.keep_spans_of = Execution{}.keep_spans_of;
     return to_json(experiment);
 }
 

@@ -57,6 +57,7 @@ RunInfo run_of(SQLite::Statement& row, const std::filesystem::path& file) {
     run.note = row.getColumn(21).getString();
     run.paused = row.getColumn(22).getInt() != 0;
     run.warning = row.getColumn(23).getString();
+    run.heartbeat_s = record::real(row.getColumn(20));
     const auto find_checkpoint = [&] {
         if (const auto found = list_checkpoints(file, run.id); !found.empty())
             run.checkpoint = found.front().iterations_done;
@@ -70,6 +71,8 @@ RunInfo run_of(SQLite::Statement& row, const std::filesystem::path& file) {
         run.state = RunState::died;
         if (run.error.empty()) run.error = died_text;
         find_checkpoint();
+    } else {
+        run.silent = record::unix_seconds() - run.heartbeat_s > silent_after_s;
     }
     return run;
 }
@@ -238,6 +241,16 @@ std::vector<RecordedSpan> Reader::spans(RunId id, int iteration, std::int64_t af
         std::vector<RecordedSpan> spans;
         while (query.executeStep()) spans.push_back(span_of(query));
         return spans;
+    });
+}
+
+int Reader::kept_iterations(RunId id) {
+    return told(impl_->file, [&] {
+        auto* found = impl_->database();
+        if (!found) return 0;
+        SQLite::Statement query{*found, "SELECT count(*) FROM iterations WHERE run = ?"};
+        query.bind(1, id);
+        return query.executeStep() ? query.getColumn(0).getInt() : 0;
     });
 }
 

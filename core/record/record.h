@@ -34,6 +34,9 @@ struct RunStart {
     double predicted_iteration_s = 0;
 };
 
+/// A run that goes on gives a sign of life every second: without one for so long something is wrong.
+inline constexpr double silent_after_s = 5;
+
 /// A row of the run list. Times `*_s` of the network are the drawn network's; `*_utc` and machine_s are this machine's.
 struct RunInfo {
     RunId id = 0;
@@ -52,9 +55,12 @@ struct RunInfo {
     std::string warning;  ///< what people should know: an alarm of the run, or why its record is incomplete or not
                           ///< written at the moment; empty: all is well
     std::int64_t pid = 0;
-    int checkpoint = 0;  ///< of a run that ended before its last iteration: iterations of the newest; 0: none
+    double heartbeat_s = 0;  ///< when its process gave its last sign of life, seconds since 1970
+    bool silent = false;     ///< running, and there was none for `silent_after_s`
+    int checkpoint = 0;      ///< of a run that ended before its last iteration: iterations of the newest; 0: none
     std::vector<std::string> tags;
     std::string note;
+    bool operator==(const RunInfo&) const = default;
 };
 
 struct Metric {
@@ -94,7 +100,7 @@ struct PlanChange {
 
 struct Command {
     std::int64_t id = 0;
-    std::string kind;  ///< "stop", "pause", "resume", ...
+    std::string kind;  ///< "stop", "pause", "resume", "extend", "fail"
     std::string payload_json;
 };
 
@@ -122,6 +128,18 @@ struct RunCommit {
     double machine_s = 0;
 };
 
+/// Of which iterations spans are kept, once others have come: none of both is all.
+struct SpanRetention {
+    int newest = 0;  ///< so many
+    int every = 0;   ///< each whose number (from 0) is a multiple, and the two newest
+};
+
+/// A run that is to have more iterations than it was begun with.
+struct RunExtension {
+    int iterations = 0;           ///< in all
+    std::string experiment_json;  ///< with them
+};
+
 /// What the record has of a run that goes on.
 struct ResumedRun {
     std::optional<double> first_validation_loss, last_validation_loss;
@@ -143,11 +161,15 @@ public:
     Recorder& operator=(const Recorder&) = delete;
 
     RunId begin(const RunStart& start);
-    /// Takes up a run whose process is gone: in one transaction everything after the commit leaves the record, and the
-    /// run is this process's. Throws as `begin`, and where the run is not there, still runs, or was not recorded up to
-    /// the commit.
-    ResumedRun resume(RunId run, const RunCommit& commit);
+    /// Takes up a run whose process is gone: in one transaction everything after the commit leaves the record, the
+    /// run is this process's, and has the iterations of the extension. Throws as `begin`, and where the run is not
+    /// there, still runs, or was not recorded up to the commit.
+    ResumedRun resume(RunId run, const RunCommit& commit, const std::optional<RunExtension>& extension = {});
+    /// The run goes on for more iterations.
+    void extend(RunId run, const RunExtension& extension);
     void spans(RunId run, int iteration, double offset_s, const std::vector<Span>& spans);
+    /// From now on: spans of other iterations leave the record as iterations are done. After `begin` or `resume`.
+    void keep_spans(RunId run, const SpanRetention& retention);
     void metric(RunId run, const Metric& metric);
     /// Before the iteration's spans.
     void plan(RunId run, int iteration, const std::string& plan_json, const std::string& why);
@@ -200,6 +222,8 @@ public:
     std::vector<Metric> metrics(RunId id, std::int64_t after = 0);
     /// Of iterations from this one on in which GPUs were read, in their order.
     std::vector<RecordedDevices> devices(RunId id, int from_iteration = 0);
+    /// Of how many iterations it has spans.
+    int kept_iterations(RunId id);
     /// Of iterations from this one on that have spans, in their order.
     std::vector<IterationRows> iteration_rows(RunId id, int from_iteration = 0);
 

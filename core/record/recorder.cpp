@@ -31,8 +31,8 @@ RunId Recorder::begin(const RunStart& start) {
     return run;
 }
 
-ResumedRun Recorder::resume(RunId run, const RunCommit& commit) {
-    const auto resumed = impl_->writer.resume(run, commit);
+ResumedRun Recorder::resume(RunId run, const RunCommit& commit, const std::optional<RunExtension>& extension) {
+    const auto resumed = impl_->writer.resume(run, commit, extension);
     const std::lock_guard lock{impl_->mutex};
     impl_->heartbeats[run] = record::Steady::now();
     return resumed;
@@ -43,6 +43,8 @@ void Recorder::spans(RunId run, int iteration, double offset_s, const std::vecto
     record::SpanRows rows{impl_->writer.take_span_rows(run, spans.size()), iteration, offset_s, spans};
     impl_->writer.give(run, rows.bytes(), [&](record::RunRows& all) { all.spans.push_back(std::move(rows)); });
 }
+
+void Recorder::keep_spans(RunId run, const SpanRetention& retention) { impl_->writer.keep_spans(run, retention); }
 
 void Recorder::metric(RunId run, const Metric& metric) {
     const auto row = impl_->writer.take_metric_row(run);
@@ -89,6 +91,10 @@ void Recorder::heartbeat(RunId run) {
 
 void Recorder::warn(RunId run, const std::string& words) {
     impl_->writer.give(run, 0, [&](record::RunRows& all) { all.warning = words; });
+}
+
+void Recorder::extend(RunId run, const RunExtension& extension) {
+    impl_->writer.give(run, extension.experiment_json.size(), [&](record::RunRows& all) { all.extension = extension; });
 }
 
 void Recorder::finish(RunId run, RunState state, const RunInfo& summary, const std::string& summary_json) {

@@ -5,6 +5,7 @@
 
 #include "core/record/rows.h"
 #include "core/record/values.h"
+#include "core/record/write.h"
 
 namespace skippipe::record {
 
@@ -82,9 +83,10 @@ void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit
 }
 
 TakenUp take_up_run(SQLite::Database& database, const std::filesystem::path& file, RunId run, const RunCommit& commit,
-                    const ProcessIdentity& self) {
+                    const std::optional<RunExtension>& extension, const ProcessIdentity& self) {
     SQLite::Transaction transaction{database, SQLite::TransactionBehavior::IMMEDIATE};
     require_over(database, file, run, commit, self);
+    if (extension) extend_run(database, run, *extension);
     TakenUp taken{identity_of(database, run, self),
                   number(database, "SELECT coalesce(max(row), 0) FROM spans WHERE run = ?", run),
                   number(database, "SELECT coalesce(max(row), 0) FROM metrics WHERE run = ?", run),

@@ -20,6 +20,6 @@ void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit
 /// In one transaction of its own. Throws InputError where there is no such run, its process is still there, or the
 /// record has not all of its iterations up to the commit.
 TakenUp take_up_run(SQLite::Database& database, const std::filesystem::path& file, RunId run, const RunCommit& commit,
-                    const ProcessIdentity& self);
+                    const std::optional<RunExtension>& extension, const ProcessIdentity& self);
 
 }  // namespace skippipe::record

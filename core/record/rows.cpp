@@ -31,7 +31,7 @@ bool is_result(const std::string& metric) {
 
 bool RunRows::empty() const {
     return spans.empty() && metrics.empty() && plans.empty() && devices.empty() && !done && !paused && !warning &&
-           taken_command == 0 && !end && !heartbeat && !back_to;
+           taken_command == 0 && !extension && !end && !heartbeat && !back_to;
 }
 
 std::size_t RunRows::rows() const {
@@ -68,6 +68,7 @@ void RunRows::append(RunRows&& later) {
     replace(done, std::move(later.done));
     replace(paused, std::move(later.paused));
     replace(warning, std::move(later.warning));
+    replace(extension, std::move(later.extension));
     replace(end, std::move(later.end));
     taken_command = std::max(taken_command, later.taken_command);
     heartbeat = heartbeat || later.heartbeat;

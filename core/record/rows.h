@@ -52,6 +52,7 @@ struct RunRows {
     std::optional<bool> paused;
     std::optional<std::string> warning;  ///< what people should know of the run, or what of it was not kept
     std::int64_t taken_command = 0;      ///< commands up to this one were taken; 0: none
+    std::optional<RunExtension> extension;
     std::optional<RunEnd> end;
     bool heartbeat = false;
     std::optional<RunCommit> back_to;  ///< before all of these: what was recorded after it leaves the record

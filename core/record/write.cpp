@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/record/write.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/record/device_rows.h"
@@ -97,6 +99,11 @@ RunId insert_run(SQLite::Database& database, RunId id, const RunStart& start, co
     return run;
 }
 
+void extend_run(SQLite::Database& database, RunId run, const RunExtension& extension) {
+    execute(database, "UPDATE runs SET iterations = ? WHERE id = ?", extension.iterations, run);
+    execute(database, "UPDATE documents SET experiment = ? WHERE run = ?", extension.experiment_json, run);
+}
+
 void write_rows(SQLite::Database& database, RunId run, const RunRows& rows) {
     if (rows.back_to) truncate_run(database, run, *rows.back_to, true);
     write_spans(database, run, rows);
@@ -114,7 +121,27 @@ void write_rows(SQLite::Database& database, RunId run, const RunRows& rows) {
         execute(database, "UPDATE commands SET taken_utc = ? WHERE run = ? AND taken_utc IS NULL AND id <= ?",
                 utc_now(), run, rows.taken_command);
     execute(database, "UPDATE runs SET heartbeat_s = ? WHERE id = ?", unix_seconds(), run);
+    if (rows.extension) extend_run(database, run, *rows.extension);
     if (rows.end) write_end(database, run, *rows.end);
+}
+
+void thin_spans(SQLite::Database& database, RunId run, const SpanRetention& retention, int iterations_done) {
+    constexpr int always_kept = 2;  // whoever watches reads the one that has just ended
+    if (retention.newest <= 0 && retention.every <= 1) return;
+    const int before = iterations_done - std::max(retention.newest, always_kept);
+    SQLite::Statement gone{database,
+                           "SELECT iteration, first_row, last_row FROM iterations WHERE run = ? AND iteration < ? AND "
+                           "(? <= 1 OR iteration % ? <> 0)"};
+    SQLite::bind(gone, run, before, retention.every, std::max(retention.every, 1));
+    std::vector<IterationRows> iterations;
+    while (gone.executeStep())
+        iterations.push_back({gone.getColumn(0).getInt(), gone.getColumn(1).getInt64(), gone.getColumn(2).getInt64()});
+    for (const auto& one : iterations) {
+        // Rows of an iteration that was begun again lie around those of others.
+        execute(database, "DELETE FROM spans WHERE run = ? AND row BETWEEN ? AND ? AND iteration = ?", run,
+                one.first_row, one.last_row, one.iteration);
+        execute(database, "DELETE FROM iterations WHERE run = ? AND iteration = ?", run, one.iteration);
+    }
 }
 
 std::vector<Command> waiting_commands(SQLite::Database& database, RunId run, std::int64_t after) {
@@ -141,7 +168,8 @@ void copy_run(SQLite::Database& database, const std::string& from, RunId id, con
         "last_validation_loss, machine_s, error, heartbeat_s, paused, warning";
     copy("INSERT INTO {to}.runs (id, " + frozen + ", " + results + ") SELECT ?2, " + frozen + ", " + results +
          " FROM {from}.runs WHERE id = ?1 ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
-         "finished_utc = excluded.finished_utc, iterations_done = max(iterations_done, excluded.iterations_done), "
+         "finished_utc = excluded.finished_utc, iterations = max(iterations, excluded.iterations), iterations_done = "
+         "max(iterations_done, excluded.iterations_done), "
          "iteration_s = coalesce(excluded.iteration_s, iteration_s), "
          "tokens_per_second = coalesce(excluded.tokens_per_second, tokens_per_second), "
          "first_validation_loss = coalesce(excluded.first_validation_loss, first_validation_loss), "
@@ -153,7 +181,8 @@ void copy_run(SQLite::Database& database, const std::string& from, RunId id, con
         "INSERT INTO {to}.documents (run, experiment, plan, versions, machine, summary) "
         "SELECT ?2, experiment, plan, versions, machine, summary FROM {from}.documents WHERE run = ?1 "
         "ON CONFLICT (run) DO UPDATE SET summary = CASE excluded.summary WHEN '' THEN summary ELSE excluded.summary "
-        "END");
+        "END, experiment = CASE (SELECT iterations FROM {from}.runs WHERE id = ?1) WHEN (SELECT iterations FROM "
+        "{to}.runs WHERE id = ?2) THEN excluded.experiment ELSE experiment END");  // of whichever was extended
     copy(
         "INSERT INTO {to}.iterations (run, iteration, first_row, last_row) "
         "SELECT ?2, iteration, first_row, last_row FROM {from}.iterations WHERE run = ?1 "

@@ -12,7 +12,13 @@ namespace skippipe::record {
 RunId insert_run(SQLite::Database& database, RunId id, const RunStart& start, const ProcessIdentity& self,
                  const std::string& started_utc);
 
+/// Its number of iterations, and the frozen experiment with it.
+void extend_run(SQLite::Database& database, RunId run, const RunExtension& extension);
+
 void write_rows(SQLite::Database& database, RunId run, const RunRows& rows);
+
+/// Spans leave the record that are not kept after so many iterations.
+void thin_spans(SQLite::Database& database, RunId run, const SpanRetention& retention, int iterations_done);
 
 /// Commands of the run that came after `after` and that nobody took.
 std::vector<Command> waiting_commands(SQLite::Database& database, RunId run, std::int64_t after);

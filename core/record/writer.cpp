@@ -81,12 +81,12 @@ RunId Writer::begin(const RunStart& start) {
     });
 }
 
-ResumedRun Writer::resume(RunId run, const RunCommit& commit) {
+ResumedRun Writer::resume(RunId run, const RunCommit& commit, const std::optional<RunExtension>& extension) {
     const std::lock_guard database_lock{database_mutex_};
     return told(file_, [&] {
         follow_file();
         TakenUp taken;
-        write_durably([&] { taken = take_up_run(*database_, file_, run, commit, this_process()); });
+        write_durably([&] { taken = take_up_run(*database_, file_, run, commit, extension, this_process()); });
         own_.insert_or_assign(run, Own{taken.identity, run, Spill{file_, run, taken.identity, limits_.spill_bytes}});
         const std::lock_guard lock{mutex_};
         last_span_[run] = taken.last_span;
@@ -94,6 +94,11 @@ ResumedRun Writer::resume(RunId run, const RunCommit& commit) {
         end_is_kept_[run] = false;
         return taken.resumed;
     });
+}
+
+void Writer::keep_spans(RunId run, const SpanRetention& retention) {
+    const std::lock_guard database_lock{database_mutex_};
+    if (const auto own = own_.find(run); own != own_.end()) own->second.retention = retention;
 }
 
 /// With as much patience as every opener has; on the disk when it returns.
@@ -289,7 +294,11 @@ void Writer::write_backlog() {
     {
         SQLite::Transaction transaction{*database_, SQLite::TransactionBehavior::IMMEDIATE};
         for (const auto& [run, rows] : backlog_)
-            if (!rows.empty()) write_rows(*database_, own_.at(run).row, rows);
+            if (!rows.empty()) {
+                const auto& own = own_.at(run);
+                write_rows(*database_, own.row, rows);
+                if (rows.done) thin_spans(*database_, own.row, own.retention, rows.done->first);
+            }
         transaction.commit();
     }
     if (durable) {

@@ -25,7 +25,8 @@ public:
 
     /// Throws InputError.
     RunId begin(const RunStart& start);
-    ResumedRun resume(RunId run, const RunCommit& commit);
+    ResumedRun resume(RunId run, const RunCommit& commit, const std::optional<RunExtension>& extension);
+    void keep_spans(RunId run, const SpanRetention& retention);
     /// Adds rows to what waits: `add` is given them. Waits up to `room_patience` where memory is full.
     template <class Add>
     void give(RunId run, std::size_t bytes, const Add& add) {
@@ -58,6 +59,7 @@ private:
         RunIdentity identity;
         RunId row = 0;  ///< its number in the file; another than it is known by where the file was replaced
         Spill spill;
+        SpanRetention retention = {};
         std::int64_t last_command = 0;
         std::int64_t dropped = 0,
                      told_dropped = 0;  ///< spans that memory could not keep; of all lost, those in `warning`

@@ -72,6 +72,12 @@ void LossWatch::keep(double loss_nats, double gradient_norm) {
     norms_.pop_front();
 }
 
+Alarm silence_alarm(double silent_s, double limit_s) {
+    return alarm(AlarmKind::silence, "worker", fmt::format("has said nothing for {:.0f} s", silent_s),
+                 "it may be stopped (SIGSTOP), or the machine has no time for it",
+                 fmt::format("Let it go on (kill -CONT); after {:.0f} s the run is ended", limit_s));
+}
+
 std::optional<Alarm> look_at_disk(const std::string& folder, std::int64_t free_bytes, const DiskNeed& need) {
     const double wanted = need.bytes_an_iteration * need.iterations_left + static_cast<double>(need.checkpoint_bytes);
     const auto free = static_cast<double>(free_bytes);

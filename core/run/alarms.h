@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What calls for people while a run goes on, from its figures alone: losses or gradients far above those before, a disk
-// that will not hold what is still to be written. (A loss that is no number ends a run: core/engine/step.cpp.)
+// that will not hold what is still to be written, a worker that says nothing. (A loss that is no number ends a run:
+// core/engine/step.cpp.)
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,11 +15,11 @@
 
 namespace skippipe {
 
-enum class AlarmKind { spike, disk };
+enum class AlarmKind { spike, disk, silence };
 
 /// As people name them: `--stop-on spike`.
-inline constexpr std::array<std::pair<AlarmKind, std::string_view>, 2> alarm_names = {
-    {{AlarmKind::spike, "spike"}, {AlarmKind::disk, "disk"}}};
+inline constexpr std::array<std::pair<AlarmKind, std::string_view>, 3> alarm_names = {
+    {{AlarmKind::spike, "spike"}, {AlarmKind::disk, "disk"}, {AlarmKind::silence, "silence"}}};
 
 struct Alarm {
     AlarmKind kind = AlarmKind::spike;
@@ -46,6 +47,9 @@ struct DiskNeed {
     int iterations_left = 0;
     std::int64_t checkpoint_bytes = 0;  ///< one is written before the oldest goes
 };
+
+/// Of a worker that has said nothing for so long, and is ended after `limit_s`.
+Alarm silence_alarm(double silent_s, double limit_s);
 
 /// An alarm where less is free.
 std::optional<Alarm> look_at_disk(const std::string& folder, std::int64_t free_bytes, const DiskNeed& need);

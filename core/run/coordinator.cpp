@@ -14,6 +14,7 @@ Run::Run(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgr
       ranks_(ranks),
       progress_(progress),
       recorder_(recorder),
+      iterations_(job.experiment.training.iterations),
       plan_(job.plan),
       failures_(job.experiment, job.problem, job.plan.stages, assign_ranks(job.experiment, job.plan),
                 job.origin && !job.origin->fork ? job.origin->reached : -1) {
@@ -35,7 +36,7 @@ void Run::listen() {
         const auto read = ranks_.read(message, 0.2);
         if (read == RankGroup::Read::closed) break;
         if (read == RankGroup::Read::message) {
-            silence_.heard();
+            if (silence_.heard()) end_of_silence();
             std::visit([this](const auto& m) { receive(m); }, message);
         } else {
             look_after_ranks();
@@ -55,11 +56,10 @@ void Run::listen() {
 void Run::look_after_ranks() {
     if (auto fault = ranks_.lost_rank()) return fail({*fault});
     const double limit_s = silence_.has_spoken() ? job_.silence_limit_s : job_.first_word_limit_s;
-    if (silence_.lasts(job_.silence_warning_s))
-        warn({"worker", fmt::format("has said nothing for {:.0f} s", job_.silence_warning_s),
-              "it may be stopped (SIGSTOP), or the machine has no time for it",
-              fmt::format("Let it go on (kill -CONT); after {:.0f} s the run is ended", limit_s),
-              Fault::Severity::warning});
+    if (silence_.lasts(job_.silence_warning_s)) {
+        const auto alarm = silence_alarm(job_.silence_warning_s, limit_s);
+        silence_.has_spoken() ? raise(alarm) : warn(alarm.fault);  // before its first word it loads
+    }
     if (silence_.seconds() > limit_s)
         fail({{"worker", fmt::format("has said nothing for {:.0f} s", limit_s), "the run cannot go on without it",
                "If it was stopped by hand, start the run again"}});
@@ -92,6 +92,7 @@ RunOutcome Run::finish() {
     for (std::size_t c = 0; c < idle_causes; ++c)
         idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome_.idle_by_cause[c];
     outcome_.info.state = outcome_.state;
+    outcome_.info.iterations = iterations_;
     ordered_json summary{{"idle_by_cause", idle},
                          {"bits_per_byte", outcome_.bits_per_byte},
                          {"peak_memory_bytes", outcome_.peak_memory_bytes}};
@@ -102,8 +103,8 @@ RunOutcome Run::finish() {
     recorder_.finish(outcome_.run, outcome_.state, outcome_.info, summary.dump());
     tell_warnings();
     place_checkpoints(true);
-    log_.info(fmt::format("{}: {} of {} iterations", to_string(outcome_.state), outcome_.info.iterations_done,
-                          job_.experiment.training.iterations));
+    log_.info(
+        fmt::format("{}: {} of {} iterations", to_string(outcome_.state), outcome_.info.iterations_done, iterations_));
     return std::move(outcome_);
 }
 

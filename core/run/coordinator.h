@@ -25,6 +25,7 @@ struct RunOrigin {
     std::filesystem::path folder;
     TrainingPosition position;
     bool fork = false;      ///< another run begins there; else that one goes on
+    bool extends = false;   ///< the run that goes on is to have the job's iterations, more than it had
     bool residuals = true;  ///< what int8 owes of messages is taken over: the plan is the one it was owed under
     int reached = -1;       ///< iterations that the run had done when it ended, not a fork
 };
@@ -81,14 +82,15 @@ struct RunProgress {
     std::function<void(const protocol::Regrouped&)> regrouped;
     std::function<void(const PlanChange&)> plan_switched;
     std::function<void(bool paused)> paused;
+    std::function<void(int iterations)> extended;                     ///< to so many in all
     std::function<void(const protocol::Checkpointed&)> checkpointed;  ///< a run can go on from there
     std::function<void(const Fault&)> warned;
     std::function<bool()> interrupted;  ///< asked several times a second: true ends the run after its iteration
 };
 
 /// Runs a job to its end on these ranks: writes everything to the record, obeys commands that windows and verbs insert
-/// ("stop", "pause", "resume"). Throws InputError where the record does not take the run's beginning. A run that goes
-/// on from a checkpoint is left as it was where its ranks do not come to train.
+/// ("stop", "pause", "resume", "extend", "fail"). Throws InputError where the record does not take the run's beginning.
+/// A run that goes on from a checkpoint is left as it was where its ranks do not come to train.
 RunOutcome coordinate(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress);
 
 /// Share of idle time by cause, of one iteration.

@@ -291,6 +291,7 @@ struct CommandWriter {
                 {"node", c.node},
                 {"back_after_s", std::isfinite(c.back_after_s) ? json(c.back_after_s) : json(nullptr)}};
     }
+    json operator()(const Extend& c) const { return {{"command", "extend"}, {"iterations", c.iterations}}; }
     json operator()(const EndRank& c) const { return {{"command", "end rank"}, {"rank", c.rank}}; }
 };
 
@@ -305,6 +306,7 @@ Command read_command(const json& v) {
         if (!v.at("back_after_s").is_null()) command.back_after_s = v.at("back_after_s");
         return command;
     }
+    if (kind == "extend") return Extend{count(v.at("iterations"))};
     if (kind == "end rank") return EndRank{v.at("rank")};
     throw std::out_of_range("unknown command " + kind);
 }

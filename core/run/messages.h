@@ -168,11 +168,15 @@ struct FailNode {
     int node = 0;
     double back_after_s = std::numeric_limits<double>::infinity();
 };
+/// So many iterations in all, more than were asked for at first.
+struct Extend {
+    int iterations = 0;
+};
 /// Wall clock: a rank is ended now, and nobody starts it again.
 struct EndRank {
     int rank = 0;
 };
-using Command = std::variant<Stop, Pause, Resume, SwitchPlan, FailNode, EndRank>;
+using Command = std::variant<Stop, Pause, Resume, SwitchPlan, FailNode, Extend, EndRank>;
 
 std::string encode(const Command& command);
 /// Throws InputError where the line is no command.

@@ -18,10 +18,11 @@ namespace skippipe {
 /// How long the worker has said nothing.
 class Silence {
 public:
-    void heard() {
+    /// True where its silence was told before.
+    bool heard() {
         since_ = std::chrono::steady_clock::now();
-        told_ = false;
         has_spoken_ = true;
+        return std::exchange(told_, false);
     }
     bool has_spoken() const { return has_spoken_; }
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count(); }
@@ -84,6 +85,7 @@ private:
     // run_alarms.cpp
     void look_at_figures(const protocol::Iterated& m);
     void raise(const Alarm& alarm);
+    void end_of_silence();
 
     // run_losses.cpp
     void receive(const protocol::Recovered& m);
@@ -96,6 +98,7 @@ private:
     void poll_commands();
     void obey(const Command& taken);
     void fail_node(const std::string& payload);
+    void extend(const std::string& payload);
     void kill_rank_of(const NodeLoss& loss);
     void lose_coordinator();
 
@@ -105,6 +108,7 @@ private:
     Recorder& recorder_;
     RunLog log_;
     RunOutcome outcome_;
+    int iterations_;                    ///< to be done in all
     Plan plan_;                         ///< in force
     std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on, while all ranks are there
     std::vector<protocol::RankMachine> machines_;
@@ -117,6 +121,7 @@ private:
     std::optional<std::pair<int, std::int64_t>> record_at_first_;  ///< after this iteration it had so many bytes
     std::chrono::steady_clock::time_point look_at_disk_again_{};
     bool disk_told_ = false, device_trouble_told_ = false;
+    std::string warning_, before_silence_;  ///< the record's last word, and the one before a silence
     Silence silence_;
     bool started_ = false, ended_ = false, stop_sent_ = false;
 };

@@ -43,7 +43,7 @@ void Run::look_at_figures(const protocol::Iterated& m) {
     const std::int64_t bytes = record_bytes(job_.record);
     if (!record_at_first_) record_at_first_ = {m.iteration, bytes};
     const auto [first, first_bytes] = *record_at_first_;
-    DiskNeed need{.iterations_left = job_.experiment.training.iterations - m.iteration - 1};
+    DiskNeed need{.iterations_left = iterations_ - m.iteration - 1};
     if (m.iteration > first)
         need.bytes_an_iteration =
             static_cast<double>(std::max<std::int64_t>(0, bytes - first_bytes)) / (m.iteration - first);
@@ -60,10 +60,19 @@ void Run::look_at_figures(const protocol::Iterated& m) {
 
 void Run::raise(const Alarm& alarm) {
     warn(alarm.fault);
-    recorder_.warn(outcome_.run, to_string(alarm.fault));
+    if (alarm.kind == AlarmKind::silence) before_silence_ = warning_;
+    warning_ = to_string(alarm.fault);
+    if (started_) recorder_.warn(outcome_.run, warning_);
     if (!job_.stop_on.contains(alarm.kind) || stop_sent_) return;
     log_.info("the run ends after this iteration, as --stop-on asks");
     stop_sent_ = ranks_.send(protocol::Stop{});
+}
+
+/// Readers of the run are told what they knew before.
+void Run::end_of_silence() {
+    log_.info("the worker speaks again");
+    warning_ = before_silence_;
+    if (started_) recorder_.warn(outcome_.run, warning_);
 }
 
 }  // namespace skippipe

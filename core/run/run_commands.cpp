@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/experiment/io.h"
 #include "core/run/run.h"
 
 namespace skippipe {
@@ -39,6 +40,8 @@ void Run::obey(const Command& taken) {
     log_.info("command: " + taken.kind);
     if (taken.kind == "fail")
         fail_node(taken.payload_json);
+    else if (taken.kind == "extend")
+        extend(taken.payload_json);
     else if (const auto command = worker_command(taken.kind))
         ranks_.send(*command);
     else
@@ -66,6 +69,29 @@ void Run::lose_coordinator() {
     fail({{"rank 0", "the coordinator is lost: rank 0 was killed",
            "the document's failures say so, and nobody takes its place",
            "`skippipe resume` goes on from the run's newest checkpoint"}});
+}
+
+/// It is told to the ranks, frozen in the record, and counts from the iteration at hand on.
+void Run::extend(const std::string& payload) {
+    const auto json = nlohmann::json::parse(payload, nullptr, false);
+    const auto refuse = [&](const std::string& why) {
+        warn({"extend", "the run is not extended: " + payload, why, "Ask for more than it has",
+              Fault::Severity::warning});
+    };
+    constexpr std::int64_t most = 1'000'000'000;
+    if (!json.is_object() || !json.contains("iterations") || !json["iterations"].is_number_integer())
+        return refuse("it is no number of iterations");
+    const auto wanted = json["iterations"].get<std::int64_t>();
+    if (wanted <= iterations_ || wanted > most)
+        return refuse(fmt::format("it has {} iterations already, and {} is the most", iterations_, most));
+    if (stop_sent_) return refuse("it is about to stop");
+    if (!ranks_.send(protocol::Extend{static_cast<int>(wanted)})) return refuse("its workers have ended");
+    iterations_ = static_cast<int>(wanted);
+    auto longer = job_.experiment;
+    longer.training.iterations = iterations_;
+    recorder_.extend(outcome_.run, {iterations_, to_text(longer)});
+    log_.info(fmt::format("extended to {} iterations", iterations_));
+    if (progress_.extended) progress_.extended(iterations_);
 }
 
 /// Wall clock: a node is lost with its rank.

@@ -133,7 +133,10 @@ void Run::receive(const protocol::Paused& m) {
 
 void Run::receive(const protocol::Done& m) {
     if (!job_.origin || job_.origin->fork) begin("{}");  // stopped while the data were read
-    outcome_.state = m.stopped ? RunState::stopped : RunState::finished;
+    // Extended when its last iteration was over already: it can be resumed.
+    const bool too_late = !m.stopped && outcome_.info.iterations_done < iterations_;
+    if (too_late) log_.info("the extension came when the training was over; `skippipe resume` goes on");
+    outcome_.state = m.stopped || too_late ? RunState::stopped : RunState::finished;
     outcome_.peak_memory_bytes = m.peak_memory_bytes;
     ended_ = true;
 }

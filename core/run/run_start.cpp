@@ -42,6 +42,15 @@ std::string machine_json() {
     return machine.dump();
 }
 
+SpanRetention retention_of(const Execution& execution) {
+    switch (execution.keep_spans) {
+        case KeepSpans::all: break;
+        case KeepSpans::newest: return {.newest = execution.keep_spans_of};
+        case KeepSpans::every: return {.every = execution.keep_spans_of};
+    }
+    return {};
+}
+
 std::string versions_of(const protocol::Hello& hello, int ranks) {
     ordered_json versions{{"skippipe", version}, {"compiler", compiler},
                           {"build", build_type}, {"blas_gflops", hello.blas_gflops},
@@ -87,6 +96,7 @@ void Run::begin(const std::string& versions) {
         outcome_.run = recorder_.begin({job_.experiment.name, job_.plan.planner, to_text(job_.experiment),
                                         to_json(job_.plan, job_.problem, nullptr).dump(), versions, machine_json(),
                                         job_.experiment.seed, job_.experiment.training.iterations, predicted_s});
+    recorder_.keep_spans(outcome_.run, retention_of(job_.experiment.execution));
     outcome_.info.id = outcome_.run;
     open_log();
     if (job_.origin) continue_from(job_.origin->position);
@@ -106,7 +116,10 @@ void Run::begin(const std::string& versions) {
 void Run::take_up() {
     const auto& from = *job_.origin;
     const auto& position = from.position;
-    const auto had = recorder_.resume(from.run, {position.iterations_done, position.validated, position.machine_s});
+    const RunCommit commit{position.iterations_done, position.validated, position.machine_s};
+    std::optional<RunExtension> extension;
+    if (from.extends) extension = {iterations_, to_text(job_.experiment)};
+    const auto had = recorder_.resume(from.run, commit, extension);
     outcome_.run = from.run;
     outcome_.info.first_validation_loss = had.first_validation_loss;
     outcome_.info.last_validation_loss = had.last_validation_loss;

@@ -61,6 +61,8 @@ public:
     TrainingCommand next();
     /// Ranks that nobody starts again; does not wait.
     std::vector<int> never_back() const;
+    /// To be done in all, where that was raised; else 0. Does not wait.
+    int iterations() const;
 
 private:
     mutable std::mutex mutex_;
@@ -69,6 +71,7 @@ private:
     std::string plan_;
     std::vector<TrainingCommand::Loss> losses_;
     std::vector<int> never_back_;
+    int iterations_ = 0;
 };
 
 /// What preparing a rank tells, and what may end it: `tell` throws Stopped where a stop was asked for.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <utility>
 
 #include "core/run/session.h"
@@ -14,6 +15,8 @@ void Commands::put(const protocol::Command& command) {
     if (const auto* lost = std::get_if<protocol::FailNode>(&command))
         losses_.push_back({lost->node, lost->back_after_s});
     if (const auto* ended = std::get_if<protocol::EndRank>(&command)) never_back_.push_back(ended->rank);
+    if (const auto* more = std::get_if<protocol::Extend>(&command))
+        iterations_ = std::max(iterations_, more->iterations);
     changed_.notify_all();
 }
 
@@ -30,6 +33,11 @@ bool Commands::paused() const {
 std::vector<int> Commands::never_back() const {
     const std::lock_guard lock(mutex_);
     return never_back_;
+}
+
+int Commands::iterations() const {
+    const std::lock_guard lock(mutex_);
+    return iterations_;
 }
 
 TrainingCommand Commands::next() {

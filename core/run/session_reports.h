@@ -35,6 +35,7 @@ public:
     void plan_switched(int iteration, const Plan& plan, const std::string& why) override;
     TrainingCommand next() override;
     std::vector<int> never_back() override { return commands_.never_back(); }
+    int iterations() override { return commands_.iterations(); }
     bool stopped() const { return stopped_; }
 
 private:

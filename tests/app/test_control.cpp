@@ -84,6 +84,12 @@ private Q_SLOTS:
         answer = run({"resume", "1", "--json"});
         QCOMPARE(answer.exit_code, 2);
         QVERIFY(answer.object()["faults"].toArray()[0].toObject()["what"].toString().contains("not paused"));
+        answer = run({"extend", "1", "--iterations", "5"});
+        QCOMPARE(answer.exit_code, 2);
+        QVERIFY2(answer.error.contains("has 5 of them already"), answer.error.constData());
+        answer = run({"extend", "1", "--iterations", "8"});
+        QCOMPARE(answer.out, QByteArray("run 1 goes on to 8 iterations\n"));
+        QVERIFY(gets("extend"));
         QCOMPARE(run({"stop", "1"}).exit_code, 0);
         QVERIFY(gets("stop"));
     }

@@ -309,6 +309,66 @@ private Q_SLOTS:
         QCOMPARE(spans_of(scene, run), spans_of(scene, whole));
     }
 
+    void an_extended_run_is_the_longer_one_data() {
+        QTest::addColumn<int>("index");
+        QTest::addColumn<bool>("lives");
+        for (const int index : {0, 2})
+            for (const bool lives : {false, true})
+                QTest::newRow(qPrintable(QString("%1, %2").arg(kinds[index].name, lives ? "live" : "finished")))
+                    << index << lives;
+    }
+    /// To the bit: losses, validations, times, weights. It does not validate where the shorter one would have ended.
+    void an_extended_run_is_the_longer_one() {
+        QFETCH(int, index);
+        QFETCH(bool, lives);
+        Kind kind = kinds[index];
+        kind.every = 10;
+        const Scene scene;
+        // Long enough to be told of it while it goes on; the shorter one ends where nothing is validated.
+        const int longer = !lives ? 90 : kind.ranks > 1 ? 310 : 1210, shorter = longer - (lives ? 20 : 40);
+        kind.iterations = longer;
+        auto undisturbed =
+            start(scene, {"run", experiment(scene, kind), "--save-weights", scene.path("whole.safetensors")});
+        QVERIFY(undisturbed.ended(patient_ms));
+        QVERIFY2(undisturbed.exit_code() == 0, undisturbed.text());
+        const auto whole = scene.last_run()->id;
+        kind.iterations = shorter;
+        auto process =
+            start(scene, {"run", experiment(scene, kind), "--save-weights", scene.path("extended.safetensors")});
+        QVERIFY(wait_until([&] { return scene.last_run()->id != whole; }, patient_ms));
+        if (!lives) QVERIFY(process.ended(patient_ms));
+        auto extend = start(scene, {"extend", "latest", "--iterations", QString::number(longer)});
+        QVERIFY(extend.ended(patient_ms));
+        QVERIFY2(extend.exit_code() == 0, extend.text());
+        QVERIFY(process.ended(patient_ms));
+        const auto info = *scene.last_run();
+        QVERIFY2(info.state == RunState::finished, process.text());
+        QCOMPARE(info.iterations, longer);
+        QCOMPARE(info.iterations_done, longer);
+        QVERIFY(info.id != whole);
+        const bool wall = kind.ranks > 1;
+        const auto got = results_of(scene, info.id, wall), expected = results_of(scene, whole, wall);
+        QCOMPARE(got.size(), expected.size());
+        QVERIFY(got == expected);
+        QCOMPARE(spans_of(scene, info.id), spans_of(scene, whole));
+        QVERIFY(bytes_of(scene.path("extended.safetensors")) == bytes_of(scene.path("whole.safetensors")));
+        auto fewer = start(scene, {"extend", "latest", "--iterations", QString::number(longer)});
+        QVERIFY(fewer.ended(patient_ms));
+        QCOMPARE(fewer.exit_code(), 2);
+        QVERIFY2(fewer.text().contains("already"), fewer.text());
+    }
+
+    void a_run_without_checkpoints_is_not_extended_once_it_has_ended() {
+        const Scene scene;
+        auto process = start(scene, {"run", scene.tiny("none.json", {}, 3)});
+        QVERIFY(process.ended(patient_ms));
+        auto extend = start(scene, {"extend", "latest", "--iterations", "6"});
+        QVERIFY(extend.ended(patient_ms));
+        QCOMPARE(extend.exit_code(), 2);
+        QVERIFY2(extend.text().contains("no checkpoint to go on from"), extend.text());
+        QCOMPARE(scene.last_run()->iterations, 3);
+    }
+
     void a_fork_goes_on_with_other_settings() {
         const Scene scene;
         const Kind kind{"", 1, "fp32", "fp32", 30, 10};

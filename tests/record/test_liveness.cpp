@@ -102,6 +102,12 @@ private Q_SLOTS:
         Reader reader{file};
         QCOMPARE(reader.sweep_dead(), 0);
         QCOMPARE(reader.run(id)->state, RunState::running);
+        QVERIFY2(reader.run(id)->silent, "what gives no sign of life is told as silent");
+        QCOMPARE(reader.run(id)->heartbeat_s, 0.0);
+        recorder.heartbeat(id);
+        recorder.iteration_done(id, 1, 0);
+        QVERIFY(recorder.flush(std::chrono::seconds{10}));
+        QVERIFY(!reader.run(id)->silent);
     }
 
     void another_boot_or_process_is_dead() {

@@ -120,6 +120,21 @@ private Q_SLOTS:
         QCOMPARE(info.iterations_done, iterations);
     }
 
+    /// In the transaction that takes the run up: a reader sees all of it or nothing.
+    void a_run_that_goes_on_may_be_extended() {
+        record_run(RunState::finished);
+        Recorder recorder(file_);
+        recorder.resume(run_, {6, true, 6}, RunExtension{40, "{\"longer\": 40}"});
+        Reader reader{file_};
+        QCOMPARE(reader.run(run_)->iterations, 40);
+        QCOMPARE(reader.experiment_json(run_), std::string("{\"longer\": 40}"));
+        recorder.extend(run_, {50, "{\"longer\": 50}"});
+        QVERIFY(recorder.flush(std::chrono::seconds{10}));
+        QCOMPARE(reader.run(run_)->iterations, 50);
+        QCOMPARE(reader.experiment_json(run_), std::string("{\"longer\": 50}"));
+        recorder.finish(run_, RunState::finished, {}, "{}");
+    }
+
     void what_cannot_go_on_is_left_as_it_is() {
         record_run(RunState::stopped);
         Reader reader{file_};

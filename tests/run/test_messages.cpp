@@ -140,7 +140,8 @@ private Q_SLOTS:
         }
         for (const protocol::Command& command :
              {protocol::Command(protocol::Stop{}), protocol::Command(protocol::SwitchPlan{"{}"}),
-              protocol::Command(protocol::FailNode{3, 60}), protocol::Command(protocol::FailNode{3})}) {
+              protocol::Command(protocol::FailNode{3, 60}), protocol::Command(protocol::FailNode{3}),
+              protocol::Command(protocol::Extend{500})}) {
             const auto text = protocol::encode(command);
             QCOMPARE(protocol::encode(protocol::decode_command(text)), text);
         }

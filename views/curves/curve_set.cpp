@@ -68,6 +68,7 @@ QString axis_label(WorkAxis axis) {
         case WorkAxis::block_flops: return QObject::tr("FLOPs of the blocks, forward and backward");
         case WorkAxis::network_time: return QObject::tr("Network time");
         case WorkAxis::machine_time: return QObject::tr("Machine time");
+        case WorkAxis::money: return QObject::tr("Money, in the experiment's prices");
     }
     return {};
 }
