@@ -127,6 +127,28 @@ private Q_SLOTS:
         QTRY_VERIFY(timeline.settled());
         compare_picture("timeline" + suffix, timeline.grab().toImage());
 
+        // As Watch shows it: with all that stands above and between lanes, and the way of what is selected.
+        TimelineView whole(zoom);
+        whole.resize(760, 420);
+        auto watched = std::make_shared<TimelineData>(*data);
+        watched->set_iterations({{0, 9, 9}, {1, 18, 9}});
+        whole.set_data(watched);
+        whole.set_overview(true);
+        whole.set_counters(true);
+        whole.set_groups(group_by_stage({0, 0, 1, 1}));
+        whole.set_moment(6.5);
+        whole.set_bookmarks({12});
+        auto lines = std::make_shared<LineRows>();
+        lines->names = {"alpha → gamma"};
+        lines->ways[{0, 2}] = {0, 0.25};
+        whole.set_lines(lines);
+        whole.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&whole));
+        whole.select_row(watched->work_at(2, 4)->row, false);
+        QVERIFY(whole.cause().span != nullptr);
+        QTRY_VERIFY(whole.settled());
+        compare_picture("watched-timeline" + suffix, whole.grab().toImage());
+
         const RunData one = run_of(1, 0.08), two = run_of(2, 0.06);
         CurvePanel curves;
         curves.resize(640, 420);

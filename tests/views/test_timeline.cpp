@@ -169,7 +169,7 @@ private Q_SLOTS:
             data->add(Span{SpanKind::forward, 0, -1, 0, MicrobatchIndex(i), 0, i * 1.0, i + 0.5, 0}, 0, 0, i);
         data->finish();
         for (int i = 0; i < 6; ++i) QCOMPARE(data->lanes()[0].work[static_cast<std::size_t>(i)].row, std::int64_t{i});
-        QCOMPARE(data->lanes()[0].worked.back(), 3.0);
+        QCOMPARE(data->lanes()[0].worked_before(data->lanes()[0].work.size()).first, 3.0);
         QCOMPARE(data->work_at(0, 3.2)->row, std::int64_t{3});
         QVERIFY(data->work_at(0, 3.7) == nullptr);
     }

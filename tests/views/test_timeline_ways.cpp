@@ -341,6 +341,154 @@ private Q_SLOTS:
         QCOMPARE(changed.count(), 3);
     }
 
+    /// While a run grows, new data come at any moment of a drag.
+    void an_area_outlives_new_data_while_it_is_dragged() {
+        ShownTimeline shown(two_iterations(), {932, 220});
+        auto& [zoom, view, data] = shown;
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const QPoint from = view.place_of(2, 0).toPoint(), to = view.place_of(8, 1).toPoint();
+        const auto begin_drag = [&] {
+            QTest::mousePress(&view, Qt::LeftButton, {}, from);
+            QTest::mouseMove(&view, (from + to) / 2);
+            QTest::mouseMove(&view, to);
+            return QTest::qWaitFor([&] { return view.area().has_value() && view.settled(); });
+        };
+        QVERIFY(begin_drag());
+        const auto dragged = *view.area();
+        view.set_data(two_iterations());
+        QVERIFY2(view.area() && view.area()->end == dragged.end, "the same run: it stays");
+        QTest::mouseRelease(&view, Qt::LeftButton, {}, to);
+        QTRY_VERIFY(view.area() && view.area()->statistics.spans > 0);
+        const auto spans = view.area()->statistics.spans;
+        view.set_data(two_iterations());
+        QVERIFY2(view.area() && view.area()->statistics.spans == spans, "and afterwards, with its sums");
+        // Esc gives it up, in the middle of a drag too.
+        QVERIFY(begin_drag());
+        QTest::keyClick(&view, Qt::Key_Escape);
+        QVERIFY(!view.area());
+        QTest::mouseRelease(&view, Qt::LeftButton, {}, to);
+        QTRY_VERIFY(view.settled());
+        QVERIFY(!view.area());
+        // So does another run.
+        QVERIFY(begin_drag());
+        auto other = two_iterations();
+        other->set_key(8);
+        view.set_data(other);
+        QTest::mouseRelease(&view, Qt::LeftButton, {}, to);
+        QTRY_VERIFY(view.settled());
+        QVERIFY(!view.area());
+    }
+
+    void another_run_has_bookmarks_of_its_own() {
+        ShownTimeline shown(two_iterations(), {932, 220});
+        shown.view.set_bookmarks({5, 15});
+        shown.view.set_data(two_iterations());
+        QCOMPARE(shown.view.bookmarks().size(), 2U);
+        auto other = two_iterations();
+        other->set_key(8);
+        shown.view.set_data(other);
+        QVERIFY(shown.view.bookmarks().empty());
+    }
+
+    /// A key moves what is seen under a mouse that rests: its card would explain what is not there any more.
+    void a_card_goes_when_a_key_moves_the_selection() {
+        ShownTimeline shown(lanes_of_example(examples::collision()), {800, 200});
+        auto& [zoom, view, data] = shown;
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const QPoint place = view.place_of(2.5, 1).toPoint();
+        QTest::mouseClick(&view, Qt::LeftButton, {}, place);
+        QTRY_VERIFY(view.selected().span != nullptr && view.settled());
+        QVERIFY(!view.words_at(place).isEmpty());
+        QTest::keyClick(&view, Qt::Key_BracketRight);
+        QTRY_VERIFY(view.settled());
+        const QImage resting = view.grab().toImage();
+        QTest::mouseMove(&view, QPoint(20, 190));  // below the lanes, where there is no card
+        QTRY_VERIFY(view.settled());
+        QCOMPARE(view.grab().toImage(), resting);
+    }
+
+    /// Shared line, from semantics.md: D and E hand over to A at 1 s, each occupies the line for 3 s, latency 0.5 s.
+    void a_line_has_queue_wire_and_latency() {
+        const auto example = examples::shared_line(true);
+        const auto data = lanes_of_example(example);
+        const auto lines = std::make_shared<const LineRows>(line_rows(*data, example.problem));
+        QCOMPARE(lines->names.size(), std::size_t{2});  // all into A, all out of A
+        const auto into = lines->ways.at({0, 2});
+        QCOMPARE(lines->ways.at({1, 2}), into);
+        QCOMPARE(into.latency_s, 0.5);
+        const auto parts_at = [&](double time) {
+            const auto place = transfer_on_line(*data, *lines, into.row, time, 100);
+            return place.span == nullptr ? std::vector<double>{} : [&] {
+                const auto p = line_parts(*place.span, into.latency_s);
+                return std::vector<double>{double(place.lane), p.queue_s, p.wire_s, p.latency_s, p.arrival_s};
+            }();
+        };
+        QCOMPARE(parts_at(2), (std::vector<double>{0, 1, 1, 4, 4.5}));
+        QCOMPARE(parts_at(4.25), (std::vector<double>{1, 1, 4, 7, 7.5}));  // E's is on the wire, D's arrives
+        QCOMPARE(parts_at(7.25), (std::vector<double>{1, 1, 4, 7, 7.5}));
+        QVERIFY(parts_at(9).empty());
+
+        ShownTimeline shown(data, {932, 240});
+        auto& view = shown.view;
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const int lanes = view.layout_of_lanes().count();
+        QTRY_VERIFY(view.settled());
+        const QImage without = view.grab().toImage();
+        view.set_lines(lines);
+        QCOMPARE(view.layout_of_lanes().count(), lanes + 2);
+        QTRY_VERIFY(view.settled());
+        QVERIFY(view.grab().toImage() != without);
+        const QPointF at(view.place_of(5, 0).x(), view.place_of(5, 2).y() + (1 + into.row) * usual_lane_height);
+        const QString words = plain(view.words_at(at));
+        QVERIFY2(words.contains("3.00 s in the queue, 3.00 s on the wire, 500 ms latency"), qPrintable(words));
+        QTest::mouseClick(&view, Qt::LeftButton, {}, at.toPoint());
+        QTRY_VERIFY(view.selected().span != nullptr);
+        QCOMPARE(view.selected().lane, 1);
+        QVERIFY(is_on_line(view.selected().span->kind));
+        view.set_lines(nullptr);
+        QCOMPARE(view.layout_of_lanes().count(), lanes);
+    }
+
+    /// All-reduce, from semantics.md: stage 1 on A, B, C; 12 bytes over 4 bytes/s, but 2 on B to C.
+    void a_charged_all_reduce_names_its_ring() {
+        const auto example = examples::all_reduce();
+        const Timeline timeline = evaluate(example.problem, example.plan);
+        const auto idle = explain_idle(example.problem, example.plan, timeline);
+        TimelineData data;
+        data.set_lanes(example.problem.node_ids);
+        for (int node = 1; node < 4; ++node) data.set_stage(node, 1);
+        data.set_rings(
+            std::make_shared<const std::vector<StageReduction>>(reductions_of(example.problem, example.plan)));
+        for (const auto& gap : idle.gaps) data.add(gap, 0);
+        data.finish();
+        QString words;
+        data.visit_gaps(1, 0, 100, 0, [&](const LaneGap& gap) {
+            if (gap.cause == IdleCause::all_reduce) words = plain(describe_gap(gap, "A", data));
+        });
+        QVERIFY2(words.contains(QString::fromUtf8("ring A → B → C → A, slowest B → C, ")), qPrintable(words));
+        const auto* ring = data.ring_of(1);
+        QVERIFY(ring != nullptr && words.contains(plain({duration(ring->edges[ring->slowest].seconds)})));
+        QVERIFY(data.ring_of(0) == nullptr);
+    }
+
+    void gpus_have_a_counter_where_they_were_read() {
+        auto data = two_iterations();
+        data->set_gpu_use({{0, 10, {{{0}, 0.5F}, {{1}, 1.0F}}}});
+        const auto both = counter_profile(*data, {0, 1}, 0, 20, 2);
+        QCOMPARE(both[3], (std::vector<float>{0.75F, 0}));
+        QCOMPARE(counter_profile(*data, {0}, 0, 10, 1)[3], std::vector<float>{0.5F});
+        const auto height = [](std::shared_ptr<const TimelineData> shown) {
+            TimeZoom zoom;
+            TimelineView view(zoom);
+            view.set_data(std::move(shown));
+            const int before = view.height_for_all_lanes();
+            view.set_counters(true);
+            return view.height_for_all_lanes() - before;
+        };
+        QCOMPARE(height(data), int(4 * counter_height));
+        QCOMPARE(height(two_iterations()), int(3 * counter_height));
+    }
+
     void a_slower_node_is_found_against_the_plan() {
         const auto example = examples::collision();
         auto slower = example;

@@ -89,12 +89,25 @@ void hold(const Lane& lane, double begin, double end, Steps& steps) {
 }
 
 void send(const Lane& lane, double begin, double end, Steps& steps) {
-    const auto first = std::lower_bound(lane.reach.begin(), lane.reach.end(), begin,
-                                        [](double reach, double t) { return reach <= t; });
-    for (auto it = lane.transfers.begin() + (first - lane.reach.begin());
+    for (auto it = lane.transfers.begin() + static_cast<std::ptrdiff_t>(lane.first_reaching(begin));
          it != lane.transfers.end() && it->start_s < end; ++it)
         if (it->end_s > it->start_s)
             steps.add(it->start_s, it->end_s, static_cast<double>(it->bytes) / (it->end_s - it->start_s));
+}
+
+void use_gpus(const TimelineData& data, const std::vector<int>& lanes, double begin, double end, Steps& steps) {
+    for (const auto& use : data.gpu_use()) {
+        if (use.end_s <= begin || use.begin_s >= end) continue;
+        float sum = 0;
+        int count = 0;
+        for (const auto& [own, busy] : use.busy) {
+            const bool counts = std::any_of(own.begin(), own.end(), [&](int lane) {
+                return std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
+            });
+            if (counts) sum += busy, ++count;
+        }
+        if (count > 0) steps.add(use.begin_s, use.end_s, sum / static_cast<float>(count));
+    }
 }
 
 }  // namespace
@@ -103,7 +116,7 @@ CounterProfile counter_profile(const TimelineData& data, const std::vector<int>&
                                std::size_t stretches) {
     CounterProfile profile;
     if (!(end > begin) || stretches == 0) return profile;
-    Steps held(begin, end, stretches), sent(begin, end, stretches);
+    Steps held(begin, end, stretches), sent(begin, end, stretches), gpus(begin, end, stretches);
     data.visit_lanes(begin, end, lanes, [&](const Lane& lane) {
         hold(lane, begin, end, held);
         send(lane, begin, end, sent);
@@ -111,6 +124,8 @@ CounterProfile counter_profile(const TimelineData& data, const std::vector<int>&
     profile[static_cast<std::size_t>(Counter::held)] = held.means();
     profile[static_cast<std::size_t>(Counter::bytes_per_s)] = sent.means();
     profile[static_cast<std::size_t>(Counter::busy)] = data.busy_profile(lanes, begin, end, stretches);
+    use_gpus(data, lanes, begin, end, gpus);
+    profile[static_cast<std::size_t>(Counter::gpu)] = gpus.means();
     return profile;
 }
 

@@ -8,10 +8,12 @@
 
 namespace skippipe {
 
-enum class Counter { held, bytes_per_s, busy };
-inline constexpr std::size_t counter_kinds = 3;
+/// `gpu` comes last: it is there only where GPUs were read.
+enum class Counter { held, bytes_per_s, busy, gpu };
+inline constexpr std::size_t counter_kinds = 4;
 
-/// [counter][stretch]: means over equal stretches of time, summed over lanes (busy: their mean share).
+/// [counter][stretch]: means over equal stretches of time, summed over lanes (busy: their mean share; gpu: that of the
+/// GPUs on which they sit, as these said of themselves, an iteration at a time).
 using CounterProfile = std::array<std::vector<float>, counter_kinds>;
 
 /// `held`: microbatches in memory, each from its forward's start to the end of its backward there (of its weight

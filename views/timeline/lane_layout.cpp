@@ -68,6 +68,10 @@ LaneLayout::LaneLayout(int lanes, std::vector<LaneGroup> groups, const std::set<
     }
 }
 
+void LaneLayout::add_lines(int lines) {
+    for (int line = 0; line < lines; ++line) rows_.push_back({.line = line});
+}
+
 int LaneLayout::row_of(int lane) const {
     return lane >= 0 && at(lane) < row_of_lane_.size() ? row_of_lane_[at(lane)] : -1;
 }
@@ -80,6 +84,7 @@ std::vector<int> LaneLayout::lanes_between(int first_row, int last_row) const {
     std::vector<int> lanes;
     for (int row = std::max(first_row, 0); row <= std::min(last_row, count() - 1); ++row) {
         const LaneRow& one = rows_[at(row)];
+        if (one.line >= 0) continue;
         if (!one.is_head()) {
             lanes.push_back(one.lane);
         } else if (is_collapsed(one.group)) {

@@ -20,10 +20,10 @@ struct LaneGroup {
 std::vector<LaneGroup> group_lanes(const std::vector<std::string>& name_of_lane);
 std::vector<LaneGroup> group_by_stage(const std::vector<int>& stage_of_lane);
 
-/// A row of the timeline: a lane, or the head of a group.
+/// A row of the timeline: a lane, the head of a group, or a line.
 struct LaneRow {
-    int lane = -1, group = -1;
-    bool is_head() const { return lane < 0; }
+    int lane = -1, group = -1, line = -1;
+    bool is_head() const { return lane < 0 && line < 0; }
     bool operator==(const LaneRow&) const = default;
 };
 
@@ -34,6 +34,9 @@ public:
     /// Without groups: one row a lane.
     LaneLayout(int lanes, std::vector<LaneGroup> groups, const std::set<std::string>& collapsed,
                const std::set<int>& pinned = {});
+
+    /// So many rows of lines below all others.
+    void add_lines(int lines);
 
     const std::vector<LaneRow>& rows() const { return rows_; }
     const std::vector<LaneGroup>& groups() const { return groups_; }

@@ -25,6 +25,31 @@ bool is_forward(SpanKind kind) { return kind == SpanKind::forward || kind == Spa
 
 }  // namespace
 
+std::pair<double, double> Lane::worked_before(std::size_t count) const {
+    std::size_t k = std::min(count / sum_step, worked.empty() ? 0 : worked.size() - 1);
+    double all = worked.empty() ? 0 : worked[k], forwards = worked.empty() ? 0 : forward[k];
+    for (std::size_t i = k * sum_step; i < count; ++i) {
+        const double seconds = work[i].end_s - work[i].start_s;
+        all += seconds;
+        if (is_forward(work[i].kind)) forwards += seconds;
+    }
+    return {all, forwards};
+}
+
+std::size_t Lane::first_reaching(double time) const {
+    const auto block = std::upper_bound(reach.begin(), reach.end(), time) - reach.begin();
+    std::size_t i = std::min(static_cast<std::size_t>(block) * sum_step, transfers.size());
+    while (i < transfers.size() && transfers[i].end_s <= time) ++i;
+    return i;
+}
+
+double Lane::reach_of(std::size_t index) const {
+    const std::size_t block = index / sum_step;
+    double latest = block > 0 ? reach[block - 1] : 0;
+    for (std::size_t i = block * sum_step; i <= index; ++i) latest = std::max(latest, transfers[i].end_s);
+    return latest;
+}
+
 void TimelineData::set_lanes(std::vector<std::string> names) {
     lanes_.clear();
     for (auto& name : names) lanes_.emplace_back().name = std::move(name);
@@ -90,19 +115,25 @@ void TimelineData::finish() {
         Lane& lane = lanes_[i];
         if (dirty_work_[i] != clean) {
             std::size_t n = sort_from(lane.work, dirty_work_[i]);
-            lane.worked.resize(lane.work.size() + 1, 0);
-            lane.forward.resize(lane.work.size() + 1, 0);
-            for (; n < lane.work.size(); ++n) {
-                const double seconds = lane.work[n].end_s - lane.work[n].start_s;
-                lane.worked[n + 1] = lane.worked[n] + seconds;
-                lane.forward[n + 1] = lane.forward[n] + (is_forward(lane.work[n].kind) ? seconds : 0);
+            std::size_t k = n / sum_step;
+            lane.worked.resize(k + 1, 0);
+            lane.forward.resize(k + 1, 0);
+            for (; (k + 1) * sum_step <= lane.work.size(); ++k) {
+                const auto [all, forward] = lane.worked_before((k + 1) * sum_step);
+                lane.worked.push_back(all);
+                lane.forward.push_back(forward);
             }
+            lane.worked.shrink_to_fit();
+            lane.forward.shrink_to_fit();
         }
         if (dirty_transfers_[i] != clean) {
             std::size_t n = sort_from(lane.transfers, dirty_transfers_[i]);
-            lane.reach.resize(lane.transfers.size());
-            for (; n < lane.transfers.size(); ++n)
-                lane.reach[n] = std::max(n > 0 ? lane.reach[n - 1] : 0.0, lane.transfers[n].end_s);
+            lane.reach.resize(n / sum_step);
+            while (lane.reach.size() * sum_step < lane.transfers.size()) {
+                const std::size_t last = std::min((lane.reach.size() + 1) * sum_step, lane.transfers.size()) - 1;
+                lane.reach.push_back(lane.reach_of(last));
+            }
+            lane.reach.shrink_to_fit();
         }
         if (dirty_gaps_[i] != clean) sort_from(lane.gaps, dirty_gaps_[i]);
         if (dirty_down_[i] != clean) sort_from(lane.down, dirty_down_[i]);
@@ -133,9 +164,11 @@ void visit_work_of(const Lane& lane, double begin, double end, double least_s,
         const auto i = static_cast<std::size_t>(it - work.begin()),
                    j = static_cast<std::size_t>(last - work.begin()) + 1;
         Fold fold{it->start_s, last->end_s, j - i, 0, *it};
-        const double worked = lane.worked[j] - lane.worked[i];
+        const auto [before, forward_before] = lane.worked_before(i);
+        const auto [after, forward_after] = lane.worked_before(j);
+        const double worked = after - before;
         fold.busy = fold.end_s > fold.start_s ? worked / (fold.end_s - fold.start_s) : 1;
-        fold.dominant.kind = lane.forward[j] - lane.forward[i] >= worked / 2 ? SpanKind::forward : SpanKind::backward;
+        fold.dominant.kind = forward_after - forward_before >= worked / 2 ? SpanKind::forward : SpanKind::backward;
         folded(fold);
         it = last + 1;
     }
@@ -145,9 +178,7 @@ void visit_transfers_of(const Lane& lane, double begin, double end, double least
                         const std::function<void(const LaneSpan&)>& exact,
                         const std::function<void(const Fold&)>& folded) {
     const auto& transfers = lane.transfers;
-    const auto first = std::lower_bound(lane.reach.begin(), lane.reach.end(), begin,
-                                        [](double reach, double t) { return reach <= t; });
-    auto it = transfers.begin() + (first - lane.reach.begin());
+    auto it = transfers.begin() + static_cast<std::ptrdiff_t>(lane.first_reaching(begin));
     while (it != transfers.end() && it->start_s < end) {
         if (it->end_s - it->start_s >= least_s) {
             if (it->end_s > begin) exact(*it);
@@ -157,8 +188,8 @@ void visit_transfers_of(const Lane& lane, double begin, double end, double least
         const auto stop = std::lower_bound(it, transfers.end(), it->start_s + least_s,
                                            [](const LaneSpan& s, double t) { return s.start_s < t; });
         const auto i = static_cast<std::size_t>(stop - transfers.begin()) - 1;
-        folded({it->start_s, std::min(lane.reach[i], it->start_s + 2 * least_s), static_cast<std::size_t>(stop - it), 1,
-                *it});
+        folded({it->start_s, std::min(lane.reach_of(i), it->start_s + 2 * least_s), static_cast<std::size_t>(stop - it),
+                1, *it});
         it = stop;
     }
 }

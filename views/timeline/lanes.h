@@ -60,16 +60,26 @@ struct Fold {
     LaneSpan dominant;  ///< one of the kind that takes most of it
 };
 
+/// Running sums are kept once for so many spans: a span has 48 bytes, and its share of them is one.
+inline constexpr std::size_t sum_step = 16;
+
 struct Lane {
     std::string name;
     int stage = -1;
     std::vector<LaneSpan> work;       ///< by start; never overlap
-    std::vector<double> worked;       ///< [i]: seconds of work before span i
+    std::vector<double> worked;       ///< [k]: seconds of work before span k x sum_step
     std::vector<double> forward;      ///< the same of forward work alone
     std::vector<LaneSpan> transfers;  ///< sent from here, by start; may overlap
-    std::vector<double> reach;        ///< [i]: latest end among transfers 0..i
+    std::vector<double> reach;        ///< [k]: latest end among transfers before (k + 1) x sum_step
     std::vector<LaneGap> gaps;        ///< by start
     std::vector<LaneDown> down;       ///< by start
+
+    /// Seconds of work before span `count`, all of it and forward work alone.
+    std::pair<double, double> worked_before(std::size_t count) const;
+    /// The first transfer that ends after that time.
+    std::size_t first_reaching(double time) const;
+    /// The latest end among transfers 0..index.
+    double reach_of(std::size_t index) const;
 };
 
 /// What an area of the timeline holds.
@@ -79,6 +89,12 @@ struct AreaStatistics {
     std::array<double, idle_causes> idle_s{};
     std::size_t spans = 0, transfers = 0;
     double bytes = 0;  ///< of those transfers, whole
+};
+
+/// What the GPUs said of themselves over one iteration.
+struct GpuUse {
+    double begin_s = 0, end_s = 0;
+    std::vector<std::pair<std::vector<int>, float>> busy;  ///< of each GPU its lanes, and the share of time
 };
 
 /// How a plan sums gradients, where that is planned.
@@ -118,6 +134,13 @@ public:
     /// Null: they are not planned, and no transfer is one of a reduction.
     void set_reductions(std::shared_ptr<const PlannedReductions> reductions) { reductions_ = std::move(reductions); }
     const PlannedReductions* reductions() const { return reductions_.get(); }
+    /// How each stage sums its gradient; null: not known.
+    void set_rings(std::shared_ptr<const std::vector<StageReduction>> rings) { rings_ = std::move(rings); }
+    /// The stage's ring where it is charged as one; null: there is none.
+    const StageReduction* ring_of(int stage) const;
+    /// How busy GPUs were over iterations; in the order of time.
+    void set_gpu_use(std::vector<GpuUse> use) { gpu_use_ = std::move(use); }
+    const std::vector<GpuUse>& gpu_use() const { return gpu_use_; }
     void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
     /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
     void add(const Span& span, int iteration, double offset_s, std::int64_t row);
@@ -205,6 +228,8 @@ private:
     std::vector<Refetch> refetches_;
     std::vector<IterationTime> iterations_;
     std::shared_ptr<const PlannedReductions> reductions_;
+    std::shared_ptr<const std::vector<StageReduction>> rings_;
+    std::vector<GpuUse> gpu_use_;
     std::int64_t least_row_ = std::numeric_limits<std::int64_t>::max(), most_row_ = -1;
     std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_,
         dirty_down_;  ///< [lane]: earliest start added since `finish`

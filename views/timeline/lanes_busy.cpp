@@ -16,7 +16,7 @@ double worked_before(const Lane& lane, double time) {
                                        [](double t, const LaneSpan& span) { return t < span.start_s; });
     if (next == lane.work.begin()) return 0;
     const auto last = static_cast<std::size_t>(next - lane.work.begin()) - 1;
-    return lane.worked[last] + std::min(time, lane.work[last].end_s) - lane.work[last].start_s;
+    return lane.worked_before(last).first + std::min(time, lane.work[last].end_s) - lane.work[last].start_s;
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ const LaneSpan* TimelineData::transfer_at(int lane, double time, SpanKind prefer
     const LaneSpan* best = nullptr;
     each_part(time, time, [&](const TimelineData& part) {
         const Lane& l = part.lanes_[static_cast<std::size_t>(lane)];
-        const auto first = std::upper_bound(l.reach.begin(), l.reach.end(), time) - l.reach.begin();
+        const auto first = static_cast<std::ptrdiff_t>(l.first_reaching(time));
         for (auto i = static_cast<std::size_t>(first); i < l.transfers.size() && l.transfers[i].start_s <= time; ++i)
             if (l.transfers[i].end_s > time &&
                 (best == nullptr || l.transfers[i].kind == preferred || best->kind != preferred))

@@ -70,4 +70,11 @@ TimelineData::Place TimelineData::longest_reduction(double begin, double end) co
     return best;
 }
 
+const StageReduction* TimelineData::ring_of(int stage) const {
+    if (!rings_) return nullptr;
+    for (const auto& one : *rings_)
+        if (one.stage == stage && !one.planned && !one.edges.empty()) return &one;
+    return nullptr;
+}
+
 }  // namespace skippipe

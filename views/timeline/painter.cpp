@@ -65,6 +65,7 @@ void TimelinePainter::pinned_rows() {
 
 void TimelinePainter::row(int index) {
     const LaneRow& what = view_.layout_.rows()[static_cast<std::size_t>(index)];
+    if (what.line >= 0) return line(index, what.line);
     what.is_head() ? group_head(index, what.group) : lane(what.lane);
 }
 

@@ -36,6 +36,9 @@ private:
     void cause();
     void arrow(double x0, double y0, double x1, double y1, const QColor& colour);
     void lane(int index);
+    // painter_lines.cpp
+    void line(int row, int line);
+    void line_transfer(const LaneSpan& span, double latency_s, double top);
     void lane_name(int index, double top);
     void work(int index, double top, double bottom);
     void gaps(int index, double top, double bottom);

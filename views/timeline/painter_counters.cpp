@@ -17,7 +17,7 @@ void TimelinePainter::counters() {
     const TimelineBands bands = view_.bands();
     if (bands.counters <= 0) return;
     const auto& profile = view_.counters_in_sight();
-    for (std::size_t c = 0; c < counter_kinds; ++c) {
+    for (std::size_t c = 0; c < view_.counter_count(); ++c) {
         const double top = bands.counters_top() + static_cast<double>(c) * counter_height,
                      bottom = top + counter_height - 1;
         box(0, top, view_.width(), bottom, packed(theme_.surface));
@@ -27,7 +27,7 @@ void TimelinePainter::counters() {
         text(8, top + 1, theme_.text_2, counter_name(static_cast<Counter>(c)).toStdString());
         text(8, top + 13, theme_.text, counter_words(static_cast<Counter>(c), most).toStdString());
         if (most <= 0) continue;
-        const double full = static_cast<Counter>(c) == Counter::busy ? 1 : most, tall = counter_height - 4;
+        const double full = static_cast<Counter>(c) >= Counter::busy ? 1 : most, tall = counter_height - 4;
         const ImU32 fill = packed(mix(theme_.surface, theme_.accent, 0.55));
         for (std::size_t k = 0; k < values.size(); ++k) {
             if (values[k] <= 0) continue;

@@ -106,6 +106,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_PageUp: step_bookmark(-1); break;
         case Qt::Key_PageDown: step_bookmark(+1); break;
         case Qt::Key_Escape:
+            give_up_drag();
             clear_selection();
             Q_EMIT selected_changed();
             break;

@@ -101,11 +101,23 @@ void TimelineView::release(double x, double y) {
     press_.reset();
     if (was != Drag::none && was != Drag::area) return;
     before_.clear();
+    if (was == Drag::area && !area_) return;  // what was dragged over is gone meanwhile
+    const int row = was == Drag::none && x < scale().left ? stack().lane_at(y) : -1;
+    const int named = row < 0 ? -1 : layout_.rows()[static_cast<std::size_t>(row)].lane;
     if (was == Drag::area)
         area_->statistics = data_->statistics(area_->lanes, area_->begin, area_->end);
-    else
+    else if (named < 0)
         click(x, y);
+    else
+        clear_selection();
     Q_EMIT selected_changed();
+    if (named < 0) return;
+    // A name or its stage is chosen after that: who hears that nothing is selected here clears what is elsewhere.
+    const int stage = data_->lanes()[static_cast<std::size_t>(named)].stage;
+    if (!compact_ && x < stage_chip_end && stage >= 0)
+        Q_EMIT stage_activated(stage);
+    else
+        Q_EMIT lane_activated(named);
 }
 
 void TimelineView::click(double x, double y) {
@@ -121,6 +133,7 @@ void TimelineView::click(double x, double y) {
     const int row = stack().lane_at(y);
     if (row < 0) return;
     const LaneRow& what = layout_.rows()[static_cast<std::size_t>(row)];
+    if (what.line >= 0) return click_line(what.line, x);
     if (!what.is_head()) return click_lane(what.lane, x, y);
     const std::string& name = layout_.groups()[static_cast<std::size_t>(what.group)].name;
     if (collapsed_.erase(name) == 0) collapsed_.insert(name);
@@ -129,14 +142,6 @@ void TimelineView::click(double x, double y) {
 }
 
 void TimelineView::click_lane(int lane, double x, double y) {
-    if (x < scale().left) {
-        const int stage = data_->lanes()[static_cast<std::size_t>(lane)].stage;
-        if (!compact_ && x < stage_chip_end && stage >= 0)
-            Q_EMIT stage_activated(stage);
-        else
-            Q_EMIT lane_activated(lane);
-        return;
-    }
     const double time = scale().time(x), below_top = y - lane_top(lane);
     selected_lane_ = lane;
     if (!compact_ && below_top < work_row)
@@ -153,6 +158,29 @@ void TimelineView::click_lane(int lane, double x, double y) {
         selected_lane_ = -1;  // of all nodes
     }
     selection_moved();
+}
+
+/// Selects the transfer, which is the sender's.
+void TimelineView::click_line(int line, double x) {
+    if (x < scale().left) return;
+    const auto place = transfer_on_line(*data_, *lines_, line, scale().time(x), zoom_.end());
+    if (place.span == nullptr) return;
+    selected_ = place;
+    selected_lane_ = place.lane;
+    selected_row_ = place.span->row;
+    selection_moved();
+}
+
+TimelineView::Card TimelineView::line_card(int line, QPointF place) const {
+    const auto found = transfer_on_line(*data_, *lines_, line, scale().time(place.x()), zoom_.end());
+    if (found.span == nullptr) return {};
+    const double latency_s = lines_->ways.at({found.lane, found.span->to_node}).latency_s;
+    const auto parts = line_parts(*found.span, latency_s);
+    const TimeScale s = scale();
+    const int row = stack().lane_at(place.y());
+    const double top = stack().lane_top(row);
+    return {describe_on_line(*found.span, found.lane, *data_, latency_s),
+            {std::max(s.x(parts.queue_s), s.left), top, std::min(s.x(parts.arrival_s), s.right), top + stack().height}};
 }
 
 QStringList TimelineView::words_at(QPointF place) const { return card_at(place).lines; }
@@ -187,6 +215,7 @@ TimelineView::Card TimelineView::card_at(QPointF place) const {
     const int row = rows.lane_at(y);
     if (row < 0) return {};
     const LaneRow& what = layout_.rows()[static_cast<std::size_t>(row)];
+    if (what.line >= 0) return line_card(what.line, place);
     return what.is_head() ? Card{} : lane_card(what.lane, place);
 }
 
@@ -195,7 +224,7 @@ TimelineView::Card TimelineView::counter_card(QPointF place) const {
     const auto index = static_cast<std::size_t>((place.y() - above.counters_top()) / counter_height);
     const auto& profile = counters_in_sight();
     const auto k = static_cast<std::size_t>((place.x() - scale().left) / counter_step);
-    if (index >= counter_kinds || k >= profile[index].size()) return {};
+    if (index >= counter_count() || k >= profile[index].size()) return {};
     const auto counter = static_cast<Counter>(index);
     const auto lanes = counted_lanes();
     const QString of = lanes.size() == 1

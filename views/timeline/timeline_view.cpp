@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "views/theme/numbers.h"
 #include "views/timeline/follow.h"
@@ -23,16 +24,33 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
     data_ = std::move(data);
     if (!same) {
         clear_selection();
+        give_up_drag();
         before_.clear();
         found_.reset();
+        bookmarks_.clear();
         scroll_ = 0;
     } else if (selected_row_ >= 0) {
         selected_ = data_->find(selected_row_);  // it stands elsewhere in what came now
     }
     selection_moved();
+    const auto area = std::exchange(area_, std::nullopt);
     lay_out();
+    if (area) take_area(*area);
     scroll_ = stack().clamp_scroll(scroll_, height());
     request_frame();
+}
+
+/// The same rows and times of what is shown now; where it has not so many rows, none.
+void TimelineView::take_area(TimelineArea area) {
+    if (area.last_row >= layout_.count()) return;
+    area.lanes = layout_.lanes_between(area.first_row, area.last_row);
+    if (drag_ != Drag::area) area.statistics = data_->statistics(area.lanes, area.begin, area.end);
+    area_ = std::move(area);
+}
+
+void TimelineView::give_up_drag() {
+    press_.reset();
+    drag_ = Drag::none;
 }
 
 void TimelineView::set_empty_text(const QString& text) {
@@ -85,9 +103,16 @@ void TimelineView::lay_out() {
     for (int lane = 0; lane < lanes; ++lane)
         if (pinned_.contains(data_->lanes()[static_cast<std::size_t>(lane)].name)) pinned.insert(lane);
     layout_ = LaneLayout(lanes, fits ? groups_ : std::vector<LaneGroup>{}, collapsed_, pinned);
+    if (lines_ && !compact_) layout_.add_lines(static_cast<int>(lines_->names.size()));
     area_.reset();
     scroll_ = stack().clamp_scroll(scroll_, height());
     request_frame();
+}
+
+void TimelineView::set_lines(std::shared_ptr<const LineRows> lines) {
+    if (lines == lines_) return;
+    lines_ = std::move(lines);
+    lay_out();
 }
 
 void TimelineView::set_pinned(std::set<std::string> names) {
@@ -167,7 +192,7 @@ TimelineBands TimelineView::bands() const {
     if (compact_) return {0, axis_height, 0, 0};
     const bool has_ruler = data_ && !data_->iterations().empty();
     return {has_overview_ ? overview_height : 0, axis_height, has_ruler ? ruler_height : 0,
-            has_counters_ ? counter_kinds * counter_height : 0};
+            has_counters_ ? static_cast<double>(counter_count()) * counter_height : 0};
 }
 
 LaneStack TimelineView::stack() const {

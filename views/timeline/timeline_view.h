@@ -11,6 +11,7 @@
 #include "views/timeline/geometry.h"
 #include "views/timeline/lane_layout.h"
 #include "views/timeline/lanes.h"
+#include "views/timeline/line_rows.h"
 #include "views/timeline/zoom.h"
 
 namespace skippipe {
@@ -31,7 +32,8 @@ public:
     /// `compact`: low lanes without names' column detail, for the miniature under the canvas.
     explicit TimelineView(TimeZoom& zoom, bool compact = false, QWidget* parent = nullptr);
 
-    /// Shows `data` (null: nothing). Where it is of the same run as before (its key), selection and place stay.
+    /// Shows `data` (null: nothing). Where it is of the same run as before (its key), selection, area and place stay;
+    /// else bookmarks go too.
     void set_data(std::shared_ptr<const TimelineData> data);
     const TimelineData* data() const { return data_.get(); }
     void set_empty_text(const QString& text);
@@ -51,6 +53,9 @@ public:
     /// Lanes of these names stand above the others and stay there while those scroll.
     void set_pinned(std::set<std::string> names);
     const std::set<std::string>& pinned() const { return pinned_; }
+    /// A row a line below the lanes: queue, wire and latency of its transfers; null: none.
+    void set_lines(std::shared_ptr<const LineRows> lines);
+    const LineRows* lines() const { return lines_.get(); }
     /// What lanes hold, send and work, as strips above them: of the marked nodes, else of all.
     void set_counters(bool on);
     /// The moment that other views show; it can be dragged on the axis. None: there is no such line.
@@ -122,7 +127,11 @@ private:
     LaneStack stack() const;
     double lane_top(int lane) const { return stack().lane_top(layout_.row_of(lane)); }
     void lay_out();
+    void take_area(TimelineArea area);
+    void give_up_drag();
     std::vector<int> counted_lanes() const;
+    /// Strips that are drawn: that of GPUs only where some were read.
+    std::size_t counter_count() const { return data_ && !data_->gpu_use().empty() ? counter_kinds : counter_kinds - 1; }
     /// Computed anew where what is in sight or counted has changed.
     const CounterProfile& counters_in_sight() const;
 
@@ -134,9 +143,11 @@ private:
     void release(double x, double y);
     void click(double x, double y);
     void click_lane(int lane, double x, double y);
+    void click_line(int line, double x);
     Card card_at(QPointF place) const;
     Card lane_card(int lane, QPointF place) const;
     Card counter_card(QPointF place) const;
+    Card line_card(int line, QPointF place) const;
     void move_moment(double x);
     void hover(double x, double y);
 
@@ -155,6 +166,7 @@ private:
     TimeZoom& zoom_;
     bool compact_, has_overview_ = false, has_counters_ = false;
     std::optional<double> moment_;
+    std::shared_ptr<const LineRows> lines_;
     std::shared_ptr<const TimelineData> data_, planned_;
     QString empty_text_;
     ColourBy colour_by_ = ColourBy::operation;
@@ -212,6 +224,8 @@ QStringList describe_outage(const Outage& outage, int lane, const TimelineData& 
 QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data);
 /// What a transfer of a planned reduction carries; nothing where that is not known.
 QStringList describe_cargo(const TimelineData::Place& place, const TimelineData& data);
+/// A transfer as its line sees it: how long in the queue, on the wire, on its way.
+QStringList describe_on_line(const LaneSpan& span, int lane, const TimelineData& data, double latency_s);
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data);
 QString counter_name(Counter counter);
 /// What follows a value in a card: " in memory".

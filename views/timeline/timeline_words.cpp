@@ -46,6 +46,15 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
     return lines;
 }
 
+QStringList describe_on_line(const LaneSpan& span, int lane, const TimelineData& data, double latency_s) {
+    QStringList lines = describe_span(span, lane, data);
+    const auto parts = line_parts(span, latency_s);
+    lines << QObject::tr("%1 in the queue, %2 on the wire, %3 latency")
+                 .arg(duration(parts.wire_s - parts.queue_s), duration(parts.latency_s - parts.wire_s),
+                      duration(parts.arrival_s - parts.latency_s));
+    return lines;
+}
+
 QStringList describe_cargo(const TimelineData::Place& place, const TimelineData& data) {
     const auto cargo = data.cargo(place);
     if (!cargo) return {};
@@ -191,6 +200,23 @@ static QStringList describe_last_sum(const LaneGap& gap, const std::string& node
     return {QObject::tr("for what %1 sends, over %1->%2").arg(sender, QString::fromStdString(node))};
 }
 
+/// The ring of a charged all-reduce: who hands on to whom, and the edge that the others wait for.
+static QStringList describe_ring(int stage, const TimelineData& data) {
+    const StageReduction* ring = data.ring_of(stage);
+    if (ring == nullptr) return {};
+    const auto name = [&](NodeIndex node) {
+        return node >= 0 && at(node) < data.lanes().size() ? QString::fromStdString(data.lanes()[at(node)].name)
+                                                           : QObject::tr("a node outside");
+    };
+    const QString arrow = QString::fromUtf8(" → ");
+    QStringList names;
+    for (const auto& edge : ring->edges) names << name(edge.from);
+    names << name(ring->edges.back().to);
+    const auto& slowest = ring->edges[std::min(ring->slowest, ring->edges.size() - 1)];
+    return {QObject::tr("ring %1, slowest %2, %3")
+                .arg(names.join(arrow), name(slowest.from) + arrow + name(slowest.to), duration(slowest.seconds))};
+}
+
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
     const std::string_view words = describe(gap.cause);
     QString why = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
@@ -213,6 +239,8 @@ QStringList describe_gap(const LaneGap& gap, const std::string& node, const Time
     if (gap.cause == IdleCause::memory && gap.other < 0) return lines << describe_holders(gap, node, data);
     if (gap.microbatch >= 0) lines << QObject::tr("microbatch %1 ends the wait").arg(gap.microbatch);
     if (gap.cause == IdleCause::all_reduce) lines << describe_last_sum(gap, node, data);
+    if (const int lane = lane_named(node, data); gap.cause == IdleCause::all_reduce && lane >= 0)
+        lines << describe_ring(data.lanes()[static_cast<std::size_t>(lane)].stage, data);
     return lines;
 }
 
@@ -221,6 +249,7 @@ QString counter_name(Counter counter) {
         case Counter::held: return QObject::tr("In memory, at most");
         case Counter::bytes_per_s: return QObject::tr("Sent, at most");
         case Counter::busy: return QObject::tr("Busy, at most");
+        case Counter::gpu: return QObject::tr("GPU busy, at most");
     }
     return {};
 }
@@ -228,6 +257,7 @@ QString counter_name(Counter counter) {
 QString counter_suffix(Counter counter) {
     return counter == Counter::held          ? QObject::tr(" in memory")
            : counter == Counter::bytes_per_s ? QObject::tr(" sent over lines")
+           : counter == Counter::gpu         ? QObject::tr(" of the GPU's time a kernel ran")
                                              : QObject::tr(" busy");
 }
 
@@ -238,7 +268,8 @@ QString counter_words(Counter counter, double value) {
                               : QObject::tr("%1 microbatches")
                                     .arg(value == std::round(value) ? QString::number(value) : three_digits(value));
         case Counter::bytes_per_s: return quantity(value, "B/s");
-        case Counter::busy: return percent(value);
+        case Counter::busy:
+        case Counter::gpu: return percent(value);
     }
     return {};
 }
